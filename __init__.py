@@ -1,0 +1,1 @@
+"""Rx: a shape-assertion language for tensor programs."""

@@ -1,0 +1,1 @@
+"""The command rx: all reading and writing of files, and terminal output."""

@@ -1,0 +1,1 @@
+"""Sweet tree to core tree: patterns solved, wrapper and implementation split, origins attached."""

@@ -1,0 +1,1 @@
+"""Other notations into Rx programs."""

@@ -1,0 +1,1 @@
+"""The grammar (rx.lark) and the parse table generated from it."""

@@ -1,0 +1,1 @@
+"""Core program to results over NumPy: kernels, residual checks, values."""

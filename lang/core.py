@@ -1,0 +1,436 @@
+"""The core tree: what desugaring makes of a program, what the checker simplifies and the interpreter runs.
+
+Types are bare here; every invariant is an Assert or a MatchShape. The core is itself valid Rx: the printer writes it and
+the parser and desugarer read the same core back. Status and origin of an assertion stand here, so that the checker
+can write them and the interpreter can read them.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from . import sweet
+from .dtypes import DType
+from .node import Node
+from .source import Span
+
+
+class Status(Enum):
+    """What became of an assertion. ENTRY: a check at a function's own door, decided at each call."""
+
+    OPEN = "open"
+    PROVED = "proved"
+    REFUTED = "refuted"
+    RESIDUAL = "residual"
+    ENTRY = "entry"
+
+
+# Shape-level expressions
+
+
+class SizeLit(Node):
+    span: Span
+    value: int
+
+
+class SizeVar(Node):
+    """A name of sort Size: a parameter, a const, or one that a `let k : Size` or a MatchShape binds."""
+
+    span: Span
+    name: str
+
+
+class SizeOp(Node):
+    """op is one of + - * // % / min max ceildiv; `/` is exact division (with the obligation that it divides)."""
+
+    span: Span
+    op: str
+    left: SizeExpr
+    right: SizeExpr
+
+
+class RankOf(Node):
+    span: Span
+    tensor: str
+
+
+class DimOf(Node):
+    """`x.dim(axis)` with a literal axis, negative from the end."""
+
+    span: Span
+    tensor: str
+    axis: int
+
+
+class ShapeVar(Node):
+    span: Span
+    name: str
+
+
+class ShapeOf(Node):
+    """`x.shape` of a tensor variable."""
+
+    span: Span
+    tensor: str
+
+
+class Splice(Node):
+    """`*s` inside a ShapeLit."""
+
+    span: Span
+    name: str
+
+
+class ShapeLit(Node):
+    span: Span
+    dims: tuple[SizeExpr | Splice, ...]
+
+
+class DTypeLit(Node):
+    span: Span
+    dtype: DType
+
+
+class DTypeVar(Node):
+    span: Span
+    name: str
+
+
+class DTypeOf(Node):
+    span: Span
+    tensor: str
+
+
+class BoolConst(Node):
+    span: Span
+    value: bool
+
+
+class BoolVar(Node):
+    """A parameter or const of sort Bool."""
+
+    span: Span
+    name: str
+
+
+class Compare(Node):
+    """Both sides are Sizes, or Shapes (== and != only), or DTypes (== and != only), or Bools (== and != only)."""
+
+    span: Span
+    op: str
+    left: ShapeLevel
+    right: ShapeLevel
+
+
+class InClass(Node):
+    """`d in floating` / `d in {float16, float32}`: choices are class names and dtype names, braces tells which form."""
+
+    span: Span
+    item: DTypeExpr
+    choices: tuple[str, ...]
+    braces: bool
+
+
+class Not(Node):
+    span: Span
+    operand: BoolExpr
+
+
+class Logic(Node):
+    """op is && or ||, decided left to right."""
+
+    span: Span
+    op: str
+    left: BoolExpr
+    right: BoolExpr
+
+
+SizeExpr = SizeLit | SizeVar | SizeOp | RankOf | DimOf
+ShapeExpr = ShapeVar | ShapeOf | ShapeLit
+DTypeExpr = DTypeLit | DTypeVar | DTypeOf
+BoolExpr = BoolConst | BoolVar | Compare | InClass | Not | Logic
+ShapeLevel = SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
+
+
+# Values
+
+
+class Var(Node):
+    """A tensor, a tuple or a function by its name."""
+
+    span: Span
+    name: str
+
+
+class FnRef(Node):
+    """`@f`. `name` is the function's name as the program sees it: `ff`, `attn.block`, `prelude.matmul`."""
+
+    span: Span
+    name: str
+
+
+class Number(Node):
+    """A literal number or `true`/`false` as a tensor: rank 0, weakly typed (it takes the other operand's dtype)."""
+
+    span: Span
+    value: int | float | bool
+
+
+class TensorLit(Node):
+    """`tensor([[1, 2], [3, 4]], int8)`; `values` is flat in row-major order."""
+
+    span: Span
+    shape: tuple[int, ...]
+    values: tuple[int | float | bool | str, ...]
+    dtype: DType
+
+
+class Load(Node):
+    """`load("weights.safetensors", "w")`; key is None for a `.npy` file."""
+
+    span: Span
+    path: str
+    key: str | None
+
+
+class Text(Node):
+    """A string as an attribute: `mode="constant"`."""
+
+    span: Span
+    value: str
+
+
+class Arg(Node):
+    """One argument; `name` is None for a positional one. Arguments of user functions are always positional and complete;
+    those of a primitive stand as the user wrote them."""
+
+    span: Span
+    name: str | None
+    value: Value
+
+
+class Call(Node):
+    """A call of a primitive, a function of the program, or a function value.
+
+    The checker sets `guard` on a primitive call whose preconditions were not proved: they are checked on the actual
+    shapes before the kernel runs.
+    """
+
+    span: Span
+    callee: FnRef | Var
+    args: tuple[Arg, ...]
+    guard: bool = False
+
+
+class TupleValue(Node):
+    span: Span
+    items: tuple[Value, ...]
+
+
+class ListValue(Node):
+    """A list of tensors, or of attribute values that are not all Sizes (`[(0, 1), (2, 3)]`)."""
+
+    span: Span
+    items: tuple[Value, ...]
+
+
+class If(Node):
+    """cond is a BoolExpr, or a value: a boolean or integer rank-0 tensor."""
+
+    span: Span
+    cond: BoolExpr | Value
+    then: Block
+    orelse: Block
+
+
+class Lambda(Node):
+    """A function value; its body begins with the checks of its parameters (`door` statements of them)."""
+
+    span: Span
+    params: tuple[Param, ...]
+    result: Sort | None
+    body: Block
+    door: int
+
+
+Value = (
+    Var | FnRef | Number | TensorLit | Load | Text | Call | TupleValue | ListValue | If | Lambda
+    | SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
+)  # fmt: skip
+
+
+# Sorts
+
+
+class BaseSort(Node):
+    """name is Tensor, Size, Shape, DType or Bool."""
+
+    name: str
+
+
+class TupleSort(Node):
+    items: tuple[Sort, ...]
+
+
+class FnSort(Node):
+    """A function parameter's sort. It is the one place where the core keeps an annotation, as a function without a body:
+    `signature` is an inline Function whose door and closing checks say what the annotation says; `text` is its spelling."""
+
+    text: str
+    signature: Function
+
+
+Sort = BaseSort | TupleSort | FnSort
+
+TENSOR, SIZE, SHAPE, DTYPE, BOOL = (BaseSort(n) for n in ("Tensor", "Size", "Shape", "DType", "Bool"))
+
+
+# Origins
+
+
+class Declared(Node):
+    """The annotation that assertions were made of.
+
+    `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern.
+    `subject` is the annotated name as the user knows it (`x`; `the result of @f`), `tensor` the core name it has here.
+    `type` is the annotation itself. `bound` maps each name of the annotation that was bound somewhere else, before this
+    annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`.
+    """
+
+    span: Span
+    kind: str
+    subject: str
+    tensor: str
+    type: sweet.Type | None
+    bound: tuple[tuple[str, ShapeLevel], ...]
+    function: str | None
+    position: int | None = None
+
+
+class Origin(Node):
+    """What an assertion was made of, and which part: `what` is rank, dim, dtype, shape, where, assert, obligation.
+
+    `span` is the part of the annotation (one dimension, the dtype) or the condition that the user wrote; `axis` goes with dim.
+    `text` is the dimension or condition in the user's spelling. `claim` tells a claim from an assertion (`!`, assert, match_shape).
+    """
+
+    span: Span
+    what: str
+    claim: bool
+    declared: Declared | None
+    axis: int | None = None
+    text: str = ""
+
+
+# Statements
+
+
+class Let(Node):
+    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed only for Size, Shape, DType, Bool."""
+
+    span: Span
+    names: tuple[str, ...]
+    is_tuple: bool
+    sort: Sort | None
+    value: Value
+
+
+class Assert(Node):
+    span: Span
+    cond: BoolExpr
+    message: str | None
+    origin: Origin
+    status: Status = Status.OPEN
+
+
+class MatchShape(Node):
+    """`match_shape(x, [s, m], [*s, m])`: binds names of `binds` (each stands alone, once, in `dims`), asserts the rest.
+
+    Desugaring makes it only for shapes with a splice; every other pattern becomes Asserts and `let m : Size`.
+    """
+
+    span: Span
+    tensor: str
+    binds: tuple[str, ...]
+    dims: tuple[SizeExpr | Splice, ...]
+    origin: Origin
+    status: Status = Status.OPEN
+
+
+class ExprStmt(Node):
+    span: Span
+    value: Value
+
+
+Stmt = Let | Assert | MatchShape | ExprStmt
+
+
+class Block(Node):
+    span: Span
+    stmts: tuple[Stmt, ...]
+    result: Value
+
+
+# Programs
+
+
+class Param(Node):
+    """`named` is the parameter as the user may name it in a call and a diagnostic."""
+
+    name: str
+    sort: Sort
+
+
+class Function(Node):
+    """One core function.
+
+    kind is inline (the shape-check wrapper), private (an implementation), or extern (wrapper without implementation whose
+    target is called by the interpreter). The first `door` statements of an inline function's body are the checks of its
+    parameters; they are assumed inside and decided at every call. What follows the call of the implementation are the
+    checks of the result: decided once in the function, facts for its callers. `name` has no at sign.
+    `signature` is the sweet one, for people.
+    """
+
+    span: Span
+    kind: str
+    name: str
+    params: tuple[Param, ...]
+    result: Sort | None
+    body: Block
+    door: int
+    target: str | None = None
+    signature: str = ""
+    origin: sweet.FnDecl | None = None
+
+
+class Impls(Node):
+    """`@matmul = [@matmul_16, @matmul_any]`, most specific first."""
+
+    span: Span
+    name: str
+    choices: tuple[str, ...]
+
+
+class ConstDef(Node):
+    """`const w : T = value`. A const keeps its annotation in the core's text (`annotation`); `checks` is what it says."""
+
+    span: Span
+    name: str
+    sort: Sort
+    value: Value
+    annotation: str
+    checks: tuple[Stmt, ...]
+
+
+class Program(Node):
+    """Everything that one file needs, its imports included: names of imported functions are qualified (`attn.block`).
+
+    `main` is the script as a private function without parameters whose body is the script, or None; `script` lists the
+    names whose values a run prints, in order. `functions` come in source order, imported ones first.
+    """
+
+    functions: tuple[Function, ...]
+    impls: tuple[Impls, ...]
+    consts: tuple[ConstDef, ...]
+    main: Function | None
+    script: tuple[str, ...] = ()

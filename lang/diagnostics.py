@@ -1,0 +1,76 @@
+"""Diagnostics as data: what is wrong, where, why, and what would mend it. Rendering lives in render.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from .node import Node
+from .source import Span
+
+Severity = Literal["error", "warning", "note"]
+
+
+class Label(Node):
+    """A secondary place and what is to be said of it."""
+
+    span: Span
+    message: str
+
+
+class Edit(Node):
+    """Replace the text of `span` by `text`."""
+
+    span: Span
+    text: str
+
+
+class Diagnostic(Node):
+    """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
+
+    `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span
+    caption: str = ""
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    function: str | None = None
+    help: str | None = None
+    witness: Mapping[str, int] | None = None
+    edits: tuple[Edit, ...] = ()
+
+
+class RxError(Exception):
+    """Raised inside a phase to give up on one item; carries the diagnostics. Never crosses a phase's boundary."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__("; ".join(d.message for d in diagnostics))
+        self.diagnostics = diagnostics
+
+
+def error(code: str, message: str, span: Span, **rest: object) -> Diagnostic:
+    return Diagnostic(code, "error", message, span, **rest)  # type: ignore[arg-type]
+
+
+def warning(code: str, message: str, span: Span, **rest: object) -> Diagnostic:
+    return Diagnostic(code, "warning", message, span, **rest)  # type: ignore[arg-type]
+
+
+def note(code: str, message: str, span: Span, **rest: object) -> Diagnostic:
+    return Diagnostic(code, "note", message, span, **rest)  # type: ignore[arg-type]
+
+
+def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """By file and place; exact repetitions dropped."""
+    seen: set[tuple[str, str, int, int, str]] = set()
+    result = []
+    for d in sorted(diagnostics, key=lambda d: (d.span.source.name, d.span.start, d.span.end, d.code)):
+        key = (d.code, d.span.source.name, d.span.start, d.span.end, d.message)
+        if key not in seen:
+            seen.add(key)
+            result.append(d)
+    return result

@@ -1,0 +1,57 @@
+"""Element types: their names, kinds and sizes, as NumPy, ONNX and ml_dtypes have them."""
+
+from __future__ import annotations
+
+from .node import Node
+
+
+class DType(Node):
+    """An element type. `kind` is one of bool, int, uint, float, complex, string; `bits` is the size of one element."""
+
+    name: str
+    kind: str
+    bits: int
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _table() -> dict[str, DType]:
+    rows = [("bool", "bool", 8), ("string", "string", 0), ("complex64", "complex", 64), ("complex128", "complex", 128)]
+    rows += [(f"int{b}", "int", b) for b in (8, 16, 32, 64)] + [(f"uint{b}", "uint", b) for b in (8, 16, 32, 64)]
+    rows += [(f"float{b}", "float", b) for b in (16, 32, 64)] + [("bfloat16", "float", 16)]
+    rows += [("int2", "int", 2), ("uint2", "uint", 2), ("int4", "int", 4), ("uint4", "uint", 4)]
+    rows += [("float4_e2m1fn", "float", 4)]
+    for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu"):
+        rows.append((f"float8_{name}", "float", 8))
+    return {name: DType(name, kind, bits) for name, kind, bits in rows}
+
+
+DTYPES = _table()
+
+# The classes that `d in floating` and the dtype columns of primitives speak of.
+CLASSES: dict[str, frozenset[str]] = {
+    "floating": frozenset({"float"}),
+    "integer": frozenset({"int", "uint"}),
+    "signed": frozenset({"int"}),
+    "real": frozenset({"int", "uint", "float"}),
+    "numeric": frozenset({"int", "uint", "float", "complex"}),
+    "inexact": frozenset({"float", "complex"}),
+    "complex": frozenset({"complex"}),
+    "boolean": frozenset({"bool"}),
+    "ordered": frozenset({"bool", "int", "uint", "float", "string"}),
+    "any": frozenset({"bool", "int", "uint", "float", "complex", "string"}),
+}
+
+
+def members(class_name: str) -> tuple[DType, ...]:
+    """The dtypes of a class, in the table's order."""
+    kinds = CLASSES[class_name]
+    return tuple(d for d in DTYPES.values() if d.kind in kinds)
+
+
+def int_range(dtype: DType) -> tuple[int, int]:
+    """The least and greatest value of an integer dtype."""
+    if dtype.kind == "uint":
+        return 0, 2**dtype.bits - 1
+    return -(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1

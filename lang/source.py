@@ -1,0 +1,61 @@
+"""Source text and places in it: offsets into one file, turned into lines and columns when somebody wants to read them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+
+class Source:
+    """One file's text. `name` is what diagnostics print; compared by identity."""
+
+    __slots__ = ("name", "text", "_starts")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self._starts: list[int] | None = None
+
+    def line_starts(self) -> list[int]:
+        if self._starts is None:
+            starts = [0]
+            at = self.text.find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = self.text.find("\n", at + 1)
+            self._starts = starts
+        return self._starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both from 1; a column counts Unicode code points."""
+        starts = self.line_starts()
+        line = bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a line (from 1) without its line end."""
+        starts = self.line_starts()
+        end = starts[number] if number < len(starts) else len(self.text) + 1
+        return self.text[starts[number - 1] : end - 1].rstrip("\r")
+
+    def __repr__(self) -> str:
+        return f"Source({self.name!r})"
+
+
+class Span(NamedTuple):
+    """A half-open range of offsets in one source."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def to(self, other: Span) -> Span:
+        """From the start of this span to the end of the other."""
+        return Span(self.source, self.start, max(self.end, other.end))
+
+
+NOWHERE = Span(Source("<built in>", ""), 0, 0)

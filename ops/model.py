@@ -1,0 +1,134 @@
+"""What a primitive is: one row, read through one interface whether its rule stands in Rx or in Python.
+
+A shape rule is written once and runs twice: at check time over symbolic sizes, and at run time over plain integers,
+where a precondition that could not be proved is checked on the actual shapes. So a rule uses only `+ - * // %` on sizes and
+asks its context for everything else (comparisons, minimum and maximum, decisions). It never compares sizes with `==` or `<`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, Protocol
+
+from ..lang.dtypes import DType
+from ..lang.node import Node
+
+# A size: a Python int, or a symbolic term with the operators + - * // %. A condition: a bool, or a symbolic one.
+Dim = Any
+Cond = Any
+# A dtype, or the checker's symbol for one that is not known yet.
+AnyDType = Any
+
+
+class Segment(Node):
+    """Part of a shape whose length is not known; `symbol` tells one from another (`*batch`, or an unknown shape)."""
+
+    symbol: Any
+
+
+class TensorInfo(Node):
+    """What is known of a tensor: its dimensions, its dtype, and its elements where they are tracked (shapes as data).
+
+    `shape` is a tuple of Dims; a Segment in it stands for any number of further dimensions. `data` is None, a Dim for a
+    rank-0 integer tensor, or a tuple of Dims for a rank-1 one. At run time `data` holds the integers themselves.
+    """
+
+    shape: tuple[Any, ...]
+    dtype: AnyDType
+    data: Any = None
+
+
+class Out(Node):
+    """What a rule says of one result, where a bare shape is not enough."""
+
+    shape: tuple[Any, ...]
+    data: Any = None
+
+
+class RankUnknown(Exception):
+    """Raised by `Ctx.dims` and `Ctx.rank`: the rule can say nothing; the checker makes the result's shape unknown and leaves
+    the preconditions to run time."""
+
+
+class Ctx(Protocol):
+    """What a rule may ask. `arg` and the pairs of `at` name a parameter (for a list of tensors: its index as well)."""
+
+    def dims(self, x: TensorInfo) -> tuple[Dim, ...]:
+        """The dimensions of x; raises RankUnknown where they are not all there."""
+
+    def rank(self, x: TensorInfo) -> int:
+        """len(dims(x))"""
+
+    def require(self, cond: Cond, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
+        """A precondition. `what` completes "@name needs ..." ("axis 1 of `x` and axis 0 of `y` to be equal"); `at` lists the
+        (parameter, axis) pairs whose sizes conflict, for the diagnostic; a parameter of kind tensors is `xs[2]`."""
+
+    def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
+        """The call can never be right ("axis to be between -2 and 1, but it is 5"); completes "@name needs ..."."""
+
+    def decide(self, cond: Cond) -> bool | None:
+        """True or False if that follows from what is known, else None. Never a requirement."""
+
+    def eq(self, a: Dim, b: Dim) -> Cond: ...
+    def ne(self, a: Dim, b: Dim) -> Cond: ...
+    def le(self, a: Dim, b: Dim) -> Cond: ...
+    def lt(self, a: Dim, b: Dim) -> Cond: ...
+    def any_of(self, *conds: Cond) -> Cond: ...
+    def all_of(self, *conds: Cond) -> Cond: ...
+    def min(self, *sizes: Dim) -> Dim: ...
+    def max(self, *sizes: Dim) -> Dim: ...
+    def ceildiv(self, a: Dim, b: Dim) -> Dim: ...
+
+    def fresh(self, name: str, at_least: Dim = 0, at_most: Dim | None = None) -> Dim:
+        """A size that only the data decides (`@nonzero`), with what is known of it."""
+
+    def fits(self, value: Dim, dtype: AnyDType) -> bool:
+        """Whether an element that is this size can be stored in the dtype for certain: only then may `data` carry it."""
+
+
+class Param(Node):
+    """One parameter of a primitive.
+
+    kind:
+      tensor    a TensorInfo (a literal number is one of rank 0)
+      tensors   a tuple of TensorInfo
+      index     a TensorInfo of integers, or a Dim
+      size      a Dim (any integer; may be negative)
+      sizes     a tuple of Dims
+      shape     a tuple of Dims: written as a Shape, or given as a rank-1 integer tensor of known length
+      pairs     a tuple of pairs of Dims: `[(0, 1), (2, n)]`
+      int       a literal integer;  ints: a tuple of them, a single one is taken as a tuple of one
+      float bool str dtype   an attribute
+    An optional parameter has `required` False; its default is None if nothing else is said. `span`-free on purpose: a row is code.
+    """
+
+    name: str
+    kind: str
+    required: bool = True
+    default: Any = None
+
+
+class Primitive(Node):
+    """One primitive.
+
+    `dtypes` says which element types go in and come out, one word per tensor or index parameter in order, then `->`, then one
+    word per result: `T:numeric, T -> T`, `bool, T, T -> T`, `T:any, I:integer -> T`, `T:real -> int64`, `T:any -> =dtype` (the
+    dtype parameter; `T=dtype` falls back to T where the parameter is absent), `T...` for a list of tensors that all have T. A
+    class name is one of lang.dtypes.CLASSES or `{float16, float32}`.
+    `rule(ctx, *parameters in order)` gives a shape (a tuple of Dims) or an Out, or a list of them where `results` is "tuple";
+    where `results` is "size" it gives a Dim.
+    `signature` is the row in Rx instead of a rule (prelude). `needs` says which guarantee each size consumer wants:
+    {"shape": "exact"}. `onnx` names the ONNX operators that it stands for.
+    `elementwise` marks x -> same shape, so that unknown ranks pass through.
+    """
+
+    name: str
+    params: tuple[Param, ...]
+    dtypes: str
+    rule: Callable[..., Any] | None
+    doc: str
+    results: str = "tensor"
+    signature: str | None = None
+    elementwise: bool = False
+    onnx: tuple[str, ...] = ()
+    needs: Mapping[str, str] = {}

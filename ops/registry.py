@@ -1,0 +1,60 @@
+"""The table of primitives: `@primitive` adds a row, `lookup` finds one. Families are imported when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .model import Param, Primitive
+
+_ROWS: dict[str, Primitive] = {}
+
+_LITERALS: dict[str, Any] = {"none": None, "true": True, "false": False}
+
+
+def parse_params(text: str) -> tuple[Param, ...]:
+    """`"x: tensor, axis: ints = none, keepdims: bool = false"` as a tuple of Params."""
+    params = []
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        head, _, default = (p.strip() for p in part.partition("="))
+        name, _, kind = (p.strip() for p in head.partition(":"))
+        params.append(Param(name, kind, not default, _literal(default) if default else None))
+    return tuple(params)
+
+
+def _literal(text: str) -> Any:
+    if text in _LITERALS:
+        return _LITERALS[text]
+    if text.startswith('"'):
+        return text.strip('"')
+    return float(text) if any(c in text for c in ".e") else int(text)
+
+
+def primitive(
+    name: str,
+    params: str,
+    dtypes: str,
+    *,
+    results: str = "tensor",
+    elementwise: bool = False,
+    onnx: tuple[str, ...] = (),
+    needs: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a primitive whose rule is the decorated function; its docstring is the primitive's documentation."""
+
+    def add(rule: Callable[..., Any]) -> Callable[..., Any]:
+        register(
+            Primitive(
+                name, parse_params(params), dtypes, rule, rule.__doc__ or "", results,
+                elementwise=elementwise, onnx=onnx, needs=needs or {},
+            )  # fmt: skip
+        )
+        return rule
+
+    return add
+
+
+def register(row: Primitive) -> None:
+    if row.name in _ROWS:
+        raise ValueError(f"two primitives are called {row.name}")
+    _ROWS[row.name] = row

@@ -1,0 +1,1 @@
+"""Reasoning about sizes: terms, facts, the layered decision procedure, shape propagation, witnesses."""
