@@ -213,13 +213,15 @@ class Call(Node):
     """A call of a primitive, a function of the program, or a function value.
 
     The checker sets `guard` on a primitive call whose preconditions were not proved: they are checked on the actual
-    shapes before the kernel runs.
+    shapes before the kernel runs. It sets `decided` on a call of a function of the program whose door was decided
+    at this call: what is left of it stands as assertions before the call, so the door need not run again.
     """
 
     span: Span
     callee: FnRef | Var
     args: tuple[Arg, ...]
     guard: bool = False
+    decided: bool = False
 
 
 class TupleValue(Node):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from .model import Param, Primitive
@@ -58,3 +59,24 @@ def register(row: Primitive) -> None:
     if row.name in _ROWS:
         raise ValueError(f"two primitives are called {row.name}")
     _ROWS[row.name] = row
+
+
+_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index")
+
+
+def lookup(name: str) -> Primitive | None:
+    """The row of a primitive, or None."""
+    _load()
+    return _ROWS.get(name)
+
+
+def names() -> tuple[str, ...]:
+    """All primitives, in the order of their declaration."""
+    _load()
+    return tuple(_ROWS)
+
+
+def _load() -> None:
+    if not _ROWS:
+        for family in _FAMILIES:
+            import_module(f".rules.{family}", __package__)

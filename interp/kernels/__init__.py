@@ -1,0 +1,1 @@
+"""NumPy kernels, one function per row of ops/."""

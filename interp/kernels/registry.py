@@ -1,0 +1,39 @@
+"""The table of kernels: `@kernel` adds one, `lookup` finds one.
+
+A kernel takes a primitive's parameters in the row's order, all of them: arrays (a literal number comes as a Python scalar),
+resolved ints for sizes, tuples of ints for shapes, NumPy dtypes for dtypes, None for an absent optional one. It returns an
+array, a tuple of arrays, or an int where the row's result is a size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+_KERNELS: dict[str, Callable[..., Any]] = {}
+# Primitives that are one NumPy function of their tensors when no optional parameter is given: generated code calls it directly.
+DIRECT: dict[str, str] = {}
+
+
+def kernel(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare the decorated function as the kernel of a primitive."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        if name in _KERNELS:
+            raise ValueError(f"two kernels for {name}")
+        _KERNELS[name] = function
+        return function
+
+    return add
+
+
+_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index")
+
+
+def lookup(name: str) -> Callable[..., Any]:
+    """The kernel of a primitive; every primitive has one (a test compares the tables)."""
+    if not _KERNELS:
+        for family in _FAMILIES:
+            import_module(f".{family}", __package__)
+    return _KERNELS[name]

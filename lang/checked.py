@@ -1,0 +1,60 @@
+"""What checking gives: diagnostics, counts, what is known of every binding, and the simplified core program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from . import core
+from .diagnostics import Diagnostic
+from .node import Node
+from .source import Span
+
+
+class Counts(Node):
+    """How many assertions ended how. `entry` are the checks that a function makes at its own door."""
+
+    total: int = 0
+    proved: int = 0
+    refuted: int = 0
+    residual: int = 0
+    entry: int = 0
+
+
+class Binding(Node):
+    """What is known of one name. A dimension is an int or Rx text, "?" if unknown; `shape` is None where the rank is unknown.
+
+    `exactness` is exact, upper_bound or unknown per dimension; `bounds` has the upper bound's text where there is one.
+    `sort` is Tensor, Size, Shape, ...; for a tuple, `items` has its parts.
+    """
+
+    name: str
+    span: Span
+    sort: str
+    shape: tuple[int | str, ...] | None
+    exactness: tuple[str, ...]
+    bounds: tuple[str | None, ...]
+    dtype: str
+    asserted: bool = False
+    items: tuple[Binding, ...] = ()
+
+
+class FunctionShapes(Node):
+    """Every binding of one function; `name` with its at sign (`@main` is the script)."""
+
+    name: str
+    params: tuple[Binding, ...]
+    bindings: tuple[Binding, ...]
+    result: Binding | None
+
+
+class Checked(Node):
+    """`program` is the simplified core: proved assertions gone, decided branches folded, implementations chosen; residual
+    assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
+    `decided` set). `core` is the program before. `questions` counts the solver's answers by layer."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    counts: Counts
+    core: core.Program
+    program: core.Program
+    shapes: tuple[FunctionShapes, ...]
+    questions: Mapping[str, int]
