@@ -50,11 +50,11 @@ class FunctionShapes(Node):
 class Checked(Node):
     """`program` is the simplified core: proved assertions gone, decided branches folded, implementations chosen; residual
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
-    `decided` set). `core` is the program before. `questions` counts the solver's answers by layer."""
+    `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
-    core: core.Program
+    before: core.Program
     program: core.Program
     shapes: tuple[FunctionShapes, ...]
     questions: Mapping[str, int]
