@@ -1,0 +1,129 @@
+"""Shapes to the one shape that they broadcast to: NumPy's rule, over sizes that may be symbolic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from .model import Ctx, Dim, RankUnknown, Segment, TensorInfo
+
+Shape = tuple[Any, ...]
+
+
+class _Operand(NamedTuple):
+    """One operand at one axis: its place among the operands, its parameter's name, and its size there."""
+
+    place: int
+    name: str
+    size: Dim
+
+    @property
+    def literal(self) -> bool:
+        return isinstance(self.size, int)
+
+
+def broadcast(ctx: Ctx, *shapes: Shape, names: Sequence[str] = ("x", "y", "z"), last: int = -1) -> Shape:
+    """The common shape of right-aligned shapes, and the requirements that there is one.
+
+    `names` are the operands' parameters, for the blame; `last` is the number of the axis that stands last in the shapes
+    (-3 for the batch axes of a matrix product). A segment (`*batch`) broadcasts with itself and with nothing; where
+    operands do not line up around one, RankUnknown is raised.
+
+    [n, 3], [3] -> [n, 3];  [2, n], [3] -> [2, 3] if n == 3 or n == 1;  [n], [m] -> [max(n, m) * min(n, m, 1)]
+    """
+    result: list[Any] = []
+    axis: int | None = last
+    for position in range(1, 1 + max(map(len, shapes), default=0)):
+        parts = [
+            _Operand(place, names[place], shape[-position])
+            for place, shape in enumerate(shapes)
+            if position <= len(shape)
+        ]
+        if any(isinstance(part.size, Segment) for part in parts):
+            result.append(_same_segment(parts))
+            axis = None
+        else:
+            result.append(_join(ctx, parts, axis))
+            axis = None if axis is None else axis - 1
+    return tuple(reversed(result))
+
+
+def broadcast_tensors(ctx: Ctx, **operands: TensorInfo) -> Shape:
+    """The common shape of the operands, which are given by their parameters' names."""
+    shapes = (known_shape(ctx, x) for x in operands.values())
+    return broadcast(ctx, *shapes, names=tuple(operands))
+
+
+def known_shape(ctx: Ctx, x: TensorInfo) -> Shape:
+    """The dimensions of x; with segments among them where its rank is not known."""
+    try:
+        return ctx.dims(x)
+    except RankUnknown:
+        return x.shape
+
+
+def _same_segment(parts: list[_Operand]) -> Segment:
+    """The segment that all operands have at this place, counted from the right."""
+    segments = [part.size for part in parts if isinstance(part.size, Segment)]
+    if len(segments) < len(parts) or any(s.symbol is not segments[0].symbol for s in segments):
+        raise RankUnknown
+    return segments[0]
+
+
+def _join(ctx: Ctx, operands: list[_Operand], axis: int | None) -> Dim:
+    """The common size of one axis."""
+    left = _distinct(ctx, [o for o in operands if not (o.literal and o.size == 1)])
+    if len(left) > 1:
+        left = [o for o in left if o.literal or ctx.decide(ctx.eq(o.size, 1)) is not True]
+    if len(left) <= 1:
+        return left[0].size if left else 1
+    known = next((o for o in left if o.literal), None) or next(
+        (o for o in left if ctx.decide(ctx.ne(o.size, 1)) is True), None
+    )
+    if known is not None:
+        return _join_known(ctx, known, left, axis)
+    for a, b in combinations(left, 2):
+        cond = ctx.any_of(ctx.eq(a.size, b.size), ctx.eq(a.size, 1), ctx.eq(b.size, 1))
+        ctx.require(cond, _what(a, b, axis), ((a.name, axis), (b.name, axis)))
+    sizes = [o.size for o in left]
+    # The largest, or 0 if one of them is 0: then the others are 0 or 1.
+    return ctx.max(*sizes) * ctx.min(*sizes, 1)
+
+
+def _join_known(ctx: Ctx, known: _Operand, operands: list[_Operand], axis: int | None) -> Dim:
+    """One size is known not to be 1, so it is the common one: each other size has to equal it or 1."""
+    for other in operands:
+        if other is known:
+            continue
+        a, b = min(known, other, key=_place), max(known, other, key=_place)
+        at = ((a.name, axis), (b.name, axis))
+        if known.literal and other.literal:
+            ctx.fail(f"{_what(a, b, axis)}, but they are {a.size} and {b.size}", at)
+        cond = ctx.any_of(ctx.eq(other.size, known.size), ctx.eq(other.size, 1))
+        ctx.require(cond, _what(a, b, axis), at)
+    return known.size
+
+
+def _distinct(ctx: Ctx, operands: list[_Operand]) -> list[_Operand]:
+    """The operands without those whose size is known to equal another's; a literal stays rather than what equals it."""
+    kept: list[_Operand] = []
+    for operand in sorted(operands, key=lambda o: not o.literal):
+        if not any(_same(ctx, operand, other) for other in kept):
+            kept.append(operand)
+    return sorted(kept, key=_place)
+
+
+def _same(ctx: Ctx, a: _Operand, b: _Operand) -> bool:
+    if a.literal and b.literal:
+        return bool(a.size == b.size)
+    return a.size is b.size or ctx.decide(ctx.eq(a.size, b.size)) is True
+
+
+def _place(operand: _Operand) -> int:
+    return operand.place
+
+
+def _what(a: _Operand, b: _Operand, axis: int | None) -> str:
+    where = "an axis" if axis is None else f"axis {axis}"
+    return f"{where} of `{a.name}` and {where} of `{b.name}` to be equal, or one of them 1"

@@ -1,0 +1,88 @@
+"""The `dtypes` column of a row to its words: which element types go into a primitive and which come out."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ..lang.dtypes import CLASSES, DTYPES, DType
+from ..lang.node import Node
+
+
+class Word(Node):
+    """The element type of one operand or result.
+
+    `T` and `T:numeric` have a variable, the same dtype wherever it occurs; `classes` are the class and dtype names that
+    it is one of (empty: any). `bool` has no variable and one name. `=dtype` has `param`, the dtype parameter that
+    decides; in `T=dtype` and `float32=dtype` the rest holds where that parameter is absent. `T...` is a list of operands,
+    or of all results.
+    """
+
+    var: str | None = None
+    classes: tuple[str, ...] = ()
+    param: str | None = None
+    many: bool = False
+
+    def allows(self, dtype: DType) -> bool:
+        """Whether an operand may have the dtype, as far as its classes say."""
+        return not self.classes or dtype in dtypes_of(self.classes)
+
+    @property
+    def wanted(self) -> str:
+        """The classes in words: "a floating dtype", "dtype bool", "a boolean or integer dtype"."""
+        if not self.classes:
+            return "any dtype"
+        if all(name in DTYPES for name in self.classes):
+            return "dtype " + " or ".join(self.classes)
+        article = "an" if self.classes[0][0] in "aeiou" else "a"
+        return f"{article} {' or '.join(self.classes)} dtype"
+
+
+class Column(Node):
+    """A whole column. `inputs` has one word per tensor, tensors or index parameter, `results` one per tensor result."""
+
+    inputs: tuple[Word, ...]
+    results: tuple[Word, ...]
+
+
+_WORD = re.compile(
+    r"""(?: (?P<var>[A-Z]\w*) (?: : (?P<of> \w+ | \{[^}]*\} ) )? | (?P<dtype> [a-z]\w* ) )?
+        (?: = (?P<param>\w+) )? (?P<many>\.\.\.)?""",
+    re.VERBOSE,
+)
+_SEPARATOR = re.compile(r",\s*(?![^{]*\})")
+
+
+@cache
+def parse_dtypes(text: str) -> Column:
+    """`T:numeric, T -> T=dtype` as a Column. Words of one variable share its classes."""
+    inputs, arrow, results = text.partition("->")
+    if not arrow:
+        raise ValueError(f"no `->` in the dtypes column {text!r}")
+    classes: dict[str, tuple[str, ...]] = {}
+    return Column(_words(inputs, classes), _words(results, classes))
+
+
+@cache
+def dtypes_of(names: tuple[str, ...]) -> frozenset[DType]:
+    """The dtypes that class names and dtype names stand for."""
+    return frozenset(d for name in names for d in DTYPES.values() if d.name == name or d.kind in CLASSES.get(name, ()))
+
+
+def _words(text: str, classes: dict[str, tuple[str, ...]]) -> tuple[Word, ...]:
+    return tuple(_word(part.strip(), classes) for part in _SEPARATOR.split(text.strip()) if part.strip())
+
+
+def _word(text: str, classes: dict[str, tuple[str, ...]]) -> Word:
+    match = _WORD.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no word of a dtypes column")
+    var, of, dtype, param = match.group("var", "of", "dtype", "param")
+    names: tuple[str, ...] = (dtype,) if dtype else ()
+    if of:
+        names = tuple(name.strip() for name in of.strip("{}").split(","))
+        classes[var] = names
+    unknown = [n for n in names if n not in CLASSES and n not in DTYPES]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} in {text!r} is neither a dtype nor a class of them")
+    return Word(var, classes.get(var, names) if var else names, param, match["many"] is not None)

@@ -1,0 +1,140 @@
+"""A primitive's rule over plain integers: what shapes and dtypes a call has at run time, or why it cannot be made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from ..lang.dtypes import DTYPES, DType, int_range
+from ..lang.node import Node
+from .dtypes_column import Word, parse_dtypes
+from .model import Out, Param, Primitive, TensorInfo
+
+At = tuple[tuple[str, int | None], ...]
+
+
+class Violation(Exception):
+    """A precondition that does not hold; `what` completes "@name needs ...", `at` lists the (parameter, axis) pairs."""
+
+    def __init__(self, what: str, at: At = ()) -> None:
+        super().__init__(what)
+        self.what = what
+        self.at = at
+
+
+class NeedsData(Exception):
+    """A size that only the data decides: all that the rule requires before it asks for one holds."""
+
+
+class GroundCtx:
+    """A rule's context where every size is an int, every condition a bool, and every question has an answer."""
+
+    def dims(self, x: TensorInfo) -> tuple[int, ...]:
+        return x.shape
+
+    def rank(self, x: TensorInfo) -> int:
+        return len(x.shape)
+
+    def require(self, cond: bool, what: str, at: At = ()) -> None:
+        if not cond:
+            raise Violation(what, at)
+
+    def fail(self, what: str, at: At = ()) -> NoReturn:
+        raise Violation(what, at)
+
+    def decide(self, cond: bool) -> bool:
+        return cond
+
+    def eq(self, a: int, b: int) -> bool:
+        return a == b
+
+    def ne(self, a: int, b: int) -> bool:
+        return a != b
+
+    def le(self, a: int, b: int) -> bool:
+        return a <= b
+
+    def lt(self, a: int, b: int) -> bool:
+        return a < b
+
+    def any_of(self, *conds: bool) -> bool:
+        return any(conds)
+
+    def all_of(self, *conds: bool) -> bool:
+        return all(conds)
+
+    def min(self, *sizes: int) -> int:
+        return min(sizes)
+
+    def max(self, *sizes: int) -> int:
+        return max(sizes)
+
+    def ceildiv(self, a: int, b: int) -> int:
+        return -(-a // b)
+
+    def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> NoReturn:
+        raise NeedsData(name)
+
+    def fits(self, value: int, dtype: DType) -> bool:
+        if dtype.kind not in ("int", "uint"):
+            return False
+        least, greatest = int_range(dtype)
+        return least <= value <= greatest
+
+
+class GroundResult(Node):
+    """What a rule and the dtype column say of one call: the results' infos, or the size where the row gives one."""
+
+    tensors: tuple[TensorInfo, ...] = ()
+    size: int | None = None
+
+
+def evaluate(row: Primitive, values: Mapping[str, Any]) -> GroundResult:
+    """One call of a row, with values by parameter name as the rule takes them; absent ones have their defaults.
+
+    Raises Violation where a shape or a dtype does not fit, NeedsData where only the data says how large the result is.
+    """
+    args = [values.get(p.name, p.default) for p in row.params]
+    words = parse_dtypes(row.dtypes).results
+    dtypes = result_dtypes(row, args)
+    assert row.rule is not None, f"@{row.name} is declared in Rx"
+    answer = row.rule(GroundCtx(), *args)
+    if row.results == "size":
+        return GroundResult((), answer)
+    outs = outcomes(row, answer)
+    if words[0].many:
+        dtypes *= len(outs)
+    return GroundResult(tuple(TensorInfo(o.shape, d, o.data) for o, d in zip(outs, dtypes, strict=True)))
+
+
+def outcomes(row: Primitive, answer: Any) -> tuple[Out, ...]:
+    """What a rule returned, as one Out per result."""
+    answers = answer if row.results == "tuple" else (answer,)
+    return tuple(a if isinstance(a, Out) else Out(tuple(a)) for a in answers)
+
+
+def result_dtypes(row: Primitive, args: list[Any]) -> tuple[DType, ...]:
+    """The results' dtypes for arguments in the parameters' order; raises Violation where the arguments' do not fit."""
+    column = parse_dtypes(row.dtypes)
+    known: dict[str, DType] = {}
+    operands = [(p, a) for p, a in zip(row.params, args, strict=True) if p.kind in ("tensor", "tensors", "index")]
+    for (param, arg), word in zip(operands, column.inputs, strict=True):
+        for info in arg if param.kind == "tensors" else (arg,):
+            if isinstance(info, TensorInfo):
+                _match(word, param, info.dtype, known)
+    attributes = {p.name: a for p, a in zip(row.params, args, strict=True) if p.kind == "dtype"}
+    return tuple(_result(word, known, attributes) for word in column.results)
+
+
+def _match(word: Word, param: Param, dtype: DType, known: dict[str, DType]) -> None:
+    if not word.allows(dtype):
+        raise Violation(f"`{param.name}` to be of {word.wanted}, but it is {dtype}", ((param.name, None),))
+    if word.var is not None and known.setdefault(word.var, dtype) != dtype:
+        raise Violation(f"`{param.name}` to be {known[word.var]}, but it is {dtype}", ((param.name, None),))
+
+
+def _result(word: Word, known: Mapping[str, DType], attributes: Mapping[str, DType | None]) -> DType:
+    given = attributes.get(word.param) if word.param else None
+    if given is not None:
+        return given
+    return known[word.var] if word.var is not None else DTYPES[word.classes[0]]
