@@ -1,0 +1,338 @@
+"""Conditions over sizes: comparisons of a normal form with 0, and their combinations, folded where that is plain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+from typing import Union, final
+
+from .terms import Mono, Ranges, Size, Term, Var, bounds, evaluate, lead, render, substitute, term_vars
+
+Cond = Union[bool, "Condition"]
+_NO_RANGES: Ranges = {}
+
+
+class Compare:
+    """A comparison of one term with 0; equal when kind and term are."""
+
+    __slots__ = ("_hash", "term")
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
+        self._hash = hash((type(self).__name__, term))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is type(self) and self.term == other.term)
+
+    def __repr__(self) -> str:
+        return render_cond(self)  # type: ignore[arg-type]
+
+
+@final
+class Eq0(Compare):
+    """`term == 0`"""
+
+    __slots__ = ()
+
+
+@final
+class Ne0(Compare):
+    """`term != 0`"""
+
+    __slots__ = ()
+
+
+@final
+class Ge0(Compare):
+    """`term >= 0`"""
+
+    __slots__ = ()
+
+
+class Joined:
+    """Several conditions, at least two, none of them a plain bool."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[Condition, ...]) -> None:
+        self.parts = parts
+        self._hash = hash((type(self).__name__, parts))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is type(self) and self.parts == other.parts)
+
+    def __repr__(self) -> str:
+        return render_cond(self)  # type: ignore[arg-type]
+
+
+@final
+class AnyOf(Joined):
+    """One of the parts holds."""
+
+    __slots__ = ()
+
+
+@final
+class AllOf(Joined):
+    """All of the parts hold."""
+
+    __slots__ = ()
+
+
+Condition = Eq0 | Ne0 | Ge0 | AnyOf | AllOf
+
+
+# ---------------------------------------------------------------- making
+
+
+def eq(a: Size, b: Size) -> Cond:
+    """`a == b`"""
+    return eq0(a - b)
+
+
+def ne(a: Size, b: Size) -> Cond:
+    """`a != b`"""
+    return negate(eq0(a - b))
+
+
+def ge(a: Size, b: Size) -> Cond:
+    """`a >= b`"""
+    return ge0(a - b)
+
+
+def gt(a: Size, b: Size) -> Cond:
+    """`a > b`"""
+    return ge0(a - b - 1)
+
+
+def le(a: Size, b: Size) -> Cond:
+    """`a <= b`"""
+    return ge0(b - a)
+
+
+def lt(a: Size, b: Size) -> Cond:
+    """`a < b`"""
+    return ge0(b - a - 1)
+
+
+def eq0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
+    """`p == 0`: common factors gone, positive in front; False where the factors or the range forbid it."""
+    if isinstance(p, int):
+        return p == 0
+    constant = p.mons.get((), 0)
+    g = gcd(*(k for m, k in p.mons.items() if m))
+    if constant % g:
+        return False
+    if p.mons[lead(p)] < 0:
+        g = -g
+    if g != 1:
+        p = Term({m: k // g for m, k in p.mons.items()})
+    low, high = bounds(p, ranges)
+    if (low is not None and low > 0) or (high is not None and high < 0):
+        return False
+    return Eq0(p)
+
+
+def ne0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
+    """`p != 0`"""
+    return negate(eq0(p, ranges))
+
+
+def ge0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
+    """`p >= 0`: divided by the coefficients' common factor, rounded to whole numbers; folded where the range says."""
+    if isinstance(p, int):
+        return p >= 0
+    g = gcd(*(k for m, k in p.mons.items() if m))
+    if g != 1:
+        p = Term(_drop_zero({m: k // g for m, k in p.mons.items()}))
+    low, high = bounds(p, ranges)
+    if low is not None and low >= 0:
+        return True
+    if high is not None and high < 0:
+        return False
+    return Ge0(p)
+
+
+def _drop_zero(mons: dict[Mono, int]) -> dict[Mono, int]:
+    if mons.get((), 1) == 0:
+        del mons[()]
+    return mons
+
+
+def any_of(*conds: Cond) -> Cond:
+    """One of the conditions, in this order."""
+    parts: list[Condition] = []
+    for cond in conds:
+        if cond is True:
+            return True
+        if cond is False:
+            continue
+        for part in cond.parts if type(cond) is AnyOf else (cond,):
+            if part not in parts:
+                parts.append(part)
+    if _covers(parts):
+        return True
+    return _join(AnyOf, parts, False)
+
+
+def all_of(*conds: Cond) -> Cond:
+    """All of the conditions, in this order."""
+    parts: list[Condition] = []
+    for cond in conds:
+        if cond is False:
+            return False
+        if cond is True:
+            continue
+        for part in cond.parts if type(cond) is AllOf else (cond,):
+            if part not in parts:
+                parts.append(part)
+    if _clashes(parts):
+        return False
+    return _join(AllOf, parts, True)
+
+
+def _join(kind: type[AnyOf] | type[AllOf], parts: list[Condition], empty: bool) -> Cond:
+    if not parts:
+        return empty
+    return parts[0] if len(parts) == 1 else kind(tuple(parts))
+
+
+def _covers(parts: list[Condition]) -> bool:
+    return len(parts) > 1 and any(negate(p) in parts for p in parts if not isinstance(p, Joined))
+
+
+def _clashes(parts: list[Condition]) -> bool:
+    return len(parts) > 1 and any(negate(p) in parts for p in parts if not isinstance(p, Joined))
+
+
+def negate(cond: Cond) -> Cond:
+    """The opposite."""
+    if isinstance(cond, bool):
+        return not cond
+    if type(cond) is Eq0:
+        return Ne0(cond.term)
+    if type(cond) is Ne0:
+        return Eq0(cond.term)
+    if type(cond) is Ge0:
+        return ge0(-1 - cond.term)
+    if type(cond) is AnyOf:
+        return all_of(*(negate(p) for p in cond.parts))
+    return any_of(*(negate(p) for p in cond.parts))
+
+
+# ---------------------------------------------------------------- queries
+
+
+def cond_vars(cond: Cond) -> frozenset[Var]:
+    """Every variable as a set, so not for anything that is ordered."""
+    if isinstance(cond, bool):
+        return frozenset()
+    if isinstance(cond, Joined):
+        return frozenset().union(*(cond_vars(p) for p in cond.parts))
+    return term_vars(cond.term)
+
+
+def cond_variables(cond: Cond) -> tuple[Var, ...]:
+    """Every variable, in their order."""
+    return tuple(sorted(cond_vars(cond)))
+
+
+def substitute_cond(cond: Cond, values: Mapping[Var, Size], ranges: Ranges = _NO_RANGES) -> Cond:
+    """The condition with sizes put for variables, folded again."""
+    if isinstance(cond, bool):
+        return cond
+    if type(cond) is AnyOf:
+        return any_of(*(substitute_cond(p, values, ranges) for p in cond.parts))
+    if type(cond) is AllOf:
+        return all_of(*(substitute_cond(p, values, ranges) for p in cond.parts))
+    term: Term = cond.term
+    changed = substitute(term, values)
+    if changed is term and not ranges:
+        return cond
+    if type(cond) is Eq0:
+        return eq0(changed, ranges)
+    return ne0(changed, ranges) if type(cond) is Ne0 else ge0(changed, ranges)
+
+
+def evaluate_cond(cond: Cond, point: Mapping[Var, int]) -> bool:
+    """Does it hold at the point?"""
+    if isinstance(cond, bool):
+        return cond
+    if type(cond) is Ge0:
+        return evaluate(cond.term, point) >= 0
+    if type(cond) is Eq0:
+        return evaluate(cond.term, point) == 0
+    if type(cond) is Ne0:
+        return evaluate(cond.term, point) != 0
+    if type(cond) is AnyOf:
+        return any(evaluate_cond(p, point) for p in cond.parts)
+    return all(evaluate_cond(p, point) for p in cond.parts)
+
+
+# ---------------------------------------------------------------- rendering
+
+
+def render_cond(cond: Cond) -> str:
+    """The condition in Rx syntax."""
+    if isinstance(cond, bool):
+        return "true" if cond else "false"
+    if isinstance(cond, AnyOf):
+        return " || ".join(render_cond(p) for p in cond.parts)
+    if isinstance(cond, AllOf):
+        return " && ".join(f"({render_cond(p)})" if type(p) is AnyOf else render_cond(p) for p in cond.parts)
+    if isinstance(cond, Ge0):
+        return _render_at_least(cond.term)
+    sign = "==" if isinstance(cond, Eq0) else "!="
+    left, right = _sides(cond.term)
+    if left == 0 or (isinstance(left, int) and not isinstance(right, int)):
+        left, right = right, left
+    return f"{render(left)} {sign} {render(right)}"
+
+
+def _render_at_least(term: Term) -> str:
+    left, right = _sides(term)
+    if isinstance(left, int):
+        return f"{render(right)} <= {left}" if left else f"{render(right)} <= 0"
+    if isinstance(right, int):
+        return f"{render(left)} >= {right}"
+    if right == 1 or _constant(right) == 1:
+        return f"{render(left)} > {render(right - 1)}"
+    if _constant(left) == -1:
+        return f"{render(left + 1)} > {render(right)}"
+    return f"{render(right)} <= {render(left)}"
+
+
+def _constant(size: Size) -> int:
+    return size if isinstance(size, int) else size.mons.get((), 0)
+
+
+def _sides(term: Term) -> tuple[Size, Size]:
+    """left and right, both written with positive coefficients, whose difference is the term."""
+    whole = _remainder_sides(term)
+    if whole is not None:
+        return whole
+    left: Size = 0
+    right: Size = 0
+    for mono, k in term.mons.items():
+        if k > 0:
+            left = left + (Term({mono: k}) if mono else k)
+        else:
+            right = right + (Term({mono: -k}) if mono else -k)
+    return left, right
+
+
+def _remainder_sides(term: Term) -> tuple[Size, Size] | None:
+    """A remainder stays in one piece on its side: `n % 8 == 0`, not `n == n // 8 * 8`."""
+    constant = _constant(term)
+    text = render(term - constant)
+    if "%" not in text and "max(" not in text and "min(" not in text:
+        return None
+    if text.startswith("-"):
+        return constant, constant - term
+    return term - constant, -constant

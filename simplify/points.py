@@ -1,0 +1,99 @@
+"""A few integer points that satisfy given conditions: seen both true and false, a question is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+
+from .conditions import Cond, evaluate_cond
+from .terms import Bounds, Ranges, Size, Var, evaluate
+
+Point = dict[Var, int]
+
+_PATTERNS: tuple[tuple[int, ...], ...] = (
+    (2, 3, 5, 7, 11, 13),
+    (1, 1, 1, 1, 1, 1),
+    (0, 0, 0, 0, 0, 0),
+    (4, 2, 3, 1, 6, 5),
+    (1, 2, 3, 4, 5, 6),
+    (7, 5, 3, 2, 1, 0),
+    (0, 1, 2, 3, 0, 1),
+    (3, 0, 1, 0, 2, 0),
+    (8, 8, 8, 8, 8, 8),
+    (6, 12, 4, 24, 3, 2),
+    (17, 1, 31, 2, 9, 40),
+    (1, 19, 2, 27, 50, 3),
+    (100, 64, 10, 37, 128, 2),
+    (12, 90, 55, 1, 0, 33),
+    (255, 1000, 7, 129, 64, 2),
+    (1, 0, 0, 1, 1, 0),
+)
+
+
+def clamp(value: int, range_: Bounds) -> int:
+    """The value, moved into the range: counted from the lower end, folded back where there is an upper one."""
+    low, high = range_
+    if low is None:
+        return value if high is None or value <= high else high - value
+    if high is None:
+        return low + value if low > 0 and value < low else max(value, low)
+    if low <= value <= high:
+        return value
+    return low + value % (high - low + 1)
+
+
+def samples(free: Sequence[Var], ranges: Ranges) -> Iterator[Point]:
+    """Points within the ranges, from telling ones to odd ones."""
+    limits = [ranges.get(v, (0 if v.nonneg else None, None)) for v in free]
+    for round_, pattern in enumerate(_PATTERNS):
+        wide = len(pattern)
+        yield {v: clamp(_signed(pattern[i % wide] + i // wide, v, round_ + i), limits[i]) for i, v in enumerate(free)}
+
+
+def _signed(value: int, v: Var, turn: int) -> int:
+    return -value if not v.nonneg and turn % 2 else value
+
+
+def complete(point: Point, solved: Mapping[Var, Size]) -> Point:
+    """The point with the solved variables' values."""
+    return {**point, **{v: evaluate(e, point) for v, e in solved.items()}}
+
+
+def holds(conds: Sequence[Cond], point: Point) -> bool:
+    """Do all conditions hold at the point?"""
+    return all(evaluate_cond(c, point) for c in conds)
+
+
+def smallest_first(free: Sequence[Var], least: Mapping[Var, int], ranges: Ranges, budget: int) -> Iterator[Point]:
+    """Points with as few variables as possible away from their least values, then the smallest values."""
+    base = {v: least[v] for v in free}
+    yield base
+    spent = 1
+    for away in range(1, len(free) + 1):
+        reach = max(2, min(200, int((budget / 4) ** (1 / away))))
+        choices = []
+        for chosen in combinations(range(len(free)), away):
+            choices.append([_steps(free[i], least[free[i]], ranges, reach) for i in chosen])
+        for steps in _by_total(reach, away):
+            for chosen, lists in zip(combinations(range(len(free)), away), choices, strict=True):
+                if any(s >= len(values) for s, values in zip(steps, lists, strict=True)):
+                    continue
+                point = dict(base)
+                for s, i, values in zip(steps, chosen, lists, strict=True):
+                    point[free[i]] = values[s]
+                yield point
+                spent += 1
+                if spent > budget:
+                    return
+
+
+def _by_total(reach: int, count: int) -> list[tuple[int, ...]]:
+    return sorted(product(range(reach), repeat=count), key=lambda s: (sum(s), max(s), s))
+
+
+def _steps(v: Var, least: int, ranges: Ranges, reach: int) -> list[int]:
+    low, high = ranges.get(v, (0 if v.nonneg else None, None))
+    up = range(least + 1, least + reach + 1)
+    down = range(least - 1, least - reach - 1, -1)
+    values = [x for pair in zip(up, down, strict=True) for x in pair]
+    return [x for x in values if (low is None or x >= low) and (high is None or x <= high)]
