@@ -1,0 +1,74 @@
+"""Text to what a terminal shows of it: control characters escaped, widths counted in columns, long texts wrapped or cut."""
+
+from __future__ import annotations
+
+import unicodedata
+
+TAB = "    "
+ELLIPSIS = "…"
+LONGEST_MESSAGE = 2000
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_COMBINING = frozenset({"Mn", "Me"})
+
+
+def cell(char: str) -> tuple[str, int]:
+    """What is shown of one code point, and how many columns that takes."""
+    if " " <= char <= "~":
+        return char, 1
+    if char == "\t":
+        return TAB, len(TAB)
+    category = unicodedata.category(char)
+    if category in _HIDDEN:
+        escaped = _escape(char)
+        return escaped, len(escaped)
+    if category in _COMBINING:
+        return char, 0
+    return char, 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def shown(text: str) -> str:
+    """The text on one line, without a character that could move the cursor or turn the writing round."""
+    return text if text.isascii() and text.isprintable() else "".join(cell(c)[0] for c in text)
+
+
+def columns(text: str) -> int:
+    return len(text) if text.isascii() and text.isprintable() else sum(cell(c)[1] for c in text)
+
+
+def wrapped(text: str, room: int) -> list[str]:
+    """The text in lines of at most `room` columns; its own line ends stay, and so do the blanks of a line that fits."""
+    if len(text) > LONGEST_MESSAGE:
+        text = text[:LONGEST_MESSAGE] + ELLIPSIS
+    return [line for paragraph in text.split("\n") for line in _folded(shown(paragraph.rstrip()), max(room, 10))]
+
+
+def _folded(paragraph: str, room: int) -> list[str]:
+    if columns(paragraph) <= room:
+        return [paragraph]
+    lines = [""]
+    for word in paragraph.split(" "):
+        for part in _pieces(word, room):
+            joined = f"{lines[-1]} {part}" if lines[-1] else part
+            if columns(joined) <= room:
+                lines[-1] = joined
+            else:
+                lines.append(part)
+    return [line for line in lines if line]
+
+
+def _pieces(word: str, room: int) -> list[str]:
+    """A word that is longer than a line, in parts that are not."""
+    pieces = []
+    while columns(word) > room:
+        end = next(i for i in range(len(word) + 1) if columns(word[: i + 1]) > room)
+        pieces.append(word[:end])
+        word = word[end:]
+    return [*pieces, word]

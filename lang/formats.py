@@ -1,0 +1,212 @@
+"""Diagnostics, counts and shapes to what other programs read: plain objects for JSON and SARIF, GitHub's command lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from .checked import Binding, Counts, FunctionShapes
+from .diagnostics import Diagnostic
+from .source import NOWHERE, Span
+
+# What a JSON library takes: dictionaries, lists, texts, numbers, None.
+Object = dict[str, Any]
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_SARIF_LEVELS = {"error": "error", "warning": "warning", "note": "note"}
+_GITHUB_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def span_object(span: Span) -> Object:
+    """Lines and columns from 1, columns in code points, the end exclusive."""
+    line, column = span.source.position(span.start)
+    end_line, end_column = span.source.position(max(span.end, span.start))
+    return {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
+
+
+# JSON
+
+
+def check_object(files: Sequence[str], diagnostics: Iterable[Diagnostic], counts: Counts) -> Object:
+    """What `rx check --format json` prints."""
+    return {
+        "version": 1,
+        "files": list(files),
+        "diagnostics": [diagnostic_object(d) for d in diagnostics],
+        "assertions": {name: getattr(counts, name) for name in ("total", "proved", "refuted", "residual", "entry")},
+    }
+
+
+def diagnostic_object(diagnostic: Diagnostic) -> Object:
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+        "file": diagnostic.span.source.name,
+        "span": span_object(diagnostic.span),
+        "caption": diagnostic.caption or None,
+        "labels": [
+            {"file": label.span.source.name, "span": span_object(label.span), "message": label.message}
+            for label in diagnostic.labels
+        ],
+        "notes": list(diagnostic.notes),
+        "function": diagnostic.function,
+        "help": diagnostic.help,
+        "witness": None if diagnostic.witness is None else dict(diagnostic.witness),
+        "edits": [
+            {"file": edit.span.source.name, "span": span_object(edit.span), "text": edit.text}
+            for edit in diagnostic.edits
+        ],
+    }
+
+
+def shapes_object(functions: Iterable[FunctionShapes]) -> Object:
+    """What `rx shapes --format json` prints."""
+    return {
+        "functions": {
+            function.name: {
+                "params": [binding_object(b) for b in function.params],
+                "bindings": [binding_object(b) for b in function.bindings],
+                "result": None if function.result is None else binding_object(function.result),
+            }
+            for function in functions
+        }
+    }
+
+
+def binding_object(binding: Binding) -> Object:
+    """`bound` is there where an upper bound of a dimension is known (the first such one), and `bounds` has one for each."""
+    found: Object = {
+        "name": binding.name,
+        "sort": binding.sort,
+        "span": None if binding.span.source is NOWHERE.source else span_object(binding.span),
+        "shape": None if binding.shape is None else list(binding.shape),
+        "exactness": list(binding.exactness),
+        "dtype": binding.dtype or None,
+        "asserted": binding.asserted,
+    }
+    known = [bound for bound in binding.bounds if bound is not None]
+    if known:
+        found["bound"] = known[0]
+        found["bounds"] = list(binding.bounds)
+    if binding.items:
+        found["items"] = [binding_object(item) for item in binding.items]
+    return found
+
+
+# SARIF 2.1.0
+
+
+def sarif_object(diagnostics: Iterable[Diagnostic], version: str, titles: dict[str, str] | None = None) -> Object:
+    """One run of the tool; `titles` says what a code stands for."""
+    found = list(diagnostics)
+    codes = sorted({d.code for d in found})
+    driver: Object = {
+        "name": "rx",
+        "version": version,
+        "rules": [_sarif_rule(code, (titles or {}).get(code)) for code in codes],
+    }
+    run: Object = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(d, codes.index(d.code)) for d in found],
+    }
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _sarif_rule(code: str, title: str | None) -> Object:
+    rule: Object = {"id": code, "help": {"text": f"rx explain {code}"}}
+    if title:
+        rule["shortDescription"] = {"text": title}
+    return rule
+
+
+def _sarif_result(diagnostic: Diagnostic, rule: int) -> Object:
+    result: Object = {
+        "ruleId": diagnostic.code,
+        "ruleIndex": rule,
+        "level": _SARIF_LEVELS[diagnostic.severity],
+        "message": {"text": _whole_message(diagnostic)},
+        "locations": [_sarif_place(diagnostic.span)],
+    }
+    if diagnostic.labels:
+        result["relatedLocations"] = [
+            {"id": i, **_sarif_place(label.span), "message": {"text": label.message}}
+            for i, label in enumerate(diagnostic.labels)
+        ]
+    if diagnostic.edits:
+        result["fixes"] = [_sarif_fix(diagnostic)]
+    properties = {"function": diagnostic.function, "witness": diagnostic.witness and dict(diagnostic.witness)}
+    if any(properties.values()):
+        result["properties"] = {key: value for key, value in properties.items() if value}
+    return result
+
+
+def _sarif_place(span: Span) -> Object:
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(span.source.name)}, "region": _region(span)}}
+
+
+def _region(span: Span) -> Object:
+    at = span_object(span)
+    return {
+        "startLine": at["line"],
+        "startColumn": at["column"],
+        "endLine": at["end_line"],
+        "endColumn": at["end_column"],
+    }
+
+
+def _sarif_fix(diagnostic: Diagnostic) -> Object:
+    files = sorted({edit.span.source.name for edit in diagnostic.edits})
+    changes = [
+        {
+            "artifactLocation": {"uri": _uri(name)},
+            "replacements": [
+                {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
+                for edit in diagnostic.edits
+                if edit.span.source.name == name
+            ],
+        }
+        for name in files
+    ]
+    return {"description": {"text": diagnostic.help or "apply the change"}, "artifactChanges": changes}
+
+
+def _uri(name: str) -> str:
+    path = quote(name.encode("utf-8", "surrogateescape"), safe="/")
+    return f"file://{path}" if path.startswith("/") else path
+
+
+def _whole_message(diagnostic: Diagnostic) -> str:
+    """For readers that show one text: the message, what stands below it, the help."""
+    helps = (f"help: {diagnostic.help}",) if diagnostic.help else ()
+    return "\n".join(
+        (diagnostic.message, *((diagnostic.caption,) if diagnostic.caption else ()), *diagnostic.notes, *helps)
+    )
+
+
+# GitHub's workflow commands
+
+
+def github_lines(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
+    for d in diagnostics:
+        at = span_object(d.span)
+        fields = {
+            "file": d.span.source.name,
+            "line": at["line"],
+            "col": at["column"],
+            "endLine": at["end_line"],
+            "endColumn": at["end_column"],
+            "title": f"rx {d.code}",
+        }
+        written = ",".join(f"{key}={_property(str(value))}" for key, value in fields.items())
+        yield f"::{_GITHUB_COMMANDS[d.severity]} {written}::{_data(_whole_message(d))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,343 @@
+"""A diagnostic to lines of styled text: headline, place, the source with its underlinings, notes and help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from .cells import ELLIPSIS, cell, columns, shown, wrapped
+from .diagnostics import Diagnostic
+from .source import NOWHERE, Source, Span
+
+WIDTH = 100
+_LEAST_ROOM = 36
+
+
+class Piece(NamedTuple):
+    """`style` is error, warning, note, title, place, gutter, source, primary, secondary, label or plain."""
+
+    text: str
+    style: str
+
+
+Line = tuple[Piece, ...]
+
+
+class Mark(NamedTuple):
+    """An underlining in one line of the source, from column `start` (from 0, in code points) to before `end`."""
+
+    line: int
+    start: int
+    end: int
+    primary: bool
+    message: str
+
+
+class Underline(NamedTuple):
+    """The same in columns of the terminal."""
+
+    start: int
+    end: int
+    primary: bool
+    message: str
+
+
+class Window(NamedTuple):
+    """What is shown of one source line: from code point `first` on; `stops[i]` is where code point first + i begins."""
+
+    text: str
+    first: int
+    stops: tuple[int, ...]
+
+    def column(self, at: int) -> int:
+        return self.stops[min(max(at - self.first, 0), len(self.stops) - 1)]
+
+
+def render_text(diagnostic: Diagnostic, width: int = WIDTH) -> str:
+    """The diagnostic as plain text, each line ended."""
+    return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in render(diagnostic, width))
+
+
+def render(diagnostic: Diagnostic, width: int = WIDTH) -> list[Line]:
+    places = _places(diagnostic)
+    margin = _margin(places)
+    lines = _headline(diagnostic, width)
+    for source, marks in places:
+        if source is diagnostic.span.source:
+            line, column = source.position(_clamped(diagnostic.span).start)
+            lines.append(_place(margin, "-->", f"{source.name}:{line}:{column}"))
+        else:
+            lines.append(_place(margin, ":::", f"{source.name}:{marks[0].line}:{marks[0].start + 1}"))
+        lines += _block(source, marks, margin, width)
+    lines += _footer(diagnostic, margin, width)
+    return [_coloured(line, diagnostic.severity) for line in lines]
+
+
+def _coloured(line: Line, severity: str) -> Line:
+    """What is primary takes the colour of its severity."""
+    return tuple(Piece(p.text, severity) if p.style == "primary" else p for p in line)
+
+
+def _headline(diagnostic: Diagnostic, width: int) -> list[Line]:
+    head = f"{diagnostic.severity}[{diagnostic.code}]"
+    first, *rest = wrapped(diagnostic.message, width - len(head) - 2)
+    lines: list[Line] = [(Piece(head, diagnostic.severity), Piece(f": {first}", "title"))]
+    return lines + [(Piece(" " * (len(head) + 2) + text, "title"),) for text in rest]
+
+
+def _place(margin: int, arrow: str, text: str) -> Line:
+    return (Piece(f"{' ' * margin}{arrow} ", "gutter"), Piece(shown(text), "place"))
+
+
+def _footer(diagnostic: Diagnostic, margin: int, width: int) -> list[Line]:
+    remarks = [("note", note) for note in _notes(diagnostic)]
+    if diagnostic.help:
+        remarks.append(("help", diagnostic.help))
+    if not remarks:
+        return []
+    lines = [_gutter(margin)]
+    for kind, text in remarks:
+        head = f"{' ' * (margin + 1)}= {kind}: "
+        first, *rest = wrapped(text, width - len(head))
+        lines.append(
+            (Piece(f"{' ' * (margin + 1)}= ", "gutter"), Piece(f"{kind}:", "title"), Piece(f" {first}", "plain"))
+        )
+        lines += [(Piece(" " * len(head) + more, "plain"),) for more in rest]
+    return lines
+
+
+def _notes(diagnostic: Diagnostic) -> list[str]:
+    """The notes; labels at no place of the user's; the witness, unless some text has it already."""
+    notes = list(diagnostic.notes)
+    notes += [label.message for label in diagnostic.labels if label.span.source is NOWHERE.source and label.message]
+    texts = (diagnostic.message, diagnostic.caption, *notes, *(label.message for label in diagnostic.labels))
+    if diagnostic.witness and not any("e.g." in text for text in texts):
+        notes.append("e.g. " + ", ".join(f"{name} = {value}" for name, value in diagnostic.witness.items()))
+    return notes
+
+
+# From spans to marks
+
+
+def _places(diagnostic: Diagnostic) -> list[tuple[Source, list[Mark]]]:
+    """The marks of each source, the primary one's first; in the order of the text."""
+    marks: dict[Source, list[Mark]] = {}
+    marks[diagnostic.span.source] = list(_marks(diagnostic.span, True, diagnostic.caption))
+    for label in diagnostic.labels:
+        if label.span.source is not NOWHERE.source:
+            marks.setdefault(label.span.source, []).extend(_marks(label.span, False, label.message))
+    return [(source, sorted(set(found))) for source, found in marks.items()]
+
+
+def _clamped(span: Span) -> Span:
+    size = len(span.source.text)
+    start = min(max(span.start, 0), size)
+    return Span(span.source, start, min(max(span.end, start), size))
+
+
+def _marks(span: Span, primary: bool, message: str) -> Iterator[Mark]:
+    """One mark, or for a span of several lines one in its first line and one, with the message, in its last."""
+    source, start, end = _clamped(span)
+    line, column = source.position(start)
+    if end > start and source.text[end - 1] == "\n":
+        end -= 1
+    last, end_column = source.position(end)
+    if last == line:
+        yield Mark(line, column - 1, max(end_column - 1, column - 1), primary, message)
+        return
+    yield Mark(line, column - 1, _extent(source, line)[1], primary, "")
+    begin, length = _extent(source, last)
+    indent = _indent(source.text, begin, begin + min(length, end_column - 1))
+    yield Mark(last, indent, end_column - 1, primary, message)
+
+
+def _extent(source: Source, line: int) -> tuple[int, int]:
+    """Where a line begins in the text, and its length without the line end."""
+    starts = source.line_starts()
+    begin = starts[line - 1]
+    end = starts[line] - 1 if line < len(starts) else len(source.text)
+    while end > begin and source.text[end - 1] == "\r":
+        end -= 1
+    return begin, end - begin
+
+
+def _indent(text: str, begin: int, end: int) -> int:
+    part = text[begin:end]
+    return len(part) - len(part.lstrip(" \t"))
+
+
+# The source, line by line
+
+
+def _margin(places: list[tuple[Source, list[Mark]]]) -> int:
+    """How wide line numbers are."""
+    return max(2, *(len(str(mark.line)) for _, marks in places for mark in marks))
+
+
+def _gutter(margin: int, number: int | None = None) -> Line:
+    head = f"{'' if number is None else number:>{margin}} |"
+    return (Piece(head, "gutter"),)
+
+
+def _block(source: Source, marks: list[Mark], margin: int, width: int) -> Iterator[Line]:
+    if not source.text:
+        return
+    yield _gutter(margin)
+    room = width - margin - 3
+    continued = _continued(marks)
+    for number, group in groupby(marks, key=lambda mark: mark.line):
+        for window, underlines in _windows(source, number, list(group), room):
+            yield (*_gutter(margin, number), Piece(f" {window.text}", "source"))
+            for row in _underlining(underlines, room):
+                yield (*_gutter(margin), Piece(" ", "plain"), *row)
+        if number in continued:
+            yield (Piece("." * max(margin + 1, 3), "gutter"),)
+
+
+def _continued(marks: list[Mark]) -> set[int]:
+    """The lines after which a span goes on without being shown."""
+    lines = sorted({mark.line for mark in marks})
+    return {a for a, b in zip(lines, lines[1:], strict=False) if b > a + 1 and _goes_on(marks, a, b)}
+
+
+def _goes_on(marks: list[Mark], line: int, following: int) -> bool:
+    """Whether a mark without a message in one line has its other half in the next shown line."""
+    kinds = {mark.primary for mark in marks if mark.line == line and not mark.message}
+    return any(mark.line == following and mark.primary in kinds for mark in marks)
+
+
+def _windows(source: Source, line: int, marks: list[Mark], room: int) -> Iterator[tuple[Window, list[Underline]]]:
+    """The line once if it fits; else once for each bunch of marks that can be seen together."""
+    begin, length = _extent(source, line)
+    if length <= room and columns(source.text[begin : begin + length]) <= room:
+        bunches = [marks]
+    else:
+        bunches = _bunches(marks, room * 2 // 3)
+    for bunch in bunches:
+        window = _window(source.text, begin, length, bunch[0].start, room)
+        yield window, [_underline(mark, window) for mark in bunch]
+
+
+def _bunches(marks: list[Mark], reach: int) -> list[list[Mark]]:
+    bunches: list[list[Mark]] = []
+    for mark in marks:
+        if bunches and mark.end - bunches[-1][0].start <= reach:
+            bunches[-1].append(mark)
+        else:
+            bunches.append([mark])
+    return bunches
+
+
+def _window(text: str, begin: int, length: int, focus: int, room: int) -> Window:
+    """What fits of a line around a column; only the part that can be seen is looked at, so that 5 MB are no matter."""
+    if length <= room:
+        whole = text[begin : begin + length]
+        if columns(whole) <= room:
+            return _laid_out(whole, 0, "", "")
+    left = room - 2
+    first = last = min(focus, length)
+    first, left = _leftwards(text, begin, first, left, room // 4)
+    while last < length and last - first < room and cell(text[begin + last])[1] <= left:
+        left -= cell(text[begin + last])[1]
+        last += 1
+    if last == length:
+        first, left = _leftwards(text, begin, first, left, left)
+    return _laid_out(
+        text[begin + first : begin + last], first, ELLIPSIS if first else "", ELLIPSIS if last < length else ""
+    )
+
+
+def _leftwards(text: str, begin: int, first: int, left: int, reach: int) -> tuple[int, int]:
+    """Widen a window to the left by at most `reach` columns."""
+    floor = max(0, first - reach)
+    while first > floor and cell(text[begin + first - 1])[1] <= min(left, reach):
+        used = cell(text[begin + first - 1])[1]
+        first, left, reach = first - 1, left - used, reach - used
+    return first, left
+
+
+def _laid_out(part: str, first: int, before: str, after: str) -> Window:
+    cells = [cell(c) for c in part]
+    stops = [len(before)]
+    for _, size in cells:
+        stops.append(stops[-1] + size)
+    return Window(before + "".join(c for c, _ in cells) + after, first, tuple(stops))
+
+
+def _underline(mark: Mark, window: Window) -> Underline:
+    start = window.column(mark.start)
+    return Underline(start, max(window.column(mark.end), start + 1), mark.primary, mark.message)
+
+
+# Underlinings and what hangs on them
+
+
+def _underlining(underlines: list[Underline], room: int) -> Iterator[Line]:
+    inline = _inline(underlines, room)
+    hanging = sorted((u for u in underlines if u.message and u is not inline), key=lambda u: (-u.start, not u.primary))
+    carets = _carets(underlines)
+    if inline:
+        at = len(carets) + 1
+        first, *rest = wrapped(inline.message, room - at)
+        yield _row([*carets, *_text(" " + first, inline)])
+        yield from _hung(rest, at, inline, hanging)
+    else:
+        yield _row(carets)
+    if hanging:
+        yield _row(_connectors(hanging))
+    for i, underline in enumerate(hanging):
+        at = _fitting(underline, room)
+        yield from _hung(wrapped(underline.message, room - at), at, underline, hanging[i + 1 :])
+
+
+def _inline(underlines: list[Underline], room: int) -> Underline | None:
+    """The one whose message stands to the right of it: nothing else ends further right, and the text has room."""
+    end = max(u.end for u in underlines)
+    ending = [u for u in underlines if u.end == end and u.message]
+    if not ending:
+        return None
+    last = max(ending, key=lambda u: (u.start, u.primary))
+    fits = "\n" not in last.message and columns(last.message) <= room - end - 1
+    return last if fits or room - end - 1 >= _LEAST_ROOM else None
+
+
+def _carets(underlines: list[Underline]) -> list[Piece]:
+    """All underlines in one row, the shorter over the longer."""
+    row = [Piece(" ", "plain")] * max(u.end for u in underlines)
+    for u in sorted(underlines, key=lambda u: (u.start - u.end, u.primary)):
+        row[u.start : u.end] = [Piece("^", "primary") if u.primary else Piece("-", "secondary")] * (u.end - u.start)
+    return row
+
+
+def _connectors(underlines: Iterable[Underline], before: int | None = None) -> list[Piece]:
+    row: list[Piece] = []
+    for u in sorted(underlines, key=lambda u: u.start):
+        if len(row) <= u.start and (before is None or u.start < before):
+            row += [Piece(" ", "plain")] * (u.start - len(row))
+            row.append(Piece("|", "primary" if u.primary else "secondary"))
+    return row
+
+
+def _hung(texts: list[str], at: int, underline: Underline, waiting: list[Underline]) -> Iterator[Line]:
+    """Lines of a message from column `at` on, with a bar for each message that is still to come."""
+    for text in texts:
+        row = _connectors(waiting, at)
+        yield _row([*row, Piece(" " * (at - len(row)), "plain"), *_text(text, underline)])
+
+
+def _fitting(underline: Underline, room: int) -> int:
+    """The column of a message below its underline: further left where it would not fit."""
+    needed = max((columns(line) for line in underline.message.split("\n")), default=0)
+    return max(0, min(underline.start, room - min(needed, _LEAST_ROOM)))
+
+
+def _text(text: str, underline: Underline) -> list[Piece]:
+    return [Piece(text, "primary" if underline.primary else "label")]
+
+
+def _row(pieces: list[Piece]) -> Line:
+    """Neighbours of one style made one piece."""
+    return tuple(
+        Piece("".join(p.text for p in group), style) for style, group in groupby(pieces, key=lambda p: p.style)
+    )
