@@ -1,0 +1,61 @@
+# Everything runs in .venv, which the first target that needs it creates: `make demo`, `make test`.
+
+PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+JOBS ?= 2
+# How many programs or examples each fuzzing test tries under `make fuzz`; the ordinary run takes a sample.
+RX_FUZZ ?= 10000
+
+.PHONY: demo test check fuzz format weights clean distclean
+
+demo: $(INSTALLED) weights
+	@$(BIN)/python examples/tour.py
+
+test: $(INSTALLED) weights
+	@$(BIN)/python -m pytest -q -n $(JOBS)
+
+check: $(INSTALLED) .types/rxlang
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q tests/test_house.py
+
+fuzz: $(INSTALLED)
+	@RX_FUZZ=$(RX_FUZZ) $(BIN)/python -m pytest -q -n $(JOBS) -m fuzz
+
+format: $(INSTALLED)
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+# The trained weights of the sentence encoder. Without a network this says so and goes on.
+weights: $(INSTALLED)
+	@$(BIN)/python examples/minilm/fetch.py
+
+# mypy reads the top-level folders as the package that they are installed as.
+.types/rxlang:
+	@mkdir -p .types
+	@ln -sfn .. $@
+
+# `python -m venv` needs ensurepip, which some distributions keep in a package of its own; pip can fill the gap.
+# build/ goes first: a module that was deleted would otherwise stay in what is installed.
+$(INSTALLED): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Rx needs Python 3.11 or newer (PYTHON=/path/to/python3.11 make ...)"; exit 1; }
+	@echo "Installing Rx and its tools into $(VENV) (once)"
+	@rm -rf build
+	@test -x $(BIN)/python && $(BIN)/python -m pip --version >/dev/null 2>&1 \
+		|| { rm -rf $(VENV) && $(PYTHON) -m venv $(VENV) 2>/dev/null; } \
+		|| { rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) \
+			&& $(PYTHON) -m pip --python $(BIN)/python install -q pip; }
+	@$(BIN)/python -m pip install -q -e '.[dev,minilm]'
+	@touch $@
+
+clean:
+	rm -rf build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# Also the environment and the downloaded weights.
+distclean: clean
+	rm -rf $(VENV) .cache .types rxlang.egg-info

@@ -1,0 +1,87 @@
+"""What is shipped: the wheel holds the package and nothing else, and `rx` works where only the wheel is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "tests", "examples", "benchmarks")
+
+FF = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {
+  let y = @reshape(@cast(x, int32), [n, m, 4])
+  @reshape(@sum(y, axis=2), [n * m])
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy of the sources without whatever an earlier build left behind."""
+    work = tmp_path_factory.mktemp("wheel")
+    shutil.copytree(ROOT, work / "source", ignore=LEFT_OUT)
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(work)]
+    built = subprocess.run([*pip, str(work / "source")], capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    return next(work.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def rx(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command `rx` of an environment that holds the wheel; other people's packages come from ours, by a path."""
+    home = tmp_path_factory.mktemp("empty")
+    venv.create(home, with_pip=False)
+    python = home / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps", "--no-index"]
+    installed = subprocess.run([*pip, str(wheel)], capture_output=True, text=True)
+    assert installed.returncode == 0, installed.stderr
+    site = next(home.glob("lib*/python*/site-packages"))
+    (site / "others.pth").write_text(sysconfig.get_paths()["purelib"] + "\n", encoding="utf-8")
+    return home / "bin" / "rx"
+
+
+def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    quiet = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=cwd, env=quiet)
+
+
+def test_the_wheel_holds_only_the_package(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"rxlang"}
+    assert {"rxlang/py.typed", "rxlang/grammar/rx.lark"} <= set(names)
+    assert not [n for n in names if n.split("/")[1] in {"tests", "examples", "docs", "benchmarks"}]
+
+
+def test_the_installed_package_is_the_wheels(rx: Path, tmp_path: Path) -> None:
+    where = run(rx.parent / "python", "-c", "import rxlang; print(rxlang.__file__)", cwd=tmp_path)
+    assert Path(where.stdout.strip()).is_relative_to(rx.parents[1])
+
+
+def test_rx_checks_a_program_from_the_wheel(rx: Path, tmp_path: Path) -> None:
+    (tmp_path / "ff.rx").write_text(FF, encoding="utf-8")
+    done = run(rx, "check", "ff.rx", "--format", "json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["assertions"]["refuted"] == 0
+
+
+def test_rx_runs_a_program_from_the_wheel(rx: Path, tmp_path: Path) -> None:
+    (tmp_path / "ff.rx").write_text(FF, encoding="utf-8")
+    done = run(rx, "run", "ff.rx", "--call", "@ff", "--arg", "x=[[1, 2, 3, 4, 5, 6, 7, 8]]:int8", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "[10, 26]" in done.stdout.replace("10 26", "10, 26")
+
+
+def test_python_dash_m_does_the_same(rx: Path, tmp_path: Path) -> None:
+    (tmp_path / "ff.rx").write_text(FF, encoding="utf-8")
+    assert run(rx.parent / "python", "-m", "rxlang", "check", "ff.rx", cwd=tmp_path).returncode == 0
