@@ -167,48 +167,38 @@ def _drop_zero(mons: dict[Mono, int]) -> dict[Mono, int]:
 
 def any_of(*conds: Cond) -> Cond:
     """One of the conditions, in this order."""
-    parts: list[Condition] = []
+    parts: dict[Condition, None] = {}
     for cond in conds:
         if cond is True:
             return True
         if cond is False:
             continue
         for part in cond.parts if type(cond) is AnyOf else (cond,):
-            if part not in parts:
-                parts.append(part)
-    if _covers(parts):
-        return True
+            parts[part] = None
     return _join(AnyOf, parts, False)
 
 
 def all_of(*conds: Cond) -> Cond:
     """All of the conditions, in this order."""
-    parts: list[Condition] = []
+    parts: dict[Condition, None] = {}
     for cond in conds:
         if cond is False:
             return False
         if cond is True:
             continue
         for part in cond.parts if type(cond) is AllOf else (cond,):
-            if part not in parts:
-                parts.append(part)
-    if _clashes(parts):
-        return False
+            parts[part] = None
     return _join(AllOf, parts, True)
 
 
-def _join(kind: type[AnyOf] | type[AllOf], parts: list[Condition], empty: bool) -> Cond:
+def _join(kind: type[AnyOf] | type[AllOf], parts: dict[Condition, None], empty: bool) -> Cond:
     if not parts:
         return empty
-    return parts[0] if len(parts) == 1 else kind(tuple(parts))
-
-
-def _covers(parts: list[Condition]) -> bool:
-    return len(parts) > 1 and any(negate(p) in parts for p in parts if not isinstance(p, Joined))
-
-
-def _clashes(parts: list[Condition]) -> bool:
-    return len(parts) > 1 and any(negate(p) in parts for p in parts if not isinstance(p, Joined))
+    if len(parts) == 1:
+        return next(iter(parts))
+    if any(not isinstance(p, Joined) and negate(p) in parts for p in parts):
+        return not empty  # one of them and its opposite
+    return kind(tuple(parts))
 
 
 def negate(cond: Cond) -> Cond:

@@ -15,6 +15,7 @@ from .conditions import (
     Eq0,
     Ge0,
     cond_vars,
+    eq0,
     evaluate_cond,
     ge0,
     negate,
@@ -160,6 +161,46 @@ class Facts:
         verdict = self._decide(cond)
         self.counts[verdict.by] += 1
         return verdict
+
+    def judge(self, cond: Cond) -> Verdict:
+        """As decide, and `vacuous` where the facts, looked at closely, contradict each other."""
+        verdict = self.decide(cond)
+        if verdict.by == "ground" and not self.contradictory:
+            verdict = Verdict(verdict.kind, "normal-form")
+        if verdict.kind in ("proved", "refuted") and self.satisfiable() is False:
+            return Verdict("vacuous", "facts")
+        if verdict.kind == "open":
+            return Verdict("open", verdict.by, self._everywhere(verdict.witness or {}))
+        return verdict
+
+    def satisfiable(self) -> bool | None:
+        """Is there a point that satisfies all facts? None where that could not be told."""
+        state = self._state
+        if state.contradiction is not None:
+            return False
+        conds = [c for c, _ in state.lits]
+        if not conds:
+            return True
+        free = sorted(set().union(*(cond_vars(c) for c in conds)))
+        if any(points.holds(conds, p) for p in points.samples(free, state.ranges)):
+            return True
+        answer = _smt().solve([*conds, *_range_conds(state, free)], free)
+        return None if answer is None else answer is not False
+
+    def _everywhere(self, witness: dict[Var, int]) -> dict[Var, int]:
+        """The witness with values for the variables that have nothing to do with the question."""
+        state = self._state
+        conds = [c for c, _ in state.facts]
+        if points.holds_given(conds, witness):
+            return witness
+        free = sorted(set().union(*(cond_vars(c) for c in conds)) - witness.keys())
+        fixed = [eq0(of_atom(v) - x) for v, x in witness.items()]
+        for point in points.samples(free, state.ranges):
+            if points.holds_given(conds, {**point, **witness}):
+                return {**point, **witness}
+        everything = sorted({*free, *witness})
+        answer = _smt().solve([*conds, *fixed], everything)
+        return answer if isinstance(answer, dict) else witness
 
     def _decide(self, cond: Condition) -> Verdict:
         state = self._state

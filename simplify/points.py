@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 
-from .conditions import Cond, evaluate_cond
+from .conditions import Cond, cond_vars, evaluate_cond
 from .terms import Bounds, Ranges, Size, Var, evaluate
 
 Point = dict[Var, int]
@@ -62,6 +62,11 @@ def complete(point: Point, solved: Mapping[Var, Size]) -> Point:
 def holds(conds: Sequence[Cond], point: Point) -> bool:
     """Do all conditions hold at the point?"""
     return all(evaluate_cond(c, point) for c in conds)
+
+
+def holds_given(conds: Sequence[Cond], point: Point) -> bool:
+    """As holds; False where the point lacks a variable."""
+    return all(point.keys() >= cond_vars(c) and evaluate_cond(c, point) for c in conds)
 
 
 def smallest_first(free: Sequence[Var], least: Mapping[Var, int], ranges: Ranges, budget: int) -> Iterator[Point]:

@@ -26,6 +26,7 @@ class Question:
         self.solver.set("rlimit", limit)
         self.solver.set("ctrl_c", False)
         self.atoms: dict[Atom, Any] = {}
+        self.made = 0
 
     def size(self, size: Size) -> Any:
         """The z3 term of a size."""
@@ -56,7 +57,8 @@ class Question:
                 value = self.size(arg)
                 result = z3.If(value > result, value, result)
             return result
-        fresh = z3.Int(f"a{len(self.atoms)}", self.context)
+        self.made += 1
+        fresh = z3.Int(f"a{self.made}", self.context)
         if type(atom) is Var:
             if atom.nonneg:
                 self.solver.add(fresh >= 0)

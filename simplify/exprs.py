@@ -1,0 +1,238 @@
+"""The text of a Size or Bool expression to its normal form, with the obligations of its divisions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from .conditions import Cond, Condition, all_of, any_of, eq, ge, gt, le, lt, ne, negate
+from .terms import Size, Term, ceildiv, floordiv, mod, smax, smin, var
+
+_TOKEN = re.compile(r"\d\w*|[^\W\d]\w*'*|//|&&|\|\||[=!<>]=|\S")
+_MOST_TOKENS = 20_000
+_MOST_DEPTH = 100
+_MOST_MONOMIALS = 2_000
+_MOST_DEGREE = 64
+_MOST_DIGITS = 400
+_MOST_BITS = 8_192
+
+_COMPARE: dict[str, Callable[[Size, Size], Cond]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_POWER = {"||": 1, "&&": 2, **dict.fromkeys(_COMPARE, 4), "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6}
+_NOT, _NEGATIVE = 3, 7
+_FUNCTIONS = ("min", "max", "ceildiv")
+
+
+class ExpressionError(Exception):
+    """Text that is not a Size or Bool expression; the message says why."""
+
+
+class Scope:
+    """The names of one question, and what its divisions ask for so far."""
+
+    __slots__ = ("any_integer", "names", "obligations")
+
+    def __init__(self, any_integer: frozenset[str] = frozenset()) -> None:
+        self.names: dict[str, Term] = {}
+        self.any_integer = any_integer
+        self.obligations: list[tuple[Cond, Cond, str]] = []  # what must hold, where, and what to say if it may not
+
+    def name(self, name: str) -> Term:
+        """The variable of this name."""
+        found = self.names.get(name)
+        if found is None:
+            found = self.names[name] = var(name, len(self.names), name not in self.any_integer)
+        return found
+
+
+def read_condition(text: str, scope: Scope) -> Cond:
+    """A Bool expression."""
+    value = _Reader(text, scope).whole()
+    if isinstance(value, (int, Term)) and not isinstance(value, bool):
+        raise ExpressionError("expected a condition, found a size")
+    return value
+
+
+def read_size(text: str, scope: Scope) -> Size:
+    """A Size expression."""
+    value = _Reader(text, scope).whole()
+    if isinstance(value, bool) or not isinstance(value, (int, Term)):
+        raise ExpressionError("expected a size, found a condition")
+    return value
+
+
+class _Reader:
+    __slots__ = ("at", "depth", "guards", "scope", "tokens")
+
+    def __init__(self, text: str, scope: Scope) -> None:
+        self.tokens: list[str] = _TOKEN.findall(text)
+        self.scope = scope
+        self.guards: list[Cond] = []
+        self.depth = 0
+        self.at = 0
+        if len(self.tokens) > _MOST_TOKENS:
+            raise ExpressionError("the expression is too long")
+        self.tokens.append("")
+
+    def whole(self) -> Size | Cond:
+        value = self.expression(0)
+        if self.tokens[self.at]:
+            self.unexpected()
+        return value
+
+    def unexpected(self) -> NoReturn:
+        token = self.tokens[self.at]
+        raise ExpressionError(f"unexpected {_quoted(token)}" if token else "unexpected end of the expression")
+
+    def expect(self, token: str) -> None:
+        if self.tokens[self.at] != token:
+            self.unexpected()
+        self.at += 1
+
+    def expression(self, least: int) -> Size | Cond:
+        self.depth += 1
+        if self.depth > _MOST_DEPTH:
+            raise ExpressionError("the expression is nested too deeply")
+        left = self.operand()
+        tokens = self.tokens
+        while True:
+            op = tokens[self.at]
+            power = _POWER.get(op, 0)
+            if power <= least:
+                break
+            self.at += 1
+            if power > 4:
+                left = self.arithmetic(op, _size(left, op), _size(self.expression(power), op))
+            elif power == 4:
+                left = _COMPARE[op](_size(left, op), _size(self.expression(power), op))
+                if _POWER.get(tokens[self.at], 0) == 4:
+                    raise ExpressionError("comparisons do not chain")
+            else:
+                left = self.joined(op, power, left)
+        self.depth -= 1
+        return left
+
+    def operand(self) -> Size | Cond:
+        token = self.tokens[self.at]
+        first = token[:1]
+        if first.isdigit():
+            self.at += 1
+            return _number(token)
+        if token == "(":
+            self.at += 1
+            value = self.expression(0)
+            self.expect(")")
+            return value
+        if token == "-":
+            self.at += 1
+            return -_size(self.expression(_NEGATIVE), "-")
+        if token == "+":
+            self.at += 1
+            return _size(self.expression(_NEGATIVE), "+")
+        if token == "!":
+            self.at += 1
+            return negate(_cond(self.expression(_NOT), "!"))
+        if not (first.isalpha() or first == "_"):
+            self.unexpected()
+        self.at += 1
+        if token in _FUNCTIONS and self.tokens[self.at] == "(":
+            return self.call(token)
+        if token == "true" or token == "false":
+            return token == "true"
+        if self.tokens[self.at] == "(":
+            raise ExpressionError(f"there is no function {_quoted(token)}; there are min, max and ceildiv")
+        return self.scope.name(token)
+
+    def call(self, name: str) -> Size:
+        self.expect("(")
+        args = [_size(self.expression(0), name)]
+        while self.tokens[self.at] == ",":
+            self.at += 1
+            args.append(_size(self.expression(0), name))
+        self.expect(")")
+        if name == "ceildiv":
+            if len(args) != 2:
+                raise ExpressionError("ceildiv takes two sizes")
+            self.divisor(args[1])
+            return ceildiv(args[0], args[1])
+        if len(args) > 64:
+            raise ExpressionError(f"{name} takes at most 64 sizes")
+        return smin(*args) if name == "min" else smax(*args)
+
+    def arithmetic(self, op: str, a: Size, b: Size) -> Size:
+        if op == "+":
+            return a + b
+        if op == "-":
+            return a - b
+        if op == "*":
+            _check_product(a, b)
+            return a * b
+        self.divisor(b)
+        if op == "//":
+            return floordiv(a, b)
+        if op == "%":
+            return mod(a, b)
+        self.owe(eq(mod(a, b), 0), "the division `/` may not come out even")
+        return floordiv(a, b)
+
+    def divisor(self, size: Size) -> None:
+        if size == 0:
+            self.owe(False, "the divisor is 0")
+        elif not isinstance(size, int):
+            self.owe(ne(size, 0), f"the divisor {size!r} may be 0")
+
+    def owe(self, cond: Cond, message: str) -> None:
+        if cond is not True:
+            self.scope.obligations.append((cond, all_of(*self.guards), message))
+
+    def joined(self, op: str, power: int, first: Size | Cond) -> Cond:
+        """`a && b` and `a || b`: the right side's obligations need hold only where the left leaves it open."""
+        parts = [_cond(first, op)]
+        before = len(self.guards)
+        while True:
+            self.guards.append(parts[-1] if op == "&&" else negate(parts[-1]))
+            parts.append(_cond(self.expression(power), op))
+            if self.tokens[self.at] != op:
+                break
+            self.at += 1
+        del self.guards[before:]
+        return all_of(*parts) if op == "&&" else any_of(*parts)
+
+
+def _quoted(token: str) -> str:
+    return f"'{token[:30]}...'" if len(token) > 30 else f"'{token}'"
+
+
+def _number(token: str) -> int:
+    if len(token) > _MOST_DIGITS:
+        raise ExpressionError(f"a number of {len(token)} digits is too long")
+    if not (token.isascii() and token.isdigit()):
+        raise ExpressionError(f"{_quoted(token)} is not a number")
+    return int(token)
+
+
+def _size(value: Size | Cond, op: str) -> Size:
+    if type(value) is int or type(value) is Term:
+        return value
+    raise ExpressionError(f"'{op}' takes sizes, found a condition")
+
+
+def _cond(value: Size | Cond, op: str) -> Cond:
+    if isinstance(value, (bool, Condition)):
+        return value
+    raise ExpressionError(f"'{op}' takes conditions, found a size")
+
+
+def _check_product(a: Size, b: Size) -> None:
+    if type(a) is Term and type(b) is Term:
+        wide = len(a.mons) * len(b.mons) > _MOST_MONOMIALS
+        if wide or max(map(len, a.mons)) + max(map(len, b.mons)) > _MOST_DEGREE:
+            raise ExpressionError("the expression is too large")
+    if _bits(a) + _bits(b) > _MOST_BITS:
+        raise ExpressionError("the numbers are too large")
+
+
+def _bits(size: Any) -> int:
+    if type(size) is int:
+        return size.bit_length()
+    return max(k.bit_length() for k in size.mons.values())  # type: ignore[no-any-return]

@@ -1,0 +1,113 @@
+"""`rx prove`: one question a line, as JSON, to one answer a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .conditions import Cond
+from .exprs import ExpressionError, Scope, read_condition
+from .facts import Facts, Verdict
+
+_RESULTS = {"proved": "valid", "refuted": "unsat", "open": "neither", "unknown": "unknown", "vacuous": "vacuous"}
+_LONGEST = 1_000_000
+
+
+def prove_lines(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The answers, in order; a line that cannot be read has an answer that says so."""
+    for line in lines:
+        if line.strip():
+            yield prove_line(line)
+
+
+def prove_line(text: str) -> dict[str, Any]:
+    """The answer to one line."""
+    if len(text) > _LONGEST:
+        return _error(None, "the line is too long")
+    try:
+        row = json.loads(text)
+    except RecursionError:
+        return _error(None, "the line is nested too deeply")
+    except ValueError as wrong:
+        return _error(None, f"not JSON: {wrong}")
+    if not isinstance(row, dict):
+        return _error(None, "expected an object")
+    try:
+        return _answer(row)
+    except ExpressionError as wrong:
+        return _error(row.get("id"), str(wrong))
+
+
+def _error(name: Any, message: str) -> dict[str, Any]:
+    return {"id": name, "result": "error", "message": message}
+
+
+def _answer(row: dict[str, Any]) -> dict[str, Any]:
+    assume, goal, scope = _checked(row)
+    facts, open_division = _assumed(assume, scope)
+    before = len(scope.obligations)
+    cond = _read("goal", goal, scope)
+    wrong = open_division or _unmet(facts, scope, before)
+    if wrong:
+        return _error(row.get("id"), wrong)
+    verdict = facts.judge(cond)
+    answer: dict[str, Any] = {"id": row.get("id"), "result": _RESULTS[verdict.kind], "by": verdict.by}
+    if verdict.kind == "open":
+        answer["witness"] = _named(verdict, scope)
+    return answer
+
+
+def _checked(row: dict[str, Any]) -> tuple[list[str], str, Scope]:
+    assume, goal, sorts = row.get("assume", []), row.get("goal"), row.get("vars", {})
+    if not isinstance(assume, list) or not all(isinstance(a, str) for a in assume):
+        raise ExpressionError("'assume' must be a list of texts")
+    if not isinstance(goal, str):
+        raise ExpressionError("'goal' must be a text")
+    if not isinstance(sorts, dict) or not all(s in ("int", "size", "Size") for s in map(str, sorts.values())):
+        raise ExpressionError('\'vars\' must give "int" or "size" for a name')
+    return assume, goal, Scope(frozenset(name for name, sort in sorts.items() if sort == "int"))
+
+
+def _read(where: str, text: str, scope: Scope) -> Cond:
+    try:
+        return read_condition(text, scope)
+    except ExpressionError as wrong:
+        raise ExpressionError(f"{where}: {wrong}") from None
+
+
+def _assumed(assume: list[str], scope: Scope) -> tuple[Facts, str | None]:
+    """The facts, and the first division in them whose divisor may be 0: under what has no divisions or comes before."""
+    facts = Facts()
+    owing: list[tuple[Cond, int, int]] = []
+    for text in assume:
+        before = len(scope.obligations)
+        cond = _read("assume", text, scope)
+        if len(scope.obligations) == before:
+            facts.assume(cond, text)
+        else:
+            owing.append((cond, before, len(scope.obligations)))
+    wrong: str | None = None
+    for cond, start, end in owing:
+        wrong = wrong or _unmet(facts, scope, start, end)
+        facts.assume(cond)
+    return facts, wrong
+
+
+def _unmet(facts: Facts, scope: Scope, start: int, end: int | None = None) -> str | None:
+    for cond, guard, message in scope.obligations[start:end]:
+        if guard is not True:
+            facts.push()
+            facts.assume(guard)
+        kind = facts.decide(cond).kind if not facts.contradictory else "vacuous"
+        if guard is not True:
+            facts.pop()
+        if kind not in ("proved", "vacuous"):
+            return message
+    return None
+
+
+def _named(verdict: Verdict, scope: Scope) -> dict[str, int]:
+    values = verdict.witness or {}
+    by_serial = {v.serial: x for v, x in values.items()}
+    return {name: by_serial.get(serial, 0) for serial, name in enumerate(scope.names)}
