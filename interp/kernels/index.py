@@ -1,0 +1,196 @@
+"""NumPy kernels that choose elements by position, value or order; positions out of range are named with their
+argument.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .registry import kernel
+
+Array = np.ndarray[Any, Any]
+
+
+@kernel("take")
+def take(x: Array, indices: Any, axis: int | None) -> Array:
+    axis = 0 if axis is None else axis
+    positions = _positions(indices)
+    try:
+        return np.asarray(np.take(x, positions, axis))
+    except IndexError as error:
+        raise _out_of_range(positions, "indices", x.shape[axis], axis) from error
+
+
+def _positions(indices: Any) -> Any:
+    """Indices in a dtype that NumPy indexes with: it takes neither uint64 nor the small integers of ml_dtypes."""
+    dtype = getattr(indices, "dtype", None)
+    if dtype is None or dtype.kind == "i" or (dtype.kind == "u" and dtype.itemsize < 8):
+        return indices
+    if dtype.kind == "u":
+        # What does not fit int64 is out of every range, and stays so as the largest int64.
+        return np.minimum(indices, np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
+    return indices.astype(np.int64)
+
+
+def _out_of_range(positions: Any, name: str, size: int, axis: int, least: int | None = None) -> IndexError:
+    """What to say of positions of which at least one is out of range."""
+    values = np.ravel(np.asarray(positions))
+    low = -size if least is None else least
+    bad = values[(values < low) | (values >= size)]
+    shown = bad[0] if bad.size else "a position"
+    return IndexError(f"`{name}` holds {shown}, but axis {axis} of `x` has size {size}")
+
+
+def _checked(positions: Array, name: str, size: int, axis: int) -> Array:
+    """Positions that are all in range, those from the end counted from the front."""
+    if positions.size and (positions.min() < -size or positions.max() >= size):
+        raise _out_of_range(positions, name, size, axis)
+    return np.where(positions < 0, positions + size, positions)
+
+
+@kernel("take_along_axis")
+def take_along_axis(x: Array, indices: Array, axis: int) -> Array:
+    axis %= x.ndim
+    positions = _checked(_positions(indices).astype(np.int64, copy=False), "indices", x.shape[axis], axis)
+    others = [(1, *s[:axis], *s[axis + 1 :]) for s in (x.shape, positions.shape)]
+    common = np.broadcast_shapes(*others)[1:]
+    source = np.broadcast_to(x, (*common[:axis], x.shape[axis], *common[axis:]))
+    positions = np.broadcast_to(positions, (*common[:axis], positions.shape[axis], *common[axis:]))
+    return np.take_along_axis(source, positions, axis)
+
+
+@kernel("gather_nd")
+def gather_nd(x: Array, indices: Array, batch_dims: int) -> Array:
+    result: Array = x[_place_of_parts(x, indices, batch_dims)]
+    return result
+
+
+def _place_of_parts(x: Array, indices: Array, batch_dims: int) -> tuple[Any, ...]:
+    """The positions in the last axis of `indices`, one array for each axis of x that they name; batch axes name
+    themselves.
+    """
+    positions = _positions(indices)
+    rank = positions.ndim - 1
+    where: list[Array] = []
+    for axis in range(batch_dims):
+        where.append(np.arange(x.shape[axis]).reshape(*(-1 if i == axis else 1 for i in range(rank))))
+    for n in range(positions.shape[-1]):
+        axis = batch_dims + n
+        where.append(_checked(positions[..., n], "indices", x.shape[axis], axis))
+    return tuple(where)
+
+
+@kernel("scatter_nd")
+def scatter_nd(x: Array, indices: Array, updates: Array, reduction: str) -> Array:
+    result = x.copy()
+    _combine(result, _place_of_parts(x, indices, 0), updates, reduction)
+    return result
+
+
+def _combine(result: Array, where: tuple[Any, ...], updates: Array, reduction: str) -> None:
+    if reduction == "none":
+        result[where] = updates
+    else:
+        how = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}[reduction]
+        how.at(result, where, updates)
+
+
+@kernel("scatter_elements")
+def scatter_elements(x: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
+    axis %= x.ndim
+    positions = _checked(_positions(indices), "indices", x.shape[axis], axis)
+    where: list[Array] = list(np.ogrid[tuple(slice(n) for n in positions.shape)])
+    where[axis] = positions
+    result = x.copy()
+    _combine(result, tuple(where), updates, reduction)
+    return result
+
+
+@kernel("put")
+def put(x: Array, indices: Array, updates: Array, axis: int) -> Array:
+    axis %= x.ndim
+    result = x.copy()
+    positions = _checked(_positions(indices), "indices", x.shape[axis], axis)
+    result[(slice(None),) * axis + (positions,)] = updates
+    return result
+
+
+@kernel("update_slice")
+def update_slice(x: Array, update: Array, starts: tuple[int, ...]) -> Array:
+    result = np.array(x)
+    result[tuple(slice(a, a + n) for a, n in zip(starts, np.shape(update), strict=True))] = update
+    return result
+
+
+@kernel("embedding")
+def embedding(ids: Array, table: Array) -> Array:
+    positions = np.asarray(_positions(ids))
+    size = table.shape[0]
+    if positions.size and (positions.min() < 0 or positions.max() >= size):
+        values = positions[(positions < 0) | (positions >= size)]
+        raise IndexError(f"`ids` holds {values.flat[0]}, but `table` has the rows 0 to {size - 1}")
+    return np.take(table, positions, 0)
+
+
+# By value
+
+
+@kernel("filter")
+def filter_(x: Array, mask: Array) -> Array:
+    result: Array = x[mask]
+    return result
+
+
+@kernel("nonzero")
+def nonzero(x: Array) -> tuple[Array, ...]:
+    return tuple(positions.astype(np.int64, copy=False) for positions in np.nonzero(x))
+
+
+@kernel("unique_values")
+def unique_values(x: Array) -> Array:
+    return np.unique(x)
+
+
+@kernel("searchsorted")
+def searchsorted(x: Array, values: Array, side: str) -> Array:
+    found = np.searchsorted(x, values, side="right" if side == "right" else "left")
+    return np.asarray(found, np.int64)
+
+
+# By order
+
+
+@kernel("sort")
+def sort(x: Array, axis: int, descending: bool) -> Array:
+    ordered = np.sort(x, axis)
+    return np.flip(ordered, axis) if descending else ordered
+
+
+@kernel("argsort")
+def argsort(x: Array, axis: int, descending: bool) -> Array:
+    if not descending:
+        return np.argsort(x, axis, kind="stable").astype(np.int64, copy=False)
+    backwards = np.argsort(np.flip(x, axis), axis, kind="stable")
+    order: Array = x.shape[axis] - 1 - np.flip(backwards, axis)
+    return order.astype(np.int64, copy=False)
+
+
+@kernel("topk")
+def topk(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
+    order = argsort(x, axis, largest)
+    first = np.take(order, np.arange(k), axis)
+    return np.take_along_axis(x, first, axis), first
+
+
+@kernel("truncate")
+def truncate(x: Array, size: Any, axis: int) -> Array:
+    asked = np.asarray(size)[()]
+    if not math.isfinite(asked):
+        raise ValueError(f"@truncate needs `size` to be a finite number, but it is {asked}")
+    whole = math.floor(asked)
+    count = min(max(whole + (asked - whole >= 0.5), 0), x.shape[axis])
+    result: Array = x[(slice(None),) * (axis % x.ndim) + (slice(count),)]
+    return result

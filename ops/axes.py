@@ -1,0 +1,113 @@
+"""Axes and products of sizes, as the shape rules of several families need them: an axis as a place in a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .model import Ctx, Dim, RankUnknown, Segment, TensorInfo
+
+Shape = tuple[Any, ...]
+At = tuple[tuple[str, int | None], ...]
+
+
+def known(ctx: Ctx, x: TensorInfo) -> Shape:
+    """The shape of x: its dimensions where they are all there, else with the Segments that stand for the others."""
+    try:
+        return ctx.dims(x)
+    except RankUnknown:
+        return x.shape
+
+
+def is_plain(shape: Iterable[Any]) -> bool:
+    """Whether every part of a shape is a dimension."""
+    return not any(isinstance(d, Segment) for d in shape)
+
+
+def place(ctx: Ctx, shape: Shape, axis: int, name: str = "axis") -> int:
+    """Where an axis stands in a shape; one that is counted from the side of a Segment is not known (RankUnknown).
+
+    `place([*s, n, d], -2)` is 1: negative axes are known where only leading parts are unknown.
+    """
+    if not is_plain(shape):
+        between = shape[: axis + 1] if axis >= 0 else shape[axis:]
+        if len(between) < (axis + 1 if axis >= 0 else -axis) or not is_plain(between):
+            raise RankUnknown
+        return axis if axis >= 0 else len(shape) + axis
+    rank = len(shape)
+    if rank == 0:
+        ctx.fail(f"a tensor with at least one axis where {name} is {axis}, but the rank is 0")
+    if not -rank <= axis < rank:
+        ctx.fail(f"{name} to be between {-rank} and {rank - 1}, but it is {axis}")
+    return axis % rank
+
+
+def places(ctx: Ctx, shape: Shape, axes: Sequence[int], name: str = "axis") -> tuple[int, ...]:
+    """Where several axes stand in a shape; each may be named once."""
+    found = tuple(place(ctx, shape, axis, name) for axis in axes)
+    distinct(ctx, found, axes, name)
+    return found
+
+
+def distinct(ctx: Ctx, found: Sequence[int], axes: Sequence[int], name: str) -> None:
+    """No axis is named twice (`found` are the places of `axes`)."""
+    for i, axis in enumerate(axes):
+        if found[i] in found[:i]:
+            ctx.fail(f"{name} to name each axis once, but {axis} and {axes[found.index(found[i])]} are the same axis")
+
+
+def number(shape: Shape, index: int) -> int:
+    """The axis that stands at a place, as a user would count it: from the end where the front is not known."""
+    return index if is_plain(shape[:index]) else index - len(shape)
+
+
+def product(sizes: Iterable[Dim]) -> Dim:
+    """The product of sizes, 1 for none."""
+    result: Dim = 1
+    for size in sizes:
+        if isinstance(size, int) and size == 1:
+            continue
+        result = size if isinstance(result, int) and result == 1 else result * size
+    return result
+
+
+def total(sizes: Iterable[Dim]) -> Dim:
+    """The sum of sizes, 0 for none."""
+    result: Dim = 0
+    for size in sizes:
+        result = size if isinstance(result, int) and result == 0 else result + size
+    return result
+
+
+def smaller(ctx: Ctx, a: Dim, b: Dim) -> Dim:
+    """min(a, b), as one of the two where that is known."""
+    if ctx.decide(ctx.le(a, b)):
+        return a
+    return b if ctx.decide(ctx.le(b, a)) else ctx.min(a, b)
+
+
+def larger(ctx: Ctx, a: Dim, b: Dim) -> Dim:
+    """max(a, b), as one of the two where that is known."""
+    if ctx.decide(ctx.le(b, a)):
+        return a
+    return b if ctx.decide(ctx.le(a, b)) else ctx.max(a, b)
+
+
+def same(ctx: Ctx, a: Dim, b: Dim, what: str, at: At) -> Dim:
+    """Require two sizes to be equal and give one of them, a literal if there is one."""
+    ctx.require(ctx.eq(a, b), what, at)
+    return b if isinstance(b, int) else a
+
+
+def not_negative(ctx: Ctx, size: Dim, what: str, at: At = ()) -> None:
+    """Require a size that the user computed to be at least 0."""
+    ctx.require(ctx.le(0, size), f"{what} to be at least 0", at)
+
+
+def without(shape: Shape, index: int) -> Shape:
+    return shape[:index] + shape[index + 1 :]
+
+
+def put(shape: Shape, index: int, *dims: Dim) -> Shape:
+    """The shape with one place replaced by any number of others."""
+    return shape[:index] + dims + shape[index + 1 :]

@@ -1,0 +1,352 @@
+"""Primitives that choose elements by position, by value or by order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..axes import At, Shape, is_plain, known, not_negative, number, place, product, put, same, smaller
+from ..broadcast import broadcast
+from ..model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from ..registry import primitive
+
+
+@primitive("take", "x: tensor, indices: index, axis: int = none", "T:any, I:integer -> T", onnx=("Gather",))
+def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -> Out:
+    """The entries of one axis at the given positions: the shape of `indices` replaces the axis.
+
+    `take([4, 10], [6, 2], axis=1)` is `[4, 6, 2]`; a Size as index drops the axis. An index i counts from the end if
+    it is negative; -n <= i < n, checked on the values when it runs. `axis` may be left out where `x` has rank 1. Array
+    API `take`, ONNX Gather.
+    """
+    shape = known(ctx, x)
+    i = _axis_of_vector(ctx, shape) if axis is None else place(ctx, shape, axis)
+    chosen = known(ctx, indices) if isinstance(indices, TensorInfo) else ()
+    data = indices.data if isinstance(indices, TensorInfo) else indices
+    if data is not None:
+        for index in data if isinstance(data, tuple) else (data,):
+            _in_range(ctx, index, shape[i], number(shape, i))
+    return Out(put(shape, i, *chosen), _taken(x.data, data))
+
+
+def _axis_of_vector(ctx: Ctx, shape: Shape) -> int:
+    if not is_plain(shape):
+        raise RankUnknown
+    if len(shape) != 1:
+        ctx.fail(f"an axis: it may be left out for rank 1, but the rank of `x` is {len(shape)}")
+    return 0
+
+
+def _in_range(ctx: Ctx, index: Dim, size: Dim, axis: int) -> None:
+    at: At = (("indices", None), ("x", axis))
+    below = ctx.le(0 - size, index) if not isinstance(index, int) or index < 0 else True
+    above = ctx.lt(index, size) if not isinstance(index, int) or index >= 0 else True
+    what = f"`indices` to be at least -n and less than n, the size n of axis {axis} of `x`"
+    if isinstance(index, int):
+        what = f"axis {axis} of `x` to be at least {index + 1 if index >= 0 else -index}, for the index {index}"
+    ctx.require(ctx.all_of(below, above), what, at)
+
+
+def _taken(data: Any, index: Any) -> Any:
+    if not isinstance(data, tuple) or index is None:
+        return None
+    chosen = index if isinstance(index, tuple) else (index,)
+    if not all(isinstance(i, int) and -len(data) <= i < len(data) for i in chosen):
+        return None
+    return tuple(data[i] for i in chosen) if isinstance(index, tuple) else data[index]
+
+
+@primitive(
+    "take_along_axis",
+    "x: tensor, indices: tensor, axis: int = -1",
+    "T:any, I:integer -> T",
+    onnx=("GatherElements",),
+)
+def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Shape:
+    """The elements of `x` at a position of one axis that `indices` says for each other position.
+
+    Equal ranks; the size of the axis is that of `indices`, the other axes are broadcast. -n <= index < n, checked on
+    the values. Array API `take_along_axis`, ONNX GatherElements.
+    """
+    a, b = known(ctx, x), known(ctx, indices)
+    i, j = place(ctx, a, axis), place(ctx, b, axis)
+    _equal_rank(ctx, a, b, "indices")
+    joined = broadcast(ctx, put(a, i, 1), put(b, j, 1), names=("x", "indices"))
+    return put(joined, number(b, j), b[j]) if is_plain(b) else put(joined, len(joined) + number(b, j), b[j])
+
+
+def _equal_rank(ctx: Ctx, a: Shape, b: Shape, name: str) -> None:
+    if is_plain(a) and is_plain(b):
+        if len(a) != len(b):
+            ctx.fail(f"`{name}` to have rank {len(a)}, the rank of `x`, but it is {len(b)}", ((name, None),))
+    elif [isinstance(d, Segment) for d in a] != [isinstance(d, Segment) for d in b]:
+        raise RankUnknown
+
+
+@primitive("gather_nd", "x: tensor, indices: tensor, batch_dims: int = 0", "T:any, I:integer -> T", onnx=("GatherND",))
+def gather_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, batch_dims: int) -> Shape:
+    """The parts of `x` at the positions that the last axis of `indices` spells.
+
+    With `indices : [*s, k]`, k a literal, the result is `[*s, ...]` with the axes of `x` after the first k. The first
+    `batch_dims` axes belong together one by one: equal sizes. ONNX GatherND.
+    """
+    a, b = ctx.dims(x), ctx.dims(indices)
+    depth = _depth(ctx, a, b, batch_dims)
+    batch = _batch(ctx, a, b, batch_dims, "indices")
+    return (*batch, *b[batch_dims:-1], *a[batch_dims + depth :])
+
+
+def _depth(ctx: Ctx, a: Shape, b: Shape, batch: int) -> int:
+    """The length of one position, which has to be known for the result to have a rank."""
+    if not b:
+        ctx.fail("`indices` to have rank 1 or more, but it is a scalar", (("indices", None),))
+    if not 0 <= batch < len(b) or batch > len(a):
+        ctx.fail(f"batch_dims to be between 0 and {min(len(b) - 1, len(a))}, but it is {batch}")
+    depth = b[-1]
+    if not isinstance(depth, int):
+        raise RankUnknown
+    if not 1 <= depth <= len(a) - batch:
+        at: At = (("indices", len(b) - 1),)
+        ctx.fail(f"positions of 1 to {len(a) - batch} axes in the last axis of `indices`, but it has {depth}", at)
+    return depth
+
+
+def _batch(ctx: Ctx, a: Shape, b: Shape, count: int, name: str) -> Shape:
+    return tuple(
+        same(ctx, a[i], b[i], f"axis {i} of `x` and axis {i} of `{name}` to be equal", (("x", i), (name, i)))
+        for i in range(count)
+    )
+
+
+@primitive(
+    "scatter_nd",
+    'x: tensor, indices: tensor, updates: tensor, reduction: str = "none"',
+    "T:any, I:integer, T -> T",
+    onnx=("ScatterND",),
+)
+def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, reduction: str) -> Shape:
+    """A copy of `x` with the parts at the given positions replaced by `updates`, or combined with them.
+
+    With `indices : [*s, k]`, k a literal, `updates` is `[*s, ...]` with the axes of `x` after the first k. `reduction`
+    is none (the last one wins), add, mul, max or min. Positions are in range, checked on the values. ONNX ScatterND.
+    """
+    _check_reduction(ctx, reduction)
+    a, b, u = ctx.dims(x), ctx.dims(indices), ctx.dims(updates)
+    depth = _depth(ctx, a, b, 0)
+    wanted = (*b[:-1], *a[depth:])
+    if len(u) != len(wanted):
+        ctx.fail(f"`updates` to have rank {len(wanted)}, but its rank is {len(u)}", (("updates", None),))
+    for n, (size, d) in enumerate(zip(wanted, u, strict=True)):
+        name, axis = ("indices", n) if n < len(b) - 1 else ("x", n - len(b) + 1 + depth)
+        what = f"axis {n} of `updates` and axis {axis} of `{name}` to be equal"
+        ctx.require(ctx.eq(d, size), what, (("updates", n), (name, axis)))
+    return a
+
+
+REDUCTIONS = ("none", "add", "mul", "max", "min")
+
+
+def _check_reduction(ctx: Ctx, reduction: str) -> None:
+    if reduction not in REDUCTIONS:
+        ctx.fail(f'reduction to be one of {", ".join(REDUCTIONS)}, but it is "{reduction}"')
+
+
+@primitive(
+    "scatter_elements",
+    'x: tensor, indices: tensor, updates: tensor, axis: int = 0, reduction: str = "none"',
+    "T:any, I:integer, T -> T",
+    onnx=("ScatterElements",),
+)
+def scatter_elements(
+    ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis: int, reduction: str
+) -> Shape:
+    """A copy of `x` where each element of `updates` stands at the position of one axis that `indices` says.
+
+    `indices` and `updates` have one shape and the rank of `x`; on the other axes they are no larger than `x`.
+    `reduction` is none, add, mul, max or min. ONNX ScatterElements.
+    """
+    _check_reduction(ctx, reduction)
+    a, b, u = ctx.dims(x), ctx.dims(indices), ctx.dims(updates)
+    i = place(ctx, a, axis)
+    _equal_rank(ctx, a, b, "indices")
+    _equal_rank(ctx, a, u, "updates")
+    for n, (size, d) in enumerate(zip(b, u, strict=True)):
+        what = f"axis {n} of `indices` and axis {n} of `updates` to be equal"
+        ctx.require(ctx.eq(size, d), what, (("indices", n), ("updates", n)))
+        if n != i:
+            what = f"axis {n} of `indices` to be at most axis {n} of `x`"
+            ctx.require(ctx.le(size, a[n]), what, (("indices", n), ("x", n)))
+    return a
+
+
+@primitive("put", "x: tensor, indices: tensor, updates: tensor, axis: int = 0", "T:any, I:integer, T -> T")
+def put_(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis: int) -> Shape:
+    """A copy of `x` with the entries of one axis at the given positions replaced: what `take` reads, this writes.
+
+    `indices : [k]`; `updates` has the shape of `x` with k at that axis. Where a position stands twice the last one
+    wins. -n <= index < n, checked on the values. PyTorch's `index_copy`.
+    """
+    a, u = known(ctx, x), known(ctx, updates)
+    positions = ctx.dims(indices)
+    if len(positions) != 1:
+        ctx.fail(f"`indices` to have rank 1, but its rank is {len(positions)}", (("indices", None),))
+    i = place(ctx, a, axis)
+    _equal_rank(ctx, a, u, "updates")
+    for n, (size, d) in enumerate(zip(a, u, strict=True)):
+        at = number(a, n)
+        if isinstance(size, Segment) or isinstance(d, Segment):
+            if size != d:
+                raise RankUnknown
+        elif n == i:
+            what = f"axis {at} of `updates` and axis 0 of `indices` to be equal"
+            ctx.require(ctx.eq(d, positions[0]), what, (("updates", at), ("indices", 0)))
+        else:
+            what = f"axis {at} of `updates` and axis {at} of `x` to be equal"
+            ctx.require(ctx.eq(d, size), what, (("updates", at), ("x", at)))
+    return a
+
+
+@primitive("update_slice", "x: tensor, update: tensor, starts: sizes", "T:any, T -> T")
+def update_slice(ctx: Ctx, x: TensorInfo, update: TensorInfo, starts: tuple[Dim, ...]) -> Shape:
+    """A copy of `x` with the block that begins at `starts` replaced by `update`.
+
+    Equal ranks, one start for each axis; the block lies inside: 0 <= start and start + (size of `update`) <= size of
+    `x` (JAX's dynamic_update_slice moves the block instead).
+    """
+    a, u = ctx.dims(x), ctx.dims(update)
+    _equal_rank(ctx, a, u, "update")
+    if len(starts) != len(a):
+        ctx.fail(f"a start for each of the {len(a)} axes of `x`, but `starts` has {len(starts)}", (("starts", None),))
+    for i, (size, d, start) in enumerate(zip(a, u, starts, strict=True)):
+        not_negative(ctx, start, f"entry {i} of `starts`", (("starts", i),))
+        what = f"entry {i} of `starts` plus axis {i} of `update` to be at most axis {i} of `x`"
+        ctx.require(ctx.le(start + d, size), what, (("update", i), ("x", i)))
+    return a
+
+
+@primitive("embedding", "ids: tensor, table: tensor", "I:integer, T:any -> T")
+def embedding(ctx: Ctx, ids: TensorInfo, table: TensorInfo) -> Shape:
+    """A row of `table` for each id: `[*s]` and `[v, d]` give `[*s, d]`. 0 <= id < v, checked on the values.
+
+    PyTorch's `embedding`; ONNX Gather on axis 0.
+    """
+    rows = ctx.dims(table)
+    if len(rows) != 2:
+        ctx.fail(f"`table` to have rank 2, [entries, width], but its rank is {len(rows)}", (("table", None),))
+    return (*known(ctx, ids), rows[1])
+
+
+# By value
+
+
+@primitive("filter", "x: tensor, mask: tensor", "T:any, bool -> T", onnx=("Compress",))
+def filter_(ctx: Ctx, x: TensorInfo, mask: TensorInfo) -> Shape:
+    """The entries of axis 0 where `mask` is true: `[n, *s]` and `[n]` give `[k, *s]`, where the data decides k <= n.
+
+    NumPy's `compress`, ONNX Compress on axis 0.
+    """
+    shape, flags = known(ctx, x), ctx.dims(mask)
+    if len(flags) != 1:
+        ctx.fail(f"`mask` to have rank 1, but its rank is {len(flags)}", (("mask", None),))
+    i = place(ctx, shape, 0)
+    what = "axis 0 of `x` and axis 0 of `mask` to be equal"
+    ctx.require(ctx.eq(shape[i], flags[0]), what, (("x", 0), ("mask", 0)))
+    return put(shape, i, ctx.fresh("k", 0, shape[i]))
+
+
+@primitive("nonzero", "x: tensor", "T:any -> int64...", results="tuple", onnx=("NonZero",))
+def nonzero(ctx: Ctx, x: TensorInfo) -> list[Shape]:
+    """Where the elements are not 0: for each axis the positions, `[k]`, in row-major order; the data decides k.
+
+    The rank is at least 1. Array API `nonzero`; ONNX NonZero stacks the result.
+    """
+    dims = ctx.dims(x)
+    if not dims:
+        ctx.fail("`x` to have rank 1 or more, but it is a scalar", (("x", None),))
+    k = ctx.fresh("k", 0, product(dims))
+    return [(k,)] * len(dims)
+
+
+@primitive("unique_values", "x: tensor", "T:ordered -> T")
+def unique_values(ctx: Ctx, x: TensorInfo) -> Shape:
+    """The distinct elements in ascending order, `[k]`; the data decides k, at most the number of elements.
+
+    Array API `unique_values` (which leaves the order open).
+    """
+    return (ctx.fresh("k", 0, product(ctx.dims(x))),)
+
+
+@primitive("searchsorted", 'x: tensor, values: tensor, side: str = "left"', "T:real, T -> int64")
+def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Shape:
+    """Where the values would be inserted into the ascending `x : [n]` to keep it ascending; the shape of `values`.
+
+    With side="left" before equal elements, with "right" after them. Array API `searchsorted`.
+    """
+    if side not in ("left", "right"):
+        ctx.fail(f'side to be "left" or "right", but it is "{side}"')
+    dims = ctx.dims(x)
+    if len(dims) != 1:
+        ctx.fail(f"`x` to have rank 1, but its rank is {len(dims)}", (("x", None),))
+    return known(ctx, values)
+
+
+# By order
+
+
+@primitive("sort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> T")
+def sort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Shape:
+    """The elements in order along one axis; NaN counts as the largest. Array API `sort`."""
+    return _ordered(ctx, x, axis)
+
+
+@primitive("argsort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> int64")
+def argsort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Shape:
+    """The positions that sort one axis; equal elements keep their order. NaN counts as the largest. Array API
+    `argsort`.
+    """
+    return _ordered(ctx, x, axis)
+
+
+def _ordered(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
+    shape = known(ctx, x)
+    place(ctx, shape, axis)
+    return shape
+
+
+@primitive(
+    "topk",
+    "x: tensor, k: size, axis: int = -1, largest: bool = true",
+    "T:ordered -> T, int64",
+    results="tuple",
+    onnx=("TopK",),
+    needs={"k": "exact"},
+)
+def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Shape]:
+    """The k largest (or smallest) elements of one axis in order, and their positions; of equal ones the first come
+    first.
+
+    0 <= k <= n, the size of the axis, which becomes k. NaN counts as the largest. ONNX TopK, PyTorch's `topk`.
+    """
+    shape = known(ctx, x)
+    i = place(ctx, shape, axis)
+    at = number(shape, i)
+    not_negative(ctx, k, "`k`", (("k", None),))
+    ctx.require(ctx.le(k, shape[i]), f"`k` to be at most axis {at} of `x`", (("k", None), ("x", at)))
+    return [put(shape, i, k)] * 2
+
+
+@primitive("truncate", "x: tensor, size: tensor, axis: int = 0", "T:any, S:{float32, float64, int64} -> T")
+def truncate(ctx: Ctx, x: TensorInfo, size: TensorInfo, axis: int) -> Shape:
+    """The first `size` entries of one axis; `size` is a scalar of the data, rounded (2.5 to 3) and clamped to the axis.
+
+    The result's size is known exactly where `size` is (`@size_to_tensor(k)`); else the data decides it, at most the
+    size of the axis. NaN and infinity are refused when it runs.
+    """
+    shape = known(ctx, x)
+    i = place(ctx, shape, axis)
+    if ctx.rank(size) != 0:
+        ctx.fail(f"`size` to be a scalar, but its rank is {ctx.rank(size)}", (("size", None),))
+    if size.data is None:
+        return put(shape, i, ctx.fresh("k", 0, shape[i]))
+    asked = size.data
+    asked = max(asked, 0) if isinstance(asked, int) else asked if ctx.decide(ctx.le(0, asked)) else ctx.max(asked, 0)
+    return put(shape, i, smaller(ctx, asked, shape[i]))

@@ -1,0 +1,68 @@
+"""The length of a slice of an axis, for bounds and sizes that may be symbolic."""
+
+from __future__ import annotations
+
+from .axes import larger, smaller
+from .model import Ctx, Dim
+
+# No axis is longer: a stop of this or more is the end, a start below its negative the beginning.
+SENTINEL = 2**63 - 1
+
+
+def slice_length(ctx: Ctx, n: Dim, start: Dim, stop: Dim, step: int) -> Dim:
+    """The length of `range(n)[start:stop:step]`.
+
+    Only as much is clamped as can matter: a start beyond the stop, or a stop before a start that is not negative,
+    gives a negative difference and so length 0.
+    """
+    if step > 0:
+        end, whole = _bound(ctx, n, stop, n, 0, clamp_low=False)
+        if whole and _from_end(ctx, start) and _is_counted_from_end(start):
+            return _ceildiv(ctx, smaller(ctx, 0 - start, n), step)
+        begin, _ = _bound(ctx, n, start, None, 0, clamp_low=True)
+    else:
+        begin, _ = _bound(ctx, n, start, n - 1, -1, clamp_low=False)
+        end, _ = _bound(ctx, n, stop, None, -1, clamp_low=True)
+    span = end - begin if step > 0 else begin - end
+    if ctx.decide(ctx.le(0, span)) is not True:
+        span = larger(ctx, span, 0)
+    return _ceildiv(ctx, span, abs(step))
+
+
+def _ceildiv(ctx: Ctx, size: Dim, step: int) -> Dim:
+    return size if step == 1 else ctx.ceildiv(size, step)
+
+
+def _from_end(ctx: Ctx, bound: Dim) -> bool | None:
+    """Whether a bound is negative, so that it counts from the end."""
+    return bound < 0 if isinstance(bound, int) else ctx.decide(ctx.lt(bound, 0))
+
+
+def _is_counted_from_end(bound: Dim) -> bool:
+    return not (isinstance(bound, int) and bound <= -SENTINEL)
+
+
+def _bound(ctx: Ctx, n: Dim, bound: Dim, high: Dim | None, low: int, clamp_low: bool) -> tuple[Dim, bool]:
+    """A slice's bound as a position, and whether it is the axis' end for certain.
+
+    At most `high` (None: no need to clamp) and, if it counts from the end, at least `low` (if `clamp_low`).
+    """
+    if isinstance(bound, int) and bound <= -SENTINEL:
+        return low, False
+    if isinstance(bound, int) and bound >= SENTINEL:
+        return (n if high is None else high), True
+    from_end = _from_end(ctx, bound)
+    if from_end is None:
+        return _open_bound(ctx, n, bound, high, low), False
+    if from_end:
+        return (larger(ctx, bound + n, low) if clamp_low else bound + n), False
+    return (bound if high is None else smaller(ctx, bound, high)), False
+
+
+def _open_bound(ctx: Ctx, n: Dim, bound: Dim, high: Dim | None, low: int) -> Dim:
+    """A bound whose sign is not known: one of the two positions, chosen by min(1, max(0, bound + 1)), 1 if it is not
+    negative.
+    """
+    counts = ctx.min(1, ctx.max(0, bound + 1))
+    ahead = bound if high is None else ctx.min(bound, high)
+    return counts * ahead + (1 - counts) * ctx.max(bound + n, low)
