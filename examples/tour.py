@@ -1,0 +1,52 @@
+"""The tour of `make demo`: each example as a command, its output below it; the last one embeds real sentences."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WEIGHTS = ROOT / ".cache" / "minilm" / "model.safetensors"
+COMMANDS = {"rx": [sys.executable, "-m", "rxlang"], "python": [sys.executable]}
+
+# What is shown, the command, and the exit status that it has to end with.
+STEPS = (
+    ("A function whose type says which shapes fit: checked once, for all sizes", "rx check examples/ff.rx --stats", 0),
+    ("The same function, run on 2 rows of 8", "rx run examples/ff.rx --call @ff --arg x=int8[2,8]:arange", 0),
+    ("A call that can never work is found before anything runs", "rx check examples/ff_wrong.rx", 1),
+    ("A two-layer perceptron that computes exclusive or", "rx run examples/mlp.rx", 0),
+    (
+        "A gated feed-forward block against NumPy's results, of many lengths",
+        "python examples/ffn/run.py",
+        0,
+    ),
+)
+MINILM = (
+    "A trained sentence encoder, all-MiniLM-L6-v2, written in Rx: how alike are five sentences?",
+    "python examples/minilm/embed.py",
+    0,
+)
+
+
+def show(title: str, command: str, expected: int) -> bool:
+    """Run one command and show what it prints; False if it did not end as expected."""
+    print(f"\n# {title}\n$ {command}", flush=True)
+    program, *arguments = shlex.split(command)
+    done = subprocess.run([*COMMANDS[program], *arguments], cwd=ROOT, stderr=subprocess.STDOUT)
+    if done.returncode != expected:
+        print(f"ended with status {done.returncode} instead of {expected}")
+    return done.returncode == expected
+
+
+def main() -> int:
+    steps = (*STEPS, MINILM) if WEIGHTS.is_file() else STEPS
+    fine = [show(*step) for step in steps]
+    if not WEIGHTS.is_file():
+        print("\nThe sentence encoder was left out: its weights could not be downloaded (`make weights` tries again).")
+    return int(not all(fine))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
