@@ -14,8 +14,8 @@ class Word(Node):
 
     `T` and `T:numeric` have a variable, the same dtype wherever it occurs; `classes` are the class and dtype names that
     it is one of (empty: any). `bool` has no variable and one name. `=dtype` has `param`, the dtype parameter that
-    decides; in `T=dtype` and `float32=dtype` the rest holds where that parameter is absent. `T...` is a list of operands,
-    or of all results.
+    decides; in `T=dtype` and `float32=dtype` the rest holds where that parameter is absent. `T...` is a list of
+    operands, or of all results.
     """
 
     var: str | None = None

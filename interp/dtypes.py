@@ -1,0 +1,40 @@
+"""Our dtypes to NumPy's and back; ml_dtypes has those that NumPy lacks and is imported when one is met."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..lang.dtypes import DTYPES, DType
+
+
+@cache
+def numpy_dtype(dtype: DType) -> np.dtype[Any]:
+    """The NumPy dtype of arrays with these elements."""
+    if dtype.kind == "string":
+        return np.dtypes.StringDType()
+    if is_extended(dtype):
+        import ml_dtypes
+
+        extended: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype.name))
+        return extended
+    return np.dtype(dtype.name)
+
+
+def dtype_of(dtype: np.dtype[Any]) -> DType:
+    """The dtype that an array's elements have; LookupError if they are of none that Rx has (dates, objects, float128)."""
+    if dtype.kind in "UT":
+        return DTYPES["string"]
+    found = DTYPES.get(dtype.name)
+    if found is None:
+        raise LookupError(f"no Rx dtype for NumPy's {dtype}")
+    return found
+
+
+def is_extended(dtype: DType) -> bool:
+    """Whether it is one of ml_dtypes', to which NumPy's scalars are not weak and which some of its functions widen."""
+    return dtype.name == "bfloat16" or (
+        dtype.kind in ("int", "uint", "float") and (dtype.bits < 8 or "_" in dtype.name)
+    )

@@ -1,0 +1,228 @@
+"""New tensors, tensors like others, other dtypes, and the crossings between sizes and tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...lang.dtypes import DTYPES, DType
+from ..axes import product
+from ..broadcast import known_shape
+from ..model import Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
+from ..registry import parse_params, primitive, register
+
+Shape = tuple[Any, ...]
+# No more elements than this are tracked: shapes are short.
+_TRACKED = 64
+
+_INT64 = DTYPES["int64"]
+
+
+def _sizes(ctx: Ctx, shape: Shape, name: str = "shape") -> Shape:
+    """The shape itself, of which no size is negative."""
+    for axis, size in enumerate(shape):
+        if not isinstance(size, int) or size < 0:
+            ctx.require(ctx.le(0, size), f"size {axis} of `{name}` to be at least 0", ((name, axis),))
+    return shape
+
+
+def _size(ctx: Ctx, size: Dim, name: str) -> Dim:
+    ctx.require(ctx.le(0, size), f"`{name}` to be at least 0", ((name, None),))
+    return size
+
+
+def _repeated(ctx: Ctx, shape: Shape, value: Dim | None, dtype: Any) -> Any:
+    """The tracked elements of a tensor that is one value throughout."""
+    if value is None or len(shape) > 1 or not ctx.fits(value, dtype):
+        return None
+    if not shape:
+        return value
+    length = shape[0]
+    return (value,) * length if isinstance(length, int) and 0 <= length <= _TRACKED else None
+
+
+def _constant(name: str, value: int) -> None:
+    def filled(ctx: Ctx, shape: Shape, dtype: Any) -> Out:
+        data = None if dtype is None else _repeated(ctx, shape, value, dtype)
+        return Out(_sizes(ctx, shape), data)
+
+    def like(ctx: Ctx, x: TensorInfo, dtype: Any) -> Out:
+        shape = known_shape(ctx, x)
+        return Out(shape, _repeated(ctx, shape, value, x.dtype if dtype is None else dtype))
+
+    doc = f"A tensor of the given shape in which every element is {value}, float32 if no dtype is given."
+    params = parse_params("shape: shape, dtype: dtype = none")
+    register(Primitive(name, params, "-> float32=dtype", filled, doc, needs={"shape": "exact"}))
+    doc = f"A tensor of the shape and dtype of x (or another dtype) in which every element is {value}."
+    params = parse_params("x: tensor, dtype: dtype = none")
+    register(Primitive(f"{name}_like", params, "T:any -> T=dtype", like, doc, elementwise=True))
+
+
+_constant("zeros", 0)
+_constant("ones", 1)
+
+
+@primitive(
+    "full", "shape: shape, value: tensor, dtype: dtype = none", "T:any -> T=dtype",
+    onnx=("ConstantOfShape",), needs={"shape": "exact"},
+)  # fmt: skip
+def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: Any) -> Out:
+    """A tensor of the given shape in which every element is `value`, a number or a rank-0 tensor; of its dtype if no
+    other is given."""
+    _scalar(ctx, value, "value")
+    return Out(_sizes(ctx, shape), _repeated(ctx, shape, value.data, value.dtype if dtype is None else dtype))
+
+
+@primitive("full_like", "x: tensor, value: tensor, dtype: dtype = none", "T:any, U:any -> T=dtype")
+def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: Any) -> Out:
+    """A tensor of the shape and dtype of x (or another dtype) in which every element is `value`, a number or a rank-0
+    tensor, cast to that dtype."""
+    _scalar(ctx, value, "value")
+    shape = known_shape(ctx, x)
+    return Out(shape, _repeated(ctx, shape, value.data, x.dtype if dtype is None else dtype))
+
+
+def _scalar(ctx: Ctx, x: TensorInfo, name: str) -> None:
+    try:
+        rank = ctx.rank(x)
+    except RankUnknown:
+        return
+    if rank != 0:
+        ctx.fail(f"`{name}` to be a number or a rank-0 tensor, but its rank is {rank}", ((name, None),))
+
+
+@primitive(
+    "arange", "start: size, stop: size = none, step: size = 1, dtype: dtype = none", "-> int64=dtype",
+    onnx=("Range",), needs={"start": "exact", "stop": "exact", "step": "exact"},
+)  # fmt: skip
+def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: Any) -> Out:
+    """The numbers start, start + step, ... that come before `stop`, as int64 or in `dtype`; `arange(n)` counts from 0.
+
+    The size is max(0, ceildiv(stop - start, step)), for a negative step max(0, ceildiv(start - stop, -step)). A step of
+    0 is refused.
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    if isinstance(step, int) and step == 0:
+        ctx.fail("`step` not to be 0", (("step", None),))
+    ctx.require(ctx.ne(step, 0), "`step` not to be 0", (("step", None),))
+    length = _steps(ctx, first, last, step)
+    return Out((length,), _progression(ctx, first, step, length, _INT64 if dtype is None else dtype))
+
+
+def _steps(ctx: Ctx, first: Dim, last: Dim, step: Dim) -> Dim:
+    if ctx.decide(ctx.lt(0, step)) is True:
+        distance, stride = last - first, step
+    elif ctx.decide(ctx.lt(step, 0)) is True:
+        distance, stride = first - last, -step
+    else:
+        return ctx.fresh("count")
+    length = distance if isinstance(stride, int) and stride == 1 else ctx.ceildiv(distance, stride)
+    return length if ctx.decide(ctx.le(0, length)) is True else ctx.max(0, length)
+
+
+def _progression(ctx: Ctx, first: Dim, step: Dim, length: Dim, dtype: Any) -> Any:
+    if not isinstance(length, int) or length > _TRACKED:
+        return None
+    values = tuple(first + i * step for i in range(length))
+    return values if all(ctx.fits(v, dtype) for v in values) else None
+
+
+@primitive(
+    "linspace", "start: float, stop: float, num: size, endpoint: bool = true, dtype: dtype = none", "-> float32=dtype",
+    needs={"num": "exact"},
+)  # fmt: skip
+def linspace(ctx: Ctx, start: float, stop: float, num: Dim, endpoint: bool, dtype: Any) -> Shape:
+    """`num` numbers at equal distances from `start` to `stop`, without the last one if `endpoint` is false; float32 if
+    no other floating dtype is given."""
+    _floating(ctx, dtype)
+    return (_size(ctx, num, "num"),)
+
+
+def _floating(ctx: Ctx, dtype: Any) -> None:
+    if isinstance(dtype, DType) and dtype.kind not in ("float", "complex"):
+        ctx.fail(f"a floating dtype, but it is {dtype}", (("dtype", None),))
+
+
+@primitive(
+    "eye", "n: size, m: size = none, k: int = 0, dtype: dtype = none", "-> float32=dtype",
+    onnx=("EyeLike",), needs={"n": "exact", "m": "exact"},
+)  # fmt: skip
+def eye(ctx: Ctx, n: Dim, m: Dim | None, k: int, dtype: Any) -> Shape:
+    """An [n, m] matrix (m is n if it is left out) with 1 on diagonal `k` (above the main one if positive), else 0."""
+    rows = _size(ctx, n, "n")
+    return rows, rows if m is None else _size(ctx, m, "m")
+
+
+@primitive(
+    "one_hot", "indices: index, depth: size, dtype: dtype = none", "I:integer -> float32=dtype",
+    onnx=("OneHot",), needs={"depth": "exact"},
+)  # fmt: skip
+def one_hot(ctx: Ctx, indices: TensorInfo | Dim, depth: Dim, dtype: Any) -> Shape:
+    """For each index a row of `depth` elements, 1 at the index and 0 elsewhere: `[*s]` gives `[*s, depth]`, float32 if
+    no dtype is given.
+
+    A negative index counts from the end; one outside of [-depth, depth) gives a row of zeros (ONNX OneHot).
+    """
+    size = _size(ctx, depth, "depth")
+    return (*known_shape(ctx, indices), size) if isinstance(indices, TensorInfo) else (size,)
+
+
+@primitive("cast", "x: tensor, dtype: dtype", "T:any -> =dtype", elementwise=True, onnx=("Cast",))
+def cast(ctx: Ctx, x: TensorInfo, dtype: Any) -> Out:
+    """The elements of x in another dtype: a float becomes an integer by dropping the fraction, an integer that does not
+    fit wraps around, and every number but 0 is true. Complex numbers become complex ones only.
+
+    The result has the operand's shape.
+    """
+    if isinstance(x.dtype, DType) and isinstance(dtype, DType):
+        _castable(ctx, x.dtype, dtype)
+    return Out(known_shape(ctx, x), _kept(ctx, x.data, dtype))
+
+
+def _castable(ctx: Ctx, source: DType, target: DType) -> None:
+    if source.kind == "complex" and target.kind not in ("complex", "bool"):
+        ctx.fail(f"a complex dtype for complex numbers, but it is {target}", (("dtype", None),))
+
+
+def _kept(ctx: Ctx, data: Any, dtype: Any) -> Any:
+    """Tracked elements that every one of fits the dtype."""
+    values = data if isinstance(data, tuple) else (data,)
+    return data if data is not None and all(ctx.fits(v, dtype) for v in values) else None
+
+
+# Between sizes and tensors
+
+
+@primitive("shape", "x: tensor", "T:any -> int64", onnx=("Shape",))
+def shape_(ctx: Ctx, x: TensorInfo) -> Out:
+    """The sizes of x as a rank-1 int64 tensor."""
+    try:
+        dims = ctx.dims(x)
+    except RankUnknown:
+        return Out((ctx.fresh("rank"),))
+    return Out((len(dims),), dims)
+
+
+@primitive("size", "x: tensor", "T:any -> int64", onnx=("Size",))
+def size_(ctx: Ctx, x: TensorInfo) -> Out:
+    """The number of elements of x, the product of its sizes, as a rank-0 int64 tensor."""
+    try:
+        return Out((), _kept(ctx, product(ctx.dims(x)), _INT64))
+    except RankUnknown:
+        return Out(())
+
+
+@primitive("size_to_tensor", "n: size", "-> int64")
+def size_to_tensor(ctx: Ctx, n: Dim) -> Out:
+    """A size as a rank-0 int64 tensor."""
+    return Out((), _kept(ctx, n, _INT64))
+
+
+@primitive("item", "t: tensor", "T:integer ->", results="size")
+def item(ctx: Ctx, t: TensorInfo) -> Dim:
+    """The element of a rank-0 integer tensor as a size, which may be negative: a runtime scalar, one fixed value
+    wherever it occurs."""
+    _scalar(ctx, t, "t")
+    if t.data is not None and not isinstance(t.data, tuple):
+        return t.data
+    unsigned = isinstance(t.dtype, DType) and t.dtype.kind == "uint"
+    return ctx.fresh("item", at_least=0 if unsigned else None)

@@ -1,0 +1,221 @@
+"""Along axes: sums and other reductions, cumulative sums, softmax, and normalisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from ..axes import is_plain, number, place, places, product, total
+from ..broadcast import known_shape
+from ..model import Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
+from ..registry import parse_params, primitive, register
+
+Shape = tuple[Any, ...]
+# What a reduction makes of the tracked elements of a rank-1 tensor.
+Fold = Callable[[Ctx, tuple[Dim, ...]], Dim]
+
+_AXES = (
+    "`axis` is one axis or several, all of them if it is left out; axes out of range or named twice are refused. The "
+    "result has the other axes; with `keepdims` the reduced ones stay, with size 1."
+)
+
+
+def _reduced(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> tuple[Shape, tuple[int, ...]]:
+    """The shape after a reduction, and the places of the reduced axes in the shape of x."""
+    shape = known_shape(ctx, x)
+    if axis is not None:
+        gone = places(ctx, shape, axis)
+    elif is_plain(shape) or not keepdims:
+        gone = tuple(range(len(shape)))
+    else:
+        raise RankUnknown
+    if keepdims:
+        return tuple(1 if i in gone else d for i, d in enumerate(shape)), gone
+    return tuple(d for i, d in enumerate(shape) if i not in gone), gone
+
+
+def _not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...], verb: str) -> None:
+    """Each reduced axis has an element, or there is nothing to choose from."""
+    shape = known_shape(ctx, x)
+    if not is_plain(shape[i] for i in gone):
+        raise RankUnknown
+    for i in gone:
+        axis = number(shape, i)
+        ctx.require(ctx.le(1, shape[i]), f"axis {axis} of `x` to have an element to {verb}", (("x", axis),))
+
+
+def _folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: Any, gone: tuple[int, ...], keepdims: bool) -> Any:
+    """The tracked result of reducing the one axis of a tracked tensor."""
+    if fold is None or not isinstance(x.data, tuple) or len(gone) != 1:
+        return None
+    value = fold(ctx, x.data)
+    if not ctx.fits(value, x.dtype if dtype is None else dtype):
+        return None
+    return (value,) if keepdims else value
+
+
+def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | None, doc: str) -> None:
+    """A reduction that an empty axis does not trouble, with a dtype to compute in."""
+
+    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, dtype: Any) -> Out:
+        shape, gone = _reduced(ctx, x, axis, keepdims)
+        return Out(shape, _folded(ctx, x, fold, dtype, gone, keepdims))
+
+    params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false, dtype: dtype = none")
+    register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx))
+
+
+def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
+    """A reduction that is one of the elements, so that there has to be one."""
+
+    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> Out:
+        shape, gone = _reduced(ctx, x, axis, keepdims)
+        _not_empty(ctx, x, gone, "choose")
+        return Out(shape, _folded(ctx, x, fold, None, gone, keepdims))
+
+    params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false")
+    doc = f"{doc} A reduced axis of size 0 is refused.\n\n{_AXES}"
+    register(Primitive(name, params, "T:real -> T", rule, doc, onnx=onnx))
+
+
+def _plain(name: str, dtypes: str, onnx: tuple[str, ...], doc: str, attributes: str = "") -> None:
+    """A reduction that every shape has."""
+
+    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, *_: Any) -> Shape:
+        return _reduced(ctx, x, axis, keepdims)[0]
+
+    params = parse_params(f"x: tensor, axis: ints = none, keepdims: bool = false, {attributes}")
+    register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx))
+
+
+_accumulating(
+    "sum", "T:numeric -> T=dtype", ("ReduceSum",), lambda ctx, data: total(data),
+    "The sum, in the operand's dtype (integers wrap around) or in `dtype`; 0 of nothing. Floats of less than 32 bits "
+    "are summed in float32.",
+)  # fmt: skip
+_accumulating(
+    "prod", "T:numeric -> T=dtype", ("ReduceProd",), lambda ctx, data: product(data),
+    "The product, in the operand's dtype (integers wrap around) or in `dtype`; 1 of nothing.",
+)  # fmt: skip
+_choosing("max", ("ReduceMax",), lambda ctx, data: reduce(ctx.max, data), "The largest element; nan if there is a nan.")
+_choosing(
+    "min", ("ReduceMin",), lambda ctx, data: reduce(ctx.min, data), "The smallest element; nan if there is a nan."
+)
+_plain("mean", "T:inexact -> T", ("ReduceMean",), "The mean; nan of nothing. Integers are refused: cast first.")
+_plain(
+    "var", "T:floating -> T", (),
+    "The variance: the sum of squared differences from the mean, divided by the number of elements less `correction` "
+    "(1 for a sample). Where that number is not positive the division is by 0, as in NumPy.",
+    "correction: float = 0.0",
+)  # fmt: skip
+_plain("std", "T:floating -> T", (), "The standard deviation, the square root of `var`.", "correction: float = 0.0")
+_plain("all", "bool -> bool", (), "Whether every element is true; true of nothing.")
+_plain("any", "bool -> bool", (), "Whether some element is true; false of nothing.")
+_plain(
+    "logsumexp", "T:floating -> T", ("ReduceLogSumExp",),
+    "log(sum(exp(x))), without overflow; -inf of nothing.",
+)  # fmt: skip
+
+
+def _index_of(name: str, onnx: str, which: str) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, axis: int | None, keepdims: bool) -> Shape:
+        shape, gone = _reduced(ctx, x, None if axis is None else (axis,), keepdims)
+        _not_empty(ctx, x, gone, "point at")
+        return shape
+
+    doc = f"""The index of the {which} element along `axis`, the first one of several; of the flattened tensor if `axis`
+    is left out. A nan counts as {which}. An axis of size 0 is refused, and one out of range.
+
+    The result is int64 and has the other axes; with `keepdims` the reduced ones stay, with size 1."""
+    params = parse_params("x: tensor, axis: int = none, keepdims: bool = false")
+    register(Primitive(name, params, "T:real -> int64", rule, doc, onnx=(onnx,)))
+
+
+_index_of("argmax", "ArgMax", "largest")
+_index_of("argmin", "ArgMin", "smallest")
+
+
+def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, axis: int | None, dtype: Any, include_initial: bool) -> Shape:
+        shape = known_shape(ctx, x)
+        if axis is not None:
+            i = place(ctx, shape, axis)
+        elif is_plain(shape):
+            shape, i = (product(shape),), 0
+        else:
+            raise RankUnknown
+        return (*shape[:i], shape[i] + 1, *shape[i + 1 :]) if include_initial else shape
+
+    doc = f"""The {what} of the elements up to each one along `axis`, in the operand's dtype or in `dtype`.
+
+    The shape is that of x; without `axis` the tensor is flattened first. `include_initial` puts a {first} in front, so
+    that the axis is longer by 1."""
+    params = parse_params("x: tensor, axis: int = none, dtype: dtype = none, include_initial: bool = false")
+    register(Primitive(name, params, "T:numeric -> T=dtype", rule, doc, onnx=onnx))
+
+
+_cumulative("cumulative_sum", ("CumSum",), "sum", 0)
+_cumulative("cumulative_prod", (), "product", 1)
+
+
+@primitive("softmax", "x: tensor, axis: int = -1", "T:floating -> T", elementwise=True, onnx=("Softmax",))
+def softmax(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
+    """exp(x) / sum(exp(x)) along `axis`, without overflow; the shape of x. An axis out of range is refused."""
+    shape = known_shape(ctx, x)
+    place(ctx, shape, axis)
+    return shape
+
+
+@primitive("log_softmax", "x: tensor, axis: int = -1", "T:floating -> T", elementwise=True, onnx=("LogSoftmax",))
+def log_softmax(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
+    """x - log(sum(exp(x))) along `axis`, without overflow; the shape of x. An axis out of range is refused."""
+    return softmax(ctx, x, axis)  # type: ignore[no-any-return]
+
+
+def _normalized(ctx: Ctx, x: TensorInfo, axis: int, **weights: TensorInfo | None) -> Shape:
+    """The shape of x; each weight has the sizes of x from `axis` on."""
+    shape = known_shape(ctx, x)
+    i = place(ctx, shape, axis)
+    wanted = shape[i:]
+    if not is_plain(wanted):
+        raise RankUnknown
+    for name, weight in weights.items():
+        if weight is not None:
+            _same_tail(ctx, wanted, name, ctx.dims(weight))
+    return shape
+
+
+def _same_tail(ctx: Ctx, wanted: Shape, name: str, given: Shape) -> None:
+    if len(given) != len(wanted):
+        axes = "axis -1" if len(wanted) == 1 else f"axes -{len(wanted)} to -1"
+        ctx.fail(f"`{name}` to have rank {len(wanted)}, for {axes} of `x`, but its rank is {len(given)}")
+    for back in range(len(wanted), 0, -1):
+        what = f"axis {len(given) - back} of `{name}` and axis -{back} of `x` to be equal"
+        ctx.require(ctx.eq(given[-back], wanted[-back]), what, ((name, len(given) - back), ("x", -back)))
+
+
+@primitive(
+    "layer_norm", "x: tensor, scale: tensor, bias: tensor = none, axis: int = -1, epsilon: float = 1e-5",
+    "T:floating, T, T -> T", elementwise=True, onnx=("LayerNormalization",),
+)  # fmt: skip
+def layer_norm(ctx: Ctx, x: TensorInfo, scale: TensorInfo, bias: TensorInfo | None, axis: int, epsilon: float) -> Shape:
+    """(x - mean) / sqrt(var + epsilon) * scale + bias: mean and variance are over the axes from `axis` to the last one.
+
+    `scale` and `bias` have exactly the sizes of those axes; the result has the shape of x (Ba, Kiros, Hinton 2016;
+    ONNX LayerNormalization).
+    """
+    return _normalized(ctx, x, axis, scale=scale, bias=bias)
+
+
+@primitive(
+    "rms_norm", "x: tensor, scale: tensor, axis: int = -1, epsilon: float = 1e-6",
+    "T:floating, T -> T", elementwise=True, onnx=("RMSNormalization",),
+)  # fmt: skip
+def rms_norm(ctx: Ctx, x: TensorInfo, scale: TensorInfo, axis: int, epsilon: float) -> Shape:
+    """x / sqrt(mean(x * x) + epsilon) * scale, with the mean over the axes from `axis` to the last one.
+
+    `scale` has exactly the sizes of those axes; the result has the shape of x (Zhang and Sennrich 2019; ONNX
+    RMSNormalization).
+    """
+    return _normalized(ctx, x, axis, scale=scale)
