@@ -1,0 +1,144 @@
+"""The life of a program: bytes -> text -> sweet tree -> core tree -> checked and simplified core -> results.
+
+    decode      bytes to text                                             lang/parser.py
+    load        text to sweet trees, imports included                     lang/modules.py, lang/parser.py
+    desugar     sweet trees to one core program                           desugar/desugar.py
+    check       assertions proved, refuted or left; shapes of everything  simplify/propagate.py
+    compile     what is left, to Python source over NumPy                 interp/compile.py (see api.py)
+
+Each phase takes values and returns values with diagnostics; a phase runs only if nothing before it went wrong in a way that
+would make its answers meaningless. Files are opened by lang/files.py, below the program's folder and the roots only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from .desugar.desugar import desugar
+from .lang import core, sweet
+from .lang.checked import Checked, Counts
+from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
+from .lang.files import Files
+from .lang.modules import Modules, load_program
+from .lang.node import Node
+from .lang.parser import decode
+from .lang.source import Source
+from .lang.weights import BadWeights, read_header
+from .ops.model import TensorInfo
+from .ops.registry import lookup
+from .simplify.judge import Options
+from .simplify.propagate import ArgumentShape, CallResult, check, result_shapes
+
+
+class Report(Node):
+    """What checking a program gives. `checked` is None where it could not be checked at all."""
+
+    files: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    counts: Counts
+    checked: Checked | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program may run: no error among the diagnostics."""
+        return all(d.severity != "error" for d in self.diagnostics)
+
+
+def check_bytes(
+    data: bytes, name: str, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Report:
+    """Check a program that was read from a file called `name` in the folder `base`."""
+    source, diagnostics = decode(data, name)
+    if any(d.severity == "error" for d in diagnostics):
+        return Report((name,), diagnostics, Counts(), None)
+    return check_source(source, base, roots, options)
+
+
+def check_text(
+    text: str, name: str, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Report:
+    """Check a program that is at hand as text."""
+    return check_source(Source(name, text), base, roots, options)
+
+
+def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
+    options = options or Options()
+    files = Files(base, roots)
+    modules, program, diagnostics = _desugared(source, files)
+    names = tuple(loaded.module.source.name for loaded in (modules.entry, *modules.imports))
+    if program is None:
+        return Report(names, tuple(in_order(list(diagnostics))), Counts(), None)
+    weights = _Weights(files)
+    checked = check(program, lookup, options, weights.header)
+    everything = [*diagnostics, *weights.diagnostics, *checked.diagnostics]
+    if options.strict:
+        everything = [_strict(d) for d in everything]
+    return Report(names, tuple(in_order(everything)), checked.counts, checked)
+
+
+def desugar_text(
+    text: str, name: str, base: Path, roots: tuple[Path, ...] = ()
+) -> tuple[core.Program | None, tuple[Diagnostic, ...]]:
+    """The core program as desugaring makes it; None where the text is broken."""
+    _, program, diagnostics = _desugared(Source(name, text), Files(base, roots))
+    return program, diagnostics
+
+
+def shapes_of_call(
+    checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | sweet.Expr]
+) -> CallResult:
+    """The result of a function for given argument shapes; no data is touched. See simplify.propagate.result_shapes."""
+    return result_shapes(checked, lookup, function, arguments)
+
+
+def _desugared(source: Source, files: Files) -> tuple[Modules, core.Program | None, tuple[Diagnostic, ...]]:
+    modules, syntax = load_program(source, files)
+    program, sorts = desugar(modules, lookup)
+    diagnostics = (*syntax, *sorts)
+    return modules, program, diagnostics
+
+
+def _strict(diagnostic: Diagnostic) -> Diagnostic:
+    """Under --strict a claim that stays for run time is an error."""
+    if diagnostic.code != "W311":
+        return diagnostic
+    return error(
+        diagnostic.code, diagnostic.message, diagnostic.span, caption=diagnostic.caption, labels=diagnostic.labels,
+        notes=diagnostic.notes, function=diagnostic.function, help=diagnostic.help, witness=diagnostic.witness,
+        edits=diagnostic.edits,
+    )  # fmt: skip
+
+
+def _missing(diagnostic: Diagnostic) -> Diagnostic:
+    """Weights that are not there yet stop a run, not a check: their annotation is believed until they are loaded."""
+    if diagnostic.code != "E240":
+        return diagnostic
+    message = f"{diagnostic.message}; its annotation is checked when it is loaded"
+    return warning("W312", message, diagnostic.span)
+
+
+class _Weights:
+    """Headers of weights files; what is wrong with a file is a diagnostic, once."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self.diagnostics: list[Diagnostic] = []
+        self._known: dict[tuple[str, str | None], TensorInfo | None] = {}
+
+    def header(self, load: core.Load) -> TensorInfo | None:
+        key = (load.path, load.key)
+        if key not in self._known:
+            self._known[key] = self._read(load)
+        return self._known[key]
+
+    def _read(self, load: core.Load) -> TensorInfo | None:
+        try:
+            found = read_header(self.files.find(load.path, span=load.span), load.key)
+        except RxError as problem:
+            self.diagnostics.extend(map(_missing, problem.diagnostics))
+            return None
+        except BadWeights as problem:
+            self.diagnostics.append(error("E245", f'"{load.path}" {problem}', load.span))
+            return None
+        return TensorInfo(found.shape, found.dtype)

@@ -1,0 +1,456 @@
+"""What to say when an obligation fails or stays open: the diagnostics of checking, in the user's names."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ..lang import core, sweet
+from ..lang.core import Status
+from ..lang.diagnostics import Diagnostic, Label, error, note, warning
+from ..lang.source import Span
+from ..ops.model import TensorInfo
+from .conditions import render_cond
+from .describe import annotation_text, dtype_text, size_text, type_text
+from .judge import Options, Outcome
+from .shape_level import Obligation, Poisoned, ShapeLevel
+from .state import State
+from .terms import Size
+from .values import BoolValue, DTypeValue, Entry, Env, SizeValue, Undecided, plain
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+
+
+class Speaker(Protocol):
+    """Who reports: the walker of a function."""
+
+    state: State
+    options: Options
+    function: str
+
+
+class CallLike(Protocol):
+    """A primitive's call: where it stands, its name, and what each parameter got."""
+
+    @property
+    def span(self) -> Span: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def entries(self) -> tuple[tuple[str, Entry], ...]: ...
+    def find(self, name: str) -> Entry | None: ...
+
+
+def _finish(
+    walker: Speaker,
+    outcome: Outcome,
+    code: str,
+    needs: str,
+    found: str,
+    span: Span,
+    caption: str = "",
+    labels: tuple[Label, ...] = (),
+    help_: str | None = None,
+) -> Diagnostic:
+    """One sentence with its verdict: always fails, works only on empty tensors, or is checked at run time."""
+    but = f", but {found}" if found else ""
+    labels = _distinct(span, labels)
+    if outcome.status is Status.REFUTED:
+        message = f"{needs}{but}: this always fails"
+        return error(code, message, span, caption=caption, labels=labels, function=walker.function, help=help_)
+    if outcome.only_empty:
+        message = f"{needs}{but}: this works only on empty tensors"
+        make = warning if walker.options.allow_empty else error
+        return make(
+            "E310", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
+            witness=outcome.witness,
+        )  # fmt: skip
+    example = _example(outcome.witness)
+    message = f"{needs}{but}: this could not be proved and is checked at run time"
+    notes = (f"it fails for example for {example}",) if example else ()
+    return warning(
+        "W311", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
+        witness=outcome.witness, notes=notes,
+    )  # fmt: skip
+
+
+def _example(witness: dict[str, int] | None) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in (witness or {}).items())
+
+
+def _distinct(span: Span, labels: tuple[Label, ...]) -> tuple[Label, ...]:
+    """Each place once, the primary one not again."""
+    kept: dict[Span, Label] = {}
+    for label in labels:
+        if label.span != span and label.span.source.text and label.span not in kept:
+            kept[label.span] = label
+    return tuple(kept.values())
+
+
+# Primitives
+
+_CODES = {"matmul": "E305", "linear": "E305", "reshape": "E307", "concat": "E308", "stack": "E308"}
+
+
+def precondition(
+    walker: Speaker,
+    call: CallLike,
+    what: str,
+    at: tuple[tuple[str, int | None], ...],
+    outcome: Outcome,
+    code: str | None,
+) -> Diagnostic:
+    """`@matmul needs axis 1 of `x` and axis 0 of `y` to be equal, but they are 3 and 4: this always fails`."""
+    found = _sizes_at(walker.state, call, at)
+    labels = [_came_from(walker.state, call, param, axis) for param, axis in at]
+    if code is None:
+        broadcast = "or one of them 1" in what or "broadcast" in what
+        code = _CODES.get(call.name, "E306" if broadcast else "E304")
+    caption = _arguments_text(walker.state, call, [p for p, _ in at])
+    return _finish(
+        walker, outcome, code, f"@{call.name} needs {what}", found, call.span, caption,
+        tuple(label for label in labels if label),
+    )  # fmt: skip
+
+
+def _sizes_at(state: State, call: CallLike, at: tuple[tuple[str, int | None], ...]) -> str:
+    sizes = [_size_at(state, call, param, axis) for param, axis in at if axis is not None]
+    known = [s for s in sizes if s is not None]
+    if not known or len(known) != len(sizes):
+        return ""
+    if len(known) == 1:
+        return f"it is {known[0]}"
+    return f"they are {', '.join(known[:-1])} and {known[-1]}"
+
+
+def _size_at(state: State, call: CallLike, param: str, axis: int | None) -> str | None:
+    entry = call.find(param)
+    if entry is None or axis is None or not isinstance(entry.value, TensorInfo):
+        return None
+    shape = state.resolve(entry.value.shape)
+    if not plain(shape) or not -len(shape) <= axis < len(shape):
+        return None
+    return size_text(shape[axis], state)
+
+
+def _came_from(state: State, call: CallLike, param: str, axis: int | None) -> Label | None:
+    entry = call.find(param)
+    if entry is None:
+        return None
+    text = _size_at(state, call, param, axis)
+    if text is None:
+        return Label(entry.span, f"`{param}` is {type_text(entry.value, state)}")
+    return Label(entry.place(axis), f"{text} comes from here")
+
+
+def _arguments_text(state: State, call: CallLike, params: list[str]) -> str:
+    shown = []
+    for param in dict.fromkeys(params):
+        entry = call.find(param)
+        if entry is not None and isinstance(entry.value, TensorInfo):
+            shown.append(f"`{param}` is {type_text(entry.value, state)}")
+    return ", ".join(shown)
+
+
+def bad_call(walker: Speaker, message: str, span: Span) -> Diagnostic:
+    return error("E314", message, span, function=walker.function)
+
+
+# Parameters
+
+
+def argument(
+    walker: Speaker,
+    stmt: core.Assert | core.MatchShape,
+    env: Env,
+    function: core.Function,
+    span: Span,
+    entries: tuple[Entry, ...],
+    outcome: Outcome,
+) -> Diagnostic:
+    """A callee's door at a call: `@ff needs axis 1 of `x` to be a multiple of 4, but it is 15`."""
+    origin, declared = stmt.origin, stmt.origin.declared
+    if declared is None:
+        return _condition_at_call(walker, stmt, env, function, span, entries, outcome)
+    position = _position(function, declared)
+    subject = declared.subject
+    if len(function.params) > 1 and position is not None and position < len(_ORDINALS):
+        subject = f"{declared.subject}` (the {_ORDINALS[position]} argument)".rstrip()
+    else:
+        subject = f"{declared.subject}`"
+    needs, found = _wording(walker.state, stmt, env, f"`{subject}")
+    entry = entries[position] if position is not None and position < len(entries) else None
+    caption, labels = "", [Label(origin.span, _why(walker.state, stmt, env))]
+    tensor = env.get(declared.tensor)
+    if entry is not None and tensor is not None:
+        wanted = filled_type(walker.state, declared, env)
+        caption = f"{_argument_name(entry)} is {type_text(tensor.value, walker.state)}, the parameter is {wanted}"
+        if origin.axis is not None:
+            labels.append(Label(entry.place(origin.axis), _size_label(walker.state, tensor, origin.axis)))
+    code = "E313" if origin.what == "dtype" else "E301"
+    return _finish(
+        walker, outcome, code, f"@{function.name} needs {needs}", found, span, caption,
+        tuple(label for label in labels if label.message),
+    )  # fmt: skip
+
+
+def _position(function: core.Function, declared: core.Declared) -> int | None:
+    if declared.position is not None:
+        return declared.position
+    return next((i for i, p in enumerate(function.params) if p.name == declared.tensor), None)
+
+
+def _argument_name(entry: Entry) -> str:
+    text = entry.span.text
+    return f"`{text}`" if text and text.isidentifier() else "the argument"
+
+
+def _size_label(state: State, entry: Entry, axis: int) -> str:
+    assert isinstance(entry.value, TensorInfo)
+    shape = state.resolve(entry.value.shape)
+    if not plain(shape) or not -len(shape) <= axis < len(shape):
+        return ""
+    return f"{size_text(shape[axis], state)} comes from here"
+
+
+def _wording(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject: str) -> tuple[str, str]:
+    """What an assertion of an annotation wants and what is there: ("axis 1 of `x` to be 4", "it is 15")."""
+    if isinstance(stmt, core.MatchShape):
+        tensor = env.get(stmt.tensor)
+        found = f"it is {type_text(tensor.value, state)}" if tensor else ""
+        return f"{subject} to have a shape like {_pattern_text(stmt)}", found
+    what, cond = stmt.origin.what, stmt.cond
+    if isinstance(cond, core.Compare):
+        if what == "rank":
+            return (
+                f"{subject} to have rank {_side(state, cond.right, env)}",
+                f"its rank is {_side(state, cond.left, env)}",
+            )
+        if what == "dtype":
+            return f"{subject} to have dtype {_side(state, cond.right, env)}", f"it has {_side(state, cond.left, env)}"
+        if what == "dim":
+            axis = f"axis {stmt.origin.axis} of {subject}"
+            return f"{axis} {_wanted(state, stmt, cond, env)}", f"it is {_dim_found(state, stmt, env)}"
+        if what == "shape":
+            return f"{subject} to have shape {_side(state, cond.right, env)}", f"it has {_side(state, cond.left, env)}"
+    return f"`{stmt.origin.text or 'the condition'}` to hold", _values_text(state, cond, env)
+
+
+def _wanted(state: State, stmt: core.Assert, cond: core.Compare, env: Env) -> str:
+    left = cond.left
+    if isinstance(left, core.SizeOp) and left.op == "%" and cond.op == "==":
+        return f"to be a multiple of {_side(state, left.right, env)}"
+    if cond.op == "==":
+        wanted = _side(state, cond.right, env)
+        text = stmt.origin.text
+        return f"to be {wanted}" if not text or text == wanted else f"to be {wanted} (`{text}`)"
+    if cond.op == ">=" and isinstance(left, core.SizeOp) and left.op == "-":
+        return f"to be at least {_side(state, left.right, env)}"
+    return f"to fit `{stmt.origin.text}`"
+
+
+def _dim_found(state: State, stmt: core.Assert, env: Env) -> str:
+    declared = stmt.origin.declared
+    assert declared is not None
+    entry = env.get(declared.tensor)
+    if entry is None or not isinstance(entry.value, TensorInfo) or stmt.origin.axis is None:
+        return "something else"
+    shape = state.resolve(entry.value.shape)
+    axis = stmt.origin.axis
+    if not plain(shape) or not -len(shape) <= axis < len(shape):
+        return "not known"
+    return size_text(shape[axis], state)
+
+
+def _side(state: State, expr: core.ShapeLevel, env: Env) -> str:
+    """One side of a comparison as it stands: its value in the user's names."""
+    level = ShapeLevel(state, env)
+    try:
+        if isinstance(expr, core.SizeExpr):
+            return size_text(level.size(expr), state)
+        if isinstance(expr, core.DTypeExpr):
+            return dtype_text(level.dtype(expr), state)
+        if isinstance(expr, core.ShapeExpr):
+            return type_text(TensorInfo(level.shape(expr), None), state).removeprefix("Tensor(").removesuffix(", ?)")
+    except Poisoned:
+        pass
+    return "?"
+
+
+def _values_text(state: State, cond: core.BoolExpr, env: Env) -> str:
+    """What a condition comes to with what is known: `8 <= 3 is false`."""
+    level = ShapeLevel(state, env)
+    try:
+        truth = level.truth(cond)
+    except Poisoned:
+        return ""
+    if isinstance(truth, Undecided):
+        return ""
+    if isinstance(truth, bool):
+        parts = [f"{n} is {size_text(e, state)}" for n, e in _sizes_in(state, cond, env)]
+        return ", ".join(parts)
+    return f"it is `{render_cond(truth)}` here"
+
+
+def _sizes_in(state: State, cond: core.BoolExpr, env: Env) -> list[tuple[str, Size]]:
+    """The sizes that a condition speaks of, as it speaks of them."""
+    found: dict[str, Size] = {}
+    stack: list[object] = [cond]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, core.SizeVar | core.DimOf | core.RankOf):
+            text = node.span.text or (node.name if isinstance(node, core.SizeVar) else "")
+            try:
+                if text:
+                    found.setdefault(text, ShapeLevel(state, env).size(node))
+            except Poisoned:
+                continue
+        elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
+            stack.extend((node.right, node.left))
+        elif isinstance(node, core.Not):
+            stack.append(node.operand)
+    return list(found.items())
+
+
+def _pattern_text(stmt: core.MatchShape) -> str:
+    declared = stmt.origin.declared
+    if declared is not None and isinstance(declared.type, sweet.TensorType) and declared.type.shape is not None:
+        return declared.type.shape.span.text
+    return stmt.origin.text or "the pattern"
+
+
+def _why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
+    """The equation that fails, at the annotation: `m * 4 = 15 has no integer solution (15 mod 4 = 3)`."""
+    if not isinstance(stmt, core.Assert) or stmt.origin.what != "dim" or not isinstance(stmt.cond, core.Compare):
+        return "it says so here"
+    left, text = stmt.cond.left, stmt.origin.text
+    if isinstance(left, core.SizeOp) and left.op == "%":
+        level = ShapeLevel(state, env)
+        size, factor = level.size(left.left), level.size(left.right)
+        if isinstance(size, int) and isinstance(factor, int) and factor > 0 and size % factor:
+            return f"{text} = {size} has no integer solution ({size} mod {factor} = {size % factor})"
+        return f"{text} = {size_text(size, state)}"
+    wanted = _side(state, stmt.cond.right, env)
+    return f"{text} is {wanted} here" if text and text != wanted else f"{wanted} is wanted here"
+
+
+def filled_type(state: State, declared: core.Declared, env: Env) -> str:
+    """The annotation with what is known filled in: `Tensor([3, n], int8)`."""
+    if not isinstance(declared.type, sweet.TensorType):
+        return declared.type.span.text if declared.type is not None else "Tensor"
+    sizes: dict[str, Size] = {}
+    dtypes: dict[str, str] = {}
+    level = ShapeLevel(state, env)
+    for name, expr in declared.bound:
+        try:
+            if isinstance(expr, core.SizeExpr):
+                sizes[name] = level.size(expr)
+            elif isinstance(expr, core.DTypeExpr):
+                dtypes[name] = dtype_text(level.dtype(expr), state)
+        except Poisoned:
+            continue
+    for name in env:
+        value = env[name].value
+        if isinstance(value, SizeValue):
+            sizes.setdefault(name, value.size)
+        elif isinstance(value, DTypeValue):
+            dtypes.setdefault(name, dtype_text(value.dtype, state))
+    return annotation_text(declared.type, sizes, dtypes, state)
+
+
+def _condition_at_call(
+    walker: Speaker,
+    stmt: core.Assert | core.MatchShape,
+    env: Env,
+    function: core.Function,
+    span: Span,
+    entries: tuple[Entry, ...],
+    outcome: Outcome,
+) -> Diagnostic:
+    text = stmt.origin.text or stmt.span.text
+    found = _values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
+    label = Label(stmt.origin.span, f"@{function.name} asks for this")
+    needs = f"@{function.name} needs `{text}`"
+    message = stmt.message if isinstance(stmt, core.Assert) else None
+    if message:
+        needs += f" ({message})"
+    types = ", ".join(type_text(e.value, walker.state) for e in entries)
+    return _finish(walker, outcome, "E309", needs, found, span, f"called with {types}" if types else "", (label,))
+
+
+# Assertions in a body
+
+
+def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:
+    """A claim, an assertion or a declared result."""
+    origin, declared = stmt.origin, stmt.origin.declared
+    if declared is None:
+        text = origin.text or stmt.span.text
+        found = _values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
+        message = stmt.message if isinstance(stmt, core.Assert) else None
+        needs = f"`{text}` does not hold" + (f" ({message})" if message else "")
+        if outcome.status is not Status.REFUTED:
+            needs = f"`{text}`" + (f" ({message})" if message else "")
+        return _finish(walker, outcome, "E303", needs, found, stmt.span)
+    is_result = declared.kind == "result"
+    entry = env.get(declared.tensor)
+    subject = "its result" if is_result else f"`{declared.subject}`"
+    if is_result and declared.subject not in ("result", "the result") and "result" not in declared.subject:
+        subject = f"`{declared.subject}`"
+    needs, found = _wording(walker.state, stmt, env, subject)
+    speaker = walker.function if is_result else "the annotation" if origin.claim else "the assertion"
+    code = "E313" if origin.what == "dtype" else "E302" if origin.claim else "E303"
+    span, labels = origin.span, []
+    if entry is not None:
+        text = type_text(entry.value, walker.state)
+        if is_result:
+            span = entry.span
+            labels.append(Label(origin.span, f"declared here: {declared.type.span.text if declared.type else ''}"))
+        else:
+            place = entry.place(origin.axis)
+            labels.append(Label(place, f"this is {text}"))
+        return _finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, f"{_short(entry)} is {text}" if is_result else f"declared as {declared.type.span.text if declared.type else 'this'}", tuple(labels))  # fmt: skip
+    return _finish(walker, outcome, code, f"{speaker} needs {needs}", found, span)
+
+
+def _short(entry: Entry) -> str:
+    text = entry.span.text
+    return f"`{text}`" if text.isidentifier() else "this"
+
+
+def obligation(walker: Speaker, span: Span, needs: list[Obligation], outcome: Outcome) -> Diagnostic:
+    """An expression that may have no value: a divisor that may be 0, a division that may leave a rest."""
+    what = next((n.text for n in needs if n.cond is False), needs[0].text if needs else "a value")
+    code = "E314" if "axis" in what else "E303"
+    return _finish(walker, outcome, code, f"`{span.text}` needs {what}", "", span)
+
+
+def impossible_signature(function: core.Function, door: tuple[core.Stmt, ...]) -> Diagnostic:
+    """No sizes satisfy what a function asks of its parameters."""
+    conditions = [s for s in door if isinstance(s, core.Assert) and s.origin.declared is None]
+    span = conditions[-1].origin.span if conditions else function.span
+    labels = tuple(Label(c.origin.span, "together with this") for c in conditions[:-1])
+    return error(
+        "E311", f"no sizes satisfy the signature of @{function.name}", span, labels=labels,
+        function=f"@{function.name}",
+    )  # fmt: skip
+
+
+def dropped(walker: Speaker, block: core.Block, cond: Span, known: bool) -> Diagnostic:
+    """An arm that no execution reaches."""
+    label = Label(cond, f"this is always {'true' if known else 'false'} here")
+    return note(
+        "N301", "no execution reaches this arm; it is dropped", block.span, labels=_distinct(block.span, (label,)),
+        function=walker.function,
+    )  # fmt: skip
+
+
+__all__ = [
+    "BoolValue",
+    "argument",
+    "assertion",
+    "bad_call",
+    "dropped",
+    "impossible_signature",
+    "obligation",
+    "precondition",
+]

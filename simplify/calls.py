@@ -1,0 +1,362 @@
+"""Calls of the program's functions: the wrapper inlined, its door decided here, its promises taken as facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..lang import core
+from ..lang.core import Status
+from ..lang.diagnostics import Diagnostic
+from ..lang.node import Node, replace
+from ..lang.source import Span
+from ..ops.model import TensorInfo
+from . import blame, dims
+from .judge import Outcome
+from .primitives import call_primitive
+from .shape_level import Poisoned, ShapeLevel
+from .values import POISON, Entry, Env, FnValue, NumberValue, Poison, TupleValue, Undecided, Value
+from .walk import Check, Walker, with_needs
+
+_MAX_INLINED = 24
+
+
+class Site(Node):
+    """A call as its diagnostics want it: the callee, the places of the arguments, the entries they have."""
+
+    span: Span
+    function: core.Function
+    entries: tuple[Entry, ...]
+
+
+class CallWalker(Walker):
+    """A Walker that knows what a call means."""
+
+    def call(self, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        if isinstance(expr.callee, core.Var):
+            entry = env.get(expr.callee.name)
+            target = entry.value if entry else POISON
+        else:
+            target = FnValue(expr.callee.name, self.program.functions.get(expr.callee.name))
+        if not isinstance(target, FnValue):
+            self.values([a.value for a in expr.args], env)
+            return Entry(POISON, expr.span), expr
+        if target.closure is not None:
+            return self._call_lambda(target, expr, env)
+        if target.function is not None:
+            return self._call_function(target.function, expr, env)
+        if target.name in self.program.impls:
+            return self._call_impls(self.program.impls[target.name], expr, env)
+        row = self.program.lookup(target.name.removeprefix("prelude."))
+        if row is None:
+            self.values([a.value for a in expr.args], env)
+            return Entry(POISON, expr.span), expr
+        return call_primitive(self, row, expr, env)
+
+    # A function of the program
+
+    def _call_function(self, function: core.Function, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        at = len(self.out)
+        found = self.values([a.value for a in expr.args], env)
+        entries = tuple(
+            replace(e, span=e.span if isinstance(a.value, core.Call | core.If) else a.value.span)
+            if not isinstance(a.value, core.Var)
+            else e
+            for (e, _), a in zip(found, expr.args, strict=True)
+        )
+        args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
+        if any(_poisoned(e.value) for e in entries):
+            return Entry(POISON, expr.span), replace(expr, args=tuple(args))
+        site = Site(expr.span, function, entries)
+        inner, kept = self._door(function, entries, env, site)
+        if kept is None:
+            return Entry(POISON, expr.span), replace(expr, args=tuple(args))
+        through_value = isinstance(expr.callee, core.Var)
+        if kept and not through_value:
+            args = self._residual_door(function, args, kept, at)
+        after = replace(expr, args=tuple(args), decided=not through_value)
+        return self._result(function, inner, expr.span), after
+
+    def call_with(self, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
+        inner, kept = self._door(function, entries, env, Site(function.span, function, entries))
+        return Entry(POISON, function.span) if kept is None else self._result(function, inner, function.span)
+
+    def _door(
+        self, function: core.Function, entries: tuple[Entry, ...], env: Env, site: Site
+    ) -> tuple[Env, tuple[core.Stmt, ...] | None]:
+        """Decide the callee's door under the caller's facts. What stays of it, in the callee's names; None if it is refuted."""
+        inner: Env = {n: e for n, e in self._consts(env).items()}
+        for param, entry in zip(function.params, entries, strict=True):
+            inner[param.name] = entry
+        kept: list[core.Stmt] = []
+        for stmt in function.body.stmts[: function.door]:
+            if not isinstance(stmt, Check):
+                self._silently(stmt, inner)
+                kept.append(stmt)
+                continue
+            status = self._door_check(stmt, inner, site)
+            if status is Status.REFUTED:
+                return inner, None
+            if status is Status.RESIDUAL or (isinstance(stmt, core.MatchShape) and stmt.binds):
+                kept.append(replace(stmt, status=status))
+        if not any(isinstance(s, Check) and s.status is Status.RESIDUAL for s in kept):
+            kept = []
+        return inner, tuple(kept)
+
+    def _consts(self, env: Env) -> Env:
+        return {name: env[name] for name in self.program.consts if name in env}
+
+    def _silently(self, stmt: core.Stmt, env: Env) -> None:
+        """A statement of an inlined wrapper: its value matters, not its code."""
+        outer, self.out, site, self.site = self.out, [], self.site, self.site or stmt.span
+        self.stmt(stmt, env)
+        self.out, self.site = outer, site
+
+    def _door_check(self, stmt: Check, env: Env, site: Site) -> Status:
+        level = ShapeLevel(self.state, env)
+        found = None
+        try:
+            if isinstance(stmt, core.Assert):
+                truth = level.truth(stmt.cond)
+            else:
+                truth, found = dims.match(level, stmt)
+            truth = with_needs(truth, level.needs)
+        except Poisoned:
+            if not any(n.cond is False for n in level.needs):
+                return Status.REFUTED
+            truth = False
+
+        def explain(outcome: Outcome) -> Diagnostic:
+            return blame.argument(self, stmt, env, site.function, site.span, site.entries, outcome)
+
+        involved = dims.of_values((e.value for e in site.entries), self.state)
+        status = self.judge(truth, explain, claim=True, sizes=involved, empty_rule=stmt.origin.declared is not None)
+        if status is Status.REFUTED:
+            return status
+        if status is Status.RESIDUAL:
+            self.unsure = self.unsure or isinstance(truth, Undecided)
+        if isinstance(stmt, core.Assert):
+            level.learn(stmt.cond, reason=stmt)
+        else:
+            assert found is not None
+            dims.learn_match(level, stmt, found)
+        return status
+
+    def _result(self, function: core.Function, inner: Env, span: Span) -> Entry:
+        """What the caller knows of the result: the annotation's promises, or the body itself where there is none."""
+        rest = function.body.stmts[function.door :]
+        if not self.program.is_opaque(function):
+            return self._inline(function, inner, span)
+        call = rest[0]
+        assert isinstance(call, core.Let)
+        sort = function.result or core.TENSOR
+        inner[call.names[0]] = Entry(self.unknown(sort, "?"), span)
+        names, self.names = self.names, {}
+        opaque, self.opaque_names = self.opaque_names, True
+        anonymous = set(self.state.anonymous)
+        self.assume_all(rest[1:], inner, name_dims=True)
+        for variable in self.state.anonymous - anonymous:
+            self.state.opaque.setdefault(variable, None)
+        self.names, self.opaque_names = names, opaque
+        entry = self.settle(inner[call.names[0]])
+        if isinstance(entry.value, TupleValue):
+            entry = self._rebuilt_tuple(call.names[0], rest[1:], inner, entry)
+        return Entry(entry.value, span)
+
+    def _rebuilt_tuple(self, name: str, stmts: tuple[core.Stmt, ...], env: Env, entry: Entry) -> Entry:
+        """The parts of a tuple are spoken of by names of their own: put them together again."""
+        assert isinstance(entry.value, TupleValue)
+        for stmt in stmts:
+            if (
+                isinstance(stmt, core.Let)
+                and stmt.is_tuple
+                and isinstance(stmt.value, core.Var)
+                and stmt.value.name == name
+            ):
+                items = []
+                for part in stmt.names:
+                    item = self.settle(env[part])
+                    if isinstance(item.value, TupleValue):
+                        item = self._rebuilt_tuple(part, stmts, env, item)
+                    items.append(item.value)
+                return replace(entry, value=TupleValue(tuple(items)))
+        return entry
+
+    def _inline(self, function: core.Function, inner: Env, span: Span) -> Entry:
+        """A wrapper that keeps its body: walk it under the caller's facts, for its value only."""
+        if len(self.inlined) >= _MAX_INLINED or function.name in self.inlined or self.fuel <= 0:
+            return Entry(self.unknown(function.result or core.TENSOR, "?"), span)
+        rest = function.body.stmts[function.door :]
+        self.fuel -= 1 + len(rest)
+        outer, site, inlined = self.out, self.site, self.inlined
+        quiet, unsure = self.quiet, self.unsure
+        self.site, self.inlined, self.quiet = site or span, (*inlined, function.name), True
+        entry, _ = self.block(replace(function.body, stmts=rest), inner)
+        value = self.settle(entry).value
+        self.out, self.site, self.inlined = outer, site, inlined
+        self.quiet, self.unsure = quiet, unsure
+        return Entry(value, span)
+
+    # What is left of a door
+
+    def _residual_door(
+        self, function: core.Function, args: list[core.Arg], kept: tuple[core.Stmt, ...], at: int
+    ) -> list[core.Arg]:
+        """The callee's residual checks before the call, in the caller's names: arguments that are not names get one."""
+        named: list[core.Arg] = []
+        names: dict[str, core.Value] = {}
+        for param, arg in zip(function.params, args, strict=True):
+            if not isinstance(arg.value, core.Var | core.SizeVar | core.SizeLit | core.ShapeVar | core.DTypeLit):
+                name = self.temporary()
+                sort = param.sort if param.sort in (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL) else None
+                self.out.append(core.Let(arg.span, (name,), False, sort, arg.value))
+                arg = replace(arg, value=_reference(param.sort, arg.span, name))
+            names[param.name] = arg.value
+            named.append(arg)
+        for stmt in kept:
+            for bound in _bound_names(stmt):
+                names[bound] = core.Var(stmt.span, self.temporary())
+            self.out.append(_renamed(stmt, names))
+        return named
+
+    # Specialisation
+
+    def _call_impls(self, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        """The first implementation whose door is proved, if those before it are refuted; else the run chooses."""
+        open_: list[core.Function] = []
+        for name in impls.choices:
+            function = self.program.functions.get(name)
+            if function is None:
+                continue
+            fits = self._trial(function, expr, env)
+            if fits is False:
+                continue
+            open_.append(function)
+            if fits:
+                break
+        if len(open_) == 1:
+            return self._call_function(open_[0], _to(expr, open_[0].name), env)
+        if not open_:
+            last = self.program.functions[impls.choices[-1]]
+            return self._call_function(last, _to(expr, last.name), env)
+        return self._dispatch(open_, expr, env)
+
+    def _trial(self, function: core.Function, expr: core.Call, env: Env) -> bool | None:
+        """Whether the function's door holds at this call; None where only the run can tell."""
+        outer, quiet, trial = self.out, self.quiet, self.trial
+        self.out, self.quiet, self.trial = [], True, True
+        self.state.push()
+        found = [e for e, _ in self.values([a.value for a in expr.args], env)]
+        _, kept = self._door(function, tuple(found), env, Site(expr.span, function, tuple(found)))
+        self.state.pop()
+        self.out, self.quiet, self.trial = outer, quiet, trial
+        return False if kept is None else None if kept else True
+
+    def _dispatch(self, choices: list[core.Function], expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        """Several may fit: the run takes the first that does; the last one's door is a claim like any other."""
+        found = self.values([a.value for a in expr.args], env)
+        entries = tuple(e for e, _ in found)
+        after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
+        if any(_poisoned(e.value) for e in entries):
+            return Entry(POISON, expr.span), after
+        results: list[Entry] = []
+        for function in choices:
+            self.state.push()
+            quiet, trial = self.quiet, self.trial
+            if function is not choices[-1]:
+                self.quiet = self.trial = True
+            inner, kept = self._door(function, entries, env, Site(expr.span, function, entries))
+            self.quiet, self.trial = quiet, trial
+            value = self._result(function, inner, expr.span) if kept is not None else Entry(POISON, expr.span)
+            results.append(self.settle(value))
+            self.state.pop()
+        joined = results[0]
+        for other in results[1:]:
+            joined = self._join(joined, other, expr.span)
+        return joined, after
+
+    # Function values
+
+    def _call_lambda(self, target: FnValue, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        closure = target.closure
+        assert closure is not None
+        signature = core.Function(
+            closure.span, "inline", "fn", closure.params, closure.result, closure.body, closure.door
+        )
+        found = self.values([a.value for a in expr.args], env)
+        entries = tuple(e for e, _ in found)
+        after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
+        if any(_poisoned(e.value) for e in entries):
+            return Entry(POISON, expr.span), after
+        inner, kept = self._door(signature, entries, {**target.env, **env}, Site(expr.span, signature, entries))
+        if kept is None:
+            return Entry(POISON, expr.span), after
+        return self._inline(signature, {**target.env, **inner}, expr.span), after
+
+
+def _poisoned(value: Value) -> bool:
+    return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(_poisoned, value.items)))
+
+
+def _to(expr: core.Call, name: str) -> core.Call:
+    return replace(expr, callee=core.FnRef(expr.callee.span, name))
+
+
+def _reference(sort: core.Sort, span: Span, name: str) -> core.Value:
+    if sort == core.SIZE:
+        return core.SizeVar(span, name)
+    if sort == core.SHAPE:
+        return core.ShapeVar(span, name)
+    if sort == core.DTYPE:
+        return core.DTypeVar(span, name)
+    if sort == core.BOOL:
+        return core.BoolVar(span, name)
+    return core.Var(span, name)
+
+
+def _bound_names(stmt: core.Stmt) -> tuple[str, ...]:
+    match stmt:
+        case core.Let():
+            return stmt.names
+        case core.MatchShape():
+            return stmt.binds
+    return ()
+
+
+def _renamed(node: Any, names: dict[str, core.Value]) -> Any:
+    """A statement of the callee in the caller's names."""
+    match node:
+        case core.Origin() | core.Declared() | Span():
+            return node
+        case tuple():
+            return tuple(_renamed(item, names) for item in node)
+        case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Var() if node.name in names:
+            new = names[node.name]
+            return type(node)(node.span, new.name) if isinstance(new, core.Var) else new
+        case core.Splice() if node.name in names:
+            new = names[node.name]
+            assert isinstance(new, core.Var | core.ShapeVar)
+            return core.Splice(node.span, new.name)
+        case core.DimOf() | core.RankOf() | core.DTypeOf() | core.ShapeOf() if node.tensor in names:
+            new = names[node.tensor]
+            assert isinstance(new, core.Var)
+            return replace(node, tensor=new.name)
+        case core.MatchShape():
+            return replace(
+                node,
+                tensor=_name_of(names, node.tensor),
+                binds=tuple(_name_of(names, b) for b in node.binds),
+                dims=_renamed(node.dims, names),
+            )
+        case core.Let():
+            return replace(node, names=tuple(_name_of(names, n) for n in node.names), value=_renamed(node.value, names))
+        case Node():
+            return replace(node, **{f: _renamed(getattr(node, f), names) for f in node._compared})
+    return node
+
+
+def _name_of(names: dict[str, core.Value], name: str) -> str:
+    new = names.get(name)
+    return new.name if isinstance(new, core.Var | core.SizeVar | core.ShapeVar) else name
+
+
+__all__ = ["CallWalker", "NumberValue", "Site", "TensorInfo"]

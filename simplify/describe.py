@@ -1,0 +1,142 @@
+"""Abstract values in the user's words: `Tensor([3, n], int8)`, sizes in Rx syntax, and the record of a binding."""
+
+from __future__ import annotations
+
+from ..lang import sweet
+from ..lang.checked import Binding
+from ..lang.dtypes import DType
+from ..lang.source import Span
+from ..ops.model import Segment, TensorInfo
+from .shape_level import sweet_size
+from .state import State
+from .terms import Size, render, variables
+from .values import (
+    BoolValue,
+    DTypeValue,
+    FnValue,
+    NumberValue,
+    Shape,
+    ShapeValue,
+    SizeValue,
+    TupleValue,
+    Value,
+)
+
+
+def size_text(size: Size, state: State) -> str:
+    return render(state.settled(size))
+
+
+def shape_text(shape: Shape, state: State) -> str:
+    """`[2, n * 4]`, or `?` where the rank is unknown."""
+    shape = state.resolve(shape)
+    if len(shape) == 1 and isinstance(shape[0], Segment):
+        return "?"
+    return f"[{', '.join(_part(d, state) for d in shape)}]"
+
+
+def _part(part: object, state: State) -> str:
+    if isinstance(part, Segment):
+        name: str = part.symbol.name
+        return f"*{name}" if name.isidentifier() else "..."
+    return size_text(part, state)  # type: ignore[arg-type]
+
+
+def dtype_text(dtype: object, state: State) -> str:
+    if dtype is None:
+        return "?"
+    known = state.dtype(dtype)  # type: ignore[arg-type]
+    return known.name
+
+
+def type_text(value: Value, state: State) -> str:
+    """The type of a value as the user would write it."""
+    match value:
+        case TensorInfo():
+            shape, dtype = shape_text(value.shape, state), dtype_text(value.dtype, state)
+            return "Tensor" if (shape, dtype) == ("?", "?") else f"Tensor({shape}, {dtype})"
+        case TupleValue():
+            return f"({', '.join(type_text(v, state) for v in value.items)})"
+        case NumberValue():
+            return "a number"
+        case SizeValue():
+            return f"the size {size_text(value.size, state)}"
+        case ShapeValue():
+            return f"the shape {shape_text(value.dims, state)}"
+        case DTypeValue():
+            return f"the dtype {dtype_text(value.dtype, state)}"
+        case FnValue():
+            return f"the function @{value.name}"
+    return "?"
+
+
+def annotation_text(type_: sweet.TensorType, sizes: dict[str, Size], dtypes: dict[str, str], state: State) -> str:
+    """An annotation with the names that are known filled in: `Tensor([3, n], int8)`."""
+    if type_.shape is None:
+        return "Tensor"
+    shape = type_.shape.span.text or "?"
+    if isinstance(type_.shape, sweet.ListExpr):
+        shape = f"[{', '.join(_dim_text(d, sizes, state) for d in type_.shape.items)}]"
+    if type_.dtype is None:
+        return f"Tensor({shape})"
+    dtype = type_.dtype.span.text or "?"
+    return f"Tensor({shape}, {dtypes.get(dtype, dtype)})"
+
+
+def _dim_text(dim: sweet.Expr, sizes: dict[str, Size], state: State) -> str:
+    known = sweet_size(dim, sizes)
+    return dim.span.text if known is None else size_text(known, state)
+
+
+def binding(name: str, value: Value, span: Span, state: State) -> Binding:
+    """The record of a name for `rx shapes`."""
+    match value:
+        case TensorInfo():
+            return _tensor_binding(name, value, span, state)
+        case TupleValue():
+            items = tuple(binding(f"{name}.{i}", v, span, state) for i, v in enumerate(value.items))
+            return Binding(name, span, "Tuple", None, (), (), "?", False, items)
+        case SizeValue():
+            return Binding(
+                name, span, "Size", (_dim(value.size, state)[0],), *_ends([_dim(value.size, state)]), "int64"
+            )
+        case ShapeValue():
+            dims = [_dim(d, state) for d in state.resolve(value.dims) if not isinstance(d, Segment)]
+            return Binding(name, span, "Shape", tuple(d[0] for d in dims), *_ends(dims), "int64")
+        case NumberValue():
+            return Binding(name, span, "Tensor", (), (), (), _number_dtype(value))
+    sort = "Fn" if isinstance(value, FnValue) else "Bool" if isinstance(value, BoolValue) else "?"
+    return Binding(name, span, sort, None, (), (), "?")
+
+
+def _number_dtype(value: NumberValue) -> str:
+    return {bool: "bool", int: "int64", float: "float64"}[type(value.value)]
+
+
+def _tensor_binding(name: str, value: TensorInfo, span: Span, state: State) -> Binding:
+    shape, dtype = state.resolve(value.shape), dtype_text(value.dtype, state)
+    if any(isinstance(d, Segment) for d in shape):
+        return Binding(name, span, "Tensor", None, (), (), dtype)
+    dims = [_dim(d, state) for d in shape]
+    return Binding(name, span, "Tensor", tuple(d[0] for d in dims), *_ends(dims), dtype)
+
+
+Dim = tuple[int | str, str, str | None]
+
+
+def _ends(dims: list[Dim]) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
+    return tuple(d[1] for d in dims), tuple(d[2] for d in dims)
+
+
+def _dim(size: Size, state: State) -> Dim:
+    """Text, exactness and upper bound of one dimension."""
+    size = state.settled(size)
+    if isinstance(size, int):
+        return size, "exact", None
+    unknown = [v for v in variables(size) if v in state.opaque]
+    if not unknown:
+        return render(size), "exact", None
+    bound = state.upper_bound(size)
+    if bound is None:
+        return "?", "unknown", None
+    return "?", "upper_bound", render(bound)

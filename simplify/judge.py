@@ -1,0 +1,160 @@
+"""One obligation to its status: proved, refuted, or left for run time; counted, and reported where there is something to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..lang.checked import Counts
+from ..lang.core import Status
+from ..lang.diagnostics import Diagnostic, Label
+from ..lang.node import Node, replace
+from ..lang.source import Span
+from .conditions import Cond, ge
+from .facts import Verdict
+from .shape_level import Truth
+from .state import State
+from .terms import Size
+from .values import Undecided
+
+
+class Options(Node):
+    """`allow_empty` turns what works only on empty tensors from an error into a warning."""
+
+    strict: bool = False
+    allow_empty: bool = False
+
+
+class Outcome(Node):
+    """What a diagnostic is told: how the obligation ended, whether only empty tensors satisfy it, and a smallest witness
+    (names to sizes) for which it fails."""
+
+    status: Status
+    only_empty: bool
+    witness: dict[str, int] | None
+
+
+Explain = Callable[[Outcome], Diagnostic]
+
+
+class Log:
+    """What checking has found so far; one for a whole program."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self.counts = Counts()
+        # What fails inside a body that was inlined at a call, with the call: an error there unless it always fails.
+        self.inlined: list[tuple[Span, Diagnostic]] = []
+
+    def all(self) -> tuple[Diagnostic, ...]:
+        """Every diagnostic; a failure inside an inlined body is told at the call, once, unless the body itself is wrong."""
+        reported = {(d.code, d.span) for d in self.diagnostics if d.severity == "error"}
+        result = list(self.diagnostics)
+        seen: set[Span] = set()
+        for site, inner in self.inlined:
+            if (inner.code, inner.span) not in reported and site not in seen:
+                seen.add(site)
+                label = Label(inner.span, inner.caption or "it fails here")
+                result.append(replace(inner, span=site, caption="in this call", labels=(label, *inner.labels)))
+        return tuple(result)
+
+    def count(self, status: Status, number: int = 1) -> None:
+        field = {
+            Status.PROVED: "proved",
+            Status.REFUTED: "refuted",
+            Status.RESIDUAL: "residual",
+            Status.ENTRY: "entry",
+        }[status]
+        total, before = self.counts.total + number, getattr(self.counts, field) + number
+        self.counts = replace(self.counts, total=total, **{field: before})
+
+
+class Judge:
+    """Decides obligations under the facts of a State. `quiet` neither counts nor reports (trials, inlined bodies)."""
+
+    def __init__(self, state: State, log: Log, options: Options) -> None:
+        self.state = state
+        self.log = log
+        self.options = options
+        self.quiet = False
+        # A trial asks whether something would hold; the walk of an inlined body has a `site`, the call in the user's function.
+        self.trial = False
+        self.site: Span | None = None
+        # Set where a condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
+        self.unsure = False
+
+    def judge(
+        self,
+        truth: Truth,
+        explain: Explain,
+        *,
+        claim: bool,
+        sizes: Iterable[Size] = (),
+        empty_rule: bool = True,
+    ) -> Status:
+        """`sizes` are the dimensions of the tensors involved, for the rule about empty tensors and for witnesses."""
+        if truth is True:
+            self.state.facts.counts["ground"] = self.state.facts.counts.get("ground", 0) + 1
+            return self._record(Status.PROVED)
+        verdict = self._verdict(truth)
+        if verdict.kind in ("proved", "vacuous"):
+            return self._record(Status.PROVED)
+        if verdict.kind == "refuted" and self._reachable():
+            self._report(explain, Outcome(Status.REFUTED, False, None))
+            return self._record(Status.REFUTED)
+        if self.quiet:
+            return Status.RESIDUAL
+        only_empty = empty_rule and not isinstance(truth, Undecided) and self._only_empty(truth, sizes)
+        if claim or only_empty:
+            self._report(explain, Outcome(Status.RESIDUAL, only_empty, self._witness(truth, sizes)))
+        return self._record(Status.RESIDUAL)
+
+    def decide(self, truth: Truth) -> bool | None:
+        """True or False where that follows, else None. Neither counted nor reported."""
+        if isinstance(truth, Undecided):
+            return None
+        if isinstance(truth, bool):
+            return truth
+        kind = self.state.facts.decide(truth).kind
+        return {"proved": True, "vacuous": True, "refuted": False}.get(kind)
+
+    def _verdict(self, truth: Truth) -> Verdict:
+        if isinstance(truth, Undecided):
+            return Verdict("unknown", "unknown", None, ())
+        return self.state.facts.decide(truth)
+
+    def _reachable(self) -> bool:
+        """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
+        return not self.unsure or self.state.facts.witness(True, True) is not None
+
+    def _only_empty(self, truth: Cond, sizes: Iterable[Size]) -> bool:
+        """Whether it holds only where one of the sizes is 0, and none of them is known to be 0."""
+        symbolic = [s for s in dict.fromkeys(self.state.settled(s) for s in sizes) if not isinstance(s, int)]
+        if not symbolic or 0 in sizes:
+            return False
+        self.state.facts.push()
+        for size in symbolic:
+            self.state.facts.assume(ge(size, 1))
+        kind = self.state.facts.decide(truth).kind
+        self.state.facts.pop()
+        return kind == "refuted"
+
+    def _witness(self, truth: Truth, sizes: Iterable[Size]) -> dict[str, int] | None:
+        if isinstance(truth, Undecided):
+            return None
+        symbolic = [s for s in sizes if not isinstance(s, int)]
+        point = self.state.facts.witness(truth, False, symbolic)
+        if point is None:
+            return None
+        named = {v.name: n for v, n in sorted(point.items(), key=lambda item: item[0].serial)}
+        return {name: n for name, n in named.items() if name.rstrip("'").isidentifier()}
+
+    def _report(self, explain: Explain, outcome: Outcome) -> None:
+        if not self.quiet:
+            self.log.diagnostics.append(explain(outcome))
+        elif self.site is not None and not self.trial and outcome.status is Status.REFUTED:
+            self.log.inlined.append((self.site, explain(outcome)))
+
+    def _record(self, status: Status) -> Status:
+        if not self.quiet:
+            self.log.count(status)
+        return status

@@ -1,0 +1,503 @@
+"""Calls of primitives: arguments by kind, the dtype column, the shape rule over symbolic sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from ..lang import core
+from ..lang.core import Status
+from ..lang.dtypes import DTYPES, DType, int_range
+from ..lang.node import Node, replace
+from ..lang.source import Span
+from ..ops.binding import BindError, bind
+from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
+from ..ops.model import Out, Param, Primitive, RankUnknown, Segment, TensorInfo
+from . import blame, dims
+from .conditions import Cond, all_of, any_of, eq, ge, le, lt, ne
+from .shape_level import Truth
+from .sizes import is_ordinary, single_var
+from .terms import Size, ceildiv, smax, smin
+from .values import (
+    POISON,
+    UNDECIDED,
+    AnyDType,
+    BoolValue,
+    DTypeSymbol,
+    DTypeValue,
+    Entry,
+    Env,
+    ListValue,
+    NumberValue,
+    Poison,
+    ShapeValue,
+    SizeValue,
+    TextValue,
+    TupleValue,
+    Value,
+    plain,
+)
+from .walk import Walker
+
+_INT64 = DTYPES["int64"]
+_WEAK = {bool: DTYPES["bool"], int: _INT64, float: DTYPES["float64"]}
+
+
+class CallInfo(Node):
+    """A call as diagnostics want it: the row, its span, the parameters' names with what they got."""
+
+    span: Span
+    name: str
+    entries: tuple[tuple[str, Entry], ...]
+
+    def find(self, name: str) -> Entry | None:
+        """The entry of `x`, or of `xs[2]` where xs is a list."""
+        base, _, index = name.partition("[")
+        for param, entry in self.entries:
+            if param == base:
+                if index and isinstance(entry.value, ListValue | TupleValue):
+                    position = int(index.rstrip("]"))
+                    return Entry(entry.value.items[position], entry.place(position), ())
+                return entry
+        return None
+
+
+class Refuted(Exception):
+    """A precondition can never hold; it was reported."""
+
+
+class BadArgument(Exception):
+    """An argument of the wrong kind; `what` completes "@name needs ..."."""
+
+    def __init__(self, what: str, param: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.param = param
+
+
+class SymbolicCtx:
+    """What a shape rule asks at check time; preconditions are judged as they come."""
+
+    def __init__(self, walker: Walker, info: CallInfo) -> None:
+        self.walker = walker
+        self.info = info
+        self.residual = False
+        self._sizes = dims.of_values([_flat(e.value) for _, e in info.entries], walker.state)
+
+    def dims(self, x: TensorInfo) -> tuple[Any, ...]:
+        shape = self.walker.state.resolve(x.shape)
+        if not plain(shape):
+            raise RankUnknown
+        return shape
+
+    def rank(self, x: TensorInfo) -> int:
+        return len(self.dims(x))
+
+    def require(self, cond: Cond, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
+        self.judged(cond, what, at)
+        if cond is not True and not isinstance(cond, bool):
+            self.walker.state.assume(cond, self.info)
+
+    def judged(self, cond: Truth, what: str, at: tuple[tuple[str, int | None], ...], code: str | None = None) -> None:
+        status = self.walker.judge(
+            cond,
+            lambda outcome: blame.precondition(self.walker, self.info, what, at, outcome, code),
+            claim=True,
+            sizes=self._sizes,
+        )
+        if status is Status.REFUTED:
+            raise Refuted
+        self.residual = self.residual or status is Status.RESIDUAL
+
+    def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
+        self.judged(False, what, at, "E314")
+        raise Refuted
+
+    def decide(self, cond: Cond) -> bool | None:
+        return self.walker.decide(cond)
+
+    def eq(self, a: Size, b: Size) -> Cond:
+        return eq(a, b)
+
+    def ne(self, a: Size, b: Size) -> Cond:
+        return ne(a, b)
+
+    def le(self, a: Size, b: Size) -> Cond:
+        return le(a, b)
+
+    def lt(self, a: Size, b: Size) -> Cond:
+        return lt(a, b)
+
+    def any_of(self, *conds: Cond) -> Cond:
+        return any_of(*conds)
+
+    def all_of(self, *conds: Cond) -> Cond:
+        return all_of(*conds)
+
+    def min(self, *sizes: Size) -> Size:
+        return smin(*sizes)
+
+    def max(self, *sizes: Size) -> Size:
+        return smax(*sizes)
+
+    def ceildiv(self, a: Size, b: Size) -> Size:
+        return ceildiv(a, b)
+
+    def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
+        state = self.walker.state
+        size = state.size(f"?{name}", nonneg=at_least is not None)
+        variable = single_var(size)
+        assert variable is not None
+        if self.info.name != "item":
+            state.opaque[variable] = at_most
+        else:
+            state.anonymous.add(variable)
+        if at_least is not None and at_least != 0:
+            state.assume(le(at_least, size))
+        if at_most is not None:
+            state.assume(le(size, at_most))
+        return size
+
+    def fits(self, value: Size, dtype: AnyDType) -> bool:
+        """Whether an element that is this size surely fits: a dimension is below 2**62, a product of two below 2**63."""
+        dtype = self.walker.state.dtype(dtype) if dtype is not None else _INT64
+        if not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
+            return False
+        low, high = int_range(dtype)
+        least, most = self.walker.state.facts.bounds(value)
+        if least is not None and most is not None and low <= least and most <= high:
+            return True
+        return dtype == _INT64 and is_ordinary(value)
+
+
+def _flat(value: Value) -> Value:
+    return TupleValue(value.items) if isinstance(value, ListValue) else value
+
+
+# Arguments
+
+
+def argument(param: Param, value: Value, walker: Walker) -> Any:
+    """An argument as the rule wants it."""
+    return _READERS[param.kind](param, value, walker)
+
+
+def _tensor(param: Param, value: Value, walker: Walker) -> TensorInfo:
+    if isinstance(value, NumberValue):
+        data = value.value if isinstance(value.value, int) and not isinstance(value.value, bool) else None
+        return TensorInfo((), None, data)
+    if isinstance(value, TensorInfo):
+        return replace(value, shape=walker.state.resolve(value.shape))
+    if isinstance(value, BoolValue) and isinstance(value.cond, bool):
+        return TensorInfo((), None, None)
+    raise BadArgument(f"`{param.name}` to be a tensor", param.name)
+
+
+def _tensors(param: Param, value: Value, walker: Walker) -> tuple[TensorInfo, ...]:
+    if isinstance(value, ListValue | TupleValue):
+        return tuple(_tensor(param, v, walker) for v in value.items)
+    raise BadArgument(f"`{param.name}` to be a list of tensors", param.name)
+
+
+def _index(param: Param, value: Value, walker: Walker) -> Any:
+    if isinstance(value, SizeValue):
+        return walker.state.settled(value.size)
+    if isinstance(value, NumberValue) and isinstance(value.value, int):
+        return value.value
+    return _tensor(param, value, walker)
+
+
+def _size(param: Param, value: Value, walker: Walker) -> Size:
+    if isinstance(value, SizeValue):
+        return walker.state.settled(value.size)
+    if isinstance(value, NumberValue) and isinstance(value.value, int):
+        return value.value
+    if isinstance(value, TensorInfo) and walker.state.resolve(value.shape) == ():
+        if value.data is not None:
+            return value.data  # type: ignore[no-any-return]
+        return walker.state.size("?scalar", nonneg=False)
+    raise BadArgument(f"`{param.name}` to be a size", param.name)
+
+
+def _sizes(param: Param, value: Value, walker: Walker) -> tuple[Any, ...]:
+    if isinstance(value, ShapeValue):
+        shape = walker.state.resolve(value.dims)
+        if not plain(shape):
+            raise RankUnknown
+        return shape
+    if isinstance(value, ListValue | TupleValue):
+        return tuple(_size(param, v, walker) for v in value.items)
+    if isinstance(value, TensorInfo):
+        return _from_tensor(param, value, walker)
+    return (_size(param, value, walker),)
+
+
+def _from_tensor(param: Param, value: TensorInfo, walker: Walker) -> tuple[Any, ...]:
+    """Sizes given as a rank-1 integer tensor: its tracked elements, else sizes that only the run decides."""
+    if isinstance(value.data, tuple):
+        return value.data
+    shape = walker.state.resolve(value.shape)
+    if not plain(shape) or len(shape) != 1 or not isinstance(shape[0], int):
+        raise RankUnknown
+    sizes = tuple(walker.state.size("?", nonneg=False) for _ in range(shape[0]))
+    for size in sizes:
+        variable = single_var(size)
+        assert variable is not None
+        walker.state.opaque[variable] = None
+    return sizes
+
+
+def _pairs(param: Param, value: Value, walker: Walker) -> tuple[Any, ...]:
+    if isinstance(value, ListValue | TupleValue):
+        pairs = tuple(_sizes(param, v, walker) for v in value.items)
+        if all(len(p) == 2 for p in pairs):
+            return pairs
+    raise BadArgument(f"`{param.name}` to be a list of pairs of sizes, like [(0, 1), (2, 2)]", param.name)
+
+
+def _int(param: Param, value: Value, walker: Walker) -> int:
+    size = _size(param, value, walker)
+    if isinstance(size, int):
+        return size
+    raise BadArgument(f"`{param.name}` to be a literal integer", param.name)
+
+
+def _ints(param: Param, value: Value, walker: Walker) -> tuple[int, ...]:
+    sizes = _sizes(param, value, walker)
+    if all(isinstance(s, int) for s in sizes):
+        return sizes
+    raise BadArgument(f"`{param.name}` to be literal integers", param.name)
+
+
+def _float(param: Param, value: Value, walker: Walker) -> float:
+    if isinstance(value, NumberValue) and not isinstance(value.value, bool):
+        return float(value.value)
+    if isinstance(value, SizeValue) and isinstance(value.size, int):
+        return float(value.size)
+    raise BadArgument(f"`{param.name}` to be a literal number", param.name)
+
+
+def _bool(param: Param, value: Value, walker: Walker) -> bool:
+    if isinstance(value, NumberValue) and isinstance(value.value, bool):
+        return value.value
+    if isinstance(value, BoolValue) and isinstance(value.cond, bool):
+        return value.cond
+    raise BadArgument(f"`{param.name}` to be true or false", param.name)
+
+
+def _str(param: Param, value: Value, walker: Walker) -> str:
+    if isinstance(value, TextValue):
+        return value.value
+    raise BadArgument(f"`{param.name}` to be a string", param.name)
+
+
+def _dtype(param: Param, value: Value, walker: Walker) -> AnyDType:
+    if isinstance(value, DTypeValue):
+        return walker.state.dtype(value.dtype)
+    raise BadArgument(f"`{param.name}` to be a dtype", param.name)
+
+
+_READERS: dict[str, Callable[[Param, Value, Walker], Any]] = {
+    "tensor": _tensor,
+    "tensors": _tensors,
+    "index": _index,
+    "size": _size,
+    "sizes": _sizes,
+    "shape": _sizes,
+    "pairs": _pairs,
+    "int": _int,
+    "ints": _ints,
+    "float": _float,
+    "bool": _bool,
+    "str": _str,
+    "dtype": _dtype,
+}
+
+
+# The call
+
+
+def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) -> tuple[Entry, core.Value]:
+    """The call's result, and the call as it stays: guarded where a precondition was not proved."""
+    try:
+        bound = bind(row, call)
+    except BindError as problem:
+        walker.judge(False, lambda _: blame.bad_call(walker, problem.message, problem.span), claim=True)
+        return Entry(POISON, call.span), call
+    given = [(p, v) for p, v in bound if v is not None]
+    found = walker.values([v for _, v in given], env)
+    after = replace(call, args=_rebuilt(call, row, [p for p, _ in given], [v for _, v in found]))
+    entries = tuple((p.name, e) for (p, _), (e, _) in zip(given, found, strict=True))
+    if any(isinstance(e.value, Poison) or _has_poison(e.value) for _, e in entries):
+        return Entry(POISON, call.span), replace(after, guard=True)
+    info = CallInfo(call.span, row.name, entries)
+    ctx = SymbolicCtx(walker, info)
+    try:
+        value = _apply(walker, row, ctx, dict(entries))
+    except Refuted:
+        return Entry(POISON, call.span), replace(after, guard=True)
+    return Entry(value, call.span), replace(after, guard=ctx.residual) if ctx.residual else after
+
+
+def _has_poison(value: Value) -> bool:
+    return isinstance(value, ListValue | TupleValue) and any(
+        isinstance(v, Poison) or _has_poison(v) for v in value.items
+    )
+
+
+def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[core.Value]) -> tuple[core.Arg, ...]:
+    """The arguments with their simplified values, as the user wrote them: positional or by name, in the user's order."""
+    by_name = {p.name: v for p, v in zip(params, values, strict=True)}
+    args = []
+    for position, arg in enumerate(call.args):
+        name = arg.name or row.params[position].name
+        args.append(replace(arg, value=by_name[name]))
+    return tuple(args)
+
+
+def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry]) -> Value:
+    try:
+        arguments = [argument(p, entries[p.name].value, walker) if p.name in entries else p.default for p in row.params]
+    except BadArgument as problem:
+        ctx.judged(False, problem.what, ((problem.param, None),), "E314")
+        raise Refuted from None
+    except RankUnknown:
+        arguments = []
+    column = parse_dtypes(row.dtypes)
+    if not arguments:
+        ctx.judged(UNDECIDED, "sizes whose number is known", ())
+        return _unknown_result(walker, row, column, [])
+    dtypes = _dtypes(walker, row, column, ctx, arguments)
+    if row.elementwise and row.rule is None:
+        return TensorInfo(arguments[0].shape, dtypes[0])
+    assert row.rule is not None
+    try:
+        result = row.rule(ctx, *arguments)
+    except RankUnknown:
+        ctx.judged(UNDECIDED, "shapes that fit, but a rank is not known", ())
+        return _unknown_result(walker, row, column, dtypes)
+    return _results(row, result, dtypes)
+
+
+def _results(row: Primitive, result: Any, dtypes: list[AnyDType | None]) -> Value:
+    if row.results == "size":
+        return SizeValue(result)
+    if row.results == "tuple":
+        outs = list(result)
+        dtypes = dtypes if len(dtypes) == len(outs) else dtypes[:1] * len(outs)
+        return TupleValue(tuple(_one(out, dtype) for out, dtype in zip(outs, dtypes, strict=True)))
+    return _one(result, dtypes[0])
+
+
+def _one(out: Any, dtype: AnyDType | None) -> TensorInfo:
+    if isinstance(out, Out):
+        return TensorInfo(tuple(out.shape), dtype, out.data)
+    return TensorInfo(tuple(out), dtype)
+
+
+def _unknown_result(walker: Walker, row: Primitive, column: Column, dtypes: list[AnyDType | None]) -> Value:
+    """Nothing is known of the result's shape. Where even the number of results is open, nothing can be said."""
+    if row.results == "size":
+        return SizeValue(walker.state.size("?", nonneg=False))
+    if row.results == "tuple" and len(column.results) == 1:
+        return POISON
+    known = dtypes or [walker.state.dtype_symbol("?") for _ in column.results]
+    values = tuple(TensorInfo((walker.state.segment("?"),), d) for d in known)
+    return TupleValue(values) if row.results == "tuple" else values[0]
+
+
+# The dtype column
+
+
+def _dtypes(
+    walker: Walker, row: Primitive, column: Column, ctx: SymbolicCtx, arguments: list[Any]
+) -> list[AnyDType | None]:
+    """Check the operands' dtypes against the column; the dtypes of the results."""
+    letters: dict[str, AnyDType] = {}
+    weak: dict[str, list[Value]] = {}
+    slots = iter(column.inputs)
+    for param, given in zip(row.params, arguments, strict=True):
+        if param.kind not in ("tensor", "tensors", "index"):
+            continue
+        slot = next(slots)
+        operands = given if param.kind == "tensors" else (given,)
+        for position, operand in enumerate(operands or ()):
+            place = f"{param.name}[{position}]" if param.kind == "tensors" else param.name
+            if isinstance(operand, TensorInfo) and operand.dtype is None:
+                found = ctx.info.find(place)
+                weak.setdefault(slot.var or param.name, []).append(found.value if found else POISON)
+            elif isinstance(operand, TensorInfo):
+                _check_operand(walker, ctx, slot, letters, operand.dtype, place)
+    for letter, values in weak.items():
+        _check_numbers(walker, ctx, letter, letters, values)
+    return [_result_dtype(walker, r, letters, row, arguments) for r in column.results]
+
+
+def _check_operand(
+    walker: Walker, ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], dtype: AnyDType, place: str
+) -> None:
+    state = walker.state
+    if word.classes:
+        known = state.in_class(dtype, word.classes)
+        if known is not True:
+            truth: Truth = UNDECIDED if known is None else False
+            ctx.judged(truth, f"`{place}` to have {word.wanted}", ((place, None),), "E313")
+            state.restrict(dtype, dtypes_of(word.classes))
+    if word.var is None:
+        return
+    first = letters.setdefault(word.var, dtype)
+    same = state.same_dtype(first, dtype)
+    if same is not True:
+        truth = UNDECIDED if same is None else False
+        ctx.judged(truth, "its operands to have one dtype", ((place, None),), "E313")
+        state.unify(first, dtype)
+
+
+def _check_numbers(
+    walker: Walker, ctx: SymbolicCtx, letter: str, letters: dict[str, AnyDType], values: list[Value]
+) -> None:
+    """Literal numbers take the other operand's dtype, if they are of its kind."""
+    numbers = [v.value for v in values if isinstance(v, NumberValue)]
+    if letter not in letters:
+        kinds = [type(n) for n in numbers] or [int]
+        letters[letter] = _WEAK[float if float in kinds else int if int in kinds else bool]
+        return
+    dtype = walker.state.dtype(letters[letter])
+    if not isinstance(dtype, DType):
+        return
+    for number in numbers:
+        if not _number_fits(number, dtype):
+            ctx.judged(False, f"numbers that {dtype.name} can hold, not {_number_text(number)}", (), "E313")
+
+
+def _number_fits(number: int | float | bool, dtype: DType) -> bool:
+    if isinstance(number, bool):
+        return dtype.kind == "bool"
+    if isinstance(number, int):
+        low, high = int_range(dtype) if dtype.kind in ("int", "uint") else (number, number)
+        return dtype.kind in ("int", "uint", "float", "complex") and low <= number <= high
+    return dtype.kind in ("float", "complex")
+
+
+def _number_text(number: int | float | bool) -> str:
+    return str(number).lower() if isinstance(number, bool) else str(number)
+
+
+def _result_dtype(
+    walker: Walker, word: Word, letters: dict[str, AnyDType], row: Primitive, arguments: list[Any]
+) -> AnyDType | None:
+    if word.param is not None:
+        position = next(i for i, p in enumerate(row.params) if p.name == word.param)
+        given: AnyDType | str | None = arguments[position]
+        if isinstance(given, DType | DTypeSymbol):
+            return given
+        if isinstance(given, str):
+            return DTYPES[given]
+    if word.var is not None:
+        return letters.get(word.var) or walker.state.dtype_symbol("?")
+    if len(word.classes) == 1 and word.classes[0] in DTYPES:
+        return DTYPES[word.classes[0]]
+    return walker.state.dtype_symbol("?")
+
+
+__all__ = ["CallInfo", "Segment", "argument", "call_primitive", "ge"]

@@ -1,0 +1,218 @@
+"""A core program to its checked form: every assertion proved, refuted or left for run time; shapes known of every binding.
+
+Each function is checked once for all its callers: what its door asserts is assumed, its body is walked, what it promises of
+its result is decided. At a call the callee's wrapper is inlined: its door is decided under the caller's facts, its promises
+become facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..lang import core, sweet
+from ..lang.checked import Checked, FunctionShapes
+from ..lang.core import Status
+from ..lang.diagnostics import Diagnostic
+from ..lang.node import Node, replace
+from ..lang.source import Span
+from ..ops.model import Primitive, TensorInfo
+from . import blame
+from .describe import binding
+from .judge import Log, Options
+from .shape_level import sweet_names, sweet_size
+from .state import State
+from .terms import Size
+from .values import Entry, Env, SizeValue, Value
+from .calls import CallWalker
+from .walk import Program, Walker
+
+Header = Callable[[core.Load], TensorInfo | None]
+
+
+def check(
+    program: core.Program,
+    lookup: Callable[[str], Primitive | None],
+    options: Options,
+    header: Header,
+) -> Checked:
+    """`header` tells shape and dtype of a weights file without reading its data (None if there is none)."""
+    return _Checker(program, lookup, options, header).run()
+
+
+class _Checker:
+    def __init__(
+        self, program: core.Program, lookup: Callable[[str], Primitive | None], options: Options, header: Header
+    ) -> None:
+        self.before = program
+        self.options = options
+        self.log = Log()
+        self.program = Program(program, lookup, header)
+        self.questions: dict[str, int] = {}
+        self.shapes: list[FunctionShapes] = []
+
+    def run(self) -> Checked:
+        consts = [self._const(c) for c in self.before.consts]
+        functions: list[core.Function] = []
+        done: dict[str, core.Function] = {}
+        for function in self.before.functions:
+            if function.kind != "private":
+                wrapper, impl = self._function(function)
+                done[wrapper.name] = wrapper
+                if impl is not None:
+                    done[impl.name] = impl
+        for function in self.before.functions:
+            if function.name not in done:
+                done[function.name] = self._private(function)
+            functions.append(done[function.name])
+        main = self._main(self.before.main) if self.before.main else None
+        after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
+        return Checked(self.log.all(), self.log.counts, self.before, after, tuple(self.shapes), self.questions)
+
+    # One function
+
+    def _walker(self, name: str) -> Walker:
+        return CallWalker(self.program, State(), self.log, self.options, name)
+
+    def _env(self, walker: Walker) -> Env:
+        """The consts; each function sees them."""
+        return {name: walker.adopt(name, entry) for name, entry in self.program.consts.items()}
+
+    def _function(self, function: core.Function) -> tuple[core.Function, core.Function | None]:
+        walker = self._walker(f"@{function.name}")
+        env = self._env(walker)
+        params = self._bind_params(walker, function, env)
+        door = function.body.stmts[: function.door]
+        entry = walker.assume_all(door, env, name_dims=True)
+        self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
+        if walker.contradictory():
+            self.log.diagnostics.append(blame.impossible_signature(function, door))
+            return function, self.program.implementation(function)
+        opened = {p.name: env[p.name] for p in function.params}
+        if function.kind == "extern":
+            return self._extern(function, walker, entry), None
+        impl = self.program.implementation(function)
+        result, body, impl_body = walker.function_body(function, impl, env)
+        self._close(walker, function.name, {n: opened.get(n, e) for n, e in params.items()}, result)
+        wrapper = replace(function, body=replace(body, stmts=(*entry, *body.stmts)), door=len(entry))
+        return wrapper, impl and replace(impl, body=impl_body)
+
+    def _extern(self, function: core.Function, walker: Walker, entry: tuple[core.Stmt, ...]) -> core.Function:
+        """What an extern returns is checked when it runs."""
+        rest = tuple(
+            replace(s, status=Status.ENTRY) if isinstance(s, core.Assert | core.MatchShape) else s
+            for s in function.body.stmts[function.door :]
+        )
+        self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in rest))
+        self._close(walker, function.name, {}, None)
+        return replace(function, body=replace(function.body, stmts=(*entry, *rest)), door=len(entry))
+
+    def _private(self, function: core.Function) -> core.Function:
+        """A private function that no wrapper calls: nothing is known of its parameters."""
+        walker = self._walker(f"@{function.name}")
+        env = self._env(walker)
+        params = self._bind_params(walker, function, env)
+        result, body = walker.block(function.body, env)
+        self._close(walker, function.name, params, result)
+        return replace(function, body=body)
+
+    def _main(self, main: core.Function) -> core.Function:
+        walker = self._walker("@main")
+        result, body = walker.block(main.body, self._env(walker))
+        self._close(walker, "main", {}, result)
+        return replace(main, body=body)
+
+    def _bind_params(self, walker: Walker, function: core.Function, env: Env) -> Env:
+        params = {p.name: Entry(walker.unknown(p.sort, p.name), _param_span(function, p.name)) for p in function.params}
+        env.update(params)
+        return params
+
+    def _close(self, walker: Walker, name: str, params: Env, result: Entry | None) -> None:
+        for layer, number in walker.state.facts.counts.items():
+            self.questions[layer] = self.questions.get(layer, 0) + number
+        self.program.walkers[name] = walker
+        described = tuple(binding(n, e.value, e.span, walker.state) for n, e in params.items())
+        last = binding("result", result.value, result.span, walker.state) if result else None
+        self.shapes.append(FunctionShapes(f"@{name}", described, tuple(walker.described()), last))
+
+    # Consts
+
+    def _const(self, const: core.ConstDef) -> core.ConstDef:
+        """A const's checks run once, when the weights are loaded; what a file's header tells is decided now."""
+        walker = self._walker(const.name)
+        env: Env = dict(self.program.consts)
+        entry, value = walker.value(const.value, env)
+        env[const.name] = Entry(entry.value, const.span)
+        known = not isinstance(const.value, core.Load) or self.program.header(const.value) is not None
+        checks = []
+        for stmt in const.checks:
+            if known:
+                walker.out = []
+                walker.stmt(stmt, env)
+                checks.extend(walker.out)
+            else:
+                checks.extend(walker.assume_all((stmt,), env, name_dims=True))
+        if not known:
+            self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in checks))
+        settled = walker.settle(env[const.name])
+        self.program.consts[const.name] = settled
+        return replace(const, value=value, checks=tuple(checks))
+
+
+def _param_span(function: core.Function, name: str) -> Span:
+    if function.origin is not None:
+        for param in function.origin.fn.params:
+            if param.name.name == name:
+                return param.span
+    return function.span
+
+
+CallResult = tuple[Value, State, tuple[Diagnostic, ...]]
+
+
+class ArgumentShape(Node):
+    """An argument of which only the shape is known: dimensions are ints, terms of `names`, or sweet size expressions."""
+
+    dims: tuple[int | sweet.Expr, ...]
+
+
+def result_shapes(
+    checked: Checked,
+    lookup: Callable[[str], Primitive | None],
+    name: str,
+    arguments: Mapping[str, ArgumentShape | int | sweet.Expr],
+) -> CallResult:
+    """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
+    and what is wrong with the call."""
+    checker = _Checker(checked.before, lookup, Options(), lambda _: None)
+    for const in checked.before.consts:
+        checker._const(const)
+    checker.log = Log()
+    function = checker.program.functions[name]
+    walker = checker._walker(f"@{name}")
+    env = checker._env(walker)
+    names: dict[str, Size] = {}
+    entries = tuple(Entry(_argument(walker, p, arguments[p.name], names), function.span) for p in function.params)
+    result = walker.call_with(function, entries, env)
+    return result.value, walker.state, checker.log.all()
+
+
+def _argument(
+    walker: CallWalker, param: core.Param, given: ArgumentShape | int | sweet.Expr, names: dict[str, Size]
+) -> Value:
+    if isinstance(given, ArgumentShape):
+        shape = tuple(_given_size(walker, d, names) for d in given.dims)
+        return TensorInfo(shape, walker.state.dtype_symbol(f"{param.name}.dtype"))
+    return SizeValue(_given_size(walker, given, names))
+
+
+def _given_size(walker: CallWalker, given: int | sweet.Expr, names: dict[str, Size]) -> Size:
+    """A size of the caller's; the names in it are sizes of at least 0, one for each name."""
+    if isinstance(given, int):
+        return given
+    for name in sweet_names(given):
+        if name not in names:
+            names[name] = walker.state.size(name)
+    size = sweet_size(given, names)
+    if size is None:
+        raise ValueError(f"not a size: {given.span.text}")
+    return size

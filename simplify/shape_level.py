@@ -1,0 +1,409 @@
+"""Shape-level expressions of the core to sizes, shapes, dtypes and conditions, with the obligations they carry.
+
+Before and after, for `x : Tensor([n, m * 4])`: `x.dim(1) / 4 <= n` becomes the condition `m <= n`; the obligation that 4
+divides `m * 4` is ground truth and vanishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..lang import core, sweet
+from ..lang.dtypes import DType
+from ..ops.model import Segment, TensorInfo
+from .conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
+from .state import State, dtype_set
+from .terms import Size, ceildiv, floordiv, mod, smax, smin
+from .values import (
+    UNDECIDED,
+    AnyDType,
+    BoolValue,
+    DTypeValue,
+    Env,
+    NumberValue,
+    Poison,
+    Shape,
+    ShapeValue,
+    SizeValue,
+    Undecided,
+    Value,
+    plain,
+)
+
+COMPARE: dict[str, Callable[[Size, Size], Cond]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+Truth = Cond | Undecided
+
+
+class Poisoned(Exception):
+    """The expression uses a value whose error was reported already."""
+
+
+class Obligation:
+    """What must hold for an expression to have a value at all: a divisor is positive, `/` divides, an axis exists."""
+
+    __slots__ = ("cond", "text", "expr")
+
+    def __init__(self, cond: Truth, text: str, expr: core.ShapeLevel) -> None:
+        self.cond = cond
+        self.text = text
+        self.expr = expr
+
+
+class ShapeLevel:
+    """Evaluates shape-level expressions in one environment, and gathers their obligations in `needs`."""
+
+    def __init__(self, state: State, env: Env) -> None:
+        self.state = state
+        self.env = env
+        self.needs: list[Obligation] = []
+
+    # Sizes
+
+    def size(self, expr: core.SizeExpr) -> Size:
+        match expr:
+            case core.SizeLit():
+                return expr.value
+            case core.SizeVar():
+                return self.state.settled(self._size_named(expr.name))
+            case core.RankOf():
+                return self.state.rank(self.tensor(expr.tensor).shape)
+            case core.DimOf():
+                return self._dim(expr)
+            case core.SizeOp():
+                return self._operation(expr, self.size(expr.left), self.size(expr.right))
+        raise TypeError(f"not a size: {expr!r}")
+
+    def _size_named(self, name: str) -> Size:
+        value = self.look(name)
+        if isinstance(value, SizeValue):
+            return value.size
+        if isinstance(value, NumberValue) and isinstance(value.value, int):
+            return value.value
+        raise TypeError(f"{name} is not a size")
+
+    def _operation(self, expr: core.SizeOp, left: Size, right: Size) -> Size:
+        match expr.op:
+            case "+":
+                return left + right
+            case "-":
+                return left - right
+            case "*":
+                return left * right
+            case "min":
+                return smin(left, right)
+            case "max":
+                return smax(left, right)
+        positive = gt(right, 0)
+        if positive is not True:
+            self.need(positive, "the divisor to be at least 1", expr)
+        if positive is False:
+            raise Poisoned
+        match expr.op:
+            case "//":
+                return floordiv(left, right)
+            case "%":
+                return mod(left, right)
+            case "ceildiv":
+                return ceildiv(left, right)
+            case "/":
+                self.need(eq(mod(left, right), 0), "the division to be exact", expr)
+                return floordiv(left, right)
+        raise TypeError(f"not a size operator: {expr.op}")
+
+    def _dim(self, expr: core.DimOf) -> Size:
+        shape = self.state.resolve(self.tensor(expr.tensor).shape)
+        axis = expr.axis
+        if plain(shape):
+            if -len(shape) <= axis < len(shape):
+                return shape[axis]  # type: ignore[no-any-return]
+            self.need(False, f"`{expr.tensor}` to have an axis {axis}, but its rank is {len(shape)}", expr)
+            raise Poisoned
+        found = self._dim_around_segments(shape, axis)
+        rank = self.state.rank(shape)
+        self.need(ge(rank, axis + 1 if axis >= 0 else -axis), f"`{expr.tensor}` to have an axis {axis}", expr)
+        return found
+
+    def _dim_around_segments(self, shape: Shape, axis: int) -> Size:
+        """The axis where it lies in the plain front or tail; else a dimension of the segment that lies there."""
+        parts, steps = (shape, axis) if axis >= 0 else (shape[::-1], -axis - 1)
+        for position, part in enumerate(parts):
+            if isinstance(part, Segment):
+                if len([p for p in shape if isinstance(p, Segment)]) == 1 and axis >= 0:
+                    return self.state.segment_dim(part, steps - position)
+                if axis < 0:
+                    return self.state.segment_dim(part, -(steps - position) - 1)
+                break
+            if position == steps:
+                return part  # type: ignore[no-any-return]
+        return self.state.dimension("?")
+
+    def need(self, cond: Truth, text: str, expr: core.ShapeLevel) -> None:
+        if cond is not True:
+            self.needs.append(Obligation(cond, text, expr))
+
+    # Names
+
+    def look(self, name: str) -> Value:
+        entry = self.env.get(name)
+        if entry is None or isinstance(entry.value, Poison):
+            raise Poisoned
+        return entry.value
+
+    def tensor(self, name: str) -> TensorInfo:
+        value = self.look(name)
+        if isinstance(value, TensorInfo):
+            return value
+        if isinstance(value, NumberValue):
+            return TensorInfo((), None)
+        raise Poisoned
+
+    # Shapes and dtypes
+
+    def shape(self, expr: core.ShapeExpr) -> Shape:
+        match expr:
+            case core.ShapeVar():
+                value = self.look(expr.name)
+                if isinstance(value, ShapeValue):
+                    return self.state.resolve(value.dims)
+                raise Poisoned
+            case core.ShapeOf():
+                return self.state.resolve(self.tensor(expr.tensor).shape)
+            case core.ShapeLit():
+                return self.dims(expr.dims)
+
+    def dims(self, items: tuple[core.SizeExpr | core.Splice, ...]) -> Shape:
+        parts: list[object] = []
+        for item in items:
+            if isinstance(item, core.Splice):
+                parts.extend(self.shape(core.ShapeVar(item.span, item.name)))
+            else:
+                parts.append(self.size(item))
+        return tuple(parts)
+
+    def dtype(self, expr: core.DTypeExpr) -> AnyDType:
+        match expr:
+            case core.DTypeLit():
+                return expr.dtype
+            case core.DTypeOf():
+                dtype: AnyDType | None = self.tensor(expr.tensor).dtype
+                if dtype is None:
+                    raise Poisoned
+                return self.state.dtype(dtype)
+            case core.DTypeVar():
+                value = self.look(expr.name)
+                if isinstance(value, DTypeValue):
+                    return self.state.dtype(value.dtype)
+                raise Poisoned
+
+    # Conditions
+
+    def truth(self, expr: core.BoolExpr) -> Truth:
+        match expr:
+            case core.BoolConst():
+                return expr.value
+            case core.BoolVar():
+                value = self.look(expr.name)
+                return value.cond if isinstance(value, BoolValue) else UNDECIDED
+            case core.Not():
+                return _not(self.truth(expr.operand))
+            case core.Logic():
+                return self._logic(expr)
+            case core.InClass():
+                known = self.state.in_class(self.dtype(expr.item), expr.choices)
+                return UNDECIDED if known is None else known
+            case core.Compare():
+                return self._compare(expr)
+
+    def _logic(self, expr: core.Logic) -> Truth:
+        """The right side's obligations need hold only where the left side leaves it open."""
+        left = self.truth(expr.left)
+        outer, self.needs = self.needs, []
+        right: Truth
+        try:
+            right = self.truth(expr.right)
+        except Poisoned:
+            if not any(n.cond is False for n in self.needs):
+                raise
+            right = UNDECIDED
+        guard = _not(left) if expr.op == "&&" else left
+        for need in self.needs:
+            cond = _or(guard, need.cond)
+            if cond is not True:
+                outer.append(Obligation(cond, need.text, need.expr))
+        self.needs = outer
+        return _and(left, right) if expr.op == "&&" else _or(left, right)
+
+    def _compare(self, expr: core.Compare) -> Truth:
+        left, right = expr.left, expr.right
+        if isinstance(left, core.SizeExpr) and isinstance(right, core.SizeExpr):
+            return COMPARE[expr.op](self.size(left), self.size(right))
+        if isinstance(left, core.DTypeExpr) and isinstance(right, core.DTypeExpr):
+            same = self.state.same_dtype(self.dtype(left), self.dtype(right))
+            equal: Truth = UNDECIDED if same is None else same
+        elif isinstance(left, core.ShapeExpr) and isinstance(right, core.ShapeExpr):
+            equal = self.same_shape(self.shape(left), self.shape(right))
+        elif isinstance(left, core.BoolExpr) and isinstance(right, core.BoolExpr):
+            a, b = self.truth(left), self.truth(right)
+            equal = _or(_and(a, b), _and(_not(a), _not(b)))
+        else:
+            raise TypeError(f"compares different sorts: {expr!r}")
+        return equal if expr.op == "==" else _not(equal)
+
+    def same_shape(self, a: Shape, b: Shape) -> Truth:
+        """Whether two shapes are one, dimension by dimension where both are there."""
+        if plain(a) and plain(b):
+            return all_of(*map(eq, a, b)) if len(a) == len(b) else False
+        front, tail = _aligned(a, b)
+        conds = [eq(x, y) for x, y in front + tail]
+        rest_a, rest_b = a[len(front) : len(a) - len(tail)], b[len(front) : len(b) - len(tail)]
+        if rest_a == rest_b:
+            return all_of(*conds)
+        least = len(rest_b) if plain(rest_b) else None
+        if plain(rest_a) or least is not None:
+            longer, fixed = (rest_a, rest_b) if plain(rest_b) else (rest_b, rest_a)
+            if sum(not isinstance(d, Segment) for d in longer) > len(fixed):
+                return False
+        return False if all_of(*conds) is False else UNDECIDED
+
+    # What follows from a condition
+
+    def learn(self, expr: core.BoolExpr, positive: bool = True, reason: object = None) -> None:
+        """Take the condition (or its negation) as a fact."""
+        match expr:
+            case core.Not():
+                return self.learn(expr.operand, not positive, reason)
+            case core.Logic() if (expr.op == "&&") == positive:
+                self.learn(expr.left, positive, reason)
+                return self.learn(expr.right, positive, reason)
+            case core.InClass() if positive:
+                return self.state.restrict(self.dtype(expr.item), dtype_set(expr.choices))
+            case core.InClass():
+                dtype = self.dtype(expr.item)
+                return self.state.restrict(dtype, self.state.allowed(dtype) - dtype_set(expr.choices))
+            case core.Compare() if not isinstance(expr.left, core.SizeExpr):
+                return self._learn_compare(expr, (expr.op == "==") == positive)
+            case core.Compare() if (expr.op == "==") == positive and expr.op in ("==", "!="):
+                self._learn_equal(expr, reason)
+                return None
+        truth = self.truth(expr)
+        if not isinstance(truth, Undecided):
+            self.state.assume(truth if positive else negate(truth), reason)
+        return None
+
+    def _learn_equal(self, expr: core.Compare, reason: object) -> None:
+        assert isinstance(expr.left, core.SizeExpr) and isinstance(expr.right, core.SizeExpr)
+        for side, other in ((expr.left, expr.right), (expr.right, expr.left)):
+            if isinstance(side, core.RankOf):
+                rank = self.size(other)
+                if isinstance(rank, int) and self.learn_rank(self.tensor(side.tensor).shape, rank):
+                    return
+        self.equate(self.size(expr.left), self.size(expr.right), reason)
+
+    def equate(self, a: Size, b: Size, reason: object = None) -> None:
+        """Both sizes are one; a dimension that nobody has named yet is written as the other from here on."""
+        self.state.assume(eq(a, b), reason)
+        self.state.solve_anonymous(a, b)
+
+    def learn_rank(self, shape: Shape, rank: int) -> bool:
+        """Expand the one open segment of the shape, if that is all that is open."""
+        shape = self.state.resolve(shape)
+        open_ = [d for d in shape if isinstance(d, Segment)]
+        if len(open_) != 1 or rank < len(shape) - 1:
+            return False
+        self.state.expand_to_rank(open_[0], rank - len(shape) + 1)
+        return True
+
+    def _learn_compare(self, expr: core.Compare, equal: bool) -> None:
+        left, right = expr.left, expr.right
+        if isinstance(left, core.DTypeExpr) and isinstance(right, core.DTypeExpr):
+            a, b = self.dtype(left), self.dtype(right)
+            if equal:
+                self.state.unify(a, b)
+            elif isinstance(b, DType) or isinstance(a, DType):
+                one, other = (a, b) if isinstance(b, DType) else (b, a)
+                self.state.restrict(one, self.state.allowed(one) - {other})
+        elif isinstance(left, core.ShapeExpr) and isinstance(right, core.ShapeExpr) and equal:
+            self.learn_same_shape(self.shape(left), self.shape(right))
+
+    def learn_same_shape(self, a: Shape, b: Shape, reason: object = None) -> None:
+        front, tail = _aligned(a, b)
+        for x, y in front + tail:
+            self.equate(x, y, reason)
+        rest_a, rest_b = a[len(front) : len(a) - len(tail)], b[len(front) : len(b) - len(tail)]
+        for one, other in ((rest_a, rest_b), (rest_b, rest_a)):
+            if len(one) == 1 and isinstance(one[0], Segment) and one != other and one[0] not in other:
+                self.state.expand(one[0], other)
+                return
+
+
+def _aligned(a: Shape, b: Shape) -> tuple[list[tuple[Size, Size]], list[tuple[Size, Size]]]:
+    """The pairs of dimensions that lie opposite each other before the first and behind the last segment."""
+    least = min(len(a), len(b))
+    front = 0
+    while front < least and not isinstance(a[front], Segment) and not isinstance(b[front], Segment):
+        front += 1
+    back = 0
+    while back < least - front and not isinstance(a[-1 - back], Segment) and not isinstance(b[-1 - back], Segment):
+        back += 1
+    heads = [(a[i], b[i]) for i in range(front)]
+    tails = [(a[len(a) - back + i], b[len(b) - back + i]) for i in range(back)]
+    return heads, tails
+
+
+def _not(a: Truth) -> Truth:
+    return a if isinstance(a, Undecided) else negate(a)
+
+
+def _and(a: Truth, b: Truth) -> Truth:
+    if a is False or b is False:
+        return False
+    if isinstance(a, Undecided) or isinstance(b, Undecided):
+        return UNDECIDED
+    return all_of(a, b)
+
+
+def _or(a: Truth, b: Truth) -> Truth:
+    if a is True or b is True:
+        return True
+    if isinstance(a, Undecided) or isinstance(b, Undecided):
+        return UNDECIDED
+    return any_of(a, b)
+
+
+_SWEET_OPS: dict[str, Callable[[Size, Size], Size]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": floordiv,
+    "/": floordiv,
+    "%": mod,
+}
+
+
+def sweet_size(expr: sweet.Expr, names: dict[str, Size]) -> Size | None:
+    """An annotation's dimension with its names filled in; None where one is missing or it is no size."""
+    match expr:
+        case sweet.IntLit():
+            return expr.value
+        case sweet.Name():
+            return names.get(expr.name)
+        case sweet.Binary() if expr.op in _SWEET_OPS:
+            left, right = sweet_size(expr.left, names), sweet_size(expr.right, names)
+            if left is None or right is None or (expr.op in ("/", "//", "%") and right == 0):
+                return None
+            return _SWEET_OPS[expr.op](left, right)
+    return None
+
+
+def sweet_names(expr: sweet.Expr) -> tuple[str, ...]:
+    """The names that a dimension speaks of, in order, each once."""
+    match expr:
+        case sweet.Name():
+            return (expr.name,)
+        case sweet.Binary():
+            return tuple(dict.fromkeys(sweet_names(expr.left) + sweet_names(expr.right)))
+        case sweet.Unary():
+            return sweet_names(expr.operand)
+        case sweet.Call():
+            return tuple(dict.fromkeys(n for a in expr.args for n in sweet_names(a.value)))
+    return ()

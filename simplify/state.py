@@ -1,0 +1,222 @@
+"""Everything that is known at one point of a function: facts about sizes, dtypes, and stretches of dimensions, in scopes."""
+
+from __future__ import annotations
+
+from ..lang.dtypes import CLASSES, DTYPES, DType
+from ..ops.model import Segment
+from .conditions import Cond, eq
+from .facts import Facts
+from .sizes import as_term, single_var
+from .terms import Size, Term, Var, substitute, var, variables
+from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape
+
+_ALL = frozenset(DTYPES.values())
+
+
+class State:
+    """Facts with the tables beside them. `push` and `pop` open and close a scope (an arm, an inlined body)."""
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self._serial = 0
+        self._segments: dict[int, Shape] = {}
+        self._segment_dims: dict[tuple[int, int], Var] = {}
+        self._segment_ranks: dict[int, Var] = {}
+        self._dtypes: dict[int, AnyDType | frozenset[DType]] = {}
+        self._solved: dict[Var, Size] = {}
+        self._scopes: list[tuple[dict[int, Shape], dict[int, AnyDType | frozenset[DType]], dict[Var, Size]]] = []
+        # Sizes that only the run decides, with their upper bounds: their display is not an expression over the inputs.
+        self.opaque: dict[Var, Size | None] = {}
+        # Dimensions that nobody has named yet: an annotation may still say what they are.
+        self.anonymous: set[Var] = set()
+        self.used_names: set[str] = set()
+
+    # Scopes
+
+    def push(self) -> None:
+        self.facts.push()
+        self._scopes.append((dict(self._segments), dict(self._dtypes), dict(self._solved)))
+
+    def pop(self) -> None:
+        self.facts.pop()
+        self._segments, self._dtypes, self._solved = self._scopes.pop()
+
+    # Fresh names
+
+    def serial(self) -> int:
+        self._serial += 1
+        return self._serial
+
+    def fresh_name(self, name: str) -> str:
+        while name in self.used_names:
+            name += "'"
+        self.used_names.add(name)
+        return name
+
+    def size(self, name: str, nonneg: bool = True) -> Term:
+        """A new size that is called `name` (primed if another one is)."""
+        return var(self.fresh_name(name), self.serial(), nonneg)
+
+    def dimension(self, name: str) -> Term:
+        """A new dimension of a tensor that nothing is known of yet."""
+        term = var(name, self.serial())
+        self.anonymous.add(only_var(term))
+        return term
+
+    def segment(self, name: str) -> Segment:
+        return Segment(SegmentSymbol(name, self.serial()))
+
+    def dtype_symbol(self, name: str) -> DTypeSymbol:
+        return DTypeSymbol(name, self.serial())
+
+    # Sizes
+
+    def solve_anonymous(self, a: Size, b: Size) -> None:
+        """If one side is a dimension that nobody has named yet, it is written as the other from here on."""
+        for one, other in ((a, b), (b, a)):
+            found = None if isinstance(one, int) else single_var(one)
+            if found in self.anonymous and found not in variables(self.settled(other)):
+                self._solved[found] = other
+                return
+
+    def settled(self, size: Size) -> Size:
+        """The size with solved dimensions written out."""
+        if isinstance(size, int) or not self._solved:
+            return size
+        while True:
+            after = substitute(size, self._solved)
+            if after == size or isinstance(after, int):
+                return after
+            size = after
+
+    def rename(self, variable: Var, named: Size) -> None:
+        """The size called `variable` is written as `named` from here on."""
+        self._solved[variable] = named
+        self.anonymous.discard(variable)
+        self.facts.assume(eq(as_term(variable), named))
+        after = single_var(named) if not isinstance(named, int) else None
+        if variable in self.opaque and after is not None:
+            self.opaque[after] = self.opaque.pop(variable)
+
+    def upper_bound(self, size: Size) -> Size | None:
+        """An upper bound over the inputs of a size that only the run decides, where one is known."""
+        found = single_var(size) if not isinstance(size, int) else None
+        return self.opaque.get(found) if found is not None else None
+
+    # Shapes
+
+    def resolve(self, shape: Shape) -> Shape:
+        """The shape with known segments and solved dimensions written out."""
+        if not self._segments and not self._solved:
+            return shape
+        parts: list[object] = []
+        for part in shape:
+            if isinstance(part, Segment):
+                known = self._segments.get(part.symbol.serial)
+                parts.extend(self.resolve(known) if known is not None else (part,))
+            else:
+                parts.append(self.settled(part))
+        return tuple(parts)
+
+    def expand(self, segment: Segment, shape: Shape) -> None:
+        """The segment turns out to be `shape`."""
+        self._segments[segment.symbol.serial] = shape
+
+    def expand_to_rank(self, segment: Segment, rank: int) -> Shape:
+        """The segment turns out to have `rank` dimensions: new ones, or those that were spoken of already."""
+        symbol = segment.symbol
+        dims = []
+        for axis in range(rank):
+            known = self._segment_dims.get((symbol.serial, axis)) or self._segment_dims.get(
+                (symbol.serial, axis - rank)
+            )
+            dims.append(as_term(known) if known else self.dimension(f"{symbol.name}.dim({axis})"))
+        self.expand(segment, tuple(dims))
+        return tuple(dims)
+
+    def segment_rank(self, segment: Segment) -> Term:
+        symbol = segment.symbol
+        known = self._segment_ranks.get(symbol.serial)
+        if known is None:
+            known = only_var(var(f"{symbol.name}.rank", self.serial()))
+            self._segment_ranks[symbol.serial] = known
+        return as_term(known)
+
+    def segment_dim(self, segment: Segment, axis: int) -> Term:
+        """A dimension of a segment that is not expanded, counted from its front (>= 0) or its end (< 0)."""
+        key = (segment.symbol.serial, axis)
+        if key not in self._segment_dims:
+            self._segment_dims[key] = only_var(self.dimension(f"{segment.symbol.name}.dim({axis})"))
+        return as_term(self._segment_dims[key])
+
+    def rank(self, shape: Shape) -> Size:
+        total: Size = 0
+        for part in self.resolve(shape):
+            total = total + (self.segment_rank(part) if isinstance(part, Segment) else 1)
+        return total
+
+    # Dtypes
+
+    def dtype(self, dtype: AnyDType) -> AnyDType:
+        """The dtype itself where it is known by now, else the symbol that stands for it."""
+        while isinstance(dtype, DTypeSymbol):
+            known = self._dtypes.get(dtype.serial)
+            if known is None or isinstance(known, frozenset):
+                return dtype
+            dtype = known
+        return dtype
+
+    def allowed(self, dtype: AnyDType) -> frozenset[DType]:
+        """The dtypes it may be."""
+        dtype = self.dtype(dtype)
+        if isinstance(dtype, DType):
+            return frozenset((dtype,))
+        known = self._dtypes.get(dtype.serial)
+        return known if isinstance(known, frozenset) else _ALL
+
+    def same_dtype(self, a: AnyDType, b: AnyDType) -> bool | None:
+        a, b = self.dtype(a), self.dtype(b)
+        if isinstance(a, DType) and isinstance(b, DType):
+            return a == b
+        if a is b:
+            return True
+        return None if self.allowed(a) & self.allowed(b) else False
+
+    def in_class(self, dtype: AnyDType, names: tuple[str, ...]) -> bool | None:
+        wanted, allowed = dtype_set(names), self.allowed(dtype)
+        if allowed <= wanted:
+            return True
+        return None if allowed & wanted else False
+
+    def unify(self, a: AnyDType, b: AnyDType) -> None:
+        """From here on both are one dtype."""
+        a, b = self.dtype(a), self.dtype(b)
+        if a is b or a == b:
+            return
+        if isinstance(a, DType):
+            a, b = b, a
+        if isinstance(a, DTypeSymbol):
+            both = self.allowed(a) & self.allowed(b)
+            self._dtypes[a.serial] = b
+            self.restrict(b, both)
+
+    def restrict(self, dtype: AnyDType, wanted: frozenset[DType]) -> None:
+        dtype = self.dtype(dtype)
+        if isinstance(dtype, DTypeSymbol):
+            left = self.allowed(dtype) & wanted
+            self._dtypes[dtype.serial] = next(iter(left)) if len(left) == 1 else left
+
+    def assume(self, cond: Cond, reason: object = None) -> None:
+        self.facts.assume(cond, reason)
+
+
+def dtype_set(names: tuple[str, ...]) -> frozenset[DType]:
+    """The dtypes that class names and dtype names stand for."""
+    return frozenset(d for name in names for d in DTYPES.values() if d.name == name or d.kind in CLASSES.get(name, ()))
+
+
+def only_var(term: Term) -> Var:
+    """The variable that a term made by `var` consists of."""
+    found = single_var(term)
+    assert found is not None
+    return found

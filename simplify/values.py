@@ -1,0 +1,127 @@
+"""What the checker knows of a value: the abstract values that stand for tensors, sizes, tuples and functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..lang import core
+from ..lang.dtypes import DType
+from ..lang.node import Node
+from ..lang.source import Span
+from ..ops.model import Segment, TensorInfo
+from .conditions import Cond
+from .terms import Size
+
+
+class Undecided(Node):
+    """A condition that the reasoner has no words for (rank or dtype not known yet): neither true nor false."""
+
+
+UNDECIDED = Undecided()
+
+
+class SegmentSymbol:
+    """A stretch of dimensions of unknown length: `*batch`, or the whole shape of a tensor of unknown rank."""
+
+    __slots__ = ("name", "serial")
+
+    def __init__(self, name: str, serial: int) -> None:
+        self.name = name
+        self.serial = serial
+
+    def __repr__(self) -> str:
+        return f"*{self.name}#{self.serial}"
+
+
+class DTypeSymbol:
+    """A dtype that is not known yet; what is known of it stands in the State."""
+
+    __slots__ = ("name", "serial")
+
+    def __init__(self, name: str, serial: int) -> None:
+        self.name = name
+        self.serial = serial
+
+    def __repr__(self) -> str:
+        return f"{self.name}#{self.serial}"
+
+
+AnyDType = DType | DTypeSymbol
+Shape = tuple[Any, ...]  # Sizes and Segments
+
+
+class SizeValue(Node):
+    size: Size
+
+
+class ShapeValue(Node):
+    dims: Shape
+
+
+class DTypeValue(Node):
+    dtype: AnyDType
+
+
+class BoolValue(Node):
+    cond: Cond | Undecided
+
+
+class NumberValue(Node):
+    """A literal number: a rank-0 tensor that takes the other operand's dtype."""
+
+    value: int | float | bool
+
+
+class TextValue(Node):
+    value: str
+
+
+class TupleValue(Node):
+    items: tuple[Value, ...]
+
+
+class ListValue(Node):
+    items: tuple[Value, ...]
+
+
+class FnValue(Node):
+    """A function as a value: one of the program's (`function`, by its wrapper), a primitive (`name`), or a lambda with the
+    environment it was made in."""
+
+    name: str
+    function: core.Function | None = None
+    closure: core.Lambda | None = None
+    env: Any = None
+
+
+class Poison(Node):
+    """The value of something that was reported already: what follows from it is not reported again."""
+
+
+POISON = Poison()
+
+Value = (
+    TensorInfo | SizeValue | ShapeValue | DTypeValue | BoolValue | NumberValue | TextValue | TupleValue | ListValue
+    | FnValue | Poison
+)  # fmt: skip
+
+
+class Entry(Node):
+    """A name in scope: its value and where that comes from. `axes` has the place that fixed each dimension, where one did."""
+
+    value: Value
+    span: Span
+    axes: tuple[Span | None, ...] = ()
+
+    def place(self, axis: int | None) -> Span:
+        if axis is not None and -len(self.axes) <= axis < len(self.axes):
+            return self.axes[axis] or self.span
+        return self.span
+
+
+Env = dict[str, Entry]
+
+
+def plain(shape: Shape) -> bool:
+    """Whether every dimension is there."""
+    return not any(isinstance(d, Segment) for d in shape)

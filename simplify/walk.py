@@ -1,0 +1,580 @@
+"""Statements and expressions under what is known: each one to its abstract value and its simplified core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, assert_never
+
+from ..lang import core, sweet
+from ..lang.checked import Binding
+from ..lang.core import Status
+from ..lang.node import Node, replace
+from ..lang.source import Span
+from ..ops.model import Primitive, Segment, TensorInfo
+from . import blame, dims
+from .conditions import Cond, all_of, any_of, cond_variables, eq
+from .describe import binding
+from .judge import Judge, Log, Options
+from .shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
+from .state import State
+from .terms import Size
+from .values import (
+    POISON,
+    BoolValue,
+    DTypeSymbol,
+    DTypeValue,
+    Entry,
+    Env,
+    FnValue,
+    ListValue,
+    NumberValue,
+    Poison,
+    ShapeValue,
+    SizeValue,
+    TextValue,
+    TupleValue,
+    Undecided,
+    Value,
+)
+
+_SHAPE_LEVEL = (
+    core.SizeLit | core.SizeVar | core.SizeOp | core.RankOf | core.DimOf | core.ShapeVar | core.ShapeOf | core.ShapeLit
+    | core.DTypeLit | core.DTypeVar | core.DTypeOf | core.BoolConst | core.BoolVar | core.Compare | core.InClass
+    | core.Not | core.Logic
+)  # fmt: skip
+Check = core.Assert | core.MatchShape
+
+
+class Program:
+    """The program's functions by name, its primitives, its consts; what walkers of all functions share."""
+
+    def __init__(
+        self,
+        core_program: core.Program,
+        lookup: Callable[[str], Primitive | None],
+        header: Callable[[core.Load], TensorInfo | None],
+    ) -> None:
+        self.functions = {f.name: f for f in core_program.functions}
+        self.impls = {i.name: i for i in core_program.impls}
+        self.lookup = lookup
+        self.header = header
+        self.consts: Env = {}
+        self.walkers: dict[str, Walker] = {}
+
+    def implementation(self, wrapper: core.Function) -> core.Function | None:
+        """The private function that a wrapper calls for its result, if it has one."""
+        name = self.called_first(wrapper)
+        found = self.functions.get(name) if name else None
+        return found if found is not None and found.kind == "private" else None
+
+    def called_first(self, wrapper: core.Function) -> str | None:
+        """The name that the first statement after the door calls: the implementation, or an extern's callable."""
+        rest = wrapper.body.stmts[wrapper.door :]
+        if rest and isinstance(rest[0], core.Let) and isinstance(rest[0].value, core.Call):
+            callee = rest[0].value.callee
+            return callee.name if isinstance(callee, core.FnRef) else None
+        return None
+
+    def is_opaque(self, wrapper: core.Function) -> bool:
+        """Whether callers know the result only by its annotation."""
+        return wrapper.kind == "extern" or wrapper.kind == "signature" or self.implementation(wrapper) is not None
+
+
+class Walker(Judge):
+    """Walks one function (and what is inlined into it). `out` gathers the simplified statements of the current block."""
+
+    def __init__(self, program: Program, state: State, log: Log, options: Options, function: str) -> None:
+        super().__init__(state, log, options)
+        self.program = program
+        self.function = function
+        self.out: list[core.Stmt] = []
+        self.names: dict[str, Size] = {}
+        self.opaque_names = False
+        self.inlined: tuple[str, ...] = ()
+        self.fuel = 20_000
+        self._bindings: list[tuple[str, Span, Entry, State]] = []
+        self._latest: dict[str, int] = {}
+        self._closed: list[Binding] = []
+        self._temporaries = 0
+        self._adopted: dict[object, object] = {}
+
+    # Fresh values
+
+    def unknown(self, sort: core.Sort, name: str) -> Value:
+        """A value of a sort that nothing is known of, called `name`."""
+        match sort:
+            case core.TupleSort():
+                return TupleValue(tuple(self.unknown(s, f"{name}.{i}") for i, s in enumerate(sort.items)))
+            case core.FnSort():
+                return FnValue(name, sort.signature)
+            case core.BaseSort(name="Size"):
+                return SizeValue(self.state.size(name, nonneg=False))
+            case core.BaseSort(name="Shape"):
+                return ShapeValue((self.state.segment(name),))
+            case core.BaseSort(name="DType"):
+                return DTypeValue(self.state.dtype_symbol(name))
+            case core.BaseSort(name="Bool"):
+                return BoolValue(eq(self.state.size(name, nonneg=False), 1))
+            case core.BaseSort():
+                return TensorInfo((self.state.segment(name),), self.state.dtype_symbol(f"{name}.dtype"))
+            case _:
+                assert_never(sort)
+
+    def adopt(self, name: str, entry: Entry) -> Entry:
+        """A const's value in this walker's State: sizes that are not literal become sizes of this State."""
+        value = entry.value
+        if isinstance(value, TensorInfo):
+            shape = tuple(self._adopt_dim(name, axis, d) for axis, d in enumerate(value.shape))
+            dtype = value.dtype
+            if isinstance(dtype, DTypeSymbol):
+                dtype = self._adopted.setdefault(dtype, self.state.dtype_symbol(dtype.name))
+            return replace(entry, value=TensorInfo(shape, dtype, value.data if _literal_data(value) else None))
+        if isinstance(value, SizeValue) and not isinstance(value.size, int):
+            return replace(entry, value=SizeValue(self._adopt_dim(name, 0, value.size)))
+        return entry
+
+    def _adopt_dim(self, name: str, axis: int, part: Any) -> Any:
+        if isinstance(part, int):
+            return part
+        if isinstance(part, Segment):
+            return self._adopted.setdefault(part.symbol, self.state.segment(name))
+        return self._adopted.setdefault(part, self.state.dimension(f"{name}.dim({axis})"))
+
+    # Functions
+
+    def contradictory(self) -> bool:
+        """Whether no sizes satisfy what is assumed."""
+        facts = self.state.facts
+        if facts.contradictory:
+            return True
+        if not facts.conditions() or facts.witness(True, True) is not None:
+            return False
+        return any(facts.decide(cond).kind == "vacuous" for cond, _ in facts.conditions())
+
+    def function_body(
+        self, function: core.Function, impl: core.Function | None, env: Env
+    ) -> tuple[Entry, core.Block, core.Block | None]:
+        """The part of a wrapper behind its door, and the implementation's body, which is walked where it is called."""
+        rest = function.body.stmts[function.door :]
+        if impl is None:
+            entry, block = self.block(replace(function.body, stmts=rest), env)
+            return entry, block, None
+        call = rest[0]
+        assert isinstance(call, core.Let) and isinstance(call.value, core.Call)
+        inner = dict(env)
+        for param, wrapper_param in zip(impl.params, function.params, strict=True):
+            inner[param.name] = env[wrapper_param.name]
+        result, impl_body = self.block(impl.body, inner)
+        env[call.names[0]] = replace(result, span=impl.body.result.span)
+        outer, self.out = self.out, [call]
+        for stmt in rest[1:]:
+            self.stmt(stmt, env)
+        stmts, self.out = tuple(self.out), outer
+        return env[call.names[0]], core.Block(function.body.span, stmts, function.body.result), impl_body
+
+    def block(self, block: core.Block, env: Env) -> tuple[Entry, core.Block]:
+        outer, self.out = self.out, []
+        for stmt in block.stmts:
+            self.stmt(stmt, env)
+        entry, result = self.value(block.result, env)
+        stmts, self.out = tuple(self.out), outer
+        return entry, core.Block(block.span, stmts, result)
+
+    # Statements
+
+    def stmt(self, stmt: core.Stmt, env: Env) -> None:
+        match stmt:
+            case core.Let():
+                self._let(stmt, env)
+            case core.Assert():
+                self._assert(stmt, env)
+            case core.MatchShape():
+                self._match_shape(stmt, env)
+            case core.ExprStmt():
+                _, value = self.value(stmt.value, env)
+                if isinstance(value, core.Call | core.If):
+                    self.out.append(replace(stmt, value=value))
+            case _:
+                assert_never(stmt)
+
+    def _let(self, stmt: core.Let, env: Env) -> None:
+        entry, value = self.value(stmt.value, env)
+        self.out.append(replace(stmt, value=value))
+        if not stmt.is_tuple:
+            if isinstance(entry.value, SizeValue):
+                entry = replace(entry, value=SizeValue(self._name_size(stmt, entry.value)))
+            return self.bind(env, stmt.names[0], entry, stmt.span)
+        match entry.value:
+            case TupleValue(items) if len(items) == len(stmt.names):
+                for name, item in zip(stmt.names, items, strict=True):
+                    self.bind(env, name, Entry(item, entry.span), stmt.span)
+            case _:
+                for name in stmt.names:
+                    env[name] = Entry(POISON, entry.span)
+        return None
+
+    def _name_size(self, stmt: core.Let, value: SizeValue) -> Size:
+        """A size that the data decides takes the name that the user gives it."""
+        size = self.state.settled(value.size)
+        variable = dims.lone_variable(size)
+        if variable is not None and variable in self.state.opaque and not variable.name.isidentifier():
+            named = self.state.size(stmt.names[0], nonneg=variable.nonneg)
+            self.state.rename(variable, named)
+            return named
+        return size
+
+    def bind(self, env: Env, name: str, entry: Entry, span: Span) -> None:
+        env[name] = entry
+        if self.site is None and not self.quiet:
+            self._latest[name] = len(self._bindings)
+            self._bindings.append((name, span, entry, self.state))
+
+    def rebind(self, env: Env, name: str, entry: Entry) -> None:
+        """More is known of a name: the binding's record follows."""
+        env[name] = entry
+        at = self._latest.get(name)
+        if at is not None and at < len(self._bindings):
+            self._bindings[at] = (name, self._bindings[at][1], entry, self.state)
+
+    def described(self) -> Iterator[Binding]:
+        yield from self._closed
+        for name, span, entry, state in self._bindings:
+            yield binding(name, entry.value, span, state)
+
+    def _close_bindings(self, since: int) -> None:
+        """What was bound in an arm ends with it: describe it while its facts hold."""
+        self._closed.extend(binding(n, e.value, s, st) for n, s, e, st in self._bindings[since:])
+        del self._bindings[since:]
+
+    # Assertions
+
+    def _assert(self, stmt: core.Assert, env: Env) -> None:
+        """An assertion of the function's own code: decided; afterwards a fact."""
+        level = ShapeLevel(self.state, env)
+        try:
+            truth = with_needs(level.truth(stmt.cond), level.needs)
+        except Poisoned:
+            if any(n.cond is False for n in level.needs):
+                self._broken(stmt, env, level.needs)
+            return
+        origin = stmt.origin
+        status = self.judge(
+            truth,
+            lambda outcome: blame.assertion(self, stmt, env, outcome),
+            claim=origin.claim,
+            sizes=dims.of_subject(origin, env, self.state),
+            empty_rule=origin.declared is not None,
+        )
+        self._keep(stmt, status, env)
+
+    def _broken(self, stmt: Check, env: Env, needs: list[Obligation]) -> None:
+        self.judge(False, lambda outcome: blame.obligation(self, stmt.span, needs, outcome), claim=False)
+
+    def _keep(self, stmt: core.Assert, status: Status, env: Env) -> None:
+        """What stays of an assertion that was decided, and what is known after it."""
+        if status is Status.REFUTED:
+            self.out.append(replace(stmt, status=status))
+            return
+        if status is Status.RESIDUAL:
+            self.out.append(replace(stmt, status=status))
+            self.unsure = self.unsure or not self._open(stmt, env)
+        ShapeLevel(self.state, env).learn(stmt.cond, reason=stmt)
+        if stmt.origin.declared is not None:
+            dims.name_dimension(self, stmt, env)
+
+    def _open(self, stmt: core.Assert, env: Env) -> bool:
+        """Whether the condition is known to be satisfiable."""
+        level = ShapeLevel(self.state, env)
+        truth = level.truth(stmt.cond)
+        return isinstance(truth, Undecided) or self.state.facts.witness(truth, True) is not None
+
+    def _match_shape(self, stmt: core.MatchShape, env: Env) -> None:
+        level = ShapeLevel(self.state, env)
+        try:
+            truth, found = dims.match(level, stmt)
+        except Poisoned:
+            return
+        truth = with_needs(truth, level.needs)
+        status = self.judge(
+            truth,
+            lambda outcome: blame.assertion(self, stmt, env, outcome),
+            claim=stmt.origin.claim,
+            sizes=dims.of_subject(stmt.origin, env, self.state),
+        )
+        if status is not Status.PROVED:
+            self.out.append(replace(stmt, status=status))
+        elif stmt.binds:
+            self.out.append(replace(stmt, status=status))
+        if status is not Status.REFUTED:
+            dims.learn_match(level, stmt, found)
+
+    def assume_all(self, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool) -> tuple[core.Stmt, ...]:
+        """Take assertions as facts: a function's door inside it, a result's promises at a call."""
+        kept: list[core.Stmt] = []
+        for stmt in stmts:
+            if isinstance(stmt, core.Assert):
+                self._assume(stmt, env, name_dims)
+                stmt = replace(stmt, status=Status.ENTRY)
+            elif isinstance(stmt, core.MatchShape):
+                level = ShapeLevel(self.state, env)
+                try:
+                    _, found = dims.match(level, stmt)
+                    dims.learn_match(level, stmt, found)
+                except Poisoned:
+                    for name in stmt.binds:
+                        env[name] = Entry(POISON, stmt.span)
+                stmt = replace(stmt, status=Status.ENTRY)
+            else:
+                outer, self.out = self.out, []
+                self.stmt(stmt, env)
+                self.out = outer
+            kept.append(stmt)
+        return tuple(kept)
+
+    def _assume(self, stmt: core.Assert, env: Env, name_dims: bool) -> None:
+        level = ShapeLevel(self.state, env)
+        try:
+            level.learn(stmt.cond, reason=stmt)
+        except Poisoned:
+            return
+        for need in level.needs:
+            if not isinstance(need.cond, Undecided):
+                self.state.assume(need.cond, stmt)
+        if name_dims:
+            dims.name_dimension(self, stmt, env)
+
+    def settle(self, entry: Entry) -> Entry:
+        """The value with everything written out that is known by now."""
+        value = entry.value
+        if isinstance(value, TensorInfo):
+            shape, dtype = self.state.resolve(value.shape), self.state.dtype(value.dtype)
+            return replace(entry, value=TensorInfo(shape, dtype, value.data))
+        if isinstance(value, SizeValue):
+            return replace(entry, value=SizeValue(self.state.settled(value.size)))
+        return entry
+
+    # Expressions
+
+    def value(self, expr: core.Value, env: Env) -> tuple[Entry, core.Value]:
+        if isinstance(expr, _SHAPE_LEVEL):
+            return self._shape_level(expr, env), expr
+        match expr:
+            case core.Var():
+                return env.get(expr.name, Entry(POISON, expr.span)), expr
+            case core.Number():
+                return Entry(NumberValue(expr.value), expr.span), expr
+            case core.Text():
+                return Entry(TextValue(expr.value), expr.span), expr
+            case core.TensorLit():
+                data = literal_data(expr)
+                return Entry(TensorInfo(expr.shape, expr.dtype, data), expr.span, (expr.span,) * len(expr.shape)), expr
+            case core.Load():
+                found = self.program.header(expr)
+                return Entry(found or self.unknown(core.TENSOR, expr.key or "weights"), expr.span), expr
+            case core.FnRef():
+                return Entry(FnValue(expr.name, self.program.functions.get(expr.name)), expr.span), expr
+            case core.Lambda():
+                return self._lambda(expr, env)
+            case core.TupleValue():
+                items = self.values(expr.items, env)
+                return (
+                    Entry(TupleValue(tuple(e.value for e, _ in items)), expr.span),
+                    replace(expr, items=tuple(v for _, v in items)),
+                )
+            case core.ListValue():
+                items = self.values(expr.items, env)
+                return (
+                    Entry(ListValue(tuple(e.value for e, _ in items)), expr.span),
+                    replace(expr, items=tuple(v for _, v in items)),
+                )
+            case core.If():
+                return self._if(expr, env)
+            case core.Call():
+                return self.call(expr, env)
+        raise TypeError(f"not a value: {expr!r}")
+
+    def call(self, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        raise NotImplementedError
+
+    def call_with(self, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
+        raise NotImplementedError
+
+    def values(self, exprs: Iterable[core.Value], env: Env) -> list[tuple[Entry, core.Value]]:
+        """Several expressions in order. Where a later one leaves checks, the calls before it are named first, so that
+        order stays the source's."""
+        found: list[tuple[Entry, core.Value]] = []
+        for expr in exprs:
+            before = len(self.out)
+            entry, value = self.value(expr, env)
+            if len(self.out) > before:
+                self._name_calls(found, before)
+            found.append((entry, value))
+        return found
+
+    def _name_calls(self, found: list[tuple[Entry, core.Value]], at: int) -> None:
+        for position, (entry, value) in enumerate(found):
+            if isinstance(value, core.Call | core.If):
+                name = self.temporary()
+                self.out.insert(at, core.Let(value.span, (name,), False, None, value))
+                at += 1
+                found[position] = (entry, core.Var(value.span, name))
+
+    def temporary(self) -> str:
+        self._temporaries += 1
+        return f"t{self._temporaries}'"
+
+    def _shape_level(self, expr: core.ShapeLevel, env: Env) -> Entry:
+        level = ShapeLevel(self.state, env)
+        try:
+            value = _evaluate(level, expr)
+        except Poisoned:
+            value = POISON
+        if level.needs:
+            truth = with_needs(True, level.needs)
+            status = self.judge(
+                truth, lambda outcome: blame.obligation(self, expr.span, level.needs, outcome), claim=False
+            )
+            if status is Status.REFUTED:
+                value = POISON
+            elif not isinstance(truth, Undecided):
+                self.state.assume(truth)
+        return Entry(value, expr.span)
+
+    # Branches
+
+    def _if(self, expr: core.If, env: Env) -> tuple[Entry, core.Value]:
+        if isinstance(expr.cond, _SHAPE_LEVEL):
+            return self._if_on_sizes(expr, expr.cond, env)  # type: ignore[arg-type]
+        entry, cond = self.value(expr.cond, env)
+        known = _constant(entry.value)
+        if known is not None:
+            return self._taken(expr, known, env)
+        return self._both(expr, cond, None, env)
+
+    def _if_on_sizes(self, expr: core.If, cond: core.BoolExpr, env: Env) -> tuple[Entry, core.Value]:
+        level = ShapeLevel(self.state, env)
+        try:
+            truth = level.truth(cond)
+        except Poisoned:
+            return Entry(POISON, expr.span), expr
+        if level.needs:
+            self._shape_level(cond, env)
+        known = self.decide(truth)
+        if known is not None:
+            return self._taken(expr, known, env)
+        return self._both(expr, cond, cond, env)
+
+    def _taken(self, expr: core.If, known: bool, env: Env) -> tuple[Entry, core.Value]:
+        """The condition is decided: the other arm is dropped, with a note."""
+        arm, dropped = (expr.then, expr.orelse) if known else (expr.orelse, expr.then)
+        if not self.quiet and (dropped.stmts or isinstance(dropped.result, core.Call)):
+            self.log.diagnostics.append(blame.dropped(self, dropped, expr.cond.span, known))
+        inner = dict(env)
+        since = len(self._bindings)
+        entry, block = self.block(arm, inner)
+        entry = self.settle(entry)
+        self._close_bindings(since)
+        if not block.stmts:
+            return entry, block.result
+        return entry, core.If(expr.span, core.BoolConst(expr.cond.span, True), block, block)
+
+    def _both(
+        self, expr: core.If, cond: core.BoolExpr | core.Value, sizes: core.BoolExpr | None, env: Env
+    ) -> tuple[Entry, core.Value]:
+        newest = self.state.serial()
+        base = len(self.state.facts.conditions())
+        arms = []
+        for block, positive in ((expr.then, True), (expr.orelse, False)):
+            self.state.push()
+            inner, since, unsure = dict(env), len(self._bindings), self.unsure
+            if sizes is not None:
+                ShapeLevel(self.state, inner).learn(sizes, positive, reason=expr.cond)
+                self.unsure = True
+            entry, after = self.block(block, inner)
+            learned = [c for c, _ in self.state.facts.conditions()[base:]]
+            arms.append((self.settle(entry), after, learned))
+            self._close_bindings(since)
+            self.unsure = unsure
+            self.state.pop()
+        (then, then_block, then_facts), (orelse, else_block, else_facts) = arms
+        joined = self._join(then, orelse, expr.span)
+        self._learn_common(then_facts, else_facts, newest)
+        return joined, core.If(expr.span, cond, then_block, else_block)
+
+    def _join(self, a: Entry, b: Entry, span: Span) -> Entry:
+        """What both arms share: equal sizes stay, a size that differs is one of the two."""
+        cases: list[tuple[Cond, Cond]] = []
+        value = dims.join(self.state, a.value, b.value, cases)
+        if cases:
+            self.state.assume(any_of(all_of(*(c for c, _ in cases)), all_of(*(c for _, c in cases))))
+        return Entry(value, span)
+
+    def _learn_common(self, then_facts: list[Cond], else_facts: list[Cond], newest: int) -> None:
+        """What the facts of both arms entail holds after them."""
+        if not then_facts or not else_facts:
+            return
+        for own, other in ((then_facts, else_facts), (else_facts, then_facts)):
+            self.state.push()
+            for cond in other:
+                self.state.assume(cond)
+            common = [c for c in own[:8] if _older(c, newest) and self.state.facts.decide(c).kind == "proved"]
+            self.state.pop()
+            for cond in common:
+                self.state.assume(cond)
+
+    def _lambda(self, expr: core.Lambda, env: Env) -> tuple[Entry, core.Value]:
+        """A lambda's body is checked where it stands, for all its callers."""
+        inner, since = dict(env), len(self._bindings)
+        self.state.push()
+        for param in expr.params:
+            inner[param.name] = Entry(self.unknown(param.sort, param.name), expr.span)
+        door = self.assume_all(expr.body.stmts[: expr.door], inner, name_dims=True)
+        _, body = self.block(replace(expr.body, stmts=expr.body.stmts[expr.door :]), inner)
+        self._close_bindings(since)
+        self.state.pop()
+        after = replace(expr, body=replace(body, stmts=(*door, *body.stmts)))
+        return Entry(FnValue("fn", None, expr, dict(env)), expr.span), after
+
+
+def with_needs(truth: Truth, needs: list[Obligation]) -> Truth:
+    for need in needs:
+        truth = _and(need.cond, truth)
+    return truth
+
+
+def _evaluate(level: ShapeLevel, expr: core.ShapeLevel) -> Value:
+    if isinstance(expr, core.SizeExpr):
+        return SizeValue(level.size(expr))
+    if isinstance(expr, core.ShapeExpr):
+        return ShapeValue(level.shape(expr))
+    if isinstance(expr, core.DTypeExpr):
+        return DTypeValue(level.dtype(expr))
+    return BoolValue(level.truth(expr))
+
+
+def literal_data(literal: core.TensorLit) -> object:
+    """The elements of a small integer literal."""
+    if literal.dtype.kind not in ("int", "uint") or len(literal.shape) > 1 or len(literal.values) > 64:
+        return None
+    return tuple(literal.values) if literal.shape else literal.values[0]
+
+
+def _literal_data(value: TensorInfo) -> bool:
+    data = value.data if isinstance(value.data, tuple) else (value.data,)
+    return all(isinstance(d, int) for d in data)
+
+
+def _constant(value: Value) -> bool | None:
+    """The truth of a condition that is a literal tensor."""
+    if isinstance(value, NumberValue):
+        return bool(value.value)
+    if isinstance(value, TensorInfo) and isinstance(value.data, int):
+        return bool(value.data)
+    return None
+
+
+def _older(cond: Cond, newest: int) -> bool:
+    return not isinstance(cond, bool) and all(v.serial <= newest for v in cond_variables(cond))
+
+
+__all__ = ["Binding", "Node", "Poison", "Program", "Walker", "sweet"]
