@@ -1,0 +1,152 @@
+"""A function's door: one fast test of all its checks, and the same checks one by one for when the test fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..lang import core
+from .names import mangle
+from .source import BOOL_LEVEL, DTYPE_LEVEL, LIVE, SHAPE_LEVEL, SIZE_LEVEL, UNFIT, FunctionWriter, Site, Unit, names_of
+
+_INLINE = (core.Var, *SIZE_LEVEL, *SHAPE_LEVEL, *DTYPE_LEVEL, *BOOL_LEVEL)
+
+
+def write_function(unit: Unit, fn: core.Function) -> None:
+    """`f_name` with the door and, of a function that has one, `d_name` (the checks) and `b_name` (what comes after them)."""
+    if fn.kind == "private":
+        _plain(unit, fn, "f_", fn.body.stmts)
+        return
+    _checks(unit, fn)
+    _entry(unit, fn)
+    door = tuple(_unchecked(fn.body.stmts[: fn.door], fn.body.stmts[fn.door :], fn.body.result))
+    _plain(unit, fn, "b_", door + fn.body.stmts[fn.door :])
+
+
+def _writer(unit: Unit, fn: core.Function, prefix: str, indent: int = 1) -> FunctionWriter:
+    writer = FunctionWriter(unit, fn.name, (p.name for p in fn.params), indent)
+    unit.write(0, f"def {prefix}{mangle(fn.name)}({', '.join(writer.params)}):")
+    if fn.kind == "extern":
+        writer.extern = fn.name
+        unit.externs[fn.name] = fn
+    return writer
+
+
+def _plain(unit: Unit, fn: core.Function, prefix: str, stmts: tuple[core.Stmt, ...]) -> None:
+    writer = _writer(unit, fn, prefix)
+    writer.statements(stmts)
+    writer.deliver(fn.body.result, "return ")
+
+
+def _checks(unit: Unit, fn: core.Function) -> None:
+    writer = _writer(unit, fn, "d_")
+    writer.statements(fn.body.stmts[: fn.door])
+    writer.write("return")
+
+
+def _entry(unit: Unit, fn: core.Function) -> None:
+    """The door as one expression over shapes and dtypes; where it is false or fails, the checks say which one it was."""
+    writer = _writer(unit, fn, "f_")
+    args = ", ".join(writer.params)
+    name, site = mangle(fn.name), Site(fn.span, "door", fn.name, callee=fn.name)
+    door = fn.body.stmts[: fn.door]
+    if not any(_is_live(s) for s in door):
+        writer.write(f"return b_{name}({args})", site)
+        return
+    if unit.count_checks or not all(_is_simple(s) for s in door):
+        writer.write(f"d_{name}({args})", site)
+        writer.write(f"return b_{name}({args})", site)
+        return
+    writer.write("try:")
+    writer.indent += 1
+    ranks = _unpack_shapes(writer, fn, door)
+    tests = [t for s in door for t in _tests(writer, s, ranks)]
+    writer.write(f"fits = {' and '.join(tests) or 'True'}")
+    writer.indent -= 1
+    writer.write(f"except {UNFIT}: fits = False")
+    writer.write("if not fits:")
+    writer.indent += 1
+    writer.write(f"d_{name}({args})", site)
+    writer.write(f"return b_{name}({args})", site)
+    writer.indent -= 1
+    rest = fn.body.stmts[fn.door :]
+    writer.statements((*_unchecked(door, rest, fn.body.result), *rest))
+    writer.deliver(fn.body.result, "return ")
+
+
+def _is_live(stmt: core.Stmt) -> bool:
+    return isinstance(stmt, core.Assert | core.MatchShape) and stmt.status in LIVE
+
+
+def _is_simple(stmt: core.Stmt) -> bool:
+    return not isinstance(stmt, core.Let) or isinstance(stmt.value, _INLINE)
+
+
+def _unpack_shapes(writer: FunctionWriter, fn: core.Function, door: Iterable[core.Stmt]) -> set[int]:
+    """`a0, a1 = x.shape` for each parameter whose rank the door fixes: that tests the rank and names the sizes at once.
+
+    Gives the identities of the assertions that are tested this way.
+    """
+    params = {p.name for p in fn.params}
+    rebound = {n for s in door for n in _bound(s)}
+    found: set[int] = set()
+    for stmt in door:
+        match stmt:
+            case core.Assert(cond=core.Compare(op="==", left=core.RankOf(tensor=x), right=core.SizeLit(value=rank))):
+                if stmt.status not in LIVE or x not in params - rebound or (x, 0) in writer.dims:
+                    continue
+                sizes = [f"{writer.local(x)}_d{i}" for i in range(rank)]
+                writer.write(f"[{', '.join(sizes)}] = {writer.local(x)}.shape" if rank != 0 else f"() = {writer.local(x)}.shape")
+                writer.dims.update({(x, i): s for i, s in enumerate(sizes)})
+                writer.dims.update({(x, i - rank): s for i, s in enumerate(sizes)})
+                found.add(id(stmt))
+    return found
+
+
+def _bound(stmt: core.Stmt) -> tuple[str, ...]:
+    return stmt.names if isinstance(stmt, core.Let) else stmt.binds if isinstance(stmt, core.MatchShape) else ()
+
+
+def _tests(writer: FunctionWriter, stmt: core.Stmt, ranks: set[int]) -> list[str]:
+    """What a statement of the door adds to the combined test; what it binds is written before it."""
+    match stmt:
+        case core.Let():
+            writer.let(stmt)
+        case core.Assert(cond=cond) if stmt.status in LIVE and id(stmt) not in ranks:
+            return [_test(writer, cond)]
+        case core.MatchShape():
+            whole = writer.temp()
+            writer.write(f"{whole} = {writer.local(stmt.tensor)}.shape")
+            fits, binds, rest = writer.pattern(stmt, whole)
+            for name, text in binds:
+                local = writer.scope.reserve(name)
+                writer.scope.bind(name, local)
+                writer.write(f"{local} = {text}")
+            return [fits, *rest()] if stmt.status in LIVE else []
+    return []
+
+
+def _test(writer: FunctionWriter, cond: core.BoolExpr) -> str:
+    """A dtype is compared by identity here: NumPy has one object for each, and any other one goes the slow way."""
+    if isinstance(cond, core.Compare) and cond.op == "==" and isinstance(cond.right, core.DTypeLit):
+        return f"{writer.shape_level(cond.left)} is {writer.shape_level(cond.right)}"
+    return writer.boolean(cond)
+
+
+def _unchecked(
+    door: Iterable[core.Stmt], rest: Iterable[core.Stmt], result: core.Value
+) -> Iterable[core.Stmt]:
+    """What the rest of the body needs of the door: the names it binds, without the checks."""
+    needed = names_of((tuple(rest), result))
+    kept: list[core.Stmt] = []
+    for stmt in reversed(tuple(door)):
+        if isinstance(stmt, core.Assert) or needed.isdisjoint(_bound(stmt)):
+            continue
+        needed |= names_of(stmt)
+        kept.append(stmt if isinstance(stmt, core.Let) else _proved(stmt))
+    return reversed(kept)
+
+
+def _proved(stmt: core.Stmt) -> core.Stmt:
+    from ..lang.node import replace
+
+    return replace(stmt, status=core.Status.PROVED)

@@ -1,0 +1,177 @@
+"""What generated code calls beside kernels: arithmetic with obligations, shapes given as data, preconditions on actual shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..lang.dtypes import DTYPES, DType
+from ..ops.dtypes_column import parse_dtypes
+from ..ops.ground import NeedsData, Violation, evaluate
+from ..ops.model import Param, Primitive, TensorInfo
+from .dtypes import dtype_of
+
+# Only tensors of about a shape's length are handed to a rule with their elements.
+TRACKED = 64
+_TENSORS = ("tensor", "tensors", "index")
+
+
+class Failed(Exception):
+    """A check does not hold; the line that raised it tells which."""
+
+
+class Undefined(ArithmeticError):
+    """An obligation of a size expression does not hold: the message completes "...: "."""
+
+
+class Misplaced(TypeError):
+    """A value that is no tensor came from outside where one is needed."""
+
+
+def exact(a: int, b: int) -> int:
+    if b <= 0:
+        raise Undefined(f"{a} / {b} has a divisor that is not positive")
+    if a % b:
+        raise Undefined(f"{a} is not a multiple of {b}")
+    return a // b
+
+
+def floor(a: int, b: int) -> int:
+    if b <= 0:
+        raise Undefined(f"{a} // {b} has a divisor that is not positive")
+    return a // b
+
+
+def modulo(a: int, b: int) -> int:
+    if b <= 0:
+        raise Undefined(f"{a} % {b} has a divisor that is not positive")
+    return a % b
+
+
+def ceildiv(a: int, b: int) -> int:
+    if b <= 0:
+        raise Undefined(f"ceildiv({a}, {b}) has a divisor that is not positive")
+    return -(-a // b)
+
+
+def as_sizes(value: Any) -> tuple[int, ...]:
+    """A shape given as data: a rank-1 integer tensor, or a tuple of sizes."""
+    if isinstance(value, tuple | list):
+        return tuple(int(v) for v in value)
+    if isinstance(value, int):
+        return (value,)
+    if value.ndim != 1 or value.dtype.kind not in "iu":
+        raise ValueError(f"a shape is a rank-1 integer tensor, not {describe(value)}")
+    return tuple(value.tolist())
+
+
+def guard(row: Primitive, args: Sequence[Any]) -> None:
+    """The row's preconditions on the arguments of one call, given as its kernel gets them; raises Violation."""
+    literals = [p.name for p, a in zip(row.params, args, strict=True) if p.kind in _TENSORS and _is_literal(a)]
+    values = {p.name: _info(p, a) for p, a in zip(row.params, args, strict=True)}
+    if literals:
+        known = _variables(row, values, literals)
+        for name in literals:
+            values[name] = _typed(values[name], known.get(name))
+    try:
+        evaluate(row, values)
+    except NeedsData:
+        return
+
+
+def _is_literal(value: Any) -> bool:
+    return isinstance(value, bool | int | float)
+
+
+def _info(param: Param, value: Any) -> Any:
+    match param.kind:
+        case _ if value is None:
+            return None
+        case "tensor":
+            return tensor_info(value)
+        case "index":
+            return value if isinstance(value, int) else tensor_info(value)
+        case "tensors":
+            return tuple(tensor_info(v) for v in value)
+        case "dtype":
+            return dtype_of(value)
+    return value
+
+
+def tensor_info(value: Any) -> TensorInfo:
+    """A tensor as a rule sees it: shape, dtype, and its elements where they may be a shape."""
+    if _is_literal(value):
+        return TensorInfo((), _default(value), value if type(value) is int else None)
+    data = None
+    if value.dtype.kind in "iu" and value.ndim <= 1 and value.size <= TRACKED:
+        data = tuple(value.tolist()) if value.ndim else int(value)
+    return TensorInfo(tuple(value.shape), dtype_of(value.dtype), data)
+
+
+def _default(value: bool | int | float) -> DType:
+    return DTYPES["bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"]
+
+
+def _variables(row: Primitive, values: dict[str, Any], literals: list[str]) -> dict[str, DType]:
+    """For each literal the dtype that the other operands give its variable in the dtypes column."""
+    words = parse_dtypes(row.dtypes).inputs
+    named = dict(zip((p.name for p in row.params if p.kind in _TENSORS), words, strict=True))
+    found: dict[str, DType] = {}
+    for name, word in named.items():
+        infos = values[name] if isinstance(values[name], tuple) else (values[name],)
+        for info in infos:
+            if name not in literals and isinstance(info, TensorInfo) and word.var:
+                found.setdefault(word.var, info.dtype)
+    return {n: found[w.var] for n, w in named.items() if n in literals and w.var in found}
+
+
+def _typed(info: Any, dtype: DType | None) -> Any:
+    """A literal takes the other operand's dtype where that can hold it."""
+    if dtype is None or not isinstance(info, TensorInfo):
+        return info
+    ranks = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
+    fits = ranks.get(info.dtype.kind, 4) <= ranks.get(dtype.kind, -1)
+    return TensorInfo(info.shape, dtype, info.data) if fits else info
+
+
+def describe(value: Any) -> str:
+    """A value's type as an annotation writes it."""
+    if isinstance(value, bool):
+        return "Bool"
+    if isinstance(value, int):
+        return "Size"
+    if isinstance(value, float):
+        return "a number"
+    if isinstance(value, np.dtype):
+        return "DType"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(describe(v) for v in value)})"
+    if isinstance(value, np.ndarray | np.generic):
+        return f"Tensor([{', '.join(map(str, value.shape))}], {dtype_name(value.dtype)})"
+    return "a function" if callable(value) else f"a Python {type(value).__name__}"
+
+
+def dtype_name(dtype: Any) -> str:
+    try:
+        return str(dtype_of(dtype))
+    except (KeyError, TypeError, ValueError):
+        return str(dtype)
+
+
+__all__ = [
+    "Failed",
+    "Misplaced",
+    "Undefined",
+    "Violation",
+    "as_sizes",
+    "ceildiv",
+    "describe",
+    "dtype_name",
+    "exact",
+    "floor",
+    "guard",
+    "modulo",
+    "tensor_info",
+]

@@ -1,0 +1,353 @@
+"""Values from outside: literals, generated tensors and files as NumPy arrays; no pickle is ever loaded."""
+
+from __future__ import annotations
+
+import json
+import re
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..lang.dtypes import DTYPES, DType, int_range
+from .dtypes import dtype_of, numpy_dtype
+
+Array = np.ndarray[Any, Any]
+MAX_HEADER = 100 * 1024 * 1024
+# The element types of .safetensors files. A bool or a float8 there has one byte per element, as NumPy and ml_dtypes do.
+SAFETENSORS = {
+    "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
+    "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
+    "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
+}  # fmt: skip
+_GENERATED = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*:\s*(\w+)\s*")
+_SUFFIXES = (".npy", ".npz", ".safetensors")
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<punctuation>[\[\],])|(?P<text>"(?:[^"\\]|\\.)*")
+         |(?P<word>[+-]?(?:inf|infinity|nan)\b|true\b|false\b)
+         |(?P<number>[+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+class ValueProblem(Exception):
+    """A VALUE that cannot be read; the message is one line for the user."""
+
+
+class Literal(NamedTuple):
+    """A literal's elements in row-major order, its shape, and the dtype that it names."""
+
+    items: list[Any]
+    shape: tuple[int, ...]
+    dtype: DType | None
+
+
+def parse_value(text: str, random: np.random.Generator, expected: DType | None = None) -> Array:
+    """A VALUE of the command line. A literal that names no dtype takes the expected one where that can hold it."""
+    generated = _GENERATED.fullmatch(text)
+    if generated is not None and generated[1] in DTYPES:
+        return generate(generated[1], generated[2], generated[3], random)
+    path, _, key = _split_file(text)
+    if path is not None:
+        return read_array(Path(path), key or None)
+    return to_array(parse_literal(text), expected)
+
+
+def _split_file(text: str) -> tuple[str | None, str, str]:
+    """`x.npz:key` as its path and its key; no path where the text names no file of a kind that can be read."""
+    lowered = text.lower()
+    for suffix in _SUFFIXES:
+        if lowered.endswith(suffix):
+            return text, "", ""
+        at = lowered.find(suffix + ":")
+        if at >= 0:
+            end = at + len(suffix)
+            return text[:end], ":", text[end + 1 :]
+    return None, "", ""
+
+
+# Literals
+
+
+def parse_literal(text: str) -> Literal:
+    """`[[1, 2], [3, 4]]:int8`; rows of different lengths are refused."""
+    body, dtype = text, None
+    head, colon, name = text.rpartition(":")
+    if colon and not name.rstrip().endswith('"'):
+        if name.strip() not in DTYPES:
+            raise ValueProblem(f"{name.strip()!r} is not a dtype")
+        body, dtype = head, DTYPES[name.strip()]
+    items, shape = _nested(body)
+    return Literal(items, shape, dtype)
+
+
+def _nested(text: str) -> tuple[list[Any], tuple[int, ...]]:
+    """Elements and shape, read from left to right without recursion."""
+    items: list[Any] = []
+    open_counts: list[int] = []
+    sizes: list[int | None] = []
+    leaf_depth: int | None = None
+    expect_item, done = True, False
+    for kind, token in _tokens(text):
+        if done:
+            raise ValueProblem(f"{_short(text)} goes on after its value")
+        if token == "[" and expect_item:
+            if open_counts:
+                open_counts[-1] += 1
+            open_counts.append(0)
+            if len(open_counts) > 64:
+                raise ValueProblem("a tensor has at most 64 axes")
+            if len(sizes) < len(open_counts):
+                sizes.append(None)
+            continue
+        if token == "]" and open_counts and (not expect_item or open_counts[-1] == 0):
+            depth, count = len(open_counts) - 1, open_counts.pop()
+            if sizes[depth] is None:
+                sizes[depth] = count
+            if sizes[depth] != count:
+                raise ValueProblem(f"{_short(text)} has rows of different lengths: {sizes[depth]} and {count}")
+            if count and leaf_depth is not None and depth + 1 > leaf_depth:
+                raise ValueProblem(f"{_short(text)} mixes numbers and rows")
+            expect_item, done = False, not open_counts
+            continue
+        if token == "," and open_counts and not expect_item:
+            expect_item = True
+            continue
+        if kind == "punctuation" or not expect_item:
+            raise ValueProblem(f"{_short(text)} is not a value")
+        items.append(_scalar(kind, token))
+        if open_counts:
+            open_counts[-1] += 1
+        if leaf_depth is None:
+            leaf_depth = len(open_counts)
+        if leaf_depth != len(open_counts):
+            raise ValueProblem(f"{_short(text)} mixes numbers and rows")
+        expect_item, done = False, not open_counts
+    if not done:
+        raise ValueProblem(f"{_short(text)} is not a value: a number, [[1, 2], [3, 4]]:int8, float32[2, 3]:random or a file")
+    if leaf_depth is not None and len(sizes) != leaf_depth:
+        raise ValueProblem(f"{_short(text)} mixes numbers and rows")
+    return items, tuple(s or 0 for s in sizes)
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    found, at = [], 0
+    text = text.rstrip()
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise ValueProblem(f"{_short(text)} is not a value: {_short(text[at:].strip())} cannot be read")
+        kind = match.lastgroup or ""
+        found.append((kind, match[kind]))
+        at = match.end()
+    return found
+
+
+def _scalar(kind: str, token: str) -> int | float | bool | str:
+    if kind == "text":
+        try:
+            return str(json.loads(token))
+        except ValueError:
+            raise ValueProblem(f"{token} is not a string") from None
+    lowered = token.lower()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    if kind == "word" or any(c in lowered for c in ".e"):
+        return float(token)
+    if len(token) > 4000:
+        raise ValueProblem(f"{_short(token)} is too long a number")
+    return int(token)
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def to_array(literal: Literal, expected: DType | None = None) -> Array:
+    """The elements in the dtype that the literal names, else the expected one if it fits, else int64, float64 or bool."""
+    dtype = literal.dtype
+    if dtype is None and expected is not None and _misfit(literal.items, expected) is None:
+        dtype = expected
+    if dtype is None:
+        dtype = _natural(literal.items)
+    problem = _misfit(literal.items, dtype)
+    if problem is not None:
+        raise ValueProblem(problem)
+    made = np.array(literal.items, dtype=numpy_dtype(dtype))
+    return made.reshape(literal.shape)
+
+
+def _natural(items: list[Any]) -> DType:
+    kinds = {type(i) for i in items}
+    if str in kinds:
+        return DTYPES["string"]
+    if kinds == {bool}:
+        return DTYPES["bool"]
+    return DTYPES["float64" if float in kinds or not kinds else "int64"]
+
+
+def _misfit(items: list[Any], dtype: DType) -> str | None:
+    """Why the elements cannot be of a dtype: the wrong kind, or out of its range."""
+    for item in items:
+        if isinstance(item, str) != (dtype.kind == "string"):
+            return f"{item!r} is no element of a {dtype} tensor"
+        if isinstance(item, bool) != (dtype.kind == "bool"):
+            return f"{str(item).lower()} is no element of a {dtype} tensor"
+        if dtype.kind in ("int", "uint"):
+            least, greatest = int_range(dtype)
+            if isinstance(item, float):
+                return f"{item} is no element of a {dtype} tensor"
+            if not least <= item <= greatest:
+                return f"{_short(str(item))[1:-1]} is out of the range of {dtype}, {least} to {greatest}"
+        if dtype.kind in ("float", "complex") and type(item) is int and not _is_finite(item, dtype):
+            return f"{_short(str(item))[1:-1]} is out of the range of {dtype}"
+    return None
+
+
+def _is_finite(item: int, dtype: DType) -> bool:
+    try:
+        value = float(item)
+    except OverflowError:
+        return False
+    with np.errstate(all="ignore"):
+        return dtype.bits < 16 or bool(np.isfinite(np.asarray(value).astype(numpy_dtype(dtype)).astype(np.complex128)))
+
+
+# Generated tensors
+
+
+def generate(dtype_name: str, sizes: str, how: str, random: np.random.Generator) -> Array:
+    """`float32[2,3]:random`: standard normal floats, integers from 0 to 9, coin flips for bool."""
+    dtype = DTYPES[dtype_name]
+    shape = _parse_sizes(sizes)
+    target = numpy_dtype(dtype)
+    try:
+        match how:
+            case "zeros":
+                return np.zeros(shape, target)
+            case "ones":
+                return np.ones(shape, target)
+            case "arange":
+                return np.arange(prod(shape)).reshape(shape).astype(target)
+            case "random":
+                return _random(dtype, shape, random)
+    except (MemoryError, ValueError, TypeError) as problem:
+        raise ValueProblem(f"{dtype_name}[{sizes}]:{how} cannot be made: {problem}") from None
+    raise ValueProblem(f"{how!r} is none of random, zeros, ones, arange")
+
+
+def _parse_sizes(text: str) -> tuple[int, ...]:
+    if not text.strip():
+        return ()
+    parts = [p.strip() for p in text.split(",")]
+    if any(not p.isascii() or not p.isdigit() or len(p) > 18 for p in parts):
+        raise ValueProblem(f"[{text}] is not a shape: sizes are whole numbers")
+    return tuple(int(p) for p in parts)
+
+
+def _random(dtype: DType, shape: tuple[int, ...], random: np.random.Generator) -> Array:
+    match dtype.kind:
+        case "bool":
+            return random.integers(0, 2, shape).astype(np.bool_)
+        case "int" | "uint":
+            return random.integers(0, min(10, int_range(dtype)[1] + 1), shape).astype(numpy_dtype(dtype))
+        case "complex":
+            made = random.standard_normal(shape) + 1j * random.standard_normal(shape)
+            return np.asarray(made).astype(numpy_dtype(dtype))
+        case "string":
+            raise ValueProblem("there are no random strings")
+    native = np.float32 if dtype.name == "float32" else np.float64
+    return np.asarray(random.standard_normal(shape, dtype=native)).astype(numpy_dtype(dtype))
+
+
+# Files
+
+
+def read_array(path: Path, key: str | None) -> Array:
+    """One tensor of a `.npy`, `.npz` or `.safetensors` file."""
+    try:
+        match path.suffix.lower():
+            case ".npy" if key is None:
+                return checked(_plain(np.load(path, allow_pickle=False), path))
+            case ".npy":
+                raise ValueProblem(f"{path.name} holds one tensor and no key {key!r}")
+            case ".npz":
+                return _read_npz(path, key)
+            case ".safetensors":
+                return _read_safetensors(path, key)
+    except OSError as problem:
+        raise ValueProblem(f"{path} cannot be read: {problem.strerror or problem}") from None
+    except (ValueError, EOFError, KeyError, SyntaxError, TypeError, MemoryError, OverflowError) as problem:
+        reason = str(problem).strip().split("\n")[0]
+        raise ValueProblem(f"{path.name} cannot be read: {reason}") from None
+    raise ValueProblem(f"{path.name} is no .npy, .npz or .safetensors file")
+
+
+def _plain(loaded: Any, path: Path) -> Array:
+    if not isinstance(loaded, np.ndarray):
+        loaded.close()
+        raise ValueProblem(f"{path.name} is not a .npy file")
+    return loaded
+
+
+def _read_npz(path: Path, key: str | None) -> Array:
+    from zipfile import BadZipFile
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if isinstance(archive, np.ndarray):
+                raise ValueProblem(f"{path.name} is not a .npz file")
+            return checked(archive[_choose(path, key, list(archive.files))])
+    except BadZipFile:
+        raise ValueProblem(f"{path.name} cannot be read: it is damaged") from None
+
+
+def _choose(path: Path, key: str | None, keys: list[str]) -> str:
+    if key is None and len(keys) == 1:
+        return keys[0]
+    if key in keys:
+        return key
+    shown = ", ".join(keys[:8]) + (", ..." if len(keys) > 8 else "")
+    if key is None:
+        raise ValueProblem(f"{path.name} holds {len(keys)} tensors: say which, as in {path.name}:KEY ({shown})")
+    raise ValueProblem(f"{path.name} has no tensor {key!r}; it has {shown}")
+
+
+def _read_safetensors(path: Path, key: str | None) -> Array:
+    with path.open("rb") as handle:
+        size = path.stat().st_size
+        length = int.from_bytes(handle.read(8), "little")
+        if size < 8 or length > min(size - 8, MAX_HEADER):
+            raise ValueProblem(f"{path.name} is not a .safetensors file")
+        try:
+            header = json.loads(handle.read(length))
+        except (ValueError, RecursionError):
+            raise ValueProblem(f"{path.name} is not a .safetensors file") from None
+        if not isinstance(header, dict):
+            raise ValueProblem(f"{path.name} is not a .safetensors file")
+        entry = header[_choose(path, key, [k for k in header if k != "__metadata__"])]
+        if entry["dtype"] not in SAFETENSORS:
+            raise ValueProblem(f"{path.name} holds elements of type {entry['dtype']}, which Rx has not")
+        dtype = numpy_dtype(DTYPES[SAFETENSORS[entry["dtype"]]])
+        shape = tuple(int(s) for s in entry["shape"])
+        begin, end = (int(o) for o in entry["data_offsets"])
+        if min((*shape, begin), default=0) < 0 or end - begin != prod(shape) * dtype.itemsize or 8 + length + end > size:
+            raise ValueProblem(f"{path.name} is damaged: the tensor's place does not fit its shape")
+        handle.seek(8 + length + begin)
+        return np.frombuffer(handle.read(end - begin), dtype).reshape(shape)
+
+
+def checked(array: Any) -> Array:
+    """The array in native byte order and a dtype that Rx has; raises ValueProblem for any other."""
+    made = np.asarray(array)
+    if made.dtype.kind == "U":
+        made = made.astype(numpy_dtype(DTYPES["string"]))
+    if not made.dtype.isnative:
+        made = made.astype(made.dtype.newbyteorder("="))
+    try:
+        dtype_of(made.dtype)
+    except (KeyError, TypeError, ValueError):
+        raise ValueProblem(f"elements of type {made.dtype} are none that Rx has") from None
+    return made
