@@ -1,0 +1,326 @@
+"""Reductions to sweet tree: one method for each rule or alias of rx.lark, with the same name and an underscore behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import sweet
+from .diagnostics import Diagnostic, error
+from .source import Source, Span
+
+MAX_DIGITS = 4000
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
+
+
+class TreeBuilder:
+    """Makes the nodes of one source. What is well-formed for the grammar and still wrong goes to `problems`."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.problems: list[Diagnostic] = []
+
+    def method(self, name: str) -> Any:
+        return getattr(self, name + "_")
+
+    def span(self, start: int, end: int) -> Span:
+        return Span(self.source, start, end)
+
+    def problem(self, code: str, message: str, span: Span, help: str | None = None) -> None:
+        self.problems.append(error(code, message, span, help=help))
+
+    # Items
+
+    def import_(self, start: int, end: int, path: sweet.StrLit, alias: sweet.Ident | None) -> sweet.Import:
+        return sweet.Import(self.span(start, end), path, alias)
+
+    def function_(self, start: int, end: int, *parts: Any) -> sweet.FnDecl:
+        *prefixes, name, fn, target = parts
+        for i, prefix in enumerate(prefixes):
+            if prefix in prefixes[:i]:
+                self.problem("E101", f"`{prefix}` stands twice", name.span)
+        return sweet.FnDecl(self.span(start, end), tuple(prefixes), name, fn, target)
+
+    def prefix_(self, start: int, end: int, word: str) -> str:
+        return word
+
+    def implementations_(self, start: int, end: int, name: sweet.Ident, *choices: sweet.FnName) -> sweet.Impls:
+        return sweet.Impls(self.span(start, end), name, choices)
+
+    def const_(
+        self,
+        start: int,
+        end: int,
+        name: sweet.Ident,
+        before: sweet.Type | None,
+        value: sweet.Expr,
+        after: sweet.Type | None,
+    ) -> sweet.Const:
+        if before and after:
+            self.problem("E101", f"the type of `{name.name}` stands twice", after.span, "leave one of them out")
+        return sweet.Const(self.span(start, end), name, before or after, value)
+
+    def type_item_(self, start: int, end: int, name: sweet.Ident, type: sweet.Type) -> sweet.TypeDecl:
+        return sweet.TypeDecl(self.span(start, end), name, type)
+
+    def fn_(
+        self,
+        start: int,
+        end: int,
+        parameters: tuple[sweet.Param, ...] | None,
+        result: sweet.Type | None,
+        where: tuple[sweet.Expr, ...] | None,
+        body: sweet.Block | None,
+    ) -> sweet.Fn:
+        return sweet.Fn(self.span(start, end), parameters or (), result, where or (), body)
+
+    def parameters_(self, start: int, end: int, *parameters: sweet.Param) -> tuple[sweet.Param, ...]:
+        return parameters
+
+    def parameter_(
+        self, start: int, end: int, name: sweet.Ident, type: sweet.Type | None, default: sweet.Expr | None
+    ) -> sweet.Param:
+        return sweet.Param(self.span(start, end), name, type, default)
+
+    def where_(self, start: int, end: int, *conditions: sweet.Expr) -> tuple[sweet.Expr, ...]:
+        return conditions
+
+    # Statements
+
+    def block_(self, start: int, end: int, *statements: sweet.Stmt) -> sweet.Block:
+        if statements and isinstance(statements[-1], sweet.ExprStmt):
+            return sweet.Block(self.span(start, end), statements[:-1], statements[-1].value)
+        return sweet.Block(self.span(start, end), statements, None)
+
+    def let_(
+        self,
+        start: int,
+        end: int,
+        target: tuple[bool, tuple[sweet.Ident, ...]],
+        annotation: tuple[bool, sweet.Type] | None,
+        value: sweet.Expr,
+    ) -> sweet.Let:
+        asserting, type = annotation or (False, None)
+        return sweet.Let(self.span(start, end), target[1], target[0], type, asserting, value)
+
+    def single_target_(self, start: int, end: int, name: sweet.Ident) -> tuple[bool, tuple[sweet.Ident, ...]]:
+        return False, (name,)
+
+    def tuple_target_(self, start: int, end: int, *names: sweet.Ident) -> tuple[bool, tuple[sweet.Ident, ...]]:
+        return True, names
+
+    def claim_(self, start: int, end: int, type: sweet.Type) -> tuple[bool, sweet.Type]:
+        return False, type
+
+    def assertion_(self, start: int, end: int, sign: str, type: sweet.Type) -> tuple[bool, sweet.Type]:
+        return True, type
+
+    def assert_(self, start: int, end: int, cond: sweet.Expr, message: sweet.StrLit | None) -> sweet.Assert:
+        return sweet.Assert(self.span(start, end), cond, message.value if message else None)
+
+    def expression_statement_(self, start: int, end: int, value: sweet.Expr) -> sweet.ExprStmt:
+        return sweet.ExprStmt(self.span(start, end), value)
+
+    # Types
+
+    def type_name_(self, start: int, end: int, *words: str) -> str:
+        return ".".join(words)
+
+    def named_type_(self, start: int, end: int, name: str) -> sweet.Type:
+        if name == "Tensor":
+            return sweet.TensorType(self.span(start, end), None, None)
+        return sweet.NamedType(self.span(start, end), name)
+
+    def applied_type_(self, start: int, end: int, name: str, *arguments: sweet.Expr) -> sweet.Type:
+        span = self.span(start, end)
+        if name != "Tensor":
+            self.problem("E108", f"`{name}` takes no arguments; only `Tensor` does", span)
+        elif len(arguments) > 2:
+            self.problem(
+                "E108", "`Tensor` takes a shape and a dtype", arguments[2].span, "write `Tensor([n, m], float32)`"
+            )
+        elif not isinstance(arguments[0], sweet.Unknown | sweet.Name | sweet.ListExpr):
+            self.problem(
+                "E108", "a shape is `?`, a name or a list", arguments[0].span, "write `Tensor([n, m], float32)`"
+            )
+        elif len(arguments) == 2 and not isinstance(arguments[1], sweet.Unknown | sweet.Name):
+            self.problem("E108", "a dtype is `?` or a name", arguments[1].span, "write `Tensor([n, m], float32)`")
+        return sweet.TensorType(span, arguments[0], arguments[1] if len(arguments) > 1 else None)
+
+    def tuple_type_(self, start: int, end: int, *items: sweet.Type) -> sweet.TupleType:
+        return sweet.TupleType(self.span(start, end), items)
+
+    def fn_type_(
+        self, start: int, end: int, parameters: tuple[sweet.Type, ...] | None, result: sweet.Type
+    ) -> sweet.FnType:
+        return sweet.FnType(self.span(start, end), parameters or (), result)
+
+    def types_(self, start: int, end: int, *types: sweet.Type) -> tuple[sweet.Type, ...]:
+        return types
+
+    # Expressions
+
+    def binary_(self, start: int, end: int, left: sweet.Expr, op: str, right: sweet.Expr) -> sweet.Binary:
+        return sweet.Binary(self.span(start, end), "==" if op == "=" else op, left, right)
+
+    def unary_(self, start: int, end: int, op: str, operand: sweet.Expr) -> sweet.Unary:
+        return sweet.Unary(self.span(start, end), op, operand)
+
+    def in_class_(
+        self, start: int, end: int, item: sweet.Expr, choices: tuple[bool, tuple[sweet.Name, ...]]
+    ) -> sweet.InClass:
+        return sweet.InClass(self.span(start, end), item, choices[1], choices[0])
+
+    def one_choice_(self, start: int, end: int, name: sweet.Name) -> tuple[bool, tuple[sweet.Name, ...]]:
+        return False, (name,)
+
+    def choices_in_braces_(self, start: int, end: int, *names: sweet.Name) -> tuple[bool, tuple[sweet.Name, ...]]:
+        return True, names
+
+    def attribute_(self, start: int, end: int, value: sweet.Expr, name: sweet.Ident) -> sweet.Attr:
+        return sweet.Attr(self.span(start, end), value, name)
+
+    def call_(self, start: int, end: int, callee: sweet.Expr, arguments: tuple[sweet.Arg, ...] | None) -> sweet.Call:
+        return sweet.Call(self.span(start, end), callee, arguments or ())
+
+    def arguments_(self, start: int, end: int, *arguments: sweet.Arg) -> tuple[sweet.Arg, ...]:
+        seen = False
+        for argument in arguments:
+            if seen and argument.name is None:
+                self.problem("E109", "an argument without a name stands after one with a name", argument.span)
+                break
+            seen = seen or argument.name is not None
+        return arguments
+
+    def positional_(self, start: int, end: int, value: sweet.Expr) -> sweet.Arg:
+        return sweet.Arg(self.span(start, end), None, value)
+
+    def keyword_(self, start: int, end: int, name: sweet.Ident, value: sweet.Expr) -> sweet.Arg:
+        return sweet.Arg(self.span(start, end), name, value)
+
+    def index_expression_(self, start: int, end: int, value: sweet.Expr, *items: Any) -> sweet.Index:
+        return sweet.Index(self.span(start, end), value, items)
+
+    def slice_(self, start: int, end: int, *parts: sweet.Expr | None) -> sweet.SliceItem:
+        return sweet.SliceItem(self.span(start, end), *parts)
+
+    def tuple_(self, start: int, end: int, *items: sweet.Expr) -> sweet.TupleExpr:
+        return sweet.TupleExpr(self.span(start, end), items)
+
+    def list_(self, start: int, end: int, *items: sweet.Expr) -> sweet.ListExpr:
+        return sweet.ListExpr(self.span(start, end), items)
+
+    def splice_(self, start: int, end: int, star: str, name: sweet.Ident) -> sweet.Splice:
+        return sweet.Splice(self.span(start, end), name)
+
+    def dots_(self, start: int, end: int) -> sweet.Dots:
+        return sweet.Dots(self.span(start, end))
+
+    def unknown_(self, start: int, end: int) -> sweet.Unknown:
+        return sweet.Unknown(self.span(start, end))
+
+    def name_(self, start: int, end: int, name: str) -> sweet.Name:
+        return sweet.Name(self.span(start, end), name)
+
+    def fn_name_(self, start: int, end: int, name: str) -> sweet.FnName:
+        return sweet.FnName(self.span(start, end), name[1:])
+
+    def ident_(self, start: int, end: int, name: str) -> sweet.Ident:
+        return sweet.Ident(self.span(start, end), name)
+
+    def fn_ident_(self, start: int, end: int, name: str) -> sweet.Ident:
+        return sweet.Ident(self.span(start, end), name[1:])
+
+    def truth_(self, start: int, end: int, word: str) -> sweet.BoolLit:
+        return sweet.BoolLit(self.span(start, end), word == "true")
+
+    def integer_(self, start: int, end: int, text: str) -> sweet.IntLit:
+        digits = text.replace("_", "")
+        if len(digits) > MAX_DIGITS:
+            message = f"this number has {len(digits)} digits; at most {MAX_DIGITS} are read"
+            self.problem("E107", message, self.span(start, end))
+            digits = "0"
+        return sweet.IntLit(self.span(start, end), int(digits) if digits.isdecimal() else 0)
+
+    def float_(self, start: int, end: int, text: str) -> sweet.FloatLit:
+        try:
+            value = float(text)
+        except ValueError:  # the scanner has reported it
+            value = 0.0
+        return sweet.FloatLit(self.span(start, end), value, text)
+
+    def string_(self, start: int, end: int, text: str) -> sweet.StrLit:
+        inner = text[1:-1]
+        value = inner if "\\" not in inner else self._unescape(start + 1, inner)
+        return sweet.StrLit(self.span(start, end), value)
+
+    def _unescape(self, start: int, text: str) -> str:
+        pieces = []
+        at = 0
+        while at < len(text):
+            slash = text.find("\\", at)
+            if slash < 0 or slash + 1 >= len(text):
+                pieces.append(text[at:])
+                break
+            pieces.append(text[at:slash])
+            piece, length = self._escape(start, text, slash)
+            pieces.append(piece)
+            at = slash + length
+        return "".join(pieces)
+
+    def _escape(self, start: int, text: str, slash: int) -> tuple[str, int]:
+        """The character that an escape stands for, and the escape's length."""
+        letter = text[slash + 1]
+        if letter in _ESCAPES:
+            return _ESCAPES[letter], 2
+        length = {"x": 2, "u": 4, "U": 8}.get(letter, 0)
+        digits = text[slash + 2 : slash + 2 + length]
+        if length and len(digits) == length and all(c in "0123456789abcdefABCDEF" for c in digits):
+            number = int(digits, 16)
+            if number < 0x110000 and not 0xD800 <= number < 0xE000:
+                return chr(number), 2 + length
+        span = self.span(start + slash, start + slash + 2)
+        self.problem("E110", f"`\\{letter}` is not an escape", span, "a backslash in a string is written `\\\\`")
+        return letter, 2
+
+    # Control flow
+
+    def if_(
+        self, start: int, end: int, cond: sweet.Expr, then: sweet.Block, orelse: sweet.Block | sweet.If | None
+    ) -> sweet.If:
+        if isinstance(orelse, sweet.If):
+            orelse = sweet.Block(orelse.span, (), orelse)
+        return sweet.If(self.span(start, end), cond, then, orelse)
+
+    def for_(
+        self,
+        start: int,
+        end: int,
+        index: sweet.Ident,
+        iterable: sweet.Expr,
+        carries: tuple[sweet.Carry, ...] | None,
+        stack: tuple[sweet.Param, ...] | None,
+        body: sweet.Block,
+    ) -> sweet.For:
+        return sweet.For(self.span(start, end), index, iterable, carries or (), stack or (), body)
+
+    def while_(
+        self, start: int, end: int, cond: sweet.Expr, carries: tuple[sweet.Carry, ...] | None, body: sweet.Block
+    ) -> sweet.While:
+        return sweet.While(self.span(start, end), cond, carries or (), body)
+
+    def carries_(self, start: int, end: int, *carries: sweet.Carry) -> tuple[sweet.Carry, ...]:
+        return carries
+
+    def carry_(self, start: int, end: int, name: sweet.Ident, type: sweet.Type | None, init: sweet.Expr) -> sweet.Carry:
+        return sweet.Carry(self.span(start, end), name, type, init)
+
+    def lambda_(
+        self,
+        start: int,
+        end: int,
+        parameters: tuple[sweet.Param, ...] | None,
+        result: sweet.Type | None,
+        where: tuple[sweet.Expr, ...] | None,
+        body: sweet.Block,
+    ) -> sweet.Lambda:
+        return sweet.Lambda(self.span(start, end), self.fn_(start, end, parameters, result, where, body))

@@ -1,0 +1,141 @@
+"""The LALR driver: runs the generated table over the tokens of one item and hands each reduction to the builder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ..grammar.table import ACTIONS, GOTOS, NONTERMINALS, RULES, STARTS
+
+MAX_DEPTH = 200
+"""How deep a tree may be: later phases walk trees by recursion."""
+
+_SPLICE = 1000
+_FLAT = frozenset({"arguments", "parameters", "carries", "types", "where", "ident", "claim", "assertion", "prefix"})
+_rows: list[dict[int, int] | None] = [None] * len(ACTIONS)
+
+
+class Stuck(Exception):
+    """No rule goes on: the token's number and the states before it."""
+
+    def __init__(self, at: int, states: list[int]) -> None:
+        self.at = at
+        self.states = states
+
+
+class TooDeep(Exception):
+    """A tree that is deeper than MAX_DEPTH: where it stands."""
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start = start
+        self.end = end
+
+
+class Builder(Protocol):
+    def method(self, name: str) -> Any: ...
+
+
+def row_of(state: int) -> dict[int, int]:
+    """A state's row: terminal -> state to go to, or the complement of a rule to reduce; complement of nonterminal -> state.
+
+    Rows are made when they are first needed: a short file meets a fifth of them.
+    """
+    row = _rows[state]
+    if row is None:
+        action, goto = ACTIONS[state], GOTOS[state]
+        row = dict(zip(action[::2], action[1::2], strict=True))
+        for nonterminal, target in zip(goto[::2], goto[1::2], strict=True):
+            row[~nonterminal] = target
+        _rows[state] = row
+    return row
+
+
+class Parser:
+    """Parses items of one source with one builder."""
+
+    def __init__(self, text: str, builder: Builder) -> None:
+        self.text = text
+        self.rules = [
+            (origin, length, builder.method(name) if name else name, recipe, int(bool(name) and name not in _FLAT))
+            for origin, length, name, recipe in RULES
+        ]
+
+    def parse(self, kinds: Sequence[int], starts: Sequence[int], ends: Sequence[int], start: str) -> Any:
+        """The value of the tokens as `start` ("item", "expression" or "type"); raises Stuck and TooDeep."""
+        text, rules, rows = self.text, self.rules, _rows
+        states = [STARTS[start]]
+        values: list[Any] = []
+        lefts: list[int] = []
+        rights: list[int] = []
+        depths: list[int] = []
+        for i, kind in enumerate((*kinds, 0)):
+            while True:
+                state = states[-1]
+                action = (rows[state] or row_of(state)).get(kind)
+                if action is None:
+                    raise Stuck(i, states)
+                if action >= 0:
+                    break
+                origin, length, method, recipe, deeper = rules[~action]
+                if method is None:
+                    if length > 1:
+                        value, depth, right = values[recipe - length], max(depths[-length:]), rights[-1]
+                        cut = 1 - length
+                        del values[cut:], lefts[cut:], rights[cut:], depths[cut:], states[cut:]
+                        values[-1], rights[-1], depths[-1] = value, right, depth
+                    below = states[-2]
+                    states[-1] = (rows[below] or row_of(below))[~origin]
+                    continue
+                children = values[-length:]
+                depth = max(depths[-length:]) + deeper
+                if depth > MAX_DEPTH:
+                    raise TooDeep(lefts[-length], rights[-1])
+                arguments: list[Any] = []
+                for pick in recipe:
+                    if pick >= _SPLICE:
+                        if arguments:
+                            arguments += children[pick - _SPLICE]
+                        else:
+                            arguments = children[pick - _SPLICE]
+                    else:
+                        arguments.append(children[pick] if pick >= 0 else None)
+                right = rights[-1]
+                cut = 1 - length
+                if cut:
+                    del values[cut:], lefts[cut:], rights[cut:], depths[cut:], states[cut:]
+                values[-1] = arguments if method == "" else method(lefts[-1], right, *arguments)
+                rights[-1], depths[-1] = right, depth
+                below = states[-2]
+                states[-1] = (rows[below] or row_of(below))[~origin]
+            if kind == 0:
+                return values[0]
+            states.append(action)
+            begin, end = starts[i], ends[i]
+            values.append(text[begin:end])
+            lefts.append(begin)
+            rights.append(end)
+            depths.append(0)
+        raise AssertionError("the end mark was not read")
+
+
+def accepts(states: Sequence[int], kind: int) -> bool:
+    """Whether a token of this kind can follow; no values are built."""
+    return advance(list(states), kind)
+
+
+def advance(states: list[int], kind: int) -> bool:
+    """Read one token on a bare stack of states, in place; False (and the stack is spoiled) if it cannot follow."""
+    while True:
+        action = row_of(states[-1]).get(kind)
+        if action is None:
+            return False
+        if action >= 0:
+            states.append(action)
+            return True
+        origin, length, _, _ = RULES[~action]
+        del states[len(states) - length :]
+        states.append(row_of(states[-1])[~origin])
+
+
+def nonterminal(name: str) -> int:
+    return NONTERMINALS.index(name)

@@ -1,0 +1,204 @@
+"""Characters to tokens: words, numbers, strings and signs, with comments and what cannot be read put aside."""
+
+from __future__ import annotations
+
+import re
+
+from ..grammar.table import LITERALS, PATTERNS, TERMINALS
+from .diagnostics import Diagnostic, error
+from .source import Source, Span
+from .sweet import Comment
+
+KIND = {name: number for number, name in enumerate(TERMINALS)}
+"""The number of each terminal; parse tables and token lists use numbers."""
+
+WORDS = {text: KIND[name] for text, name in LITERALS.items() if text.isalpha()}
+SIGNS = {text: KIND[name] for text, name in LITERALS.items() if not text.isalpha()} | {";": KIND["_END"]}
+
+_ORDER = ("NAME", "SPACE", "FLOAT", "INT", "FN_NAME", "STRING", "COMMENT", "NEWLINE", "COMPARE", "DIVIDE", "SIGN")
+_SCANNER = re.compile(
+    "|".join([f"({PATTERNS[name]})" for name in _ORDER] + ["(" + "|".join(map(re.escape, SIGNS)) + ")", r"([\s\S])"])
+)
+_NAME, _SPACE, _FLOAT, _INT, _FN_NAME, _STRING, _COMMENT, _NEWLINE = range(1, 9)
+_SIGN, _ODD = len(_ORDER) + 1, len(_ORDER) + 2
+_KIND_OF_GROUP = [0] + [KIND.get(name, 0) for name in _ORDER]
+_AFTER_NUMBER = re.compile(r"[A-Za-z0-9_]+|\.(?![.A-Za-z_])[A-Za-z0-9_]*")
+_UNREADABLE = 20
+"""How many unreadable characters of one file are reported."""
+
+
+class Tokens:
+    """The tokens of a file in parallel lists; `first` tells which are the first of their line."""
+
+    __slots__ = ("source", "kinds", "starts", "ends", "first", "comments", "problems")
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.kinds: list[int] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.first: list[bool] = []
+        self.comments: list[Comment] = []
+        self.problems: list[Diagnostic] = []
+
+
+def scan(source: Source) -> Tokens:
+    """Read all characters. A `;` is a token of the kind _END; line ends are marks on the token that follows."""
+    tokens = Tokens(source)
+    kinds, starts, ends, first = tokens.kinds, tokens.starts, tokens.ends, tokens.first
+    text = source.text
+    match = _SCANNER.match
+    at, size, fresh = 0, len(text), True
+    while at < size:
+        found = match(text, at)
+        assert found is not None
+        group = found.lastindex
+        start, at = at, found.end()
+        if group == _SPACE:
+            continue
+        if group == _NEWLINE:
+            fresh = True
+            continue
+        if group == _NAME:
+            kind = WORDS.get(found.group(), _KIND_OF_GROUP[_NAME])
+        elif group == _SIGN:
+            kind = SIGNS[found.group()]
+        elif group == _COMMENT:
+            tokens.comments.append(Comment(Span(source, start, at), text[start:at].rstrip(), fresh))
+            continue
+        elif group == _ODD:
+            kind, at = _odd(tokens, start)
+            if kind < 0:
+                continue
+        else:
+            assert group is not None
+            kind = _KIND_OF_GROUP[group]
+            if group in (_INT, _FLOAT):
+                at = _end_of_number(tokens, start, at)
+        kinds.append(kind)
+        starts.append(start)
+        ends.append(at)
+        first.append(fresh)
+        fresh = False
+    return tokens
+
+
+def _end_of_number(tokens: Tokens, start: int, end: int) -> int:
+    """Report letters that stick to a number, and a point without a digit after it."""
+    rest = _AFTER_NUMBER.match(tokens.source.text, end)
+    if rest is None:
+        return end
+    span = Span(tokens.source, start, rest.end())
+    if rest.group() == ".":
+        tokens.problems.append(
+            error("E107", "a number needs a digit after its point", span, help=f"write `{span.text}0`")
+        )
+    else:
+        tokens.problems.append(
+            error("E107", f"`{_short(span.text)}` is not a number", span, help=_number_help(span.text))
+        )
+    return rest.end()
+
+
+def _number_help(text: str) -> str:
+    if text[:2].lower() in ("0x", "0b", "0o"):
+        return "numbers are written in decimal"
+    if text.endswith("_") or "__" in text:
+        return "an underscore stands between two digits"
+    return "names begin with a letter; a product is written with `*`"
+
+
+_LOOKALIKES = {"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "≤": "<=", "≥": ">=", "≠": "!=", "∧": "&&", "∨": "||"}
+_LOOKALIKES |= {"¬": "!", "…": "...", "∗": "*", "：": ":", "，": ",", "；": ";", "（": "(", "）": ")", "＝": "="}
+_LOOKALIKES |= {"&": "&&", "|": "||", "^": "**", "~": "!"}
+_STRING_RUN = {
+    '"': re.compile(r'"(?:[^"\\\n\r]|\\[^\n\r])*'),
+    "'": re.compile(r"'(?:[^'\\\n\r]|\\[^\n\r])*'?"),
+    "“": re.compile(r'“[^“”"\n\r]*[”"“]?'),
+}
+_WORD_RUN = re.compile(r"\w+'*")
+_SAME_RUN = re.compile(r"([\s\S])\1*")
+
+
+def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
+    """What to make of a character that begins no token: a kind (-1: nothing) and where to go on."""
+    text = tokens.source.text
+    char = text[start]
+    if char in _STRING_RUN:
+        return KIND["STRING"], _odd_string(tokens, start)
+    if char in _LOOKALIKES:
+        return _lookalike(tokens, start)
+    if char == "\ufeff" and start == 0:
+        return -1, 1
+    if char.isalpha() or char.isdecimal():
+        return KIND["NAME"], _odd_word(tokens, start)
+    if char == "@":
+        _report(tokens, start, start + 1, "`@` stands directly before a function's name", "write `@name`")
+        return -1, start + 1
+    if char == "\\":
+        _report(
+            tokens, start, start + 1, "`\\` means nothing here", "a line goes on after an operator and inside brackets"
+        )
+        return -1, start + 1
+    run = _SAME_RUN.match(text, start)
+    end = run.end() if run else start + 1
+    if char in "\0\ufffd":
+        tokens.problems.append(unreadable(tokens.source, start))
+    else:
+        _report(tokens, start, end, f"{_describe(char)} cannot stand in a program", None)
+    return -1, end
+
+
+def unreadable(source: Source, at: int) -> Diagnostic:
+    """The diagnostic for a NUL, or for the character that takes the place of invalid bytes."""
+    what = "a NUL byte" if source.text[at] == "\0" else "bytes that are not UTF-8 text"
+    return error("E102", f"the file contains {what}", Span(source, at, at + 1), help="save the file as UTF-8 text")
+
+
+def _lookalike(tokens: Tokens, start: int) -> tuple[int, int]:
+    char = tokens.source.text[start]
+    meant = _LOOKALIKES[char]
+    _report(tokens, start, start + 1, f"{_describe(char)} is not a sign of Rx", f"write `{meant}`")
+    found = _SCANNER.match(meant)
+    group = found.lastindex if found else None
+    kind = SIGNS[meant] if group == _SIGN else _KIND_OF_GROUP[group or 0]
+    return kind, start + 1
+
+
+def _odd_word(tokens: Tokens, start: int) -> int:
+    run = _WORD_RUN.match(tokens.source.text, start)
+    end = run.end() if run else start + 1
+    word = _short(tokens.source.text[start:end])
+    _report(tokens, start, end, f"`{word}` is not a name", "names are made of the letters a to z, digits and `_`")
+    return end
+
+
+def _odd_string(tokens: Tokens, start: int) -> int:
+    """A string without its end, or in other quotes."""
+    text = tokens.source.text
+    run = _STRING_RUN[text[start]].match(text, start)
+    end = run.end() if run else start + 1
+    if text[start] == '"' or end == start + 1 or text[end - 1] not in "'”\"“":
+        span = Span(tokens.source, start, start + 1)
+        tokens.problems.append(error("E103", "this string has no end on its line", span, help='end it with `"`'))
+        return end
+    span = Span(tokens.source, start, end)
+    tokens.problems.append(error("E103", "strings stand in double quotes", span, help='write `"..."`'))
+    return end
+
+
+def _report(tokens: Tokens, start: int, end: int, message: str, help: str | None) -> None:
+    if len(tokens.problems) < _UNREADABLE:
+        tokens.problems.append(error("E102", message, Span(tokens.source, start, end), help=help))
+
+
+def _describe(char: str) -> str:
+    if char.isprintable() and not char.isspace():
+        return f"`{char}`"
+    if char == "\u00a0":
+        return "a no-break space"
+    return f"the character U+{ord(char):04X}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,133 @@
+"""Line ends: tokens to statements. Says which line ends count, which soft words are keywords, and where items end.
+
+A line end counts only where the innermost open bracket is none or a block's `{`; not after an infix operator, `,` `=`
+`:` `.` `!` or `{`; nor before an infix operator, `,` `=` `:` `.` `{` `}` `)` `]`, `where`, `with`, `stack`, `else`, `as`.
+"""
+
+from __future__ import annotations
+
+from .lexer import KIND, Tokens
+
+
+def _kinds(names: str) -> frozenset[int]:
+    return frozenset(KIND[name] for name in names.split())
+
+
+_INFIX = _kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN")
+_NOT_AFTER = _INFIX | _kinds("COMMA EQUAL COLON DOT BANG LBRACE _END") | {-1}
+_NOT_BEFORE = _INFIX | _kinds("COMMA EQUAL COLON DOT LBRACE RBRACE RPAR RSQB WHERE WITH STACK ELSE AS")
+_OPERAND_END = _kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE QMARK _DOTS RPAR RSQB RBRACE")
+_PREFIXES = _kinds("INLINE PRIVATE EXTERN PRIM")
+_SOFT = _PREFIXES | _kinds("IMPORT CONST TYPE AS WITH STACK WHERE IN")
+_BRACKETS = _kinds("LPAR LSQB LBRACE RPAR RSQB RBRACE")
+_CLOSER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
+_SPECIAL = _SOFT | _BRACKETS | _kinds("_END EQUAL ASSERT")
+
+_NAME, _FN_NAME, _STRING = KIND["NAME"], KIND["FN_NAME"], KIND["STRING"]
+_END, _EQUAL, _ASSERT, _COMPARE = KIND["_END"], KIND["EQUAL"], KIND["ASSERT"], KIND["COMPARE"]
+_LBRACE, _RBRACE, _LPAR, _DOT, _IN = KIND["LBRACE"], KIND["RBRACE"], KIND["LPAR"], KIND["DOT"], KIND["IN"]
+_IMPORT, _AS, _WITH, _STACK = KIND["IMPORT"], KIND["AS"], KIND["WITH"], KIND["STACK"]
+
+
+class Unbalanced(Exception):
+    """A bracket without its partner; the token's number, or -1 at the end of the file."""
+
+
+class Lines:
+    """Tokens with their _END marks, in parallel lists, and the ranges of the items among them."""
+
+    __slots__ = ("kinds", "starts", "ends", "items", "depth")
+
+    def __init__(self) -> None:
+        self.kinds: list[int] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.items: list[tuple[int, int]] = []
+        self.depth = 0
+
+
+def find_lines(tokens: Tokens) -> Lines:
+    """Insert the line ends that count; raises Unbalanced."""
+    lines = Lines()
+    kinds, starts, ends = lines.kinds, lines.starts, lines.ends
+    raw, first = tokens.kinds, tokens.first
+    closers: list[int] = []  # what closes each open bracket, innermost last; 0 for a block's
+    asserting = [False]
+    counts = True  # is the innermost bracket none or a block's?
+    before = -1
+    item = 0
+    for i, kind in enumerate(raw):
+        if kind in _SOFT:
+            kind = _soften(raw, i, before)
+        if first[i] and counts and before not in _NOT_AFTER and kind not in _NOT_BEFORE:
+            item = _end_statement(lines, ends[-1], not closers, item)
+            asserting[-1] = False
+            before = _END
+        if kind in _SPECIAL:
+            if kind == _END:
+                if before in (_LBRACE, _END, -1) and counts:
+                    continue
+                if not closers:
+                    item = _end_statement(lines, tokens.starts[i], True, item)
+                    asserting[-1] = False
+                    before = _END
+                    continue
+                asserting[-1] = False
+            elif kind == _EQUAL:
+                if asserting[-1]:
+                    kind = _COMPARE
+            elif kind == _ASSERT:
+                asserting[-1] = True
+            elif kind in _CLOSER:
+                counts = kind == _LBRACE and before != _IN
+                closers.append(_CLOSER[kind] if not counts else 0)
+                asserting.append(False)
+                lines.depth = max(lines.depth, len(closers))
+            elif kind in _BRACKETS:
+                if not closers or kind != (closers[-1] or _RBRACE):
+                    raise Unbalanced(i)
+                if before == _END and counts:
+                    kinds.pop(), starts.pop(), ends.pop()
+                closers.pop()
+                asserting.pop()
+                counts = not closers or closers[-1] == 0
+        kinds.append(kind)
+        starts.append(tokens.starts[i])
+        ends.append(tokens.ends[i])
+        before = kind
+    if closers:
+        raise Unbalanced(-1)
+    if len(kinds) > item:
+        lines.items.append((item, len(kinds)))
+    return lines
+
+
+def _end_statement(lines: Lines, at: int, outside: bool, item: int) -> int:
+    """Mark the end of a statement; outside all brackets it ends an item, and the next one's first token is returned."""
+    if outside:
+        if len(lines.kinds) > item:
+            lines.items.append((item, len(lines.kinds)))
+        return len(lines.kinds)
+    lines.kinds.append(_END)
+    lines.starts.append(at)
+    lines.ends.append(at)
+    return item
+
+
+def _soften(raw: list[int], i: int, before: int) -> int:
+    """The kind of a soft word: itself where it can only be a keyword, else a name."""
+    kind = raw[i]
+    after = raw[i + 1] if i + 1 < len(raw) else 0
+    if before == _DOT:
+        return _NAME
+    if kind in _PREFIXES:
+        return kind if after == _FN_NAME or after in _PREFIXES else _NAME
+    if kind == _IMPORT:
+        return kind if after == _STRING else _NAME
+    if kind == _AS:
+        return kind if before == _STRING else _NAME
+    if kind in (_WITH, _STACK):
+        return kind if before in _OPERAND_END and after == _LPAR else _NAME
+    if kind == _IN or kind == KIND["WHERE"]:
+        return kind if before in _OPERAND_END else _NAME
+    return kind if after == _NAME or after in _SOFT else _NAME
