@@ -1,0 +1,140 @@
+"""The documents are true: their programs are checked, their commands are run and print what the document says.
+
+A ```rx block is a program that `rx check` has to accept. An HTML comment before it says more:
+
+    <!-- rx: ff.rx -->              later commands of the document find it under this name
+    <!-- rx: wrong.rx rejected -->  it has to be rejected
+    <!-- rx: fragment -->           part of a program: not checked
+
+A ```console block holds commands after `$ ` (rx, python, cat), run in a folder of the document's own, each with what it
+prints, errors included; a line `...` stands for any number of lines. A ```python block is run, those of a document one
+after the other in one namespace; with `>>>` it is a session, and its output is compared. Other blocks are for reading.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+FENCE = re.compile(
+    r"(?:^<!-- rx: (?P<says>[^>]*?) -->\n+)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+COMMANDS = {"rx": [sys.executable, "-m", "rxlang"], "python": [sys.executable], "cat": ["cat"]}
+
+
+class Block(NamedTuple):
+    kind: str
+    text: str
+    says: tuple[str, ...]
+    line: int
+
+
+def blocks(document: Path) -> list[Block]:
+    text = document.read_text(encoding="utf-8")
+    return [
+        Block(m["kind"], m["text"], tuple((m["says"] or "").split()), text.count("\n", 0, m.start("kind")) + 1)
+        for m in FENCE.finditer(text)
+    ]
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    plain = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
+    return subprocess.run(
+        command, cwd=folder, env=plain, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60
+    )
+
+
+def agrees(printed: str, expected: str) -> bool:
+    """Whether the output is the expected one, spaces at line ends apart; a line `...` skips any number of lines."""
+    return matches(lines_of(printed), lines_of(expected))
+
+
+def lines_of(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip("\n").split("\n")]
+
+
+def matches(actual: list[str], expected: list[str]) -> bool:
+    if "..." not in expected:
+        return actual == expected
+    here = expected.index("...")
+    rest = expected[here + 1 :]
+    if not rest:
+        return actual[:here] == expected[:here]
+    return actual[:here] == expected[:here] and any(matches(actual[k:], rest) for k in range(here, len(actual) + 1))
+
+
+def check_program(block: Block, folder: Path) -> None:
+    if "fragment" in block.says:
+        return
+    name = next((word for word in block.says if word.endswith(".rx")), f"line{block.line}.rx")
+    (folder / name).write_text(block.text, encoding="utf-8")
+    done = run([*COMMANDS["rx"], "check", name], folder)
+    assert done.returncode == int("rejected" in block.says), f"line {block.line}:\n{done.stdout}"
+
+
+def check_session(block: Block, folder: Path) -> None:
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        program, *arguments = shlex.split(command)
+        printed = run([*COMMANDS[program], *arguments], folder).stdout
+        assert agrees(printed, expected), f"line {block.line}: $ {command}\n{printed}"
+
+
+def check_python(block: Block, names: dict[str, Any]) -> None:
+    if ">>>" not in block.text:
+        exec(compile(block.text, f"line {block.line}", "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(block.text, names, "session", None, block.line)
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append, clear_globs=False)
+    assert not report, "".join(report)
+    names.update(test.globs)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: str(d.relative_to(ROOT)))
+def test_what_the_document_shows_is_so(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "document"}
+    for block in blocks(document):
+        if block.kind == "rx":
+            check_program(block, tmp_path)
+        elif block.kind == "console":
+            check_session(block, tmp_path)
+        elif block.kind == "python":
+            check_python(block, names)
+    assert document.read_text(encoding="utf-8").count("\n```") % 2 == 0
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: str(d.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
+    targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "printed, expected, same",
+    [
+        ("a\nb\n", "a\nb\n", True),
+        ("a\nb\n", "a\n", False),
+        ("a\nb\nc\nd\n", "a\n...\nd\n", True),
+        ("a\nd\n", "a\n...\nd\n", True),
+        ("a\nb\n", "...\nb\n", True),
+        ("a\n", "a\n...\n", True),
+        ("a\nb\n", "...\nc\n", False),
+        ("a  \n", "a\n", True),
+    ],
+)
+def test_three_dots_stand_for_any_lines_and_nothing_else_does(printed: str, expected: str, same: bool) -> None:
+    assert agrees(printed, expected) is same
