@@ -21,6 +21,17 @@ STARTS = ("item", "expression", "type")
 SPLICE = 1000
 """Added to a child's number in a recipe: that child is a list whose members become children."""
 
+_TYPES = {
+    "TERMINALS": "tuple[str, ...]",
+    "LITERALS": "dict[str, str]",
+    "PATTERNS": "dict[str, str]",
+    "NONTERMINALS": "tuple[str, ...]",
+    "RULES": "tuple[tuple[int, int, str | None, Any], ...]",
+    "STARTS": "dict[str, int]",
+    "ACTIONS": "tuple[tuple[int, ...], ...]",
+    "GOTOS": "tuple[tuple[int, ...], ...]",
+}
+
 
 class _NoLexer(Lexer):
     """The project reads characters itself (lang/lexer.py)."""
@@ -134,9 +145,9 @@ def _recipe(rule: Any) -> tuple[int, ...]:
 
 
 def _render(**tables: object) -> str:
-    lines = ['"""Generated from rx.lark by generate.py; do not edit."""', ""]
+    lines = ['"""Generated from rx.lark by generate.py; do not edit."""', "", "from typing import Any", ""]
     for name, value in tables.items():
-        lines.append(f"{name} = {_show(value)}")
+        lines.append(f"{name}: {_TYPES[name]} = {_show(value)}")
     return "\n".join(lines) + "\n"
 
 

@@ -36,7 +36,8 @@ class Builder(Protocol):
 
 
 def row_of(state: int) -> dict[int, int]:
-    """A state's row: terminal -> state to go to, or the complement of a rule to reduce; complement of nonterminal -> state.
+    """A state's row: for a terminal the state to go to or the complement of the rule to reduce, for the complement of a
+    nonterminal the state to go to.
 
     Rows are made when they are first needed: a short file meets a fifth of them.
     """

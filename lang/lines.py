@@ -1,7 +1,8 @@
 """Line ends: tokens to statements. Says which line ends count, which soft words are keywords, and where items end.
 
-A line end counts only where the innermost open bracket is none or a block's `{`; not after an infix operator, `,` `=`
-`:` `.` `!` or `{`; nor before an infix operator, `,` `=` `:` `.` `{` `}` `)` `]`, `where`, `with`, `stack`, `else`, `as`.
+A line end counts only where the innermost open bracket is none or a block's `{`; not after an infix operator or one of
+`,` `=` `:` `.` `!` `{`; nor before an infix operator or one of `,` `=` `:` `.` `{` `}` `)` `]`, `where`, `with`, `stack`,
+`else`, `as`.
 """
 
 from __future__ import annotations

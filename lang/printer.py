@@ -1,0 +1,234 @@
+"""Sweet tree to text; parsing the text gives the tree back."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from . import sweet
+
+# What an expression binds like; an operand that binds weaker than its place asks for stands in parentheses.
+_WEAKEST, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGNED, _POWER, _POSTFIX, _ATOM = range(11)
+
+_LEVELS: dict[str, tuple[int, int, int]] = {
+    "||": (_OR, _OR, _AND),
+    "&&": (_AND, _AND, _NOT),
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), (_COMPARISON, _SUM, _SUM)),
+    **dict.fromkeys(("+", "-"), (_SUM, _SUM, _PRODUCT)),
+    **dict.fromkeys(("*", "/", "//", "%"), (_PRODUCT, _PRODUCT, _SIGNED)),
+    "**": (_POWER, _POSTFIX, _SIGNED),
+}
+"""What an operator binds like, and what it asks of its left and right operands."""
+
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\\": "\\\\", '"': '\\"'}
+
+
+def print_module(module: sweet.Module) -> str:
+    """The items, each laid out on its own lines. Comments are not printed."""
+    return "".join(print_item(item) + "\n" for item in module.items)
+
+
+def print_item(item: sweet.Item) -> str:
+    match item:
+        case sweet.Import():
+            alias = f" as {item.alias.name}" if item.alias else ""
+            return f"import {print_expr(item.path)}{alias}"
+        case sweet.FnDecl():
+            return _function(item)
+        case sweet.Const():
+            annotation = f" : {print_type(item.type)}" if item.type else ""
+            return f"const {item.name.name}{annotation} = {print_expr(item.value)}"
+        case sweet.TypeDecl():
+            return f"type {item.name.name} = {print_type(item.type)}"
+        case sweet.Impls():
+            return f"@{item.name.name} = [{', '.join('@' + choice.name for choice in item.choices)}]"
+        case sweet.Let() | sweet.Assert() | sweet.ExprStmt():
+            return print_stmt(item)
+        case _:
+            assert_never(item)
+
+
+def _function(item: sweet.FnDecl) -> str:
+    prefixes = "".join(prefix + " " for prefix in item.prefixes)
+    target = f" = {print_expr(item.target)}" if item.target else ""
+    return f"{prefixes}@{item.name.name} = {_fn(item.fn)}{target}"
+
+
+def _fn(fn: sweet.Fn) -> str:
+    parts = [print_signature(fn)]
+    if fn.where:
+        parts.append("where " + ", ".join(map(print_expr, fn.where)))
+    if fn.body:
+        parts.append(print_block(fn.body))
+    return " ".join(parts)
+
+
+def print_signature(fn: sweet.Fn) -> str:
+    """`fn(x : T, ...) : T`, without conditions and body."""
+    result = f" : {print_type(fn.result)}" if fn.result else ""
+    return f"fn({', '.join(map(print_param, fn.params))}){result}"
+
+
+def print_param(param: sweet.Param) -> str:
+    annotation = f" : {print_type(param.type)}" if param.type else ""
+    default = f" = {print_expr(param.default)}" if param.default else ""
+    return f"{param.name.name}{annotation}{default}"
+
+
+def print_block(block: sweet.Block) -> str:
+    """A block on one line, its statements separated by `;`."""
+    statements = [print_stmt(statement) for statement in block.stmts]
+    if block.result:
+        statements.append(print_expr(block.result))
+    return f"{{ {'; '.join(statements)} }}" if statements else "{}"
+
+
+def print_stmt(statement: sweet.Stmt) -> str:
+    match statement:
+        case sweet.Let():
+            return _let(statement)
+        case sweet.Assert():
+            message = f", {_quote(statement.message)}" if statement.message is not None else ""
+            return f"assert {print_expr(statement.cond)}{message}"
+        case sweet.ExprStmt():
+            return print_expr(statement.value)
+        case _:
+            assert_never(statement)
+
+
+def _let(let: sweet.Let) -> str:
+    names = [name.name for name in let.names]
+    target = _tuple(names) if let.is_tuple else names[0]
+    annotation = f" {'!' if let.asserting else ':'} {print_type(let.type)}" if let.type else ""
+    return f"let {target}{annotation} = {print_expr(let.value)}"
+
+
+def print_type(type: sweet.Type) -> str:
+    match type:
+        case sweet.NamedType():
+            return type.name
+        case sweet.TensorType():
+            if type.dtype:
+                return f"Tensor({print_expr(type.shape) if type.shape else '?'}, {print_expr(type.dtype)})"
+            return f"Tensor({print_expr(type.shape)})" if type.shape else "Tensor"
+        case sweet.TupleType():
+            return _tuple([print_type(item) for item in type.items])
+        case sweet.FnType():
+            return f"fn({', '.join(map(print_type, type.params))}) : {print_type(type.result)}"
+        case _:
+            assert_never(type)
+
+
+def print_expr(expression: sweet.Expr) -> str:
+    """An expression on one line."""
+    return _expr(expression, _WEAKEST)
+
+
+def _expr(e: sweet.Expr, place: int) -> str:
+    """An expression where something that binds at least like `place` may stand."""
+    level, text = _bound(e)
+    return text if level >= place else f"({text})"
+
+
+def _bound(e: sweet.Expr) -> tuple[int, str]:
+    """What an expression binds like, and its text."""
+    match e:
+        case sweet.Name():
+            return _ATOM, e.name
+        case sweet.FnName():
+            return _ATOM, "@" + e.name
+        case sweet.IntLit():
+            return (_ATOM if e.value >= 0 else _SIGNED), str(e.value)
+        case sweet.FloatLit():
+            return (_SIGNED if e.text.startswith("-") else _ATOM), e.text
+        case sweet.StrLit():
+            return _ATOM, _quote(e.value)
+        case sweet.BoolLit():
+            return _ATOM, "true" if e.value else "false"
+        case sweet.Unary():
+            level = _NOT if e.op == "!" else _SIGNED
+            return level, e.op + _expr(e.operand, level)
+        case sweet.Binary():
+            level, left, right = _LEVELS[e.op]
+            return level, f"{_expr(e.left, left)} {e.op} {_expr(e.right, right)}"
+        case sweet.InClass():
+            return _COMPARISON, f"{_expr(e.item, _SUM)} in {_choices(e)}"
+        case sweet.Attr():
+            return _POSTFIX, f"{_expr(e.value, _POSTFIX)}.{e.name.name}"
+        case sweet.Call():
+            return _POSTFIX, f"{_expr(e.callee, _POSTFIX)}({', '.join(map(print_arg, e.args))})"
+        case sweet.Index():
+            return _POSTFIX, f"{_expr(e.value, _POSTFIX)}[{', '.join(map(_index, e.items))}]"
+        case sweet.TupleExpr():
+            return _ATOM, _tuple(list(map(print_expr, e.items)))
+        case sweet.ListExpr():
+            return _ATOM, f"[{', '.join(map(print_expr, e.items))}]"
+        case sweet.Splice():
+            return _ATOM, "*" + e.name.name
+        case sweet.Dots():
+            return _ATOM, "..."
+        case sweet.Unknown():
+            return _ATOM, "?"
+        case sweet.If():
+            return _WEAKEST, _if(e)
+        case sweet.For():
+            stack = f" stack ({', '.join(map(print_param, e.stack))})" if e.stack else ""
+            head = f"for {e.index.name} in {print_expr(e.iterable)}{_with(e.carries)}{stack}"
+            return _WEAKEST, f"{head} {print_block(e.body)}"
+        case sweet.While():
+            return _WEAKEST, f"while ({print_expr(e.cond)}){_with(e.carries)} {print_block(e.body)}"
+        case sweet.Lambda():
+            return _WEAKEST, _fn(e.fn)
+        case _:
+            assert_never(e)
+
+
+def print_arg(argument: sweet.Arg) -> str:
+    name = f"{argument.name.name}=" if argument.name else ""
+    return name + print_expr(argument.value)
+
+
+def _index(item: sweet.Expr | sweet.SliceItem) -> str:
+    if not isinstance(item, sweet.SliceItem):
+        return print_expr(item)
+    start, stop = (print_expr(part) if part else "" for part in (item.start, item.stop))
+    return f"{start}:{stop}" + (f":{print_expr(item.step)}" if item.step else "")
+
+
+def _choices(e: sweet.InClass) -> str:
+    names = ", ".join(choice.name for choice in e.choices)
+    return f"{{{names}}}" if e.braces else names
+
+
+def _if(e: sweet.If) -> str:
+    text = f"if ({print_expr(e.cond)}) {print_block(e.then)}"
+    if e.orelse is None:
+        return text
+    if not e.orelse.stmts and isinstance(e.orelse.result, sweet.If):
+        return f"{text} else {_if(e.orelse.result)}"
+    return f"{text} else {print_block(e.orelse)}"
+
+
+def _with(carries: tuple[sweet.Carry, ...]) -> str:
+    return f" with ({', '.join(map(_carry, carries))})" if carries else ""
+
+
+def _carry(carry: sweet.Carry) -> str:
+    annotation = f" : {print_type(carry.type)}" if carry.type else ""
+    return f"{carry.name.name}{annotation} = {print_expr(carry.init)}"
+
+
+def _tuple(items: list[str]) -> str:
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def _quote(value: str) -> str:
+    return '"' + "".join(map(_character, value)) + '"'
+
+
+def _character(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    number = ord(char)
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
