@@ -1,4 +1,4 @@
-"""Text to what a terminal shows of it: control characters escaped, widths counted in columns, long texts wrapped or cut."""
+"""Text to what a terminal shows of it: control characters escaped, widths counted in columns, long texts wrapped."""
 
 from __future__ import annotations
 

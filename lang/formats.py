@@ -1,4 +1,4 @@
-"""Diagnostics, counts and shapes to what other programs read: plain objects for JSON and SARIF, GitHub's command lines."""
+"""Diagnostics, counts and shapes to what other programs read: objects for JSON and SARIF, lines for GitHub."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def shapes_object(functions: Iterable[FunctionShapes]) -> Object:
 
 
 def binding_object(binding: Binding) -> Object:
-    """`bound` is there where an upper bound of a dimension is known (the first such one), and `bounds` has one for each."""
+    """`bound` is there where an upper bound of a dimension is known (the first such one); `bounds` has one for each."""
     found: Object = {
         "name": binding.name,
         "sort": binding.sort,
@@ -180,10 +180,9 @@ def _uri(name: str) -> str:
 
 def _whole_message(diagnostic: Diagnostic) -> str:
     """For readers that show one text: the message, what stands below it, the help."""
-    helps = (f"help: {diagnostic.help}",) if diagnostic.help else ()
-    return "\n".join(
-        (diagnostic.message, *((diagnostic.caption,) if diagnostic.caption else ()), *diagnostic.notes, *helps)
-    )
+    help = f"help: {diagnostic.help}" if diagnostic.help else ""
+    texts = (diagnostic.message, diagnostic.caption, *diagnostic.notes, help)
+    return "\n".join(text for text in texts if text)
 
 
 # GitHub's workflow commands

@@ -98,12 +98,11 @@ def _footer(diagnostic: Diagnostic, margin: int, width: int) -> list[Line]:
         return []
     lines = [_gutter(margin)]
     for kind, text in remarks:
-        head = f"{' ' * (margin + 1)}= {kind}: "
-        first, *rest = wrapped(text, width - len(head))
-        lines.append(
-            (Piece(f"{' ' * (margin + 1)}= ", "gutter"), Piece(f"{kind}:", "title"), Piece(f" {first}", "plain"))
-        )
-        lines += [(Piece(" " * len(head) + more, "plain"),) for more in rest]
+        bullet = f"{' ' * (margin + 1)}= "
+        indent = len(bullet) + len(kind) + 2
+        first, *rest = wrapped(text, width - indent)
+        lines.append((Piece(bullet, "gutter"), Piece(f"{kind}:", "title"), Piece(f" {first}", "plain")))
+        lines += [(Piece(" " * indent + more, "plain"),) for more in rest]
     return lines
 
 

@@ -1,0 +1,34 @@
+"""Rendered diagnostics on a terminal that has colours: the one place that loads rich."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.text import Text
+
+from ..lang.diagnostics import Diagnostic
+from ..lang.render import Line, render
+
+STYLES = {
+    "error": "bold red",
+    "warning": "bold yellow",
+    "note": "bold cyan",
+    "title": "bold",
+    "gutter": "blue",
+    "secondary": "blue",
+    "label": "blue",
+}
+
+
+def print_coloured(diagnostics: Iterable[Diagnostic], width: int) -> None:
+    console = Console(file=sys.stderr, force_terminal=True, highlight=False, markup=False, emoji=False)
+    for diagnostic in diagnostics:
+        for line in render(diagnostic, width):
+            console.print(_text(line), soft_wrap=True)
+        console.print()
+
+
+def _text(line: Line) -> Text:
+    return Text.assemble(*((piece.text, STYLES.get(piece.style, "")) for piece in line))

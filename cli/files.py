@@ -1,0 +1,94 @@
+"""Paths from the command line to programs: folders searched, files read, what cannot be read said in one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+STDIN = "-"
+
+
+class Program(NamedTuple):
+    """A file as it was read. `base` is the folder below which it may open files."""
+
+    name: str
+    data: bytes
+    base: Path
+
+
+class Unusable(click.ClickException):
+    """Wrong usage, or a file that cannot be read: a line for each, and exit status 2."""
+
+    exit_code = 2
+
+    def show(self, file: object = None) -> None:
+        for line in self.message.splitlines():
+            print(f"rx: {line}", file=sys.stderr)
+
+
+def read_programs(paths: Iterable[str]) -> list[Program]:
+    """Every program below the paths, each once; Unusable if any is not there."""
+    programs, problems = [], []
+    for path in dict.fromkeys(_found(paths)):
+        try:
+            programs.append(read_program(path))
+        except Unusable as wrong:
+            problems.append(wrong.message)
+    if problems:
+        raise Unusable("\n".join(problems))
+    return programs
+
+
+def read_program(path: str) -> Program:
+    if path == STDIN:
+        return Program("<stdin>", sys.stdin.buffer.read(), Path.cwd())
+    try:
+        with open(path, "rb") as file:
+            return Program(path, file.read(), Path(path).parent)
+    except (OSError, ValueError) as wrong:
+        raise Unusable(f"cannot read {path!r}: {reason(wrong)}") from wrong
+
+
+def reason(wrong: OSError | ValueError) -> str:
+    """`No such file or directory`, without the number and the path."""
+    return (isinstance(wrong, OSError) and wrong.strerror) or str(wrong)
+
+
+def write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as wrong:
+        raise Unusable(f"cannot write {path!r}: {reason(wrong)}") from wrong
+
+
+def folders(paths: Iterable[str]) -> tuple[Path, ...]:
+    """The folders that `--root` names."""
+    missing = [path for path in paths if not os.path.isdir(path)]
+    if missing:
+        raise Unusable("\n".join(f"--root {path!r} is not a folder" for path in missing))
+    return tuple(Path(path) for path in paths)
+
+
+def _found(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        if path != STDIN and os.path.isdir(path):
+            yield from _below(path)
+        else:
+            yield path
+
+
+def _below(folder: str) -> list[str]:
+    """The `.rx` files of a folder and of the folders in it, hidden ones left out."""
+    found = []
+    for place, inside, files in os.walk(folder):
+        inside[:] = sorted(name for name in inside if not name.startswith("."))
+        found += [os.path.normpath(os.path.join(place, name)) for name in sorted(files) if name.endswith(".rx")]
+    if not found:
+        raise Unusable(f"no .rx file below {folder!r}")
+    return found

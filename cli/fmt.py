@@ -1,0 +1,56 @@
+"""`rx fmt`: lays programs out in the one canonical way."""
+
+from __future__ import annotations
+
+import click
+
+from ..lang.diagnostics import Diagnostic
+from ..lang.formatter import format_source
+from ..lang.parser import decode
+from .files import STDIN, Program, read_programs, write
+from .terminal import print_diagnostics
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--check", "only_check", is_flag=True, help="Change nothing; exit 1 if a file is not in canonical layout."
+)
+def fmt(files: tuple[str, ...], only_check: bool) -> int:
+    """Lay programs out in the one canonical way, in place.
+
+    FILE may be a folder; - formats standard input to standard output.
+    """
+    status = 0
+    for path, program in _by_path(files):
+        text, diagnostics = _formatted(program)
+        print_diagnostics(diagnostics)
+        if text is None:
+            status = 1
+        elif path == STDIN and not only_check:
+            click.echo(text, nl=False)
+        elif text.encode("utf-8") != program.data:
+            status = max(status, _report(path, program.name, text, only_check))
+    return status
+
+
+def _by_path(files: tuple[str, ...]) -> list[tuple[str, Program]]:
+    return [(STDIN if p.name == "<stdin>" else p.name, p) for p in read_programs(files)]
+
+
+def _formatted(program: Program) -> tuple[str | None, tuple[Diagnostic, ...]]:
+    source, wrong = decode(program.data, program.name)
+    if wrong:
+        return None, tuple(wrong)
+    text, diagnostics = format_source(source)
+    return text, tuple(diagnostics)
+
+
+def _report(path: str, name: str, text: str, only_check: bool) -> int:
+    """Says what was or would be changed, and changes it."""
+    if only_check:
+        click.echo(f"{name}: not in canonical layout")
+        return 1
+    write(path, text)
+    click.echo(f"{name}: formatted")
+    return 0

@@ -1,0 +1,23 @@
+"""Diagnostics in the formats for other programs, as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from ..lang.checked import Counts
+from ..lang.diagnostics import Diagnostic
+from ..lang.formats import check_object, github_lines, sarif_object
+from .pages import title
+from .version import version
+
+
+def written(form: str, files: Sequence[str], diagnostics: Sequence[Diagnostic], counts: Counts) -> Iterator[str]:
+    """`form` is json, sarif or github; each text is to be printed on lines of its own."""
+    if form == "github":
+        yield from github_lines(diagnostics)
+    elif form == "sarif":
+        titles = {code: title(code) for code in {d.code for d in diagnostics}}
+        yield json.dumps(sarif_object(diagnostics, version(), titles), indent=2)
+    else:
+        yield json.dumps(check_object(files, diagnostics, counts), indent=2)

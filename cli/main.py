@@ -1,0 +1,96 @@
+"""The command rx: finds the command asked for, imports that one alone, and turns how it ended into an exit status."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from importlib import import_module
+
+import click
+
+# What stands for each command: where it is, and its line in `rx --help`.
+COMMANDS = {
+    "check": ("rxlang.cli.check:check", "Decide every assertion of programs, without running them."),
+    "run": ("rxlang.cli.run:run", "Check a program, then run it."),
+    "desugar": ("rxlang.cli.desugar:desugar", "Print the core program that a file means."),
+    "shapes": ("rxlang.cli.shapes:shapes", "Print what is known of each binding's shape and dtype."),
+    "prove": ("rxlang.cli.prove:prove", "Ask the solver questions about sizes, one a line."),
+    "fmt": ("rxlang.cli.fmt:fmt", "Lay programs out in the one canonical way."),
+    "explain": ("rxlang.cli.explain:explain", "Show the page about a diagnostic."),
+}
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def _show_version(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"rx {import_module('rxlang.cli.version').version()}")
+        ctx.exit()
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
+)
+def rx() -> None:
+    """Rx tells before a tensor program runs which of its shapes cannot work, and why."""
+
+
+def main() -> None:
+    sys.exit(invoke(sys.argv[1:]))
+
+
+def invoke(arguments: list[str]) -> int:
+    """Run one command line; gives the exit status. A command returns its status, or None for 0."""
+    _never_fail_on_encoding()
+    try:
+        with rx.make_context("rx", arguments) as context:
+            status = rx.invoke(context)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.ClickException as wrong:
+        wrong.show()
+        return wrong.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()
+        return BROKEN_PIPE
+
+
+def _never_fail_on_encoding() -> None:
+    """A terminal that cannot write a character gets its escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Whoever read our output has gone: what is left of it must not be flushed into a closed pipe at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.closed:
+            os.dup2(nowhere, stream.fileno())

@@ -1,0 +1,84 @@
+"""`rx shapes`: prints what is known of each binding's shape and dtype."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import click
+
+from .. import pipeline
+from ..lang.checked import Binding, FunctionShapes
+from ..lang.formats import shapes_object
+from .files import folders, read_program
+from .terminal import print_diagnostics
+
+
+@click.command()
+@click.argument("file")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
+)
+@click.option(
+    "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
+)
+def shapes(file: str, form: str, roots: tuple[str, ...]) -> int:
+    """Print what is known of each binding's shape and dtype.
+
+    A size is exact unless it is said to be at most something, or unknown.
+    """
+    program = read_program(file)
+    report = pipeline.check_bytes(program.data, program.name, program.base, folders(roots))
+    print_diagnostics(report.diagnostics)
+    if report.checked is None:
+        return 1
+    if form == "json":
+        click.echo(json.dumps(shapes_object(report.checked.shapes), indent=2))
+    else:
+        click.echo("\n\n".join(_listing(function) for function in report.checked.shapes))
+    return 0 if report.ok else 1
+
+
+def _listing(function: FunctionShapes) -> str:
+    """A table of one function: each name, what it is, and what is not exact about it."""
+    rows = [(b.name, _type(b), _remarks(b)) for b in (*function.params, *function.bindings)]
+    if function.result is not None:
+        rows.append(("result", _type(function.result), _remarks(function.result)))
+    names = max((len(name) for name, _, _ in rows), default=0)
+    types = max((len(type_) for _, type_, remarks in rows if remarks), default=0)
+    lines = [
+        f"  {name:<{names}} : {type_:<{types if remarks else 0}}  {remarks}".rstrip() for name, type_, remarks in rows
+    ]
+    return "\n".join((function.name, *lines))
+
+
+def _type(binding: Binding) -> str:
+    """The type in Rx syntax, as far as it is known."""
+    if binding.items:
+        return f"({', '.join(_type(item) for item in binding.items)})"
+    if binding.sort != "Tensor":
+        return binding.sort
+    shape = "?" if binding.shape is None else f"[{', '.join(map(str, binding.shape))}]"
+    return f"Tensor({shape}, {binding.dtype or '?'})"
+
+
+def _remarks(binding: Binding) -> str:
+    remarks = list(_inexact(binding))
+    if binding.asserted:
+        remarks.append("asserted")
+    return f"# {'; '.join(remarks)}" if remarks else ""
+
+
+def _inexact(binding: Binding, at: str = "") -> Iterator[str]:
+    for number, item in enumerate(binding.items):
+        yield from _inexact(item, f"{at}{number}: ")
+    if binding.sort == "Tensor" and not binding.items and binding.shape is None:
+        yield f"{at}rank unknown"
+    for axis, exactness in enumerate(binding.exactness):
+        bound = binding.bounds[axis] if axis < len(binding.bounds) else None
+        if bound is not None:
+            yield f"{at}axis {axis} is at most {bound}"
+        elif exactness == "upper_bound" and binding.shape is not None:
+            yield f"{at}axis {axis} is at most {binding.shape[axis]}"
+        elif exactness == "unknown":
+            yield f"{at}axis {axis} unknown"
