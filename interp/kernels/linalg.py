@@ -134,7 +134,7 @@ def _contract(left: str, right: str, result: str, x: Array, y: Array) -> Array:
     b = _arranged(y, right, batch, contracted, columns)
     product = np.matmul(a, b)
     sizes = dict(zip(right + left, y.shape + x.shape, strict=True))
-    spread: Array = product.reshape(*product.shape[:-2], *(sizes[c] for c in rows + columns))
+    spread: Array = product.reshape((*product.shape[:-2], *(sizes[c] for c in rows + columns)))
     return spread.transpose(order)
 
 
@@ -179,7 +179,7 @@ def _arranged(x: Array, labels: str, batch: str, first: str, second: str) -> Arr
     x = x.transpose([labels.index(c) for c in batch + first + second])
     shape = x.shape
     n, m = len(batch), len(batch) + len(first)
-    x = x.reshape(*shape[:n], _size(shape[n:m]), _size(shape[m:]))
+    x = x.reshape((*shape[:n], _size(shape[n:m]), _size(shape[m:])))
     if x.itemsize in x.strides[-2:]:
         return x
     return np.ascontiguousarray(x)
