@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from rxlang.ops.registry import lookup
+from rxlang.ops.registry import names as primitives
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -138,3 +140,16 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
 )
 def test_three_dots_stand_for_any_lines_and_nothing_else_does(printed: str, expected: str, same: bool) -> None:
     assert agrees(printed, expected) is same
+
+
+def test_the_table_of_needs_is_what_the_rows_of_the_primitives_say() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `@(\w+)` \| `(\w+)` \| (\w+) \|$", text, re.MULTILINE)
+    rows = [(name, *need) for name in primitives() for need in needs_of(name)]
+    assert sorted(told) == sorted(rows)
+
+
+def needs_of(name: str) -> list[tuple[str, str]]:
+    row = lookup(name)
+    assert row is not None
+    return sorted(row.needs.items())
