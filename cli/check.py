@@ -11,6 +11,7 @@ import click
 from .. import pipeline
 from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
+from ..simplify.judge import Options
 from .files import Program, folders, read_programs
 from .terminal import plural, print_diagnostics, summary
 
@@ -48,7 +49,7 @@ def check(
     """
     places = folders(roots)
     programs = read_programs(paths)
-    options = pipeline.Options(strict=strict, allow_empty=allow_empty)
+    options = Options(strict=strict, allow_empty=allow_empty)
     began = time.perf_counter()
     reports = [pipeline.check_bytes(p.data, p.name, p.base, places, options) for p in programs]
     outcome = _gathered(programs, reports, time.perf_counter() - began)
@@ -77,7 +78,7 @@ def _gathered(programs: Sequence[Program], reports: Sequence[pipeline.Report], s
 
 def _each_once(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """What is wrong in a file is said once, though the file was also imported by another."""
-    found = {}
+    found: dict[tuple[object, ...], Diagnostic] = {}
     for d in diagnostics:
         found.setdefault((d.code, d.span.source.name, d.span.start, d.span.end, d.message), d)
     return tuple(found.values())

@@ -54,8 +54,8 @@ def _folded(paragraph: str, room: int) -> list[str]:
     if columns(paragraph) <= room:
         return [paragraph]
     lines = [""]
-    for word in paragraph.split(" "):
-        for part in _pieces(word, room):
+    for word in _words(paragraph):
+        for part in [word] if columns(word) <= room else _parts(word, room):
             joined = f"{lines[-1]} {part}" if lines[-1] else part
             if columns(joined) <= room:
                 lines[-1] = joined
@@ -64,11 +64,26 @@ def _folded(paragraph: str, room: int) -> list[str]:
     return [line for line in lines if line]
 
 
-def _pieces(word: str, room: int) -> list[str]:
-    """A word that is longer than a line, in parts that are not."""
-    pieces = []
-    while columns(word) > room:
-        end = next(i for i in range(len(word) + 1) if columns(word[: i + 1]) > room)
-        pieces.append(word[:end])
-        word = word[end:]
-    return [*pieces, word]
+def _words(paragraph: str) -> list[str]:
+    """What blanks divide, brackets kept whole: a line ends before `Tensor([n, m], int8)` rather than inside it."""
+    words = [""]
+    depth = 0
+    for char in paragraph:
+        if char == " " and depth == 0:
+            words.append("")
+            continue
+        depth = max(0, depth + (char in "([{") - (char in ")]}"))
+        words[-1] += char
+    return words
+
+
+def _parts(word: str, room: int) -> list[str]:
+    """A word that is longer than a line: divided inside its brackets, or anywhere where even that is too long."""
+    parts = []
+    for part in word.split(" "):
+        while columns(part) > room:
+            end = next(i for i in range(len(part) + 1) if columns(part[: i + 1]) > room)
+            parts.append(part[:end])
+            part = part[end:]
+        parts.append(part)
+    return parts
