@@ -34,7 +34,7 @@ def dtype_of(dtype: np.dtype[Any]) -> DType:
 
 
 def is_extended(dtype: DType) -> bool:
-    """Whether it is one of ml_dtypes', to which NumPy's scalars are not weak and which some of its functions widen."""
+    """Whether it is one of ml_dtypes': number literals are not weak beside it, and some of NumPy's functions widen it."""
     return dtype.name == "bfloat16" or (
         dtype.kind in ("int", "uint", "float") and (dtype.bits < 8 or "_" in dtype.name)
     )

@@ -1,0 +1,102 @@
+"""Kernels that make new tensors, change dtypes, and cross between sizes and tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .elementwise import Array
+from .registry import kernel
+
+Shape = tuple[int, ...]
+
+
+@np.errstate(all="ignore")
+def _to(x: Array, dtype: Any) -> Any:
+    """The array in another dtype, by NumPy's casts; a float that an integer dtype cannot hold becomes any number."""
+    x = np.asarray(x)
+    return x if dtype is None else x.astype(dtype, copy=False)
+
+
+@kernel("zeros")
+def zeros(shape: Shape, dtype: Any) -> Array:
+    return np.zeros(shape, np.float32 if dtype is None else dtype)
+
+
+@kernel("ones")
+def ones(shape: Shape, dtype: Any) -> Array:
+    return np.ones(shape, np.float32 if dtype is None else dtype)
+
+
+@kernel("zeros_like")
+def zeros_like(x: Array, dtype: Any) -> Array:
+    return np.zeros(np.shape(x), np.asarray(x).dtype if dtype is None else dtype)
+
+
+@kernel("ones_like")
+def ones_like(x: Array, dtype: Any) -> Array:
+    return np.ones(np.shape(x), np.asarray(x).dtype if dtype is None else dtype)
+
+
+@kernel("full")
+def full(shape: Shape, value: Array, dtype: Any) -> Array:
+    value = _to(value, dtype)
+    return np.full(shape, value, value.dtype)
+
+
+@kernel("full_like")
+def full_like(x: Array, value: Array, dtype: Any) -> Array:
+    return full(np.shape(x), value, np.asarray(x).dtype if dtype is None else dtype)
+
+
+@kernel("arange")
+def arange(start: int, stop: int | None, step: int, dtype: Any) -> Array:
+    if step == 0:
+        raise ValueError("@arange needs `step` not to be 0")
+    first, last = (0, start) if stop is None else (start, stop)
+    return _to(np.arange(first, last, step, dtype=np.int64), dtype)
+
+
+@kernel("linspace")
+def linspace(start: float, stop: float, num: int, endpoint: bool, dtype: Any) -> Array:
+    return np.linspace(start, stop, num, endpoint=endpoint).astype(np.float32 if dtype is None else dtype)
+
+
+@kernel("eye")
+def eye(n: int, m: int | None, k: int, dtype: Any) -> Array:
+    return np.eye(n, m, k, dtype=np.float32 if dtype is None else dtype)
+
+
+@kernel("one_hot")
+def one_hot(indices: Array, depth: int, dtype: Any) -> Array:
+    places = np.asarray(indices)
+    if places.dtype.kind != "u":
+        places = places.astype(np.int64, copy=False)
+        places = np.where(places < 0, places + depth, places)
+    return (places[..., None] == np.arange(depth)).astype(np.float32 if dtype is None else dtype)
+
+
+@kernel("cast")
+def cast(x: Array, dtype: Any) -> Array:
+    return _to(x, dtype)
+
+
+@kernel("shape")
+def shape_(x: Array) -> Array:
+    return np.array(np.shape(x), np.int64)
+
+
+@kernel("size")
+def size_(x: Array) -> Array:
+    return np.array(np.size(x), np.int64)
+
+
+@kernel("size_to_tensor")
+def size_to_tensor(n: int) -> Array:
+    return np.array(n, np.int64)
+
+
+@kernel("item")
+def item(t: Array) -> int:
+    return int(t)

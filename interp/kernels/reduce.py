@@ -1,0 +1,201 @@
+"""Kernels of reductions, cumulative sums, softmax and normalisation, in exactly the dtype that the row says."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .elementwise import Array, widened
+from .registry import kernel
+
+Axes = tuple[int, ...] | None
+
+_quiet = np.errstate(all="ignore")
+
+
+def _accumulator(x: Any) -> Any:
+    """The dtype to add up in: the array's own, float32 for shorter floats."""
+    return widened(x[..., :0] if x.ndim else x).dtype
+
+
+def _along(ufunc: Any, x: Any, axis: Any, keepdims: bool, **options: Any) -> Any:
+    return ufunc.reduce(x, axis=axis, keepdims=keepdims, **options)
+
+
+def _fold(ufunc: np.ufunc, x: Array, axis: Axes, keepdims: bool, dtype: Any) -> Array:
+    x = np.asarray(x) if dtype is None else np.asarray(x).astype(dtype, copy=False)
+    result = _along(ufunc, x, axis, keepdims, dtype=_accumulator(x))
+    return result.astype(x.dtype, copy=False)
+
+
+@kernel("sum")
+@_quiet
+def sum_(x: Array, axis: Axes, keepdims: bool, dtype: Any) -> Array:
+    return _fold(np.add, x, axis, keepdims, dtype)
+
+
+@kernel("prod")
+@_quiet
+def prod_(x: Array, axis: Axes, keepdims: bool, dtype: Any) -> Array:
+    return _fold(np.multiply, x, axis, keepdims, dtype)
+
+
+@kernel("max")
+def max_(x: Array, axis: Axes, keepdims: bool) -> Array:
+    x = np.asarray(x)
+    return _along(np.maximum, x, axis, keepdims).astype(x.dtype, copy=False)
+
+
+@kernel("min")
+def min_(x: Array, axis: Axes, keepdims: bool) -> Array:
+    x = np.asarray(x)
+    return _along(np.minimum, x, axis, keepdims).astype(x.dtype, copy=False)
+
+
+def _count(x: Any, axis: Axes) -> int:
+    """How many elements go into one of the results."""
+    return prod(x.shape) if axis is None else prod(x.shape[a] for a in axis)
+
+
+@_quiet
+def _mean(x: Any, axis: Axes, keepdims: bool) -> Any:
+    return _along(np.add, x, axis, keepdims) / np.asarray(_count(x, axis), x.dtype)
+
+
+@_quiet
+def _variance(x: Any, axis: Axes, keepdims: bool, correction: float) -> Any:
+    differences = x - _mean(x, axis, True)
+    divisor = max(_count(x, axis) - correction, 0)
+    return _along(np.add, np.square(differences), axis, keepdims) / np.asarray(divisor, x.dtype)
+
+
+@kernel("mean")
+def mean(x: Array, axis: Axes, keepdims: bool) -> Array:
+    x = np.asarray(x)
+    return _mean(widened(x), axis, keepdims).astype(x.dtype, copy=False)
+
+
+@kernel("var")
+def var(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
+    x = np.asarray(x)
+    return _variance(widened(x), axis, keepdims, correction).astype(x.dtype, copy=False)
+
+
+@kernel("std")
+def std(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
+    x = np.asarray(x)
+    return np.sqrt(_variance(widened(x), axis, keepdims, correction)).astype(x.dtype, copy=False)
+
+
+@kernel("all")
+def all_(x: Array, axis: Axes, keepdims: bool) -> Array:
+    return _along(np.logical_and, np.asarray(x), axis, keepdims)
+
+
+@kernel("any")
+def any_(x: Array, axis: Axes, keepdims: bool) -> Array:
+    return _along(np.logical_or, np.asarray(x), axis, keepdims)
+
+
+@kernel("argmax")
+def argmax(x: Array, axis: int | None, keepdims: bool) -> Array:
+    return np.argmax(np.asarray(x), axis=axis, keepdims=keepdims).astype(np.int64, copy=False)
+
+
+@kernel("argmin")
+def argmin(x: Array, axis: int | None, keepdims: bool) -> Array:
+    return np.argmin(np.asarray(x), axis=axis, keepdims=keepdims).astype(np.int64, copy=False)
+
+
+def _accumulate(ufunc: np.ufunc, x: Array, axis: int | None, dtype: Any, initial: bool) -> Array:
+    x = np.asarray(x) if dtype is None else np.asarray(x).astype(dtype, copy=False)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    result = ufunc.accumulate(x, axis=axis, dtype=_accumulator(x)).astype(x.dtype, copy=False)
+    if not initial:
+        return result
+    first = np.full((*x.shape[:axis], 1, *x.shape[axis:][1:]), ufunc.identity, x.dtype)
+    return np.concatenate([first, result], axis=axis)
+
+
+@kernel("cumulative_sum")
+@_quiet
+def cumulative_sum(x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
+    return _accumulate(np.add, x, axis, dtype, include_initial)
+
+
+@kernel("cumulative_prod")
+@_quiet
+def cumulative_prod(x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
+    return _accumulate(np.multiply, x, axis, dtype, include_initial)
+
+
+def _greatest(x: Any, axis: Any) -> Any:
+    """The largest element along the axes, which stay; 0 where it is not finite or there is none."""
+    greatest = _along(np.maximum, x, axis, True, initial=-np.inf)
+    return np.where(np.isfinite(greatest), greatest, np.zeros_like(greatest))
+
+
+@kernel("logsumexp")
+@_quiet
+def logsumexp(x: Array, axis: Axes, keepdims: bool) -> Array:
+    x = np.asarray(x)
+    wide = widened(x)
+    greatest = _greatest(wide, axis)
+    result = np.log(_along(np.add, np.exp(wide - greatest), axis, True)) + greatest
+    if not keepdims:
+        result = result.squeeze(tuple(range(x.ndim)) if axis is None else axis)
+    return result.astype(x.dtype, copy=False)
+
+
+@kernel("softmax")
+@_quiet
+def softmax(x: Array, axis: int) -> Array:
+    x = np.asarray(x)
+    result = widened(x)
+    result = result - _along(np.maximum, result, axis, True, initial=-np.inf)
+    np.exp(result, out=result)
+    result /= _along(np.add, result, axis, True)
+    return result.astype(x.dtype, copy=False)
+
+
+@kernel("log_softmax")
+@_quiet
+def log_softmax(x: Array, axis: int) -> Array:
+    x = np.asarray(x)
+    result = widened(x)
+    result = result - _along(np.maximum, result, axis, True, initial=-np.inf)
+    result -= np.log(_along(np.add, np.exp(result), axis, True))
+    return result.astype(x.dtype, copy=False)
+
+
+@kernel("layer_norm")
+@_quiet
+def layer_norm(x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> Array:
+    x = np.asarray(x)
+    wide = widened(x)
+    axes = tuple(range(axis % x.ndim, x.ndim))
+    result = wide - _mean(wide, axes, True)
+    result *= _inverse_root(np.square(result), axes, epsilon)
+    result *= widened(scale)
+    if bias is not None:
+        result += widened(bias)
+    return result.astype(x.dtype, copy=False)
+
+
+@kernel("rms_norm")
+@_quiet
+def rms_norm(x: Array, scale: Array, axis: int, epsilon: float) -> Array:
+    x = np.asarray(x)
+    wide = widened(x)
+    axes = tuple(range(axis % x.ndim, x.ndim))
+    result = wide * _inverse_root(np.square(wide), axes, epsilon)
+    result *= widened(scale)
+    return result.astype(x.dtype, copy=False)
+
+
+def _inverse_root(squares: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+    """1 / sqrt(mean + epsilon), for the root of a mean of squares."""
+    return np.reciprocal(np.sqrt(_mean(squares, axes, True) + np.asarray(epsilon, squares.dtype)))
