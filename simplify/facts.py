@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
 from ..lang.node import Node
 from . import points
-from .conditions import (
-    AllOf,
-    Cond,
-    Condition,
-    Eq0,
-    Ge0,
-    cond_vars,
-    eq0,
-    evaluate_cond,
-    ge0,
-    negate,
-    substitute_cond,
-)
-from .terms import (
-    Bounds,
-    Floor,
-    Mono,
-    Size,
-    Term,
-    Var,
-    at_least,
-    evaluate,
-    mono_key,
-    of_atom,
-    substitute,
-    term_vars,
-    variables,
-)
-from .terms import bounds as term_bounds
+from .conditions import AllOf, Cond, Condition, Eq0, Ge0, cond_vars, eq0, evaluate_cond, ge0, negate, substitute_cond
+from .decide import Budget, Point, Solved, solve, solve_equation
+from .terms import Bounds, Size, Term, Var, bounds, of_atom, substitute, term_vars
 
 
 class Verdict(Node):
-    """The answer to a question, the layer that found it, and the facts that it rests on."""
+    """The answer to a question, the layer that found it, and the facts that it rests on.
+
+    kind is proved, refuted, open (there are points of both kinds), unknown, or vacuous (the facts contradict each
+    other). The witness of an open one satisfies the facts and fails the condition.
+    """
 
     kind: str
     by: str
@@ -50,70 +28,43 @@ class Verdict(Node):
 
 LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown")
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
-
-
-class _State:
-    """Everything that push saves and pop restores."""
-
-    __slots__ = ("contradiction", "count", "facts", "lits", "masks", "ranges", "shown", "solved", "spans")
-
-    def __init__(self) -> None:
-        self.facts: list[tuple[Condition, object]] = []
-        self.solved: dict[Var, Size] = {}  # also in terms of made-up quotients
-        self.masks: dict[Var, int] = {}  # the facts that a solution rests on
-        self.shown: dict[Var, Size] = {}  # in the user's variables alone
-        self.ranges: dict[Var, Bounds] = {}
-        self.spans: dict[Var, int] = {}  # the facts that a range rests on
-        self.lits: list[tuple[Condition, int]] = []
-        self.contradiction: int | None = None
-        self.count = 0
-
-    def copy(self) -> _State:
-        other = _State()
-        other.facts = self.facts.copy()
-        other.solved = self.solved.copy()
-        other.masks = self.masks.copy()
-        other.shown = self.shown.copy()
-        other.ranges = self.ranges.copy()
-        other.spans = self.spans.copy()
-        other.lits = self.lits.copy()
-        other.contradiction = self.contradiction
-        other.count = self.count
-        return other
+_CASES = 40
+_STEPS = 2000
+_NEVER = Ge0(Term({(): -1}))
 
 
 class Facts:
     """A stack of assumed conditions."""
 
     def __init__(self) -> None:
-        self._state = _State()
-        self._stack: list[_State] = []
+        self._facts: list[tuple[Condition, object]] = []
+        self._shown: dict[Var, Size] = {}
+        self._state = Solved()
+        self._possible: bool | None = True  # is there a point? as far as was asked; None: ask again
+        self._stack: list[tuple[int, dict[Var, Size], Solved, bool | None]] = []
         self.counts: dict[str, int] = dict.fromkeys(LAYERS, 0)
 
     # ------------------------------------------------------------ assuming
 
     def assume(self, cond: Cond, reason: object = None) -> None:
         """From here on the condition holds."""
-        state = self._state
         if cond is True:
             return
-        mask = 1 << len(state.facts)
-        if cond is False:
-            state.facts.append((_NEVER, reason))
-            state.contradiction = mask
-            return
-        state.facts.append((cond, reason))
-        self._show(cond)
-        _learn(state, cond, mask)
+        mask = 1 << len(self._facts)
+        self._possible = None
+        self._facts.append((_NEVER if cond is False else cond, reason))
+        if cond is not False:
+            self._show(cond)
+        self._state.learn(cond, mask)
 
     def push(self) -> None:
         """Opens a scope."""
-        self._stack.append(self._state)
-        self._state = self._state.copy()
+        self._stack.append((len(self._facts), self._shown.copy(), self._state.copy(), self._possible))
 
     def pop(self) -> None:
         """Forgets what was assumed since the matching push."""
-        self._state = self._stack.pop()
+        count, self._shown, self._state, self._possible = self._stack.pop()
+        del self._facts[count:]
 
     @property
     def contradictory(self) -> bool:
@@ -122,36 +73,34 @@ class Facts:
 
     def conditions(self) -> tuple[tuple[Cond, object], ...]:
         """The facts in the order in which they were assumed, with their reasons."""
-        return tuple((False if c is _NEVER else c, reason) for c, reason in self._state.facts)
+        return tuple((False if c is _NEVER else c, reason) for c, reason in self._facts)
 
     def _show(self, cond: Condition) -> None:
+        """Keeps an equation as a substitution in the user's own variables."""
         if type(cond) is AllOf:
             for part in cond.parts:
                 self._show(part)
         if type(cond) is not Eq0:
             return
-        shown = self._state.shown
-        term = substitute(cond.term, shown)
-        solution = _solve(term) if type(term) is Term else None
+        term = substitute(cond.term, self._shown)
+        solution = solve_equation(term) if type(term) is Term else None
         if solution is None:
             return
         v, value = solution
-        one = {v: value}
-        for w, e in shown.items():
+        for w, e in self._shown.items():
             if type(e) is Term and v in term_vars(e):
-                shown[w] = substitute(e, one)
-        shown[v] = value
+                self._shown[w] = substitute(e, {v: value})
+        self._shown[v] = value
 
     # ------------------------------------------------------------ asking
 
     def simplify(self, size: Size) -> Size:
         """The size in terms of the variables that stand for their equals: constants first, then older variables."""
-        return substitute(size, self._state.shown)
+        return substitute(size, self._shown)
 
     def bounds(self, size: Size) -> Bounds:
         """A range that the size does not leave."""
-        state = self._state
-        return term_bounds(substitute(size, state.solved), state.ranges)
+        return bounds(substitute(size, self._state.solved), self._state.ranges)
 
     def decide(self, cond: Cond) -> Verdict:
         """Whether the facts entail the condition, exclude it, or leave it open."""
@@ -162,340 +111,161 @@ class Facts:
         self.counts[verdict.by] += 1
         return verdict
 
-    def judge(self, cond: Cond) -> Verdict:
-        """As decide, and `vacuous` where the facts, looked at closely, contradict each other."""
-        verdict = self.decide(cond)
-        if verdict.by == "ground" and not self.contradictory:
-            verdict = Verdict(verdict.kind, "normal-form")
-        if verdict.kind in ("proved", "refuted") and self.satisfiable() is False:
-            return Verdict("vacuous", "facts")
-        if verdict.kind == "open":
-            return Verdict("open", verdict.by, self._everywhere(verdict.witness or {}))
-        return verdict
-
-    def satisfiable(self) -> bool | None:
-        """Is there a point that satisfies all facts? None where that could not be told."""
-        state = self._state
-        if state.contradiction is not None:
-            return False
-        conds = [c for c, _ in state.lits]
-        if not conds:
-            return True
-        free = sorted(set().union(*(cond_vars(c) for c in conds)))
-        if any(points.holds(conds, p) for p in points.samples(free, state.ranges)):
-            return True
-        answer = _smt().solve([*conds, *_range_conds(state, free)], free)
-        return None if answer is None else answer is not False
-
-    def _everywhere(self, witness: dict[Var, int]) -> dict[Var, int]:
-        """The witness with values for the variables that have nothing to do with the question."""
-        state = self._state
-        conds = [c for c, _ in state.facts]
-        if points.holds_given(conds, witness):
-            return witness
-        free = sorted(set().union(*(cond_vars(c) for c in conds)) - witness.keys())
-        fixed = [eq0(of_atom(v) - x) for v, x in witness.items()]
-        for point in points.samples(free, state.ranges):
-            if points.holds_given(conds, {**point, **witness}):
-                return {**point, **witness}
-        everything = sorted({*free, *witness})
-        answer = _smt().solve([*conds, *fixed], everything)
-        return answer if isinstance(answer, dict) else witness
-
     def _decide(self, cond: Condition) -> Verdict:
         state = self._state
         if state.contradiction is not None:
             return Verdict("vacuous", "facts", None, self._reasons(state.contradiction))
+        vars_ = cond_vars(cond)
+        mask = state.used_by(vars_)
         plain = substitute_cond(cond, state.solved)
         if isinstance(plain, bool):
-            used = self._reasons(_mask_of(state, cond_vars(cond)))
-            return Verdict("proved" if plain else "refuted", "normal-form", None, used)
-        folded = substitute_cond(plain, {}, state.ranges) if state.ranges else plain
-        if isinstance(folded, bool):
-            used = self._reasons(_mask_of(state, cond_vars(cond)) | _span_of(state, cond_vars(plain)))
-            return Verdict("proved" if folded else "refuted", "facts", None, used)
-        lits, mask = _relevant(state, plain)
-        used = self._reasons(mask | _mask_of(state, cond_vars(cond)))
-        conds = [c for c, _ in lits]
-        for c, _ in lits:
-            if c == plain:
-                return Verdict("proved", "facts", None, used)
-            if c == negate(plain):
-                return Verdict("refuted", "facts", None, used)
-        seen = self._sample(conds, plain)
+            return Verdict("proved" if plain else "refuted", "normal-form", None, self._reasons(mask))
+        if not state.ranges.keys().isdisjoint(cond_vars(plain)):
+            folded = substitute_cond(plain, {}, state.ranges)
+            if isinstance(folded, bool):
+                mask |= state.spanned_by(cond_vars(plain))
+                return Verdict("proved" if folded else "refuted", "facts", None, self._reasons(mask))
+        return self._search(plain, mask)
+
+    def _search(self, plain: Condition, mask: int) -> Verdict:
+        """Points first; then a proof or a point for what was not seen."""
+        part = self._state.part(plain)
+        seen = _sampled(part, plain)
         if len(seen) == 2:
-            return Verdict("open", "points", self._completed(seen[False]), used)
-        return self._ask(conds, plain, seen, used)
+            return Verdict("open", "points", self._shown_point(seen[False]), self._reasons(mask | part.mask()))
+        answers: dict[bool, Point | int | None] = dict(seen)
+        for value in (True, False):
+            if value not in answers:
+                child = part.copy()
+                child.learn(plain if value else negate(plain), 0)
+                answers[value] = solve(child, Budget(_CASES))
+        by = "points" if all(isinstance(a, dict) for a in answers.values()) else "facts"
+        if None in answers.values():
+            by = "z3"
+            for value, answer in answers.items():
+                if answer is None:
+                    answers[value] = self._ask(part, plain if value else negate(plain))
+        return self._verdict(answers, by, mask, part)
 
-    def _sample(self, conds: list[Condition], plain: Condition) -> dict[bool, dict[Var, int]]:
-        free = sorted(set().union(cond_vars(plain), *(cond_vars(c) for c in conds)))
-        seen: dict[bool, dict[Var, int]] = {}
-        for point in points.samples(free, self._state.ranges):
-            if points.holds(conds, point):
-                seen.setdefault(evaluate_cond(plain, point), point)
-                if len(seen) == 2:
-                    break
-        return seen
+    def _ask(self, part: Solved, wanted: Cond) -> Point | int | None:
+        conds = [*part.conditions(), wanted]
+        free = sorted(set().union(*(cond_vars(c) for c in conds)))
+        answer: Point | bool | None = _smt().solve(conds, free)
+        return answer if isinstance(answer, dict) else None if answer is None else part.mask()
 
-    def _completed(self, point: dict[Var, int]) -> dict[Var, int]:
-        state = self._state
-        whole = dict(point)
-        for v, e in state.solved.items():
-            if variables(e) and all(w in point for w in variables(e)):
-                whole[v] = evaluate(e, point)
+    def _verdict(self, answers: dict[bool, Point | int | None], by: str, mask: int, part: Solved) -> Verdict:
+        yes, no = answers[True], answers[False]
+        if isinstance(yes, int) and isinstance(no, int):
+            return Verdict("vacuous", by, None, self._reasons(yes | no))
+        if isinstance(no, int):
+            return Verdict("proved", by, None, self._reasons(mask | no))
+        if isinstance(yes, int):
+            return Verdict("refuted", by, None, self._reasons(mask | yes))
+        reasons = self._reasons(mask | part.mask())
+        if yes is None or no is None:
+            return Verdict("unknown", "unknown", None, reasons)
+        return Verdict("open", by, self._shown_point(no), reasons)
+
+    def _shown_point(self, point: Point) -> Point:
+        whole = self._state.complete(point)
         return {v: whole[v] for v in sorted(whole) if v.serial >= 0}
 
-    def _ask(
-        self, conds: list[Condition], plain: Condition, seen: dict[bool, dict[Var, int]], used: tuple[object, ...]
-    ) -> Verdict:
-        free = sorted(set().union(cond_vars(plain), *(cond_vars(c) for c in conds)))
-        ranged = [*conds, *_range_conds(self._state, free)]
-        known: dict[bool, dict[Var, int] | bool | None] = dict(seen)
-        for value in (True, False):
-            if value not in known:
-                wanted = plain if value else negate(plain)
-                known[value] = _smt().solve([*ranged, wanted], free) if wanted is not False else False
-        if known[True] is False and known[False] is False:
-            return Verdict("vacuous", "z3", None, used)
-        if known[False] is False:
-            return Verdict("proved", "z3", None, used)
-        if known[True] is False:
-            return Verdict("refuted", "z3", None, used)
-        if known[True] is None or known[False] is None:
-            return Verdict("unknown", "unknown", None, used)
-        witness = known[False]
-        assert isinstance(witness, dict)
-        return Verdict("open", "z3", self._completed(witness), used)
+    def _reasons(self, mask: int) -> tuple[object, ...]:
+        return tuple(r for i, (_, r) in enumerate(self._facts) if mask >> i & 1 and r is not None)
 
-    def witness(self, cond: Cond, wanted: bool, at_least_one: Iterable[Size] = ()) -> dict[Var, int] | None:
+    # ------------------------------------------------------------ points
+
+    def satisfiable(self) -> bool | None:
+        """Is there a point that satisfies all facts? None where that could not be told."""
+        if self._state.contradiction is not None:
+            return False
+        if self._possible is None:
+            found = self._point(self._state)
+            self._possible = None if found is None else isinstance(found, dict)
+        return self._possible
+
+    def _point(self, state: Solved) -> Point | int | None:
+        found = solve(state.copy(), Budget(_CASES))
+        return self._ask(state, True) if found is None else found
+
+    def judge(self, cond: Cond) -> Verdict:
+        """As decide, but looking at all facts: `vacuous` where they contradict each other, and a whole witness."""
+        verdict = self.decide(cond)
+        if verdict.by == "ground" and not self.contradictory:
+            verdict = Verdict(verdict.kind, "normal-form")
+        if verdict.kind in ("proved", "refuted"):
+            return Verdict("vacuous", "facts") if self.satisfiable() is False else verdict
+        if verdict.kind == "open":
+            whole = self._everywhere(verdict.witness or {})
+            if whole is None:
+                return Verdict("vacuous", "facts") if self.satisfiable() is False else Verdict("unknown", "unknown")
+            return Verdict("open", verdict.by, whole)
+        return verdict
+
+    def _everywhere(self, witness: Point) -> Point | None:
+        """The witness with values for the variables that have nothing to do with the question."""
+        conds = [c for c, _ in self._facts]
+        if points.holds_given(conds, witness):
+            return witness
+        child = self._state.copy()
+        for v, x in witness.items():
+            child.learn(eq0(of_atom(v) - x), 0)
+        found = self._point(child)
+        if not isinstance(found, dict):
+            return None
+        whole = {**self._shown_point(child.complete(found)), **witness}
+        for c in conds:
+            for v in cond_vars(c):
+                whole.setdefault(v, 0)
+        return {v: whole[v] for v in sorted(whole)} if points.holds(conds, whole) else None
+
+    def witness(self, cond: Cond, wanted: bool, at_least_one: Iterable[Size] = ()) -> Point | None:
         """The smallest point that satisfies the facts where the condition is `wanted`; sizes from 1 are preferred."""
         state = self._state
-        if state.contradiction is not None:
+        goal = substitute_cond(cond if wanted else negate(cond), state.solved)
+        if state.contradiction is not None or goal is False:
             return None
-        goal = cond if wanted else negate(cond)
-        goal = substitute_cond(goal, state.solved)
-        if goal is False:
-            return None
-        asked = [] if goal is True else [goal]
-        lits, _ = _relevant(state, *asked, *(ge0(substitute(s, state.solved)) for s in at_least_one))
-        conds = [c for c, _ in lits] + asked
-        lively = [substitute_cond(ge0(substitute(s, state.solved) - 1), {}) for s in at_least_one]
-        free = sorted(set().union(*(cond_vars(c) for c in conds), *(cond_vars(c) for c in lively)))
-        for wishes in ([*conds, *lively], conds) if lively else (conds,):
+        sizes = [substitute(s, state.solved) for s in at_least_one]
+        lively = [ge0(s - 1) for s in sizes]
+        part = state.part(goal, *lively)
+        conds: list[Cond] = [c for c, _ in part.lits]
+        if goal is not True:
+            conds.append(goal)
+        wishes = [[*conds, *lively], conds] if lively else [conds]
+        free = sorted(set(part.ranges).union(*(cond_vars(c) for c in wishes[0])))
+        for wish in wishes:
             for floor in (1, 0):
-                found = self._search(wishes, free, floor)
+                found = _smallest(wish, free, floor, part)
                 if found is not None:
-                    return self._completed(found)
-        answer = _smt().solve([*conds, *_range_conds(state, free)], free)
-        return self._completed(answer) if isinstance(answer, dict) else None
-
-    def _search(self, conds: Sequence[Cond], free: list[Var], floor: int) -> dict[Var, int] | None:
-        ranges = self._state.ranges
-        least = {v: points.clamp(floor, ranges.get(v, (0 if v.nonneg else None, None))) for v in free}
-        for point in points.smallest_first(free, least, ranges, 2000):
-            if points.holds(conds, point):
-                return point
-        return None
-
-    def _reasons(self, mask: int) -> tuple[object, ...]:
-        return tuple(r for i, (_, r) in enumerate(self._state.facts) if mask >> i & 1 and r is not None)
+                    return self._shown_point(found)
+        child = part.copy()
+        child.learn(goal, 0)
+        answer = solve(child, Budget(_CASES))
+        if answer is None:
+            answer = self._ask(part, goal)
+        return self._shown_point(answer) if isinstance(answer, dict) else None
 
 
-_NEVER = Ge0(Term({(): -1}))
+def _sampled(part: Solved, plain: Condition) -> dict[bool, Point]:
+    """A point where the condition holds and one where it does not, as far as a few points show them."""
+    free = sorted({*part.free(), *cond_vars(plain)})
+    conds = [c for c, _ in part.lits]
+    seen: dict[bool, Point] = {}
+    for point in points.samples(free, part.ranges):
+        if points.holds(conds, point):
+            seen.setdefault(evaluate_cond(plain, point), point)
+            if len(seen) == 2:
+                break
+    return seen
+
+
+def _smallest(conds: Sequence[Cond], free: list[Var], floor: int, part: Solved) -> Point | None:
+    least = {v: points.clamp(floor, part.range_of(v)) for v in free}
+    for point in points.smallest_first(free, least, part.ranges, _STEPS):
+        if points.holds(conds, point):
+            return point
+    return None
 
 
 def _smt() -> Any:
     return import_module(".smt", __package__)
-
-
-# ---------------------------------------------------------------- learning
-
-
-def _learn(state: _State, cond: Cond, mask: int) -> None:
-    """Puts a condition into solved form: a solution, a range, or a literal that is kept."""
-    work: list[tuple[Cond, int]] = [(cond, mask)]
-    while work and state.contradiction is None:
-        cond, mask = work.pop()
-        used = _mask_of(state, cond_vars(cond))
-        cond = substitute_cond(cond, state.solved)
-        mask |= used
-        if cond is True:
-            continue
-        if cond is False:
-            state.contradiction = mask
-        elif type(cond) is AllOf:
-            work.extend((p, mask) for p in reversed(cond.parts))
-        elif type(cond) is Eq0:
-            _learn_equality(state, cond, mask, work)
-        elif type(cond) is Ge0 and _single(cond.term):
-            _learn_range(state, cond.term, mask, work)
-        elif all(cond != c for c, _ in state.lits):
-            state.lits.append((cond, mask))
-
-
-def _single(term: Term) -> bool:
-    return all(len(m) <= 1 for m in term.mons) and sum(1 for m in term.mons if m) == 1 and _only_var(term) is not None
-
-
-def _only_var(term: Term) -> Var | None:
-    mono = next(m for m in term.mons if m)
-    return mono[0] if type(mono[0]) is Var else None
-
-
-def _learn_range(state: _State, term: Term, mask: int, work: list[tuple[Cond, int]]) -> None:
-    v = _only_var(term)
-    assert v is not None
-    k = term.mons[(v,)]
-    constant = term.mons.get((), 0)
-    low, high = state.ranges.get(v, (0 if v.nonneg else None, None))
-    if k > 0:
-        least = -(constant // k)
-        low = least if low is None else max(low, least)
-    else:
-        most = constant // -k
-        high = most if high is None else min(high, most)
-    if (low, high) == state.ranges.get(v):
-        return
-    state.ranges[v] = (low, high)
-    state.spans[v] = state.spans.get(v, 0) | mask
-    if low is not None and high is not None:
-        if low > high:
-            state.contradiction = state.spans[v]
-        elif low == high:
-            _put(state, v, low, state.spans[v], work)
-
-
-def _learn_equality(state: _State, cond: Eq0, mask: int, work: list[tuple[Cond, int]]) -> None:
-    folded = substitute_cond(cond, {}, state.ranges)
-    if folded is False:
-        state.contradiction = mask | _span_of(state, cond_vars(cond))
-        return
-    solution = _solve(cond.term)
-    if solution is None:
-        solution = _solve_by_quotient(state, cond.term, mask, work)
-    if solution is None:
-        if all(cond != c for c, _ in state.lits):
-            state.lits.append((cond, mask))
-        return
-    _put(state, *solution, mask, work)
-
-
-def _put(state: _State, v: Var, value: Size, mask: int, work: list[tuple[Cond, int]]) -> None:
-    """From here on the variable is written as the value."""
-    one = {v: value}
-    for w, e in state.solved.items():
-        if type(e) is Term and v in term_vars(e):
-            state.solved[w] = substitute(e, one)
-            state.masks[w] |= mask
-    state.solved[v] = value
-    state.masks[v] = mask
-    kept = []
-    for c, m in state.lits:
-        if v in cond_vars(c):
-            work.append((c, m))
-        else:
-            kept.append((c, m))
-    state.lits = kept
-    low, high = state.ranges.pop(v, (0 if v.nonneg else None, None))
-    span = mask | state.spans.pop(v, 0)
-    if low is not None:
-        work.append((ge0(value - low), span))
-    if high is not None:
-        work.append((ge0(high - value), span))
-
-
-def _solve(term: Term) -> tuple[Var, Size] | None:
-    """A variable that the equation `term == 0` determines: the youngest that occurs once, with coefficient 1 or -1."""
-    best: Var | None = None
-    for mono, k in term.mons.items():
-        if len(mono) == 1 and (k == 1 or k == -1) and type(mono[0]) is Var and (best is None or best < mono[0]):
-            if _occurs_elsewhere(mono[0], term, mono):
-                continue
-            best = mono[0]
-    if best is None:
-        return None
-    rest = term - Term({(best,): term.mons[(best,)]})
-    return best, -rest if term.mons[(best,)] == 1 else rest
-
-
-def _occurs_elsewhere(v: Var, term: Term, home: Mono) -> bool:
-    for mono in term.mons:
-        if mono == home:
-            continue
-        for atom in mono:
-            if atom == v if type(atom) is Var else v in atom.vars:
-                return True
-    return False
-
-
-def _solve_by_quotient(state: _State, term: Term, mask: int, work: list[tuple[Cond, int]]) -> tuple[Var, Size] | None:
-    """`x - 6 * (x // 6) == 0` gives x := 6 * q with a new q; the division's definition is learnt beside it."""
-    floors = sorted((a for m in term.mons for a in m if type(a) is Floor), key=lambda a: a.key)
-    for floor in reversed(floors):
-        if not isinstance(floor.den, int) and not at_least(floor.den, 1, state.ranges):
-            continue
-        q = Var("q", -1 - state.count, nonneg=at_least(floor.num, 0, state.ranges))
-        opaque = _replace_atom(term, floor, of_atom(q))
-        solution = _solve(opaque) if type(opaque) is Term else None
-        if solution is None or solution[0] == q:
-            continue
-        state.count += 1
-        rest = floor.num - floor.den * of_atom(q)
-        work.append((ge0(rest), mask))
-        work.append((ge0(floor.den - 1 - rest), mask))
-        return solution
-    return None
-
-
-def _replace_atom(term: Term, atom: Floor, by: Size) -> Size:
-    result: Size = 0
-    for mono, k in sorted(term.mons.items(), key=lambda p: mono_key(p[0])):
-        product: Size = k
-        for a in mono:
-            product = product * (by if a == atom else of_atom(a))
-        result = result + product
-    return result
-
-
-# ---------------------------------------------------------------- relevance
-
-
-def _mask_of(state: _State, vars_: Iterable[Var]) -> int:
-    mask = 0
-    for v in vars_:
-        mask |= state.masks.get(v, 0)
-    return mask
-
-
-def _span_of(state: _State, vars_: Iterable[Var]) -> int:
-    mask = 0
-    for v in vars_:
-        mask |= state.spans.get(v, 0)
-    return mask
-
-
-def _relevant(state: _State, *conds: Cond) -> tuple[list[tuple[Condition, int]], int]:
-    """The literals that share variables with the conditions, directly or through others."""
-    reached: set[Var] = set().union(*(cond_vars(c) for c in conds))
-    chosen = [False] * len(state.lits)
-    grown = True
-    while grown:
-        grown = False
-        for i, (c, _) in enumerate(state.lits):
-            if not chosen[i] and not reached.isdisjoint(cond_vars(c)):
-                chosen[i] = grown = True
-                reached |= cond_vars(c)
-    lits = [lit for lit, here in zip(state.lits, chosen, strict=True) if here]
-    mask = _span_of(state, reached)
-    for _, m in lits:
-        mask |= m
-    return lits, mask
-
-
-def _range_conds(state: _State, free: Iterable[Var]) -> Iterator[Cond]:
-    for v in free:
-        low, high = state.ranges.get(v, (None, None))
-        if low is not None:
-            yield ge0(of_atom(v) - low)
-        if high is not None:
-            yield ge0(high - of_atom(v))

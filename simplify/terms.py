@@ -398,7 +398,7 @@ def _cancel(a: Size, b: Term) -> tuple[Size, Size]:
     if isinstance(a, int):
         g = gcd(a, *b.mons.values())
         return (a // g, _shrink(b, g, ())) if g > 1 else (a, b)
-    common = _common_atoms([*a.mons, *b.mons])
+    common = common_atoms([*a.mons, *b.mons])
     content = gcd(*b.mons.values())
     g = gcd(content, *a.mons.values())
     if g == 1 and content > 1 and () in a.mons and not common and is_nonneg(b):
@@ -415,10 +415,11 @@ def _cancel(a: Size, b: Term) -> tuple[Size, Size]:
 def _shrink(size: Size, g: int, common: Mono) -> Size:
     if isinstance(size, int):
         return size // g
-    return _close({_without(mono, common): k // g for mono, k in size.mons.items()})
+    return _close({without(mono, common): k // g for mono, k in size.mons.items()})
 
 
-def _common_atoms(monos: Iterable[Mono]) -> Mono:
+def common_atoms(monos: Iterable[Mono]) -> Mono:
+    """The atoms that are in every monomial, as often as they are in all."""
     common: list[Atom] | None = None
     for mono in monos:
         if common is None:
@@ -436,7 +437,8 @@ def _common_atoms(monos: Iterable[Mono]) -> Mono:
     return tuple(common or ())
 
 
-def _without(mono: Mono, part: Mono) -> Mono:
+def without(mono: Mono, part: Mono) -> Mono:
+    """The monomial divided by a part of it."""
     if not part:
         return mono
     left = list(mono)
@@ -467,7 +469,7 @@ def _divide_out(a: Size, b: Term) -> tuple[Size, Size]:
         for mono in sorted(a.mons, key=mono_key, reverse=True):
             times = a.mons[mono] // k
             if times and len(mono) >= len(top) and _divides(top, mono):
-                part = _close({_without(mono, top): times})
+                part = _close({without(mono, top): times})
                 q = q + part
                 a = a - part * b
                 break
@@ -623,7 +625,7 @@ def _interval_lower(term: Term, ranges: Ranges) -> int | None:
         if not mono:
             total += k
             continue
-        low, high = _mono_interval(mono, ranges)
+        low, high = mono_interval(mono, ranges)
         end = low if k > 0 else high
         if end is None:
             return None
@@ -631,7 +633,8 @@ def _interval_lower(term: Term, ranges: Ranges) -> int | None:
     return total
 
 
-def _mono_interval(mono: Mono, ranges: Ranges) -> Bounds:
+def mono_interval(mono: Mono, ranges: Ranges) -> Bounds:
+    """The range of a monomial, by intervals alone."""
     if len(mono) == 1:
         return _atom_interval(mono[0], ranges)
     low: int | None = 1
@@ -797,6 +800,29 @@ def _substitute_atom(atom: Atom, values: Mapping[Var, Size]) -> Size:
     return smax(0, *(substitute(a, values) for a in atom.args))
 
 
+def replace_atom(size: Size, atom: Atom, by: Size) -> Size:
+    """The size with another size put for an atom, wherever it occurs."""
+    if type(size) is not Term:
+        return size
+    result: Size = 0
+    for mono, k in sorted(size.mons.items(), key=lambda p: mono_key(p[0])):
+        product: Size = k
+        for a in mono:
+            product = product * _replaced(a, atom, by)
+        result = result + product
+    return result
+
+
+def _replaced(a: Atom, atom: Atom, by: Size) -> Size:
+    if a == atom:
+        return by
+    if type(a) is Floor:
+        return floordiv(replace_atom(a.num, atom, by), replace_atom(a.den, atom, by))
+    if type(a) is Max:
+        return smax(0, *(replace_atom(x, atom, by) for x in a.args))
+    return of_atom(a)
+
+
 def evaluate(size: Size, point: Mapping[Var, int]) -> int:
     """The value at a point; `a // 0` is 0."""
     if isinstance(size, int):
@@ -876,7 +902,7 @@ def _as_remainder(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text],
     times, off = divmod(size.mons[mono], whole.mons[top])
     if off:
         return None
-    cofactor = _without(mono, top)
+    cofactor = without(mono, top)
     product = whole * _close({cofactor: times})
     assert type(product) is Term
     for m, k in product.mons.items():

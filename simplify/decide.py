@@ -1,0 +1,661 @@
+"""Conditions in solved form, and the search for a point that satisfies them or a proof that there is none.
+
+A `Solved` keeps what was learnt as solutions (`n := 4 * q`), ranges of variables, and literals in what is left.
+`solve` refutes it, finds a point, or gives up: by ranges, by a few points, by elimination over the monomials as
+unknowns, and by cases. Masks say which facts a step used, one bit for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from . import linear, points
+from .conditions import (
+    AllOf,
+    AnyOf,
+    Cond,
+    Condition,
+    Eq0,
+    Ge0,
+    Ne0,
+    all_of,
+    any_of,
+    cond_vars,
+    eq0,
+    ge0,
+    ne0,
+    substitute_cond,
+)
+from .terms import (
+    Atom,
+    Bounds,
+    Floor,
+    Max,
+    Mono,
+    Size,
+    Term,
+    Var,
+    at_least,
+    bounds,
+    common_atoms,
+    evaluate,
+    mono_interval,
+    mono_key,
+    of_atom,
+    replace_atom,
+    substitute,
+    term_vars,
+    without,
+)
+
+Literal = tuple[Cond, int]
+Point = dict[Var, int]
+_NATURAL: Bounds = (0, None)
+_ANY: Bounds = (None, None)
+
+
+class Solved:
+    """A conjunction of conditions in solved form."""
+
+    __slots__ = ("contradiction", "lits", "made", "masks", "ranges", "solved", "spans")
+
+    def __init__(self) -> None:
+        self.solved: dict[Var, Size] = {}
+        self.masks: dict[Var, int] = {}  # what a solution rests on
+        self.ranges: dict[Var, Bounds] = {}
+        self.spans: dict[Var, int] = {}  # what a range rests on
+        self.lits: list[tuple[Condition, int]] = []
+        self.contradiction: int | None = None  # what cannot hold together
+        self.made = 0  # how many quotients were named
+
+    def copy(self) -> Solved:
+        """One that can go its own way."""
+        other = Solved()
+        other.solved = self.solved.copy()
+        other.masks = self.masks.copy()
+        other.ranges = self.ranges.copy()
+        other.spans = self.spans.copy()
+        other.lits = self.lits.copy()
+        other.contradiction = self.contradiction
+        other.made = self.made
+        return other
+
+    def part(self, *conds: Cond) -> Solved:
+        """What shares variables with the conditions, directly or through others; its solutions are left behind."""
+        reached: set[Var] = set().union(*(cond_vars(c) for c in conds))
+        waiting = [(lit, cond_vars(lit[0])) for lit in self.lits]
+        kept: set[int] = set()
+        grown = True
+        while grown:
+            grown = False
+            for i, (_, vars_) in enumerate(waiting):
+                if i not in kept and not reached.isdisjoint(vars_):
+                    kept.add(i)
+                    grown = True
+                    reached |= vars_
+        other = Solved()
+        other.lits = [lit for i, (lit, _) in enumerate(waiting) if i in kept]
+        for v in reached:
+            if v in self.ranges:
+                other.ranges[v] = self.ranges[v]
+                other.spans[v] = self.spans[v]
+        other.made = self.made
+        return other
+
+    # ------------------------------------------------------------ looking
+
+    def range_of(self, v: Var) -> Bounds:
+        """The range of a variable."""
+        found = self.ranges.get(v)
+        return found if found is not None else (_NATURAL if v.nonneg else _ANY)
+
+    def used_by(self, vars_: Iterable[Var]) -> int:
+        """The facts that the variables' solutions rest on."""
+        masks = self.masks
+        mask = 0
+        if masks:
+            for v in vars_:
+                mask |= masks.get(v, 0)
+        return mask
+
+    def spanned_by(self, vars_: Iterable[Var]) -> int:
+        """The facts that the variables' ranges rest on."""
+        mask = 0
+        for v in vars_:
+            mask |= self.spans.get(v, 0)
+        return mask
+
+    def free(self) -> list[Var]:
+        """The variables of the literals and ranges, in order."""
+        found: set[Var] = set(self.ranges)
+        for c, _ in self.lits:
+            found |= cond_vars(c)
+        for e in self.solved.values():
+            if type(e) is Term:
+                found |= term_vars(e)
+        return sorted(found)
+
+    def mask(self) -> int:
+        """Every fact in here."""
+        mask = 0
+        for _, m in self.lits:
+            mask |= m
+        for m in self.spans.values():
+            mask |= m
+        for m in self.masks.values():
+            mask |= m
+        return mask
+
+    def conditions(self) -> Iterator[Cond]:
+        """Literals and ranges as conditions."""
+        for c, _ in self.lits:
+            yield c
+        for v in sorted(self.ranges):
+            low, high = self.ranges[v]
+            if low is not None:
+                yield ge0(of_atom(v) - low)
+            if high is not None:
+                yield ge0(high - of_atom(v))
+
+    def complete(self, point: Point) -> Point:
+        """The point with the values of the solved variables."""
+        whole = dict(point)
+        for v, e in self.solved.items():
+            if isinstance(e, int):
+                whole[v] = e
+            elif whole.keys() >= term_vars(e):
+                whole[v] = evaluate(e, whole)
+        return whole
+
+    # ------------------------------------------------------------ learning
+
+    def learn(self, cond: Cond, mask: int) -> None:
+        """From here on the condition holds, because of these facts."""
+        work: list[Literal] = [(cond, mask)]
+        while work and self.contradiction is None:
+            cond, mask = work.pop()
+            if not isinstance(cond, bool):
+                cond, mask = self._current(cond, mask)
+            if cond is True:
+                continue
+            if cond is False:
+                self.contradiction = mask
+            elif type(cond) is AllOf:
+                work.extend((p, mask) for p in reversed(cond.parts))
+            elif type(cond) is Eq0:
+                self._learn_equality(cond, mask, work)
+            elif type(cond) is Ge0 and _only_var(cond.term) is not None:
+                self._learn_range(cond.term, mask, work)
+            elif all(cond != c for c, _ in self.lits):
+                self.lits.append((cond, mask))
+
+    def _current(self, cond: Condition, mask: int) -> Literal:
+        vars_ = cond_vars(cond)
+        if not self.solved.keys().isdisjoint(vars_):
+            mask |= self.used_by(vars_)
+            now = substitute_cond(cond, self.solved)
+            if isinstance(now, bool):
+                return now, mask
+            cond, vars_ = now, cond_vars(now)
+        if not self.ranges.keys().isdisjoint(vars_) and not (type(cond) is Ge0 and _only_var(cond.term) is not None):
+            folded = substitute_cond(cond, {}, self.ranges)
+            if folded is not cond and folded != cond:
+                return folded, mask | self.spanned_by(vars_)
+        return cond, mask
+
+    def _learn_range(self, term: Term, mask: int, work: list[Literal]) -> None:
+        v = _only_var(term)
+        assert v is not None
+        k = term.mons[(v,)]
+        constant = term.mons.get((), 0)
+        if k > 0:
+            self.narrow(v, (-(constant // k), None), mask, work)
+        else:
+            self.narrow(v, (None, constant // -k), mask, work)
+
+    def narrow(self, v: Var, to: Bounds, mask: int, work: list[Literal]) -> bool:
+        """Intersects the range of a variable; was that any news?"""
+        low, high = old = self.range_of(v)
+        if to[0] is not None and (low is None or to[0] > low):
+            low = to[0]
+        if to[1] is not None and (high is None or to[1] < high):
+            high = to[1]
+        if (low, high) == old:
+            return False
+        mask |= self.spans.get(v, 0)
+        self.ranges[v] = (low, high)
+        self.spans[v] = mask
+        if low is not None and high is not None:
+            if low > high:
+                self.contradiction = mask
+            elif low == high:
+                self._put(v, low, mask, work)
+        return True
+
+    def _learn_equality(self, cond: Eq0, mask: int, work: list[Literal]) -> None:
+        parted = self._by_factors(cond.term)
+        if parted is not None:
+            parted_cond, span = parted
+            work.append((parted_cond, mask | span))
+            return
+        solution: tuple[Var | None, Size] | None = solve_equation(cond.term)
+        if solution is None:
+            solution = self._solve_by_quotients(cond.term, mask, work)
+        if solution is None:
+            if all(cond != c for c, _ in self.lits):
+                self.lits.append((cond, mask))
+        elif solution[0] is not None:
+            self._put(solution[0], solution[1], mask, work)
+
+    def _by_factors(self, term: Term) -> tuple[Cond, int] | None:
+        """`x * y == 0` is `x == 0 || y == 0`; factors that cannot be 0 are dropped."""
+        if () in term.mons:
+            return None
+        common = common_atoms(term.mons)
+        if not common or (len(common) == 1 and len(term.mons) == 1 and term.mons.keys() == {common}):
+            return None
+        rest: Size = Term({without(m, common): k for m, k in term.mons.items()}) if len(term.mons) > 1 else 1
+        parts: list[Cond] = []
+        span = 0
+        for atom in dict.fromkeys(common):
+            if at_least(of_atom(atom), 1, self.ranges):
+                span |= self.spanned_by(term_vars(of_atom(atom)))
+            else:
+                parts.append(eq0(of_atom(atom)))
+        parts.append(eq0(rest))
+        return any_of(*parts), span
+
+    def _put(self, v: Var, value: Size, mask: int, work: list[Literal]) -> None:
+        """From here on the variable is written as the value."""
+        one = {v: value}
+        for w, e in self.solved.items():
+            if type(e) is Term and v in term_vars(e):
+                self.solved[w] = substitute(e, one)
+                self.masks[w] |= mask
+        self.solved[v] = value
+        self.masks[v] = mask
+        kept = []
+        for lit in self.lits:
+            if v in cond_vars(lit[0]):
+                work.append(lit)
+            else:
+                kept.append(lit)
+        self.lits = kept
+        low, high = self.range_of(v)
+        span = mask | self.spans.pop(v, 0)
+        self.ranges.pop(v, None)
+        if low is not None:
+            work.append((ge0(value - low), span))
+        if high is not None:
+            work.append((ge0(high - value), span))
+
+    def _fresh(self, nonneg: bool) -> Var:
+        self.made += 1
+        return Var(f"q{self.made}", -self.made, nonneg)
+
+    def _solve_by_quotients(self, term: Term, mask: int, work: list[Literal]) -> tuple[Var | None, Size] | None:
+        """`x - 6 * (x // 6) == 0` gives x := 6 * q with a new q; what defines a division is learnt beside it."""
+        if not any(type(a) is Var for m in term.mons for a in m):
+            named = self._name_lone_floor(term, mask, work)
+            return (None, 0) if named else None
+        floors = sorted({a for m in term.mons for a in m if type(a) is Floor}, key=lambda a: a.key)
+        opaque: Size = term
+        defined: list[tuple[Floor, Var]] = []
+        for floor in reversed(floors):
+            if not isinstance(floor.den, int) and not at_least(floor.den, 1, self.ranges):
+                continue
+            q = self._fresh(at_least(floor.num, 0, self.ranges) and at_least(floor.den, 1, self.ranges))
+            assert type(opaque) is Term
+            opaque = replace_atom(opaque, floor, of_atom(q))
+            defined.append((floor, q))
+            solution = solve_equation(opaque, avoid=q) if type(opaque) is Term else None
+            if solution is not None:
+                self._define(defined, mask, work)
+                return solution
+        if type(opaque) is not Term:
+            return None
+        reduced = self._reduce(opaque)
+        if reduced is None:
+            return None
+        self._define(defined, mask, work)
+        work.append((eq0(opaque), mask))
+        return reduced
+
+    def _define(self, defined: list[tuple[Floor, Var]], mask: int, work: list[Literal]) -> None:
+        for floor, q in defined:
+            span = mask | self.spanned_by(floor.vars)
+            rest = floor.num - floor.den * of_atom(q)
+            work.append((ge0(rest), span))
+            work.append((ge0(floor.den - 1 - rest), span))
+
+    def _name_lone_floor(self, term: Term, mask: int, work: list[Literal]) -> bool:
+        """`x // 8 - 3 == 0` is a range of x."""
+        if len(term.mons) > 2:
+            return False
+        (atom, k), constant = next((m[0], k) for m, k in term.mons.items() if m), term.mons.get((), 0)
+        if type(atom) is not Floor or abs(k) != 1 or len(term.mons) - (() in term.mons) != 1:
+            return False
+        if (atom,) not in term.mons or not isinstance(atom.den, int):
+            return False
+        rest = atom.num - atom.den * (-constant * k)
+        work.append((ge0(rest), mask))
+        work.append((ge0(atom.den - 1 - rest), mask))
+        return True
+
+    def _reduce(self, term: Term) -> tuple[Var, Size] | None:
+        """One step of Euclid's algorithm on an equation over variables: the smallest coefficient is taken out."""
+        if len(term.mons) - (() in term.mons) < 2:
+            return None
+        least: Var | None = None
+        for mono, k in sorted(term.mons.items(), key=lambda p: mono_key(p[0])):
+            if not mono:
+                continue
+            if len(mono) != 1 or type(mono[0]) is not Var:
+                return None
+            if least is None or abs(k) <= abs(term.mons[(least,)]):
+                least = mono[0]
+        assert least is not None
+        c = term.mons[(least,)]
+        value: Size = of_atom(self._fresh(False))
+        for mono, k in term.mons.items():
+            if mono != (least,):
+                value = value - Term({mono: 1}) * (k // c) if mono else value - k // c
+        return least, value
+
+    # ------------------------------------------------------------ propagation
+
+    def propagate(self) -> None:
+        """Narrows the variables' ranges through the literals, for a while."""
+        left = 60 + 4 * len(self.lits)
+        again = True
+        while again and self.contradiction is None:
+            again = False
+            for cond, mask in list(self.lits):
+                if type(cond) is Ge0:
+                    news = self._narrow_by(cond.term, mask)
+                elif type(cond) is Eq0:
+                    news = self._narrow_by(cond.term, mask) or self._narrow_by(-cond.term, mask)
+                else:
+                    news = self._fold(cond, mask)
+                if self.contradiction is not None:
+                    return
+                if news:
+                    left -= 1
+                    again = left > 0
+                    if not again:
+                        return
+                    if self.solved:
+                        break
+
+    def _fold(self, cond: Condition, mask: int) -> bool:
+        now, used = self._current(cond, mask)
+        if type(now) is Ne0:
+            term = now.term
+            low, high = bounds(term, self.ranges)
+            if low == 0 or high == 0:
+                now, used = ge0(term - 1) if low == 0 else ge0(-1 - term), used | self.spanned_by(term_vars(term))
+        if now is cond or now == cond:
+            return False
+        if (cond, mask) in self.lits:
+            self.lits.remove((cond, mask))
+        self.learn(now, used)
+        return True
+
+    def _narrow_by(self, term: Term, mask: int) -> bool:
+        """What `term >= 0` says of each of its monomials, given the ranges of the others."""
+        tops: list[tuple[Mono, int, int | None]] = []
+        total = term.mons.get((), 0)
+        endless = 0
+        for mono, k in term.mons.items():
+            if not mono:
+                continue
+            low, high = mono_interval(mono, self.ranges)
+            end = high if k > 0 else low
+            if end is None:
+                endless += 1
+                if endless > 1:
+                    return False
+                tops.append((mono, k, None))
+            else:
+                total += k * end
+                tops.append((mono, k, k * end))
+        if not endless and total < 0:
+            self.contradiction = mask | self.spanned_by(term_vars(term))
+            return True
+        news = False
+        for mono, k, top in tops:
+            if len(mono) != 1 or (endless and top is not None):
+                continue
+            rest = total - (top or 0)
+            # k * mono >= -rest
+            to: Bounds = (-(rest // k), None) if k > 0 else (None, rest // -k)
+            if self._narrow_atom(mono[0], to, term, mask):
+                news = True
+                if self.contradiction is not None or term_vars(term) & self.solved.keys():
+                    return True
+        return news
+
+    def _narrow_atom(self, atom: Atom, to: Bounds, term: Term, mask: int) -> bool:
+        if type(atom) is Var:
+            low, high = self.range_of(atom)
+            if (to[0] is None or (low is not None and low >= to[0])) and (
+                to[1] is None or (high is not None and high <= to[1])
+            ):
+                return False
+            work: list[Literal] = []
+            span = mask | self.spanned_by(term_vars(term))
+            news = self.narrow(atom, to, span, work)
+            for lit in work:
+                self.learn(*lit)
+            return news
+        low, high = mono_interval((atom,), self.ranges)
+        conds: list[Cond] = []
+        if to[1] is not None and (high is None or to[1] < high):
+            if type(atom) is Floor and isinstance(atom.den, int):
+                conds.append(ge0(atom.den * to[1] + atom.den - 1 - atom.num))
+            elif type(atom) is Max:
+                conds += [ge0(to[1] - a) for a in (0, *atom.args)]
+        if to[0] is not None and (low is None or to[0] > low) and type(atom) is Floor and isinstance(atom.den, int):
+            conds.append(ge0(atom.num - atom.den * to[0]))
+        news = False
+        for cond in conds:
+            if cond is not True and not self._known(cond):
+                self.learn(cond, mask | self.spanned_by(term_vars(term)))
+                news = True
+        return news
+
+    def _known(self, cond: Cond) -> bool:
+        if isinstance(cond, bool):
+            return cond
+        return substitute_cond(cond, {}, self.ranges) is True or any(cond == c for c, _ in self.lits)
+
+
+def _only_var(term: Term) -> Var | None:
+    """The variable of a term that is linear in it alone."""
+    mons = term.mons
+    if len(mons) == 1 or (len(mons) == 2 and () in mons):
+        for mono in mons:
+            if len(mono) == 1 and type(mono[0]) is Var:
+                return mono[0]
+    return None
+
+
+def solve_equation(term: Term, avoid: Var | None = None) -> tuple[Var, Size] | None:
+    """A variable that the equation `term == 0` determines: the youngest that occurs once, with coefficient 1 or -1."""
+    best: Var | None = None
+    for mono, k in term.mons.items():
+        if len(mono) == 1 and (k == 1 or k == -1) and type(mono[0]) is Var and (best is None or best < mono[0]):
+            if mono[0] == avoid or _occurs_elsewhere(mono[0], term, mono):
+                continue
+            best = mono[0]
+    if best is None:
+        return None
+    rest = term - Term({(best,): term.mons[(best,)]})
+    return best, -rest if term.mons[(best,)] == 1 else rest
+
+
+def _occurs_elsewhere(v: Var, term: Term, home: Mono) -> bool:
+    for mono in term.mons:
+        if mono == home:
+            continue
+        for atom in mono:
+            if atom == v if type(atom) is Var else v in atom.vars:
+                return True
+    return False
+
+
+# ---------------------------------------------------------------- solving
+
+
+class Budget:
+    """How many cases may still be looked at."""
+
+    __slots__ = ("cases",)
+
+    def __init__(self, cases: int) -> None:
+        self.cases = cases
+
+
+def solve(state: Solved, budget: Budget) -> Point | int | None:
+    """A point that satisfies everything, the facts that exclude each other, or None where neither was found."""
+    budget.cases -= 1
+    state.propagate()
+    if state.contradiction is not None:
+        return state.contradiction
+    found = sample(state)
+    if found is not None:
+        return found
+    least = [(c.term, m) for c, m in state.lits if type(c) is Ge0]
+    equal = [(c.term, m) for c, m in state.lits if type(c) is Eq0]
+    answer = linear.refute(least, equal, state.ranges, state.spans) if least or equal else None
+    if isinstance(answer, int):
+        return answer
+    if answer is not None:
+        whole = {**{v: points.clamp(1, state.range_of(v)) for v in state.free()}, **answer}
+        if all_hold(state, whole):
+            return state.complete(whole)
+    return _by_cases(state, budget)
+
+
+def sample(state: Solved) -> Point | None:
+    """One of a few points that satisfies everything."""
+    free = state.free()
+    conds = [c for c, _ in state.lits]
+    for point in points.samples(free, state.ranges):
+        if points.holds(conds, point):
+            return state.complete(point)
+    return None
+
+
+def all_hold(state: Solved, point: Point) -> bool:
+    """Are the literals and ranges satisfied?"""
+    for v, (low, high) in state.ranges.items():
+        if (low is not None and point[v] < low) or (high is not None and point[v] > high):
+            return False
+    return all(v.serial < 0 or not v.nonneg or x >= 0 for v, x in point.items()) and points.holds(
+        [c for c, _ in state.lits], point
+    )
+
+
+def _by_cases(state: Solved, budget: Budget) -> Point | int | None:
+    split = _split(state)
+    if split is None:
+        return None
+    cases, mask, base = split
+    open_ = False
+    for case in cases:
+        if budget.cases <= 0:
+            return None
+        child = base.copy()
+        child.learn(case, mask)
+        answer = solve(child, budget)
+        if answer is None:
+            open_ = True
+        elif isinstance(answer, int):
+            mask |= answer
+        else:
+            return answer
+    return None if open_ else mask
+
+
+def _split(state: Solved) -> tuple[list[Cond], int, Solved] | None:
+    """Cases that cover everything, the facts that this rests on, and the state that they are added to."""
+    for i, (cond, mask) in enumerate(state.lits):
+        if type(cond) is AnyOf:
+            base = state.copy()
+            del base.lits[i]
+            return list(cond.parts), mask, base
+    for i, (cond, mask) in enumerate(state.lits):
+        if type(cond) is Ne0:
+            base = state.copy()
+            del base.lits[i]
+            return [ge0(cond.term - 1), ge0(-1 - cond.term)], mask, base
+    for atom in _atoms(state):
+        if type(atom) is Max:
+            return _max_cases(state, atom)
+    for v in _zero_candidates(state):
+        return [eq0(of_atom(v)), ge0(of_atom(v) - 1)], state.spans.get(v, 0), state
+    return None
+
+
+def _atoms(state: Solved) -> list[Atom]:
+    found: dict[Atom, None] = {}
+
+    def visit(size: Size) -> None:
+        if type(size) is not Term:
+            return
+        for mono in size.mons:
+            for atom in mono:
+                if type(atom) is Floor:
+                    visit(atom.num)
+                    visit(atom.den)
+                elif type(atom) is Max:
+                    for a in atom.args:
+                        visit(a)
+                found[atom] = None
+
+    for cond, _ in state.lits:
+        if not isinstance(cond, (AnyOf, AllOf)):
+            visit(cond.term)
+    return sorted(found, key=lambda a: a.key)
+
+
+def _max_cases(state: Solved, atom: Max) -> tuple[list[Cond], int, Solved]:
+    """Which argument is the greatest; the cases are learnt before the maximum is replaced."""
+    base = state.copy()
+    v = base._fresh(True)
+    args: tuple[Size, ...] = (0, *atom.args)
+    base.lits = []
+    for c, m in state.lits:
+        base.learn(_replace_in(c, atom, of_atom(v)), m)
+    cases: list[Cond] = []
+    for i, a in enumerate(args):
+        parts = [eq0(of_atom(v) - a)]
+        parts += [ge0(a - b) if j > i else ge0(a - b - 1) for j, b in enumerate(args) if j != i]
+        cases.append(all_of(*parts))
+    return cases, 0, base
+
+
+def _replace_in(cond: Cond, atom: Atom, by: Size) -> Cond:
+    if isinstance(cond, bool):
+        return cond
+    if type(cond) is AnyOf:
+        return any_of(*(_replace_in(p, atom, by) for p in cond.parts))
+    if type(cond) is AllOf:
+        return all_of(*(_replace_in(p, atom, by) for p in cond.parts))
+    term = replace_atom(cond.term, atom, by)
+    if type(cond) is Ge0:
+        return ge0(term)
+    return eq0(term) if type(cond) is Eq0 else ne0(term)
+
+
+def _zero_candidates(state: Solved) -> list[Var]:
+    """Variables that may be 0 and occur in products."""
+    found: set[Var] = set()
+    for cond, _ in state.lits:
+        if isinstance(cond, (AnyOf, AllOf)):
+            continue
+        for mono in cond.term.mons:
+            if len(mono) > 1:
+                found |= {a for a in mono if type(a) is Var and state.range_of(a)[0] == 0}
+    return sorted(found)

@@ -1,0 +1,310 @@
+"""Inequalities over monomials as unknowns: refuted by elimination with rounding to whole numbers, or a candidate point.
+
+What defines a floor division or a maximum, the ranges of variables, and products of two inequalities whose monomials
+already occur are added, so that `i < m && j < n` excludes `i * n + j >= m * n`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations_with_replacement
+from math import gcd
+
+from .terms import (
+    Atom,
+    Floor,
+    Max,
+    Mono,
+    Ranges,
+    Size,
+    Term,
+    Var,
+    bounds,
+    evaluate,
+    lower,
+    mono_interval,
+    mono_key,
+    of_atom,
+    term_key,
+    term_vars,
+)
+
+Known = tuple[Term, int]
+_MOST_ROWS = 400
+_MOST_PRODUCTS = 90
+
+
+class Row:
+    """`sum(coefs) + constant >= 0`, or `== 0`."""
+
+    __slots__ = ("coefs", "constant", "mask")
+
+    def __init__(self, coefs: dict[int, int], constant: int, mask: int) -> None:
+        self.coefs = coefs
+        self.constant = constant
+        self.mask = mask
+
+
+class System:
+    """Inequalities and equalities with everything that their monomials bring along."""
+
+    def __init__(self, ranges: Ranges, spans: Mapping[Var, int]) -> None:
+        self.ranges = ranges
+        self.spans = spans
+        self.least: list[Known] = []
+        self.equal: list[Known] = []
+        self.monos: dict[Mono, None] = {}
+        self.atoms: dict[Atom, None] = {}
+
+    def span(self, size: Size) -> int:
+        """The facts that the ranges of a size's variables rest on."""
+        mask = 0
+        if type(size) is Term:
+            for v in term_vars(size):
+                mask |= self.spans.get(v, 0)
+        return mask
+
+    def add(self, size: Size, mask: int) -> None:
+        """`size >= 0`, and what its monomials bring along."""
+        if type(size) is Term:
+            self.least.append((size, mask))
+            self.visit(size)
+
+    def visit(self, term: Term) -> None:
+        """Meets the monomials of a term."""
+        for mono in sorted(term.mons, key=mono_key):
+            if mono and mono not in self.monos:
+                self.monos[mono] = None
+                if len(mono) > 1:
+                    self.bound(mono)
+                for atom in mono:
+                    if atom not in self.atoms:
+                        self.atoms[atom] = None
+                        self.define(atom)
+
+    def bound(self, mono: Mono) -> None:
+        """The range of a monomial."""
+        low, high = mono_interval(mono, self.ranges)
+        term = Term({mono: 1})
+        mask = self.span(term)
+        if low is not None:
+            self.add(term - low, mask)
+        if high is not None:
+            self.add(high - term, mask)
+
+    def define(self, atom: Atom) -> None:
+        """What is known of an atom."""
+        self.bound((atom,))
+        if type(atom) is Floor:
+            least = lower(atom.den, self.ranges)
+            if least is not None and least >= 1:
+                rest = atom.num - atom.den * of_atom(atom)
+                mask = self.span(atom.den)
+                self.add(rest, mask)
+                self.add(atom.den - 1 - rest, mask)
+        elif type(atom) is Max:
+            for a in atom.args:
+                self.add(of_atom(atom) - a, 0)
+
+    def multiply(self) -> None:
+        """Products of two of the inequalities, where their monomials are wanted."""
+        bent = [m for m in self.monos if len(m) > 1]
+        if not bent:
+            return
+        inside = sorted({a for m in bent for a in m}, key=lambda a: a.key)
+        wanted = set(bent)
+        if len(inside) <= 5:
+            wanted.update(tuple(sorted(p, key=lambda a: a.key)) for p in combinations_with_replacement(inside, 2))
+        factors: list[Known] = []
+        for atom in inside:
+            low, high = bounds(of_atom(atom), self.ranges)
+            mask = self.span(of_atom(atom))
+            if low is not None:
+                factors.append(_term(of_atom(atom) - low, mask))
+            if high is not None:
+                factors.append(_term(high - of_atom(atom), mask))
+        room = _MOST_PRODUCTS
+        atoms = set(inside)
+        lines = [k for k in self.least if len(k[0].mons) <= 5 and any(a in atoms for m in k[0].mons for a in m)]
+        seen: set[Size] = {t for t, _ in self.least}
+        for a, a_mask in lines:
+            for b, b_mask in factors:
+                product = a * b
+                if type(product) is not Term or any(len(m) > 1 and m not in wanted for m in product.mons):
+                    continue
+                if product in seen:
+                    continue
+                seen.add(product)
+                self.add(product, a_mask | b_mask)
+                room -= 1
+                if not room:
+                    return
+        for e, e_mask in list(self.equal):
+            for atom in inside:
+                product = e * of_atom(atom)
+                if type(product) is Term and all(len(m) <= 1 or m in wanted for m in product.mons):
+                    self.equal.append((product, e_mask))
+                    self.visit(product)
+
+
+def _term(size: Size, mask: int) -> Known:
+    assert type(size) is Term
+    return size, mask
+
+
+def refute(
+    least: list[Known], equal: list[Known], ranges: Ranges, spans: Mapping[Var, int]
+) -> int | dict[Var, int] | None:
+    """The facts that exclude each other, values to try, or None."""
+    system = System(ranges, spans)
+    for term, mask in equal:
+        system.equal.append((term, mask))
+        system.visit(term)
+    for term, mask in least:
+        system.add(term, mask)
+    system.multiply()
+    columns = {mono: i for i, mono in enumerate(sorted(system.monos, key=mono_key))}
+    equalities = [_row(t, m, columns) for t, m in system.equal]
+    rows: dict[frozenset[tuple[int, int]], Row] = {}
+    for t, m in sorted(system.least, key=lambda k: term_key(k[0])):
+        clash = _keep(rows, _row(t, m, columns))
+        if clash is not None:
+            return clash
+    return _Elimination(columns).run(rows, equalities)
+
+
+def _row(term: Term, mask: int, columns: dict[Mono, int]) -> Row:
+    return Row({columns[m]: k for m, k in term.mons.items() if m}, term.mons.get((), 0), mask)
+
+
+def _keep(rows: dict[frozenset[tuple[int, int]], Row], row: Row) -> int | None:
+    """Adds a row unless one that says more is there; the facts where it can't hold."""
+    coefs = row.coefs
+    if not coefs:
+        return row.mask if row.constant < 0 else None
+    g = gcd(*coefs.values())
+    if g > 1:
+        row = Row({c: k // g for c, k in coefs.items()}, row.constant // g, row.mask)
+    key = frozenset(row.coefs.items())
+    there = rows.get(key)
+    if there is None or row.constant < there.constant:
+        rows[key] = row
+        opposite = rows.get(frozenset((c, -k) for c, k in row.coefs.items()))
+        if opposite is not None and opposite.constant + row.constant < 0:
+            return opposite.mask | row.mask
+    return None
+
+
+class _Elimination:
+    def __init__(self, columns: dict[Mono, int]) -> None:
+        self.monos = list(columns)
+        self.steps: list[tuple[int, list[Row]]] = []
+
+    def run(self, rows: dict[frozenset[tuple[int, int]], Row], equalities: list[Row]) -> int | dict[Var, int] | None:
+        left = list(rows.values())
+        while equalities:
+            equality = equalities.pop(0)
+            if not equality.coefs:
+                if equality.constant:
+                    return equality.mask
+                continue
+            if equality.constant % gcd(*equality.coefs.values()):
+                return equality.mask
+            pivot = min(equality.coefs, key=lambda c: (abs(equality.coefs[c]), -c))
+            self.steps.append(
+                (pivot, [equality, Row({c: -k for c, k in equality.coefs.items()}, -equality.constant, 0)])
+            )
+            equalities = [_substituted(r, equality, pivot) for r in equalities]
+            rows = {}
+            for row in left:
+                clash = _keep(rows, _substituted(row, equality, pivot))
+                if clash is not None:
+                    return clash
+            left = list(rows.values())
+        return self.eliminate(left)
+
+    def eliminate(self, left: list[Row]) -> int | dict[Var, int] | None:
+        while left:
+            column = _cheapest(left)
+            above = [r for r in left if r.coefs.get(column, 0) > 0]
+            below = [r for r in left if r.coefs.get(column, 0) < 0]
+            rows = {frozenset(r.coefs.items()): r for r in left if column not in r.coefs}
+            if len(above) * len(below) + len(rows) > _MOST_ROWS:
+                return None
+            self.steps.append((column, above + below))
+            for a in above:
+                for b in below:
+                    clash = _keep(rows, _combined(a, b, column))
+                    if clash is not None:
+                        return clash
+            left = list(rows.values())
+        return self.values()
+
+    def values(self) -> dict[Var, int]:
+        """Values that satisfy the rows, as far as whole numbers and the definitions of the monomials let them."""
+        known: dict[int, int] = {}
+        point: dict[Var, int] = {}
+        for column, rows in reversed(self.steps):
+            mono = self.monos[column]
+            term = Term({mono: 1})
+            if all(v in point for v in term_vars(term)):
+                known[column] = evaluate(term, point)
+                continue
+            low: int | None = None
+            high: int | None = None
+            for row in rows:
+                k = row.coefs[column]
+                rest = row.constant + sum(j * known.get(c, 0) for c, j in row.coefs.items() if c != column)
+                if k > 0:
+                    low = -(rest // k) if low is None else max(low, -(rest // k))
+                else:
+                    high = rest // -k if high is None else min(high, rest // -k)
+            value = 1
+            if low is not None and value < low:
+                value = low
+            if high is not None and value > high:
+                value = high
+            known[column] = value
+            if len(mono) == 1 and type(mono[0]) is Var:
+                point[mono[0]] = value
+        return point
+
+
+def _substituted(row: Row, equality: Row, pivot: int) -> Row:
+    k = row.coefs.get(pivot)
+    if not k:
+        return row
+    p = equality.coefs[pivot]
+    g = gcd(k, p)
+    times, off = abs(p) // g, (k if p > 0 else -k) // g
+    return _sum(row, times, equality, -off)
+
+
+def _combined(a: Row, b: Row, column: int) -> Row:
+    k, j = a.coefs[column], -b.coefs[column]
+    g = gcd(k, j)
+    return _sum(a, j // g, b, k // g)
+
+
+def _sum(a: Row, x: int, b: Row, y: int) -> Row:
+    coefs = {c: k * x for c, k in a.coefs.items()}
+    for c, k in b.coefs.items():
+        total = coefs.get(c, 0) + k * y
+        if total:
+            coefs[c] = total
+        else:
+            del coefs[c]
+    return Row(coefs, a.constant * x + b.constant * y, a.mask | b.mask)
+
+
+def _cheapest(rows: list[Row]) -> int:
+    above: dict[int, int] = {}
+    below: dict[int, int] = {}
+    for row in rows:
+        for c, k in row.coefs.items():
+            if k > 0:
+                above[c] = above.get(c, 0) + 1
+            else:
+                below[c] = below.get(c, 0) + 1
+    columns = above.keys() | below.keys()
+    return min(columns, key=lambda c: (above.get(c, 0) * below.get(c, 0) - above.get(c, 0) - below.get(c, 0), -c))

@@ -1,0 +1,225 @@
+"""`rx prove`: the corpora, random questions whose truth is known, and input that is broken."""
+
+import itertools
+import json
+import os
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from rxlang.simplify.prove import prove_line, prove_lines
+
+CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
+FUZZ = int(os.environ.get("RX_FUZZ", "400"))
+
+
+def ask(goal, assume=(), **rest):
+    return prove_line(json.dumps({"id": "q", "assume": list(assume), "goal": goal, **rest}))
+
+
+# ---------------------------------------------------------------- an evaluator that shares nothing with the reasoner
+
+
+def compiled(text, names):
+    source = text.replace("&&", " and ").replace("||", " or ")
+    source = re.sub(r"!(?!=)", " not ", source)
+    helpers = {"min": min, "max": max, "ceildiv": lambda a, b: -(-a // b)}
+    return eval(f"lambda {', '.join(names)}: {source}", helpers)
+
+
+def names_in(*texts):
+    words = {w for text in texts for w in re.findall(r"[A-Za-z_]\w*", text)}
+    return sorted(words - {"min", "max", "ceildiv"}) or ["unused"]
+
+
+def holds(text, point):
+    names = names_in(text)
+    return compiled(text, names)(**{n: point.get(n, 0) for n in names})
+
+
+def truth(assume, goal, box):
+    """What is seen of a question within the box: is there a point of each kind?"""
+    names = names_in(goal, *assume)
+    facts = [compiled(a, names) for a in assume]
+    wanted = compiled(goal, names)
+    seen = set()
+    for values in itertools.product(range(box + 1), repeat=len(names)):
+        if all(f(*values) for f in facts):
+            seen.add(bool(wanted(*values)))
+            if len(seen) == 2:
+                break
+    return seen
+
+
+def contradiction(answer, assume, goal, box=9):
+    """What is wrong with an answer, or None."""
+    result = answer["result"]
+    if result == "neither":
+        point = answer["witness"]
+        if any(v < 0 for v in point.values()) or not all(holds(a, point) for a in assume):
+            return "the witness does not satisfy the assumptions"
+        return "the witness satisfies the goal" if holds(goal, point) else None
+    seen = truth(assume, goal, box)
+    if result == "valid" and False in seen:
+        return "not valid"
+    if result == "unsat" and True in seen:
+        return "not unsatisfiable"
+    if result == "vacuous" and seen:
+        return "not vacuous"
+    return f"an error: {answer['message']}" if result == "error" else None
+
+
+# ---------------------------------------------------------------- random questions
+
+
+class Questions:
+    """Random questions about at most three sizes; deterministic for a seed."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.names = ["n", "m", "k"][: self.random.choice([1, 2, 2, 3])]
+
+    def size(self, depth):
+        pick = self.random
+        if depth == 0 or pick.random() < 0.15:
+            return pick.choice(self.names) if pick.random() < 0.75 else str(pick.choice([0, 1, 2, 3, 4, 6, 7, 8]))
+        kind = pick.choice("+-**//%%mMc")
+        a = self.size(depth - 1)
+        if kind in "/%":
+            c = pick.choice([2, 2, 3, 4, 5, 6, 8])
+            if pick.random() < 0.15:
+                return f"(({a}) {'//' if kind == '/' else '%'} ({pick.choice(self.names)} + 1))"
+            return f"(({a}) {'//' if kind == '/' else '%'} {c})"
+        if kind == "c":
+            return f"ceildiv({a}, {pick.choice([2, 3, 4])})"
+        b = self.size(depth - 1)
+        if kind in "mM":
+            return f"{'min' if kind == 'm' else 'max'}({a}, {b})"
+        if kind == "*" and pick.random() < 0.7:
+            b = str(pick.choice([2, 3, 4, 6]))
+        return f"({a} {kind} {b})"
+
+    def condition(self, depth):
+        pick = self.random
+        if depth and pick.random() < 0.2:
+            joiner = pick.choice(["&&", "||"])
+            return f"({self.condition(0)}) {joiner} ({self.condition(0)})"
+        sign = pick.choice(["==", "==", "!=", "<", "<=", ">", ">="])
+        text = f"{self.size(pick.choice([1, 2, 3]))} {sign} {self.size(pick.choice([0, 1, 2]))}"
+        return f"!({text})" if pick.random() < 0.08 else text
+
+    def assumption(self):
+        pick = self.random
+        n = pick.choice(self.names)
+        c = pick.choice([2, 3, 4, 5, 6])
+        easy = [
+            f"{n} >= {pick.randrange(4)}",
+            f"{n} <= {pick.randrange(3, 12)}",
+            f"{n} % {c} == {pick.randrange(c)}",
+            f"{n} == {pick.choice(self.names)} * {c}",
+            f"{n} != {pick.randrange(4)}",
+            f"{n} == {pick.choice(self.names)} || {n} == 1",
+            f"{n} // {c} == {pick.randrange(4)}",
+            f"{n} < {pick.choice(self.names)} + {pick.randrange(1, 4)}",
+        ]
+        return pick.choice(easy) if pick.random() < 0.8 else self.condition(1)
+
+    def open_question(self):
+        """Nothing is known of its truth."""
+        return [self.assumption() for _ in range(self.random.choice([0, 1, 1, 2, 3]))], self.condition(1)
+
+    def bounded_question(self, box):
+        """Every name has an upper bound, so that the box is all there is."""
+        assume, goal = self.open_question()
+        return [*assume, *(f"{n} <= {self.random.randrange(2, box + 1)}" for n in self.names)], goal
+
+    def law(self):
+        """A goal that is true by construction."""
+        pick = self.random
+        a, b, c = self.size(2), self.size(1), self.size(1)
+        k, j = pick.choice([2, 3, 4, 5, 8]), pick.choice([2, 3, 6])
+        laws = [
+            (f"({a}) // {k} * {k} + ({a}) % {k}", f"{a}"),
+            (f"({a}) // {k} // {j}", f"({a}) // {k * j}"),
+            (f"(({a}) * {k} + ({b})) // {k}", f"({a}) + ({b}) // {k}"),
+            (f"max({a}, {b}) + min({a}, {b})", f"({a}) + ({b})"),
+            (f"({a}) // 2 + (({a}) + 1) // 2", f"{a}"),
+            (f"ceildiv({a}, {k})", f"(({a}) + {k - 1}) // {k}"),
+            (f"ceildiv({a}, {k})", f"-(-({a}) // {k})"),
+            (f"(({a}) * {k}) // {k * j}", f"({a}) // {j}"),
+            (f"(({a}) * {k}) % {k * j}", f"({a}) % {j} * {k}"),
+            (f"(({a}) % {k * j}) % {k}", f"({a}) % {k}"),
+            (f"(({a}) % {k * j}) // {k}", f"({a}) // {k} % {j}"),
+            (f"(({a}) + {k} * ({b})) % {k}", f"({a}) % {k}"),
+            (f"min({a}, {b}) * {k}", f"min(({a}) * {k}, ({b}) * {k})"),
+            (f"max({a}, {b}) + ({c})", f"max(({a}) + ({c}), ({b}) + ({c}))"),
+            (f"max(max({a}, {b}), {c})", f"max({a}, max({b}, {c}))"),
+            (f"min({a}, {b})", f"-max(-({a}), -({b}))"),
+            (f"min(({a}) // {k}, ({b}) // {k})", f"min({a}, {b}) // {k}"),
+            (f"(({a}) + ({b})) * (({a}) - ({b}))", f"({a}) * ({a}) - ({b}) * ({b})"),
+            (f"({a}) + (-({a})) % {k}", f"ceildiv({a}, {k}) * {k}"),
+            (f"(({a}) - {k}) // {j} + 1", f"(({a}) - {k} + {j}) // {j}"),
+        ]
+        left, right = pick.choice(laws)
+        return left, right
+
+
+def wrong_answers(kind, count):
+    wrong, shares = [], Counter()
+    for seed in range(count):
+        questions = Questions(f"{kind}{seed}")
+        if kind == "law":
+            left, right = questions.law()
+            assume = [questions.assumption() for _ in range(questions.random.choice([0, 0, 1]))]
+            if questions.random.random() < 0.5:
+                goal, expected = f"{left} == {right}", {"valid", "vacuous"}
+            else:
+                goal, expected = f"{left} == {right} + {questions.random.choice([1, 2])}", {"unsat", "vacuous"}
+        elif kind == "bounded":
+            (assume, goal), expected = questions.bounded_question(6), None
+        else:
+            (assume, goal), expected = questions.open_question(), None
+        answer = ask(goal, assume)
+        shares[answer["result"]] += 1
+        problem = contradiction(answer, assume, goal)
+        if expected and answer["result"] not in expected | {"unknown"}:
+            problem = problem or f"expected {expected}"
+        if kind == "bounded" and not problem and answer["result"] != "unknown":
+            seen = truth(assume, goal, 6)
+            known = {(): "vacuous", (True,): "valid", (False,): "unsat", (False, True): "neither"}[tuple(sorted(seen))]
+            problem = None if answer["result"] == known else f"expected {known}"
+        if problem:
+            wrong.append((problem, answer, assume, goal))
+    print(f"{kind}: {dict(shares)}")
+    return wrong, shares
+
+
+@pytest.mark.parametrize("kind", ["law", "bounded", "open"])
+def test_no_answer_to_a_random_question_is_wrong(kind):
+    wrong, shares = wrong_answers(kind, FUZZ)
+    assert not wrong, wrong[:3]
+    assert shares["unknown"] <= max(2, FUZZ // 50)
+
+
+# ---------------------------------------------------------------- the corpora
+
+
+def corpus(name):
+    path = CASES / name
+    if not path.exists():
+        pytest.skip(f"{name} is not beside the project")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", ["prove.jsonl", "prove_hard.jsonl"])
+def test_every_row_of_the_corpora_has_its_answer(name):
+    rows = corpus(name)
+    answers = list(prove_lines(json.dumps(row) for row in rows))
+    differing = [(r["id"], a) for r, a in zip(rows, answers, strict=True) if a["result"] != r["expect"]]
+    assert [d for d in differing if d[1]["result"] != "unknown"] == []
+    assert len(differing) <= len(rows) // 500
+    for row, answer in zip(rows, answers, strict=True):
+        if answer["result"] == "neither":
+            assert contradiction(answer, row["assume"], row["goal"]) is None
