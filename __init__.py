@@ -1,1 +1,41 @@
-"""Rx: a shape-assertion language for tensor programs."""
+"""Rx: a shape-assertion language for tensor programs. `rx.load("ff.rx").ff(x)`; what is heavy is imported when used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import CheckError as CheckError
+    from .api import ShapeError as ShapeError
+    from .api import check_source as check_source
+    from .api import load as load
+    from .api import loads as loads
+    from .lang.diagnostics import Diagnostic as Diagnostic
+    from .pipeline import Report as Report
+    from .size import Size as Size
+
+# Where each public name is found.
+_PUBLIC = {
+    "load": ".api",
+    "loads": ".api",
+    "check_source": ".api",
+    "CheckError": ".api",
+    "ShapeError": ".api",
+    "Report": ".pipeline",
+    "Diagnostic": ".lang.diagnostics",
+    "Size": ".size",
+}
+__all__ = ["CheckError", "Diagnostic", "Report", "ShapeError", "Size", "check_source", "load", "loads"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_PUBLIC[name], __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted((*globals(), *_PUBLIC))

@@ -1,0 +1,308 @@
+"""Rx from Python: load a program, call its functions with NumPy arrays, ask for shapes without data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from . import pipeline
+from .interp.run import ArgumentProblem, ShapeError, arrange, convert, outward
+from .interp.run import Machine as _Machine
+from .interp.run import Options as _RunOptions
+from .lang import core
+from .lang.diagnostics import Diagnostic, RxError
+from .lang.files import Files
+from .lang.node import Node
+from .lang.parser import parse_expr
+from .lang.render import render_text
+from .lang.source import Span
+from .ops.model import Segment, TensorInfo
+from .pipeline import Report
+from .simplify.propagate import ArgumentShape
+from .simplify.state import State
+from .simplify.values import SizeValue, TupleValue, Value
+from .size import Size
+
+PathText = str | PathLike[str]
+Dims = Sequence[int | str | Size]
+
+
+class CheckError(Exception):
+    """A program was rejected. `diagnostics` has everything that was found; `str` is what `rx check` prints."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__("; ".join(d.message for d in diagnostics if d.severity == "error"))
+        self.diagnostics = tuple(diagnostics)
+
+    def __str__(self) -> str:
+        return "\n".join(render_text(d) for d in self.diagnostics).rstrip("\n")
+
+
+class Check(Node):
+    """A check that is left for run time: its condition as the user wrote it, where, and what it means."""
+
+    text: str
+    span: Span
+    message: str
+
+    @property
+    def line(self) -> int:
+        """Its line in the program, from 1."""
+        return self.span.source.position(self.span.start)[0]
+
+
+class Function:
+    """A function of a program. Calling it takes NumPy arrays (ints for Sizes), by position or by name, and gives arrays."""
+
+    def __init__(self, module: Module, name: str) -> None:
+        function = module._machine.function(name)
+        assert function is not None
+        self._module = module
+        self._core = function
+        self._sorts = tuple(p.sort for p in function.params)
+        self._entry: Callable[..., Any] = module._machine.code.function(name)
+        self.__name__ = name
+        self.__doc__ = function.signature
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if named or len(args) != len(self._sorts):
+            try:
+                args = tuple(arrange(self._core, args, named))
+            except ArgumentProblem as problem:
+                raise TypeError(str(problem)) from None
+        return outward(self._module._machine.attempt(self._entry, *convert(self._core, args)))
+
+    def __repr__(self) -> str:
+        return f"<rx function {self.signature or '@' + self.__name__}>"
+
+    @property
+    def signature(self) -> str:
+        """The signature as the program has it."""
+        return self._core.signature
+
+    @property
+    def residual(self) -> tuple[Check, ...]:
+        """The checks inside the function that could not be decided before running, in the order of the source."""
+        owned = {self.__name__, *_implementations(self._core)}
+        functions = [f for f in self._module._machine.program.functions if f.name in owned]
+        found = [c for f in functions for c in _residual(f.body)]
+        return tuple(sorted(found, key=lambda c: (c.span.source.name, c.span.start)))
+
+    def shapes(self, **arguments: Dims | int | str | Size) -> Any:
+        """The result's shape for given shapes of the arguments; no data is touched.
+
+        A tensor's argument is a tuple of ints, Sizes and Rx text (`("k", 16)`), a Size's is one of them. The result is a tuple
+        of ints and Sizes; a tuple of them where the function returns a tuple; None where the rank is not known. Raises ShapeError
+        where the shapes do not fit.
+        """
+        try:
+            arrange(self._core, (), arguments)
+        except ArgumentProblem as problem:
+            raise TypeError(str(problem)) from None
+        given = {p.name: _given(p, arguments[p.name]) for p in self._core.params if p.name in arguments}
+        value, state, diagnostics = pipeline.shapes_of_call(self._module._checked, self._core.name, given)
+        wrong = [d for d in diagnostics if d.severity == "error"]
+        if wrong:
+            raise ShapeError(wrong[0])
+        return _shape_of(value, state)
+
+
+class Module:
+    """A program that was checked. Its functions are attributes: `module.ff(x)`; imported ones `module["attn.block"]`."""
+
+    def __init__(self, checked: pipeline.Checked, files: Files, allow_extern: bool) -> None:
+        self._checked = checked
+        self._machine = _Machine(checked.program, files, _RunOptions(allow_extern=allow_extern))
+        program = checked.program
+        self._names = tuple(
+            [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]
+        )
+        self._made: dict[str, Function] = {}
+
+    def __getitem__(self, name: str) -> Function:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = Function(self, name)
+        return self._made[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._names:
+            return self[name]
+        if name == "main" and self._checked.program.main is not None:
+            return self._machine.script
+        known = ", ".join(n for n in self._names if "." not in n) or "none"
+        raise AttributeError(f"the program has no function @{name}; its functions are {known}")
+
+    def __dir__(self) -> list[str]:
+        return sorted((*super().__dir__(), *(n for n in self._names if n.isidentifier())))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __repr__(self) -> str:
+        return f"<rx module with {', '.join('@' + n for n in self._names) or 'a script'}>"
+
+
+def load(
+    path: PathText,
+    *,
+    roots: Sequence[PathText] = (),
+    strict: bool = False,
+    allow_empty: bool = False,
+    allow_extern: bool = False,
+) -> Module:
+    """Check a program and make its functions callable; raises CheckError where it is rejected.
+
+    Imports and weights are read below the program's own folder and `roots`. `strict` and `allow_empty` are those of
+    `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name.
+    """
+    place = Path(path)
+    data = place.read_bytes()
+    files = Files(place.parent, _paths(roots))
+    report = pipeline.check_bytes(
+        data, str(place), place.parent, _paths(roots), pipeline.Options(strict=strict, allow_empty=allow_empty)
+    )
+    return _ready(report, files, allow_extern)
+
+
+def loads(
+    text: str,
+    *,
+    filename: str = "<text>",
+    roots: Sequence[PathText] = (),
+    strict: bool = False,
+    allow_empty: bool = False,
+    allow_extern: bool = False,
+) -> Module:
+    """The same for a program's text; files are looked for in the folder of `filename`."""
+    base = Path(filename).parent
+    options = pipeline.Options(strict=strict, allow_empty=allow_empty)
+    report = pipeline.check_text(text, filename, base, _paths(roots), options)
+    return _ready(report, Files(base, _paths(roots)), allow_extern)
+
+
+def check_source(
+    text: str,
+    filename: str = "<text>",
+    *,
+    roots: Sequence[PathText] = (),
+    strict: bool = False,
+    allow_empty: bool = False,
+) -> Report:
+    """Check a program's text: the diagnostics, how many assertions were proved and how many are left. Nothing is run."""
+    options = pipeline.Options(strict=strict, allow_empty=allow_empty)
+    return pipeline.check_text(text, filename, Path(filename).parent, _paths(roots), options)
+
+
+def _paths(roots: Sequence[PathText]) -> tuple[Path, ...]:
+    if isinstance(roots, str | PathLike):
+        raise TypeError("roots is a list of folders")
+    return tuple(Path(r) for r in roots)
+
+
+def _ready(report: Report, files: Files, allow_extern: bool) -> Module:
+    if not report.ok or report.checked is None:
+        raise CheckError(report.diagnostics)
+    try:
+        return Module(report.checked, files, allow_extern)
+    except RxError as problem:  # weights that are not there
+        raise CheckError(problem.diagnostics) from None
+
+
+# Residual checks
+
+
+def _implementations(function: core.Function) -> set[str]:
+    """The private functions that a wrapper calls: its own body."""
+    return {
+        n.callee.name
+        for n in _nodes(function.body)
+        if isinstance(n, core.Call)
+        and isinstance(n.callee, core.FnRef)
+        and n.callee.name.rstrip("'") == f"{function.name}_impl"
+    }
+
+
+def _nodes(block: Any) -> Iterator[Any]:
+    stack = [block]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack.extend(item)
+        elif isinstance(item, Node) and not isinstance(item, core.Origin | core.Declared | core.FnSort):
+            yield item
+            stack.extend(getattr(item, f) for f in item._fields if f not in ("span", "origin"))
+
+
+def _residual(block: core.Block) -> Iterator[Check]:
+    for node in _nodes(block):
+        if isinstance(node, core.Assert | core.MatchShape) and node.status is core.Status.RESIDUAL:
+            text = node.origin.text or node.origin.span.text
+            message = node.message if isinstance(node, core.Assert) and node.message else _purpose(node.origin)
+            yield Check(text, node.origin.span, message)
+        elif isinstance(node, core.Call) and node.guard and isinstance(node.callee, core.FnRef):
+            yield Check(node.span.text, node.span, f"what @{node.callee.name} needs of its arguments")
+
+
+def _purpose(origin: core.Origin) -> str:
+    declared = origin.declared
+    if declared is None or origin.what in ("assert", "where", "obligation"):
+        return "a condition of the program"
+    part = f"axis {origin.axis}" if origin.what == "dim" else origin.what
+    subject = declared.subject if declared.subject.startswith("the ") else f"`{declared.subject}`"
+    return f"{part} of {subject}"
+
+
+# Shapes without data
+
+
+def _given(param: core.Param, value: Any) -> Any:
+    if param.sort == core.SIZE:
+        return _dim(value)
+    if isinstance(value, str | int | Size):
+        raise TypeError(f"the shape of {param.name!r} is a tuple of sizes, not {value!r}")
+    return ArgumentShape(tuple(_dim(v) for v in value))
+
+
+def _dim(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | str | Size):
+        raise TypeError(f"a size is an int, Rx text or a Size, not {value!r}")
+    text = str(Size(value))
+    return int(text) if text.lstrip("-").isdigit() else parse_expr(text)
+
+
+def _shape_of(value: Value, state: State) -> Any:
+    match value:
+        case TensorInfo():
+            dims = state.resolve(value.shape)
+            return None if any(isinstance(d, Segment) for d in dims) else tuple(_shown(d, state) for d in dims)
+        case TupleValue(items=items):
+            return tuple(_shape_of(v, state) for v in items)
+        case SizeValue(size=size):
+            return _shown(size, state)
+    return None
+
+
+def _shown(size: Any, state: State) -> int | Size:
+    settled = state.settled(size)
+    return settled if isinstance(settled, int) else Size._of(settled)
+
+
+__all__ = [
+    "Check",
+    "CheckError",
+    "Diagnostic",
+    "Function",
+    "Module",
+    "Report",
+    "ShapeError",
+    "Size",
+    "check_source",
+    "load",
+    "loads",
+]

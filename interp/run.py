@@ -1,0 +1,268 @@
+"""A checked program and arguments to results: converts what comes from outside, calls generated code, explains failures."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..lang import core, sweet
+from ..lang.diagnostics import Diagnostic, RxError, error
+from ..lang.dtypes import DTYPES, DType
+from ..lang.files import Files
+from ..lang.source import Span
+from .blame import RUNTIME_ERRORS, diagnose
+from .compile import Code, ExternError, Options, compile_program
+from .dtypes import dtype_of, numpy_dtype
+from .guards import describe
+from .values import ValueProblem, checked, read_array
+
+# The dtypes whose arrays are taken as they are; `in` compares by hash, byte order included.
+PLAIN = frozenset(np.dtype(d.name) for d in DTYPES.values() if hasattr(np, d.name) and d.kind != "string")
+
+
+class ShapeError(Exception):
+    """A check failed while a program ran: `diagnostic` says which one, on which shapes."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+    def __str__(self) -> str:
+        from ..lang.render import render_text  # what words a failure is loaded when there is one
+
+        return render_text(self.diagnostic).rstrip("\n")
+
+
+class WeightReader:
+    """Reads the arrays that consts load: below the program's folder and its roots, each once."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self.count = 0
+        self._read: dict[tuple[Path, str | None], Any] = {}
+
+    def __call__(self, load: core.Load) -> Any:
+        path = self.files.find(load.path, span=load.span)
+        if (path, load.key) not in self._read:
+            self.count += 1
+            try:
+                array = read_array(path, load.key)
+            except ValueProblem as problem:
+                raise RxError(error("E242", str(problem), load.span)) from None
+            array.flags.writeable = False
+            self._read[path, load.key] = array
+        return self._read[path, load.key]
+
+
+class Machine:
+    """A program that is ready to run. Its consts are evaluated when it is made."""
+
+    def __init__(self, program: core.Program, files: Files, options: Options | None = None) -> None:
+        self.program = program
+        self.options = options or Options()
+        self.weights = WeightReader(files)
+        self.code: Code = compile_program(program, self.weights, self.options)
+        self.attempt(self.code.init)
+
+    def attempt(self, action: Callable[..., Any], *args: Any) -> Any:
+        """Call generated code; a failure comes back as a ShapeError."""
+        try:
+            return action(*args)
+        except RUNTIME_ERRORS as problem:
+            raise self.explained(problem) from None
+
+    def explained(self, problem: BaseException) -> BaseException:
+        """A ShapeError for what the program did wrong; a bug of ours, or the user's own exception, as it is."""
+        diagnostic = diagnose(problem, problem.__traceback__)
+        return problem if diagnostic is None else ShapeError(diagnostic)
+
+    def function(self, name: str) -> core.Function | None:
+        """The function a user may call by this name; None where there is none."""
+        found = next((f for f in self.program.functions if f.name == name), None)
+        if found is None:
+            impls = next((i for i in self.program.impls if i.name == name), None)
+            return self.function(impls.choices[-1]) if impls is not None else None
+        return found
+
+    def call(self, name: str, args: Sequence[Any]) -> Any:
+        """Call a function with converted arguments."""
+        return outward(self.attempt(self.code.function(name), *args))
+
+    def script(self) -> dict[str, Any]:
+        """Run the script; its names with their values, in order."""
+        return {name: outward(value) for name, value in self.attempt(self.code.main).items()}
+
+
+def outward(value: Any) -> Any:
+    """A result as the outside sees it: arrays instead of NumPy's scalars."""
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, np.generic):
+        return np.asarray(value)
+    if isinstance(value, tuple):
+        return tuple(outward(v) for v in value)
+    return value
+
+
+# Arguments
+
+
+class ArgumentProblem(Exception):
+    """Arguments that do not fit the parameters' names; the message is one line."""
+
+
+def arrange(function: core.Function, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    """Positional and named arguments in the parameters' order, defaults filled in."""
+    names = [p.name for p in function.params]
+    if len(positional) > len(names):
+        raise ArgumentProblem(f"@{function.name} takes {_count(len(names))}, but gets {len(positional)}")
+    given = dict(zip(names, positional, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            known = f"its parameters are {', '.join(names)}" if names else "it has no parameters"
+            raise ArgumentProblem(f"@{function.name} has no parameter {name!r}; {known}")
+        if name in given:
+            raise ArgumentProblem(f"@{function.name} gets {name!r} twice")
+        given[name] = value
+    missing = [n for n in names if n not in given and n not in defaults(function)]
+    if missing:
+        raise ArgumentProblem(f"@{function.name} is called without {', '.join(map(repr, missing))}")
+    return [given[n] if n in given else defaults(function)[n] for n in names]
+
+
+def _count(number: int) -> str:
+    return "no arguments" if number == 0 else "1 argument" if number == 1 else f"{number} arguments"
+
+
+def defaults(function: core.Function) -> dict[str, Any]:
+    """The parameters with a literal default, with their values."""
+    if function.origin is None:
+        return {}
+    return {p.name.name: _literal(p.default) for p in function.origin.fn.params if p.default is not None}
+
+
+def _literal(e: sweet.Expr) -> Any:
+    match e:
+        case sweet.IntLit(value=value) | sweet.FloatLit(value=value) | sweet.BoolLit(value=value):
+            return value
+        case sweet.Unary(op="-", operand=operand):
+            return -_literal(operand)
+        case sweet.Name(name=name) if name in DTYPES:
+            return numpy_dtype(DTYPES[name])
+        case sweet.ListExpr(items=items):
+            return tuple(_literal(i) for i in items)
+    raise ArgumentProblem(f"the default `{e.span.text}` is no literal")
+
+
+def convert(function: core.Function, values: Sequence[Any]) -> list[Any]:
+    """Arguments from Python as generated code takes them; raises ShapeError for what is no tensor, size and so on."""
+    return [_convert(function, p, p.sort, v) for p, v in zip(function.params, values, strict=True)]
+
+
+def _convert(function: core.Function, param: core.Param, sort: core.Sort, value: Any) -> Any:
+    match sort:
+        case core.TupleSort(items=items):
+            if not isinstance(value, tuple | list) or len(value) != len(items):
+                raise _unfit(function, param, f"a tuple of {len(items)}", value)
+            return tuple(_convert(function, param, s, v) for s, v in zip(items, value, strict=True))
+        case core.FnSort():
+            if not callable(value):
+                raise _unfit(function, param, "a function", value)
+            return _foreign(value)
+        case core.BaseSort(name="Tensor"):
+            return _tensor(function, param, value)
+        case core.BaseSort(name=name):
+            return _shape_level(function, param, name, value)
+    raise AssertionError(sort)
+
+
+def _tensor(function: core.Function, param: core.Param, value: Any) -> Any:
+    if type(value) is np.ndarray and value.dtype in PLAIN:
+        return value
+    if isinstance(value, bool | int | float | complex | str | list | tuple) or not hasattr(value, "__array__"):
+        raise _unfit(function, param, "a NumPy array", value)
+    try:
+        return checked(value)
+    except ValueProblem:
+        raise _unfit(function, param, "an array of numbers, bools or strings", value) from None
+
+
+def _shape_level(function: core.Function, param: core.Param, sort: str, value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim == 0 and sort in ("Size", "Bool"):
+        value = value[()]
+    try:
+        match sort:
+            case "Bool" if isinstance(value, bool | np.bool_):
+                return bool(value)
+            case "Size" if not isinstance(value, bool | np.bool_):
+                return operator.index(value)
+            case "Shape" if not isinstance(value, str | bytes):
+                return tuple(operator.index(v) for v in value)
+            case "DType":
+                return _dtype(value)
+    except (TypeError, LookupError, ValueError):
+        pass
+    wanted = {"Size": "an integer", "Bool": "True or False", "Shape": "a tuple of integers"}.get(sort, "a dtype")
+    raise _unfit(function, param, wanted, value)
+
+
+def _dtype(value: Any) -> np.dtype[Any]:
+    if isinstance(value, str) and value in DTYPES:
+        return numpy_dtype(DTYPES[value])
+    return numpy_dtype(dtype_of(np.dtype(value)))
+
+
+def _foreign(value: Callable[..., Any]) -> Callable[..., Any]:
+    """A Python callable as a function value: it sees arrays and returns arrays."""
+
+    def call(*args: Any) -> Any:
+        result = value(*(outward(a) for a in args))
+        if isinstance(result, tuple):
+            return tuple(np.asarray(r) for r in result)
+        return np.asarray(result)
+
+    return call
+
+
+def _unfit(function: core.Function, param: core.Param, wanted: str, value: Any) -> ShapeError:
+    found = describe(value)
+    message = f"@{function.name} needs `{param.name}` to be {wanted}, but it is {found}"
+    return ShapeError(error("R404", message, param_span(function, param.name), function=f"@{function.name}"))
+
+
+def param_span(function: core.Function, name: str) -> Span:
+    """Where the user declared a parameter."""
+    if function.origin is not None:
+        for param in function.origin.fn.params:
+            if param.name.name == name:
+                return param.span
+    return function.span
+
+
+def expected_dtype(function: core.Function, param: str) -> DType | None:
+    """The dtype that the function's door asks of a parameter, where it is a literal one."""
+    for stmt in function.body.stmts[: function.door]:
+        match stmt:
+            case core.Assert(
+                cond=core.Compare(op="==", left=core.DTypeOf(tensor=tensor), right=core.DTypeLit(dtype=dtype))
+            ) if tensor == param:
+                return dtype
+    return None
+
+
+__all__ = [
+    "ArgumentProblem",
+    "ExternError",
+    "Machine",
+    "Options",
+    "ShapeError",
+    "arrange",
+    "convert",
+    "defaults",
+    "expected_dtype",
+    "outward",
+]

@@ -1,0 +1,305 @@
+"""Sizes for Python users: Rx text, a normal form that equality compares, and SymPy expressions there and back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from math import lcm
+from typing import Any
+
+from .simplify import terms
+from .simplify.exprs import ExpressionError, Scope, read_size
+from .simplify.terms import Floor, Max, Term, Var
+
+# Names may end in primes, which Python's may not.
+_QUOTED = re.compile(r"\w+'+")
+_PRIME = "__prime"
+
+
+class Size:
+    """A size that may depend on names: `Size("(n + 1) // 2")`. `str` is Rx syntax.
+
+    Two sizes are equal where their normal forms are: `Size("n * 4") == Size("2 * n * 2")`. A name is a size of at least 0.
+    """
+
+    __slots__ = ("_term",)
+
+    def __init__(self, value: str | int | Size) -> None:
+        if isinstance(value, Size):
+            self._term: terms.Size = value._term
+        elif isinstance(value, int) and not isinstance(value, bool):
+            self._term = value
+        elif isinstance(value, str):
+            self._term = _read(value)
+        else:
+            raise TypeError(f"a Size is made of text, an int or a Size, not of {type(value).__name__}")
+
+    @classmethod
+    def _of(cls, term: terms.Size) -> Size:
+        made = cls.__new__(cls)
+        made._term = _canonical(term)
+        return made
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that it depends on, in alphabetical order."""
+        return tuple(sorted({v.name for v in terms.variables(self._term)}))
+
+    @property
+    def value(self) -> int | None:
+        """The int that it is, or None if it depends on a name."""
+        return self._term if isinstance(self._term, int) else None
+
+    def at(self, **names: int) -> int:
+        """Its value where the names have these values: `Size("n * 4").at(n=3)` is 12."""
+        found = terms.variables(self._term)
+        missing = [v.name for v in found if v.name not in names]
+        if missing:
+            raise KeyError(f"no value for {missing[0]}")
+        return terms.evaluate(self._term, {v: names[v.name] for v in found})
+
+    @property
+    def sympy(self) -> Any:
+        """The same as a sympy.Expr over nonnegative integer symbols; `//` is floor, `%` Mod, and min and max are Min and Max."""
+        view = _to_sympy(str(self))
+        return view if _canonical(_from_sympy(view)) == self._term else _parts_to_sympy(self._term)
+
+    @classmethod
+    def from_sympy(cls, expr: Any) -> Size:
+        """The size that a sympy.Expr stands for; ValueError if it is none (`n / 2` without a floor, a sine)."""
+        import sympy
+
+        return cls._of(_from_sympy(sympy.sympify(expr)))
+
+    def __str__(self) -> str:
+        return terms.render(self._term)
+
+    def __repr__(self) -> str:
+        return f"Size({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Size):
+            return self._term == other._term
+        if isinstance(other, int):
+            return self._term == other
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._term)
+
+    def __int__(self) -> int:
+        if isinstance(self._term, int):
+            return self._term
+        raise TypeError(f"{self} is no single integer")
+
+    __index__ = __int__
+
+    def __add__(self, other: Size | int) -> Size:
+        return Size._of(self._term + _term(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Size | int) -> Size:
+        return Size._of(self._term - _term(other))
+
+    def __rsub__(self, other: Size | int) -> Size:
+        return Size._of(_term(other) - self._term)
+
+    def __mul__(self, other: Size | int) -> Size:
+        return Size._of(self._term * _term(other))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Size | int) -> Size:
+        return Size._of(terms.floordiv(self._term, _divisor(other)))
+
+    def __rfloordiv__(self, other: Size | int) -> Size:
+        return Size._of(terms.floordiv(_term(other), _divisor(self)))
+
+    def __mod__(self, other: Size | int) -> Size:
+        return Size._of(terms.mod(self._term, _divisor(other)))
+
+    def __rmod__(self, other: Size | int) -> Size:
+        return Size._of(terms.mod(_term(other), _divisor(self)))
+
+
+def _term(value: Size | int) -> terms.Size:
+    return value._term if isinstance(value, Size) else value
+
+
+def _divisor(value: Size | int) -> terms.Size:
+    term = _term(value)
+    if isinstance(term, int) and term <= 0:
+        raise ZeroDivisionError("the divisor of a size is at least 1")
+    return term
+
+
+def _read(text: str) -> terms.Size:
+    try:
+        return _canonical(read_size(text, Scope()))
+    except ExpressionError as problem:
+        raise ValueError(f"{text!r} is not a size: {problem}") from None
+
+
+def _canonical(term: terms.Size) -> terms.Size:
+    """The same size over variables that are equal where their names are, in whatever order they were met; rebuilt until
+    nothing changes, since maxima within maxima may come out otherwise the first time."""
+    for _ in range(8):
+        rebuilt = terms.substitute(term, {v: _variable(v.name) for v in terms.variables(term)})
+        if rebuilt == term:
+            break
+        term = rebuilt
+    return term
+
+
+def _variable(name: str) -> Term:
+    """The variable of a name: its serial is the name itself read as a number, so that no table is kept."""
+    return terms.var(name, int.from_bytes(name.encode(), "big"))
+
+
+# SymPy
+
+
+def _to_sympy(text: str) -> Any:
+    """The expression of a size's text. What is rounded or chosen is left as it is written, so that it can be read back."""
+    plain = _QUOTED.sub(lambda m: m[0].replace("'", _PRIME), text)
+    return _tree_to_sympy(ast.parse(plain, mode="eval").body)
+
+
+def _tree_to_sympy(tree: ast.expr) -> Any:
+    import sympy
+
+    match tree:
+        case ast.Constant(value=value):
+            return sympy.Integer(value)
+        case ast.Name(id=name):
+            return sympy.Symbol(name.replace(_PRIME, "'"), integer=True, nonnegative=True)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_tree_to_sympy(operand)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _operation_to_sympy(op, _tree_to_sympy(left), _tree_to_sympy(right))
+        case ast.Call(func=ast.Name(id=name), args=args):
+            parts = [_tree_to_sympy(a) for a in args]
+            if name == "ceildiv":
+                return -_operation_to_sympy(ast.FloorDiv(), -parts[0], parts[1])
+            return (sympy.Min if name == "min" else sympy.Max)(*parts, evaluate=False)
+    raise ValueError(f"{ast.unparse(tree)} is not a size")
+
+
+def _operation_to_sympy(op: ast.operator, a: Any, b: Any) -> Any:
+    import sympy
+
+    match op:
+        case ast.Add():
+            return a + b
+        case ast.Sub():
+            return a - b
+        case ast.Mult():
+            return a * b
+        case ast.Mod():
+            return sympy.Mod(a, b, evaluate=False)
+    quotient = a / b if b.is_Integer else sympy.Mul(a, sympy.Pow(b, -1, evaluate=False), evaluate=False)
+    return sympy.floor(quotient, evaluate=False)
+
+
+def _parts_to_sympy(term: terms.Size) -> Any:
+    """The normal form itself as an expression, for sizes whose text has another one."""
+    import sympy
+
+    if isinstance(term, int):
+        return sympy.Integer(term)
+    return sympy.Add(*(sympy.Mul(k, *(_atom_to_sympy(a) for a in mono)) for mono, k in term.mons.items()))
+
+
+def _atom_to_sympy(atom: Var | Floor | Max) -> Any:
+    import sympy
+
+    match atom:
+        case Var():
+            return sympy.Symbol(atom.name, integer=True, nonnegative=True)
+        case Floor():
+            return _operation_to_sympy(ast.FloorDiv(), _parts_to_sympy(atom.num), _parts_to_sympy(atom.den))
+        case Max():
+            return sympy.Max(0, *(_parts_to_sympy(a) for a in atom.args), evaluate=False)
+
+
+def _from_sympy(expr: Any) -> terms.Size:
+    import sympy
+
+    match expr:
+        case sympy.Integer():
+            return int(expr)
+        case sympy.Symbol():
+            return _variable(expr.name)
+        case sympy.Add():
+            return _from_sum(expr)
+        case sympy.Mul():
+            return _from_product(expr)
+        case sympy.Pow() if expr.exp.is_Integer and 0 <= int(expr.exp) <= 64:
+            base = _from_sympy(expr.base)
+            result: terms.Size = 1
+            for _ in range(int(expr.exp)):
+                result = result * base
+            return result
+        case sympy.floor():
+            return terms.floordiv(*_fraction(expr.args[0]))
+        case sympy.ceiling():
+            return terms.ceildiv(*_fraction(expr.args[0]))
+        case sympy.Mod():
+            return terms.mod(_from_sympy(expr.args[0]), _from_sympy(expr.args[1]))
+        case sympy.Max():
+            return terms.smax(*(_from_sympy(a) for a in expr.args))
+        case sympy.Min():
+            return terms.smin(*(_from_sympy(a) for a in expr.args))
+    raise ValueError(f"{expr} is not a size")
+
+
+def _from_sum(expr: Any) -> terms.Size:
+    result: terms.Size = 0
+    for part in expr.args:
+        result = result + _from_sympy(part)
+    return result
+
+
+def _from_product(expr: Any) -> terms.Size:
+    result: terms.Size = 1
+    for part in expr.args:
+        result = result * _from_sympy(part)
+    return result
+
+
+def _fraction(expr: Any) -> tuple[terms.Size, terms.Size]:
+    """What is rounded, as numerator and denominator."""
+    import sympy
+
+    if expr.is_Rational:
+        return int(expr.p), int(expr.q)
+    if isinstance(expr, sympy.Mul):
+        parts = [_fraction(a) for a in expr.args]
+    elif isinstance(expr, sympy.Pow) and expr.exp.is_Integer and int(expr.exp) < 0:
+        return 1, _from_sympy(expr.base ** -int(expr.exp))
+    elif isinstance(expr, sympy.Add):
+        return _common([_fraction(a) for a in expr.args])
+    else:
+        return _from_sympy(expr), 1
+    above: terms.Size = 1
+    below: terms.Size = 1
+    for numerator, denominator in parts:
+        above, below = above * numerator, below * denominator
+    return above, below
+
+
+def _common(parts: Sequence[tuple[terms.Size, terms.Size]]) -> tuple[terms.Size, terms.Size]:
+    """A sum of fractions as one."""
+    above: terms.Size = 0
+    below: terms.Size = 1
+    for numerator, denominator in parts:
+        if isinstance(below, int) and isinstance(denominator, int):
+            shared = lcm(below, denominator)
+            above, below = above * (shared // below) + numerator * (shared // denominator), shared
+        elif below == denominator:
+            above = above + numerator
+        else:
+            above, below = above * denominator + numerator * below, below * denominator
+    return above, below
