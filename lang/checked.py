@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from . import core
 from .diagnostics import Diagnostic
@@ -56,5 +56,10 @@ class Checked(Node):
     counts: Counts
     before: core.Program
     program: core.Program
-    shapes: tuple[FunctionShapes, ...]
     questions: Mapping[str, int]
+    describe: Callable[[], tuple[FunctionShapes, ...]]
+
+    @property
+    def shapes(self) -> tuple[FunctionShapes, ...]:
+        """What is known of every binding, written out when somebody asks."""
+        return self.describe()

@@ -15,6 +15,12 @@ class DType(Node):
     def __str__(self) -> str:
         return self.name
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, DType) and self.name == other.name)
+
 
 def _table() -> dict[str, DType]:
     rows = [("bool", "bool", 8), ("string", "string", 0), ("complex64", "complex", 64), ("complex128", "complex", 128)]

@@ -15,7 +15,7 @@ from .judge import Options, Outcome
 from .shape_level import Obligation, Poisoned, ShapeLevel
 from .state import State
 from .terms import Size
-from .values import BoolValue, DTypeValue, Entry, Env, SizeValue, Undecided, plain
+from .values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
@@ -442,15 +442,3 @@ def dropped(walker: Speaker, block: core.Block, cond: Span, known: bool) -> Diag
         "N301", "no execution reaches this arm; it is dropped", block.span, labels=_distinct(block.span, (label,)),
         function=walker.function,
     )  # fmt: skip
-
-
-__all__ = [
-    "BoolValue",
-    "argument",
-    "assertion",
-    "bad_call",
-    "dropped",
-    "impossible_signature",
-    "obligation",
-    "precondition",
-]

@@ -9,13 +9,12 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
 from ..lang.source import Span
-from ..ops.model import TensorInfo
 from . import blame, dims
 from .judge import Outcome
 from .primitives import call_primitive
 from .shape_level import Poisoned, ShapeLevel
-from .values import POISON, Entry, Env, FnValue, NumberValue, Poison, TupleValue, Undecided, Value
-from .walk import Check, Walker, with_needs
+from .values import POISON, Entry, Env, FnValue, Poison, TupleValue, Undecided, Value
+from .walk import Check, Walker, bound_names, with_needs
 
 _MAX_INLINED = 24
 
@@ -213,7 +212,7 @@ class CallWalker(Walker):
             names[param.name] = arg.value
             named.append(arg)
         for stmt in kept:
-            for bound in _bound_names(stmt):
+            for bound in bound_names(stmt):
                 names[bound] = core.Var(stmt.span, self.temporary())
             self.out.append(_renamed(stmt, names))
         return named
@@ -313,15 +312,6 @@ def _reference(sort: core.Sort, span: Span, name: str) -> core.Value:
     return core.Var(span, name)
 
 
-def _bound_names(stmt: core.Stmt) -> tuple[str, ...]:
-    match stmt:
-        case core.Let():
-            return stmt.names
-        case core.MatchShape():
-            return stmt.binds
-    return ()
-
-
 def _renamed(node: Any, names: dict[str, core.Value]) -> Any:
     """A statement of the callee in the caller's names."""
     match node:
@@ -357,6 +347,3 @@ def _renamed(node: Any, names: dict[str, core.Value]) -> Any:
 def _name_of(names: dict[str, core.Value], name: str) -> str:
     new = names.get(name)
     return new.name if isinstance(new, core.Var | core.SizeVar | core.ShapeVar) else name
-
-
-__all__ = ["CallWalker", "NumberValue", "Site", "TensorInfo"]

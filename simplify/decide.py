@@ -52,6 +52,7 @@ Literal = tuple[Cond, int]
 Point = dict[Var, int]
 _NATURAL: Bounds = (0, None)
 _ANY: Bounds = (None, None)
+_FAR = 1 << 64  # propagation that drives a bound further than this is running away
 
 
 class Solved:
@@ -427,6 +428,8 @@ class Solved:
             if len(mono) != 1 or (endless and top is not None):
                 continue
             rest = total - (top or 0)
+            if abs(rest) > _FAR:
+                continue
             # k * mono >= -rest
             to: Bounds = (-(rest // k), None) if k > 0 else (None, rest // -k)
             if self._narrow_atom(mono[0], to, term, mask):

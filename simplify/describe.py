@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..lang import sweet
 from ..lang.checked import Binding
-from ..lang.dtypes import DType
 from ..lang.source import Span
 from ..ops.model import Segment, TensorInfo
 from .shape_level import sweet_size

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from ..lang import core, sweet
-from ..lang.dtypes import DType
 from ..ops.model import Segment, TensorInfo
 from .conditions import Cond, all_of, eq, ge
 from .shape_level import Poisoned, ShapeLevel, Truth, _and, sweet_names, sweet_size
-from .state import State
 from .sizes import single_var
+from .state import State
 from .terms import Size, Var, variables
 from .values import (
     POISON,
@@ -368,16 +367,3 @@ def _join_dtypes(state: State, a: AnyDType | None, b: AnyDType | None) -> AnyDTy
     symbol = state.dtype_symbol("?")
     state.restrict(symbol, state.allowed(a) | state.allowed(b))
     return symbol
-
-
-__all__ = [
-    "DType",
-    "Found",
-    "join",
-    "learn_match",
-    "lone_variable",
-    "match",
-    "name_dimension",
-    "of_subject",
-    "of_values",
-]

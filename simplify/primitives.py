@@ -12,9 +12,9 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
-from ..ops.model import Out, Param, Primitive, RankUnknown, Segment, TensorInfo
+from ..ops.model import Out, Param, Primitive, RankUnknown, TensorInfo
 from . import blame, dims
-from .conditions import Cond, all_of, any_of, eq, ge, le, lt, ne
+from .conditions import Cond, all_of, any_of, eq, le, lt, ne
 from .shape_level import Truth
 from .sizes import is_ordinary, single_var
 from .terms import Size, ceildiv, smax, smin
@@ -322,7 +322,8 @@ def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) ->
     try:
         bound = bind(row, call)
     except BindError as problem:
-        walker.judge(False, lambda _: blame.bad_call(walker, problem.message, problem.span), claim=True)
+        message, place = problem.message, problem.span
+        walker.judge(False, lambda _: blame.bad_call(walker, message, place), claim=True)
         return Entry(POISON, call.span), call
     given = [(p, v) for p, v in bound if v is not None]
     found = walker.values([v for _, v in given], env)
@@ -498,6 +499,3 @@ def _result_dtype(
     if len(word.classes) == 1 and word.classes[0] in DTYPES:
         return DTYPES[word.classes[0]]
     return walker.state.dtype_symbol("?")
-
-
-__all__ = ["CallInfo", "Segment", "argument", "call_primitive", "ge"]

@@ -17,13 +17,13 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
 from . import blame
+from .calls import CallWalker
 from .describe import binding
 from .judge import Log, Options
 from .shape_level import sweet_names, sweet_size
 from .state import State
 from .terms import Size
 from .values import Entry, Env, SizeValue, Value
-from .calls import CallWalker
 from .walk import Program, Walker
 
 Header = Callable[[core.Load], TensorInfo | None]
@@ -48,7 +48,7 @@ class _Checker:
         self.log = Log()
         self.program = Program(program, lookup, header)
         self.questions: dict[str, int] = {}
-        self.shapes: list[FunctionShapes] = []
+        self.shapes: list[Callable[[], FunctionShapes]] = []
 
     def run(self) -> Checked:
         consts = [self._const(c) for c in self.before.consts]
@@ -66,11 +66,14 @@ class _Checker:
             functions.append(done[function.name])
         main = self._main(self.before.main) if self.before.main else None
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
-        return Checked(self.log.all(), self.log.counts, self.before, after, tuple(self.shapes), self.questions)
+        return Checked(self.log.all(), self.log.counts, self.before, after, self.questions, self.described)
+
+    def described(self) -> tuple[FunctionShapes, ...]:
+        return tuple(describe() for describe in self.shapes)
 
     # One function
 
-    def _walker(self, name: str) -> Walker:
+    def _walker(self, name: str) -> CallWalker:
         return CallWalker(self.program, State(), self.log, self.options, name)
 
     def _env(self, walker: Walker) -> Env:
@@ -130,9 +133,13 @@ class _Checker:
         for layer, number in walker.state.facts.counts.items():
             self.questions[layer] = self.questions.get(layer, 0) + number
         self.program.walkers[name] = walker
-        described = tuple(binding(n, e.value, e.span, walker.state) for n, e in params.items())
-        last = binding("result", result.value, result.span, walker.state) if result else None
-        self.shapes.append(FunctionShapes(f"@{name}", described, tuple(walker.described()), last))
+
+        def describe() -> FunctionShapes:
+            described = tuple(binding(n, e.value, e.span, walker.state) for n, e in params.items())
+            last = binding("result", result.value, result.span, walker.state) if result else None
+            return FunctionShapes(f"@{name}", described, tuple(walker.described()), last)
+
+        self.shapes.append(describe)
 
     # Consts
 

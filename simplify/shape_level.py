@@ -1,7 +1,7 @@
 """Shape-level expressions of the core to sizes, shapes, dtypes and conditions, with the obligations they carry.
 
-Before and after, for `x : Tensor([n, m * 4])`: `x.dim(1) / 4 <= n` becomes the condition `m <= n`; the obligation that 4
-divides `m * 4` is ground truth and vanishes.
+Before and after, for `x : Tensor([n, m * 4])`: `x.dim(1) / 4 <= n` becomes the condition `m <= n`; the obligation that
+4 divides `m * 4` is ground truth and vanishes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from ..lang import core, sweet
 from ..lang.dtypes import DType
+from ..ops.dtypes_column import dtypes_of
 from ..ops.model import Segment, TensorInfo
 from .conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
-from .state import State, dtype_set
+from .state import State
 from .terms import Size, ceildiv, floordiv, mod, smax, smin
 from .values import (
     UNDECIDED,
@@ -276,10 +277,10 @@ class ShapeLevel:
                 self.learn(expr.left, positive, reason)
                 return self.learn(expr.right, positive, reason)
             case core.InClass() if positive:
-                return self.state.restrict(self.dtype(expr.item), dtype_set(expr.choices))
+                return self.state.restrict(self.dtype(expr.item), dtypes_of(expr.choices))
             case core.InClass():
                 dtype = self.dtype(expr.item)
-                return self.state.restrict(dtype, self.state.allowed(dtype) - dtype_set(expr.choices))
+                return self.state.restrict(dtype, self.state.allowed(dtype) - dtypes_of(expr.choices))
             case core.Compare() if not isinstance(expr.left, core.SizeExpr):
                 return self._learn_compare(expr, (expr.op == "==") == positive)
             case core.Compare() if (expr.op == "==") == positive and expr.op in ("==", "!="):

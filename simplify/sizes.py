@@ -21,7 +21,14 @@ def single_var(size: Size) -> Var | None:
 
 
 def is_ordinary(size: Size) -> bool:
-    """Whether it surely fits int64, given that dimensions are below 2**31 where two are multiplied, and 2**46 otherwise."""
+    """Whether it surely fits int64: dimensions are taken to be below 2**31 where two are multiplied, else below 2**46."""
     if isinstance(size, int):
         return -(2**63) <= size < 2**63
     return max(map(len, size.mons)) <= 2 and sum(map(abs, size.mons.values())) <= 2**16
+
+
+def only_var(term: Term) -> Var:
+    """The variable that a term made by `var` consists of."""
+    found = single_var(term)
+    assert found is not None
+    return found

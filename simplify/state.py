@@ -1,12 +1,13 @@
-"""Everything that is known at one point of a function: facts about sizes, dtypes, and stretches of dimensions, in scopes."""
+"""Everything that is known at one point of a function, in scopes: facts about sizes, dtypes, stretches of dimensions."""
 
 from __future__ import annotations
 
-from ..lang.dtypes import CLASSES, DTYPES, DType
+from ..lang.dtypes import DTYPES, DType
+from ..ops.dtypes_column import dtypes_of
 from ..ops.model import Segment
 from .conditions import Cond, eq
 from .facts import Facts
-from .sizes import as_term, single_var
+from .sizes import as_term, only_var, single_var
 from .terms import Size, Term, Var, substitute, var, variables
 from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape
 
@@ -175,15 +176,20 @@ class State:
         return known if isinstance(known, frozenset) else _ALL
 
     def same_dtype(self, a: AnyDType, b: AnyDType) -> bool | None:
-        a, b = self.dtype(a), self.dtype(b)
-        if isinstance(a, DType) and isinstance(b, DType):
-            return a == b
         if a is b:
             return True
+        a, b = self.dtype(a), self.dtype(b)
+        if a is b:
+            return True
+        if isinstance(a, DType) and isinstance(b, DType):
+            return a == b
         return None if self.allowed(a) & self.allowed(b) else False
 
     def in_class(self, dtype: AnyDType, names: tuple[str, ...]) -> bool | None:
-        wanted, allowed = dtype_set(names), self.allowed(dtype)
+        wanted = dtypes_of(names)
+        if isinstance(dtype, DType):
+            return dtype in wanted
+        allowed = self.allowed(dtype)
         if allowed <= wanted:
             return True
         return None if allowed & wanted else False
@@ -208,15 +214,3 @@ class State:
 
     def assume(self, cond: Cond, reason: object = None) -> None:
         self.facts.assume(cond, reason)
-
-
-def dtype_set(names: tuple[str, ...]) -> frozenset[DType]:
-    """The dtypes that class names and dtype names stand for."""
-    return frozenset(d for name in names for d in DTYPES.values() if d.name == name or d.kind in CLASSES.get(name, ()))
-
-
-def only_var(term: Term) -> Var:
-    """The variable that a term made by `var` consists of."""
-    found = single_var(term)
-    assert found is not None
-    return found

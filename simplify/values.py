@@ -85,8 +85,8 @@ class ListValue(Node):
 
 
 class FnValue(Node):
-    """A function as a value: one of the program's (`function`, by its wrapper), a primitive (`name`), or a lambda with the
-    environment it was made in."""
+    """A function as a value: one of the program's (`function`, by its wrapper), a primitive (`name`), or a lambda with
+    the environment it was made in."""
 
     name: str
     function: core.Function | None = None
@@ -107,7 +107,7 @@ Value = (
 
 
 class Entry(Node):
-    """A name in scope: its value and where that comes from. `axes` has the place that fixed each dimension, where one did."""
+    """A name in scope: its value and where that comes from. `axes` has the place that fixed each dimension."""
 
     value: Value
     span: Span

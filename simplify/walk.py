@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, assert_never
 
-from ..lang import core, sweet
+from ..lang import core
 from ..lang.checked import Binding
 from ..lang.core import Status
-from ..lang.node import Node, replace
+from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import Primitive, Segment, TensorInfo
 from . import blame, dims
@@ -28,7 +28,6 @@ from .values import (
     FnValue,
     ListValue,
     NumberValue,
-    Poison,
     ShapeValue,
     SizeValue,
     TextValue,
@@ -81,7 +80,7 @@ class Program:
 
 
 class Walker(Judge):
-    """Walks one function (and what is inlined into it). `out` gathers the simplified statements of the current block."""
+    """Walks one function, and what is inlined into it. `out` gathers the simplified statements of the current block."""
 
     def __init__(self, program: Program, state: State, log: Log, options: Options, function: str) -> None:
         super().__init__(state, log, options)
@@ -301,9 +300,7 @@ class Walker(Judge):
             claim=stmt.origin.claim,
             sizes=dims.of_subject(stmt.origin, env, self.state),
         )
-        if status is not Status.PROVED:
-            self.out.append(replace(stmt, status=status))
-        elif stmt.binds:
+        if status is not Status.PROVED or stmt.binds:
             self.out.append(replace(stmt, status=status))
         if status is not Status.REFUTED:
             dims.learn_match(level, stmt, found)
@@ -474,9 +471,10 @@ class Walker(Judge):
         entry, block = self.block(arm, inner)
         entry = self.settle(entry)
         self._close_bindings(since)
-        if not block.stmts:
-            return entry, block.result
-        return entry, core.If(expr.span, core.BoolConst(expr.cond.span, True), block, block)
+        if any(name in env for stmt in block.stmts for name in bound_names(stmt)):
+            return entry, core.If(expr.span, core.BoolConst(expr.cond.span, True), block, block)
+        self.out.extend(block.stmts)
+        return entry, block.result
 
     def _both(
         self, expr: core.If, cond: core.BoolExpr | core.Value, sizes: core.BoolExpr | None, env: Env
@@ -542,6 +540,15 @@ def with_needs(truth: Truth, needs: list[Obligation]) -> Truth:
     return truth
 
 
+def bound_names(stmt: core.Stmt) -> tuple[str, ...]:
+    match stmt:
+        case core.Let():
+            return stmt.names
+        case core.MatchShape():
+            return stmt.binds
+    return ()
+
+
 def _evaluate(level: ShapeLevel, expr: core.ShapeLevel) -> Value:
     if isinstance(expr, core.SizeExpr):
         return SizeValue(level.size(expr))
@@ -575,6 +582,3 @@ def _constant(value: Value) -> bool | None:
 
 def _older(cond: Cond, newest: int) -> bool:
     return not isinstance(cond, bool) and all(v.serial <= newest for v in cond_variables(cond))
-
-
-__all__ = ["Binding", "Node", "Poison", "Program", "Walker", "sweet"]
