@@ -1,4 +1,4 @@
-"""The pages about diagnostics, one file a code, and the document that is made of them all."""
+"""The pages about diagnostics, one file a code; docs/errors.md is made of them all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "errors"
 _CODE = re.compile(r"[A-Z][0-9]{3}")
+_REMARK = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 
 
 def codes() -> list[str]:
@@ -16,11 +17,11 @@ def codes() -> list[str]:
 
 
 def page(code: str) -> str | None:
-    """The page's text, or None if there is no such code."""
+    """The page's text without the remarks that are for its tests, or None if there is no such code."""
     if not _CODE.fullmatch(code):
         return None
     path = FOLDER / f"{code}.md"
-    return path.read_text(encoding="utf-8") if path.is_file() else None
+    return _REMARK.sub("", path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 def title(code: str) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from rxlang.lang.cells import columns, shown, wrapped
 from rxlang.lang.diagnostics import Diagnostic, Label, error, note, warning
 from rxlang.lang.render import render, render_text
@@ -170,7 +169,8 @@ GALLERY = {
     ),
     "built-in-place": error("E299", "something is wrong with no place to show", NOWHERE),
     "same-place-twice": error(
-        "E312", "two assertions contradict each other", at(NET, "n * m"), caption="first", labels=(Label(at(NET, "n * m"), "second"),)
+        "E312", "two assertions contradict each other", at(NET, "n * m"), caption="first",
+        labels=(Label(at(NET, "n * m"), "second"),),
     ),
 }  # fmt: skip
 

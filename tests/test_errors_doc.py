@@ -1,0 +1,168 @@
+"""The pages about diagnostics: each wrong program gets its code, each mend is accepted, and no code is without a page.
+
+A page is cli/errors/CODE.md. A remark before a program says what it is: `wrong` gets the code, `right` does not, `run` asks
+for the outcome of a run with the words that follow, and a file's name makes it a file that the next ones import.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from rxlang.cli.main import invoke
+from rxlang.cli.pages import codes, page, title
+from rxlang.desugar.errors import CODES
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ROOT / "cli" / "errors"
+DOCUMENT = ROOT / "docs" / "errors.md"
+BLOCK = re.compile(r"^<!-- rx: (?P<says>.*?) -->\n```rx\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+# What takes no short program to show; the tests named after them do.
+WITHOUT_WRONG_PROGRAM = {"E104", "E223", "E242", "E245", "E299"}
+
+PREFACE = """# Diagnostics
+
+Every message of `rx` has a code. `rx explain CODE` shows the page about it, and here they are all. Codes that begin with E
+are errors: E1 the text cannot be read, E2 names, sorts and files, E3 sizes and dtypes, E4 (written R4) what happens when a
+program runs. W is a warning: the program is accepted, and something is checked when it runs. N is a note.
+
+"""
+
+
+class Program(NamedTuple):
+    says: tuple[str, ...]
+    text: str
+
+    @property
+    def name(self) -> str:
+        return next((word for word in self.says if word.endswith(".rx")), "program.rx")
+
+    @property
+    def command(self) -> list[str]:
+        if "run" not in self.says:
+            return ["check", self.name]
+        return ["run", self.name, *self.says[self.says.index("run") + 1 :]]
+
+
+def programs(code: str) -> list[Program]:
+    text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
+    return [Program(tuple(m["says"].split()), m["text"]) for m in BLOCK.finditer(text)]
+
+
+def outcome(program: Program, capsys: pytest.CaptureFixture[str]) -> tuple[int, set[str]]:
+    """The exit status and the codes that were printed."""
+    Path(program.name).write_text(program.text, encoding="utf-8")
+    status = invoke(program.command)
+    return status, set(re.findall(r"^(?:error|warning|note)\[(\w+)\]", capsys.readouterr().err, re.MULTILINE))
+
+
+def is_part(program: Program) -> bool:
+    return not {"wrong", "right"} & set(program.says)
+
+
+@pytest.mark.parametrize("code", codes())
+def test_the_wrong_program_gets_the_code_and_the_mend_does_not(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for program in programs(code):
+        if is_part(program):
+            Path(program.name).write_text(program.text, encoding="utf-8")
+    for program in programs(code):
+        if is_part(program):
+            continue
+        status, found = outcome(program, capsys)
+        if "wrong" in program.says:
+            assert code in found, program.text
+            assert status == {"E": 1, "R": 3}.get(code[0], 0), program.text
+            assert not {other for other in found if other[0] == "E"} - {code}, program.text
+        else:
+            assert (status, found - {"N201"}) == (0, set()), program.text
+
+
+@pytest.mark.parametrize("code", codes())
+def test_every_page_shows_a_wrong_program(code: str) -> None:
+    shown = [word for program in programs(code) for word in program.says]
+    assert ("wrong" in shown) != (code in WITHOUT_WRONG_PROGRAM)
+
+
+@pytest.mark.parametrize("code", codes())
+def test_every_program_of_a_page_has_its_remark(code: str) -> None:
+    text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
+    assert text.count("```rx\n") == len(programs(code))
+    assert text.startswith(f"# {code}: ")
+    assert max(len(line) for line in text.split("\n")) <= 120
+
+
+def test_every_code_in_the_sources_has_a_page() -> None:
+    rooms = ("lang", "desugar", "simplify", "interp", "frontends", "cli", "ops")
+    files = [*ROOT.glob("*.py"), *(f for room in rooms for f in (ROOT / room).rglob("*.py"))]
+    used = {code for f in files for code in re.findall(r'"([EWNR]\d{3})"', f.read_text(encoding="utf-8"))}
+    assert used - set(codes()) == set()
+
+
+def test_titles_are_those_of_the_table_in_the_sources() -> None:
+    assert {code: title(code) for code in CODES} == CODES
+
+
+def test_the_document_is_made_of_the_pages() -> None:
+    texts = [(PAGES / f"{code}.md").read_text(encoding="utf-8") for code in codes()]
+    document = PREFACE + "\n".join("#" + text for text in texts)
+    if os.environ.get("RX_ACCEPT"):
+        DOCUMENT.write_text(document, encoding="utf-8")
+    assert document == DOCUMENT.read_text(encoding="utf-8"), f"RX_ACCEPT=1 pytest {__file__} writes it anew"
+
+
+def test_rx_explain_shows_the_page_without_remarks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["explain", "e301"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# E301: ")
+    assert "```rx\n" in text
+    assert "<!--" not in text
+    assert text == page("E301")
+
+
+def test_rx_explain_without_a_code_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["explain"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == codes()
+    assert "E305  matrices that cannot be multiplied" in lines
+
+
+@pytest.mark.parametrize("code", ["E999", "nonsense", "../errors", ""])
+def test_rx_explain_of_no_code_is_wrong_usage(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["explain", code]) == 2
+    assert "there is no diagnostic" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("depth", [200, 10_000])
+def test_deep_nesting_is_a_diagnostic_and_no_traceback(
+    depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = f"@f = fn(x : Tensor([n], int32)) : Tensor([n], int32) {{ {'(' * depth}x{')' * depth} }}\n"
+    status, found = outcome(Program((), text), capsys)
+    assert status in (0, 1)
+    assert found <= {"E104", "E223"}
+    assert depth == 200 or found
+
+
+def test_an_import_that_is_a_folder_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("layers.rx").mkdir()
+    status, found = outcome(Program((), 'import "layers.rx" as layers\n'), capsys)
+    assert (status, found) == (1, {"E242"})
+
+
+def test_damaged_weights_are_told_from_missing_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("w.npy").write_bytes(b"no array at all")
+    status, found = outcome(Program((), 'const w : Tensor([3], float32) = load("w.npy")\nlet y = w\n'), capsys)
+    assert (status, found) == (1, {"E245"})
