@@ -12,6 +12,12 @@ from .sweet import Comment
 KIND = {name: number for number, name in enumerate(TERMINALS)}
 """The number of each terminal; parse tables and token lists use numbers."""
 
+
+def kinds(names: str) -> frozenset[int]:
+    """The numbers of some terminals, named with spaces between."""
+    return frozenset(KIND[name] for name in names.split())
+
+
 WORDS = {text: KIND[name] for text, name in LITERALS.items() if text.isalpha()}
 SIGNS = {text: KIND[name] for text, name in LITERALS.items() if not text.isalpha()} | {";": KIND["_END"]}
 

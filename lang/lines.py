@@ -7,31 +7,34 @@ A line end counts only where the innermost open bracket is none or a block's `{`
 
 from __future__ import annotations
 
-from .lexer import KIND, Tokens
+from .lexer import KIND, Tokens, kinds
 
-
-def _kinds(names: str) -> frozenset[int]:
-    return frozenset(KIND[name] for name in names.split())
-
-
-_INFIX = _kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN")
-_NOT_AFTER = _INFIX | _kinds("COMMA EQUAL COLON DOT BANG LBRACE _END") | {-1}
-_NOT_BEFORE = _INFIX | _kinds("COMMA EQUAL COLON DOT LBRACE RBRACE RPAR RSQB WHERE WITH STACK ELSE AS")
-_OPERAND_END = _kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE QMARK _DOTS RPAR RSQB RBRACE")
-_PREFIXES = _kinds("INLINE PRIVATE EXTERN PRIM")
-_SOFT = _PREFIXES | _kinds("IMPORT CONST TYPE AS WITH STACK WHERE IN")
-_BRACKETS = _kinds("LPAR LSQB LBRACE RPAR RSQB RBRACE")
-_CLOSER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
-_SPECIAL = _SOFT | _BRACKETS | _kinds("_END EQUAL ASSERT")
+_INFIX = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN")
+_NOT_AFTER = _INFIX | kinds("COMMA EQUAL COLON DOT BANG LBRACE _END") | {-1}
+NOT_BEFORE = _INFIX | kinds("COMMA EQUAL COLON DOT LBRACE RBRACE RPAR RSQB WHERE WITH STACK ELSE AS")
+_OPERAND_END = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE QMARK _DOTS RPAR RSQB RBRACE")
+PREFIXES = kinds("INLINE PRIVATE EXTERN PRIM")
+_SOFT = PREFIXES | kinds("IMPORT CONST TYPE AS WITH STACK WHERE IN")
+_BRACKETS = kinds("LPAR LSQB LBRACE RPAR RSQB RBRACE")
+_PARTNER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
+OPENER, CLOSER = frozenset(_PARTNER), frozenset(_PARTNER.values())
+_SPECIAL = _SOFT | _BRACKETS | kinds("_END EQUAL ASSERT")
 
 _NAME, _FN_NAME, _STRING = KIND["NAME"], KIND["FN_NAME"], KIND["STRING"]
-_END, _EQUAL, _ASSERT, _COMPARE = KIND["_END"], KIND["EQUAL"], KIND["ASSERT"], KIND["COMPARE"]
+END, _EQUAL, _ASSERT, _COMPARE = KIND["_END"], KIND["EQUAL"], KIND["ASSERT"], KIND["COMPARE"]
 _LBRACE, _RBRACE, _LPAR, _DOT, _IN = KIND["LBRACE"], KIND["RBRACE"], KIND["LPAR"], KIND["DOT"], KIND["IN"]
 _IMPORT, _AS, _WITH, _STACK = KIND["IMPORT"], KIND["AS"], KIND["WITH"], KIND["STACK"]
 
 
 class Unbalanced(Exception):
-    """A bracket without its partner; the token's number, or -1 at the end of the file."""
+    """A bracket without its partner: a closing one's token number, or -1 where the file ends with one open.
+
+    `lines` is what was read before it, the last item included as far as it goes.
+    """
+
+    def __init__(self, at: int, lines: Lines) -> None:
+        self.at = at
+        self.lines = lines
 
 
 class Lines:
@@ -60,18 +63,18 @@ def find_lines(tokens: Tokens) -> Lines:
     for i, kind in enumerate(raw):
         if kind in _SOFT:
             kind = _soften(raw, i, before)
-        if first[i] and counts and before not in _NOT_AFTER and kind not in _NOT_BEFORE:
+        if first[i] and counts and before not in _NOT_AFTER and kind not in NOT_BEFORE:
             item = _end_statement(lines, ends[-1], not closers, item)
             asserting[-1] = False
-            before = _END
+            before = END
         if kind in _SPECIAL:
-            if kind == _END:
-                if before in (_LBRACE, _END, -1) and counts:
+            if kind == END:
+                if before in (_LBRACE, END, -1) and counts:
                     continue
                 if not closers:
                     item = _end_statement(lines, tokens.starts[i], True, item)
                     asserting[-1] = False
-                    before = _END
+                    before = END
                     continue
                 asserting[-1] = False
             elif kind == _EQUAL:
@@ -79,15 +82,16 @@ def find_lines(tokens: Tokens) -> Lines:
                     kind = _COMPARE
             elif kind == _ASSERT:
                 asserting[-1] = True
-            elif kind in _CLOSER:
+            elif kind in _PARTNER:
                 counts = kind == _LBRACE and before != _IN
-                closers.append(_CLOSER[kind] if not counts else 0)
+                closers.append(_PARTNER[kind] if not counts else 0)
                 asserting.append(False)
                 lines.depth = max(lines.depth, len(closers))
             elif kind in _BRACKETS:
                 if not closers or kind != (closers[-1] or _RBRACE):
-                    raise Unbalanced(i)
-                if before == _END and counts:
+                    lines.items.append((item, len(kinds)))
+                    raise Unbalanced(i, lines)
+                if before == END and counts:
                     kinds.pop(), starts.pop(), ends.pop()
                 closers.pop()
                 asserting.pop()
@@ -97,7 +101,8 @@ def find_lines(tokens: Tokens) -> Lines:
         ends.append(tokens.ends[i])
         before = kind
     if closers:
-        raise Unbalanced(-1)
+        lines.items.append((item, len(kinds)))
+        raise Unbalanced(-1, lines)
     if len(kinds) > item:
         lines.items.append((item, len(kinds)))
     return lines
@@ -109,7 +114,7 @@ def _end_statement(lines: Lines, at: int, outside: bool, item: int) -> int:
         if len(lines.kinds) > item:
             lines.items.append((item, len(lines.kinds)))
         return len(lines.kinds)
-    lines.kinds.append(_END)
+    lines.kinds.append(END)
     lines.starts.append(at)
     lines.ends.append(at)
     return item
@@ -121,8 +126,8 @@ def _soften(raw: list[int], i: int, before: int) -> int:
     after = raw[i + 1] if i + 1 < len(raw) else 0
     if before == _DOT:
         return _NAME
-    if kind in _PREFIXES:
-        return kind if after == _FN_NAME or after in _PREFIXES else _NAME
+    if kind in PREFIXES:
+        return kind if after == _FN_NAME or after in PREFIXES else _NAME
     if kind == _IMPORT:
         return kind if after == _STRING else _NAME
     if kind == _AS:

@@ -10,7 +10,7 @@ from .build import TreeBuilder
 from .diagnostics import Diagnostic, RxError, error, in_order
 from .lalr import MAX_DEPTH, Parser, Stuck, TooDeep
 from .lexer import scan, unreadable
-from .lines import Lines, Unbalanced, find_lines
+from .lines import CLOSER, END, OPENER, Lines, Unbalanced, find_lines
 from .source import Source, Span
 
 __all__ = ["MAX_DEPTH", "decode", "parse", "parse_expr", "parse_type"]
@@ -48,26 +48,82 @@ def _parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
     tokens = scan(source)
     builder = TreeBuilder(source)
     parser = Parser(source.text, builder)
-    items: list[sweet.Item] = []
-    problems = list(tokens.problems)
+    problems: list[Diagnostic] = []
     try:
         lines = find_lines(tokens)
     except Unbalanced:
-        problems.append(error("E105", "a bracket is open", Span(source, 0, 0)))
-        lines = Lines()
-    for first, last in lines.items:
+        from . import brackets  # only a file with mistakes pays for it
+
+        mended, problems = brackets.mend(tokens)
+        lines = find_lines(mended)
+    items: list[sweet.Item] = []
+    at = 0
+    while at < len(lines.items):
+        first, last = lines.items[at]
+        at += 1
+        kinds, starts, ends = lines.kinds[first:last], lines.starts[first:last], lines.ends[first:last]
         try:
-            item = parser.parse(lines.kinds[first:last], lines.starts[first:last], lines.ends[first:last], "item")
-        except Stuck as stuck:
-            at = min(first + stuck.at, last - 1)
-            problems.append(error("E101", "unexpected", Span(source, lines.starts[at], lines.ends[at])))
+            if lines.depth > MAX_DEPTH:
+                _check_depth(kinds, starts, ends)
+            items.append(parser.parse(kinds, starts, ends, "item"))
+        except Stuck:
+            region_end = _region_end(source, lines, at)
+            problems += _recover(source, lines, at - 1, region_end)
+            at = region_end
         except TooDeep as deep:
             problems.append(too_deep(source, deep))
-        else:
-            items.append(item)
-    problems += builder.problems
+    problems = _one_for_each_mistake(source, tokens.problems, problems) + builder.problems
     module = sweet.Module(Span(source, 0, len(source.text)), source, tuple(items), tuple(tokens.comments))
     return module, tuple(in_order(problems))
+
+
+def _check_depth(kinds: list[int], starts: list[int], ends: list[int]) -> None:
+    """Brackets count for the depth of an item even where they leave no node."""
+    depth = 0
+    for kind, start, end in zip(kinds, starts, ends, strict=True):
+        depth += (kind in CLOSER) - (kind in OPENER)
+        if depth > MAX_DEPTH:
+            raise TooDeep(start, end)
+
+
+def _region_end(source: Source, lines: Lines, item: int) -> int:
+    """The first item from this one on that starts in column 1."""
+    while item < len(lines.items):
+        start = lines.starts[lines.items[item][0]]
+        if start == 0 or source.text[start - 1] in "\r\n\ufeff":
+            break
+        item += 1
+    return item
+
+
+def _recover(source: Source, lines: Lines, item: int, region_end: int) -> list[Diagnostic]:
+    from . import recovery  # only a file with mistakes pays for it
+
+    kinds: list[int] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for first, last in lines.items[item:region_end]:
+        if kinds:
+            kinds.append(END)
+            starts.append(ends[-1])
+            ends.append(ends[-1])
+        kinds += lines.kinds[first:last]
+        starts += lines.starts[first:last]
+        ends += lines.ends[first:last]
+    return recovery.mend(recovery.Region(source, kinds, starts, ends))
+
+
+def _one_for_each_mistake(source: Source, lexical: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:
+    """Leave out what follows from a mistake that is reported already: on one line the first kind of error counts."""
+    result = list(lexical)
+    lines = {source.position(problem.span.start)[0] for problem in lexical}
+    for problem in sorted(others, key=lambda problem: problem.code != "E105"):
+        line = source.position(problem.span.start)[0]
+        if line not in lines:
+            result.append(problem)
+        if problem.code == "E105":
+            lines |= {line, *(source.position(label.span.start)[0] for label in problem.labels)}
+    return result
 
 
 def too_deep(source: Source, deep: TooDeep) -> Diagnostic:

@@ -1,0 +1,364 @@
+"""Brackets without partners: finds which one is missing or too many, and mends the tokens so that the rest can be read.
+
+A file whose brackets do not match is cut into pieces at items that start in column 1; in a piece that is still
+unbalanced the changes that come into question are tried, and the one that lets the most be read is taken.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..grammar.table import LITERALS
+from .diagnostics import Diagnostic, Edit, Label, error
+from .lalr import MAX_DEPTH
+from .lexer import KIND, Tokens
+from .lines import NOT_BEFORE, PREFIXES, Lines, Unbalanced, find_lines
+from .recovery import first_trouble, function_of
+from .source import Span
+
+_ROUNDS = 8
+"""How many brackets of one piece are mended."""
+
+_FN_NAME, _EQUAL, _NAME, _STRING = KIND["FN_NAME"], KIND["EQUAL"], KIND["NAME"], KIND["STRING"]
+_LBRACE, _RBRACE = KIND["LBRACE"], KIND["RBRACE"]
+_PARTNER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
+_OPENER_OF = {closer: opener for opener, closer in _PARTNER.items()}
+_SIGN = {KIND[LITERALS[sign]]: sign for sign in "()[]{}"}
+
+
+class Mend(NamedTuple):
+    """Put a bracket before a token (kind > 0), or take the token away (kind 0), or make it another bracket."""
+
+    at: int
+    kind: int
+    instead: bool
+    subject: int  # the bracket that the message is about
+
+
+def mend(tokens: Tokens) -> tuple[Tokens, list[Diagnostic]]:
+    """Tokens whose brackets match, and what was wrong with them. Pieces that cannot be mended are left out."""
+    problems: list[Diagnostic] = []
+    result = Tokens(tokens.source)
+    for piece in _pieces(tokens):
+        problems += _mend_piece(piece)
+        _extend(result, piece, 0, len(piece.kinds))
+    return result, problems
+
+
+def _pieces(tokens: Tokens) -> list[Tokens]:
+    """The file cut before what surely begins an item, and unbalanced pieces before whatever may begin one."""
+    result = []
+    for piece in _cut(tokens, [i for i in range(1, len(tokens.kinds)) if _surely_begins(tokens, i)]):
+        result += [piece] if _is_balanced(piece) else _cut(piece, _possible_beginnings(piece))
+    return result
+
+
+def _cut(tokens: Tokens, places: list[int]) -> list[Tokens]:
+    pieces = []
+    for first, last in zip([0, *places], [*places, len(tokens.kinds)], strict=True):
+        piece = Tokens(tokens.source)
+        _extend(piece, tokens, first, last)
+        pieces.append(piece)
+    return pieces
+
+
+def _extend(result: Tokens, tokens: Tokens, first: int, last: int) -> None:
+    result.kinds += tokens.kinds[first:last]
+    result.starts += tokens.starts[first:last]
+    result.ends += tokens.ends[first:last]
+    result.first += tokens.first[first:last]
+
+
+def _in_column_1(tokens: Tokens, i: int) -> bool:
+    return tokens.first[i] and (tokens.starts[i] == 0 or tokens.source.text[tokens.starts[i] - 1] in "\r\n\ufeff")
+
+
+def _surely_begins(tokens: Tokens, i: int) -> bool:
+    """Whether a token in column 1 can begin nothing but an item."""
+    if not _in_column_1(tokens, i):
+        return False
+    kind, after = tokens.kinds[i], tokens.kinds[i + 1] if i + 1 < len(tokens.kinds) else 0
+    if kind in PREFIXES:
+        return after == _FN_NAME or after in PREFIXES
+    if kind in (KIND["CONST"], KIND["TYPE"]):
+        return after == _NAME
+    return (kind == _FN_NAME and after == _EQUAL) or (kind == KIND["IMPORT"] and after == _STRING)
+
+
+def _is_balanced(tokens: Tokens) -> bool:
+    try:
+        find_lines(tokens)
+    except Unbalanced:
+        return False
+    return True
+
+
+def _possible_beginnings(tokens: Tokens) -> list[int]:
+    """Tokens in column 1 that may begin an item: not inside brackets whose content is not indented either."""
+    places = []
+    open_: list[int] = []
+    for i, kind in enumerate(tokens.kinds):
+        if open_ and _in_column_1(tokens, i) and kind not in NOT_BEFORE and _is_indented_behind(tokens, open_[-1], i):
+            places.append(i)
+            open_ = []
+        elif not open_ and i and _in_column_1(tokens, i) and kind not in NOT_BEFORE:
+            places.append(i)
+        if kind in _PARTNER:
+            open_.append(i)
+        elif kind in _OPENER_OF:
+            matching = [n for n, o in enumerate(open_) if tokens.kinds[o] == _OPENER_OF[kind]]
+            if matching:
+                del open_[matching[-1] :]
+    return places
+
+
+def _is_indented_behind(tokens: Tokens, opener: int, limit: int) -> bool:
+    """Whether the first line after an opening bracket is indented, or there is none before the limit."""
+    for i in range(opener + 1, limit):
+        if tokens.first[i]:
+            return not _in_column_1(tokens, i)
+    return True
+
+
+def _mend_piece(piece: Tokens) -> list[Diagnostic]:
+    problems: list[Diagnostic] = []
+    for _ in range(_ROUNDS):
+        try:
+            find_lines(piece)
+        except Unbalanced as trouble:
+            deep = _too_deep(piece)
+            if deep:
+                _clear(piece)
+                return [deep]
+            best = _best(piece, trouble)
+            problems.append(_describe(piece, best))
+            _apply(piece, best)
+        else:
+            return problems
+    _clear(piece)
+    return problems
+
+
+def _clear(piece: Tokens) -> None:
+    for items in (piece.kinds, piece.starts, piece.ends, piece.first):
+        items.clear()
+
+
+def _too_deep(piece: Tokens) -> Diagnostic | None:
+    depth = 0
+    for i, kind in enumerate(piece.kinds):
+        depth += (kind in _PARTNER) - (kind in _OPENER_OF)
+        if depth > MAX_DEPTH:
+            return too_deep(Span(piece.source, piece.starts[i], piece.ends[i]))
+    return None
+
+
+def too_deep(span: Span) -> Diagnostic:
+    message = f"this is nested more than {MAX_DEPTH} deep"
+    return error("E104", message, span, help="give names to its parts with `let`")
+
+
+def _best(piece: Tokens, trouble: Unbalanced) -> Mend:
+    """The candidate after which the most can be read; of equals the first."""
+    candidates = _candidates(piece, trouble)
+    return max(candidates, key=lambda mend: _reach(piece, mend))
+
+
+def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:
+    """What may have been meant, the likeliest first."""
+    open_ = _open_before(piece, trouble.at)
+    stuck = _stuck(piece, trouble.lines)
+    result = []
+    if trouble.at < 0:
+        opener = _odd_opener(piece) if _odd_opener(piece) is not None else open_[-1]
+        assert opener is not None
+        closer = _PARTNER[piece.kinds[opener]]
+        if stuck is not None and stuck > opener:
+            result.append(Mend(stuck, closer, False, opener))
+        result.append(Mend(_dedent(piece, opener), closer, False, opener))
+        result.append(Mend(_line_end(piece, opener), closer, False, opener))
+        result.append(Mend(len(piece.kinds), closer, False, opener))
+        result += [Mend(o, 0, False, o) for o in reversed(open_[-3:])]
+        if stuck is not None and stuck < len(piece.kinds) and piece.kinds[stuck] in _PARTNER:
+            result.append(Mend(stuck, 0, False, stuck))
+        return result
+    at = trouble.at
+    closer = piece.kinds[at]
+    opener_kind = _OPENER_OF[closer]
+    if stuck is not None:
+        result.append(Mend(stuck, opener_kind, False, at))
+    if open_ and any(piece.kinds[o] == opener_kind for o in open_):
+        inner = open_[-1]
+        missing = _PARTNER[piece.kinds[inner]]
+        if stuck is not None and stuck > inner:
+            result.append(Mend(stuck, missing, False, inner))
+        result.append(Mend(at, missing, False, inner))
+        result.append(Mend(_line_end(piece, inner), missing, False, inner))
+        result.append(Mend(_dedent(piece, inner), missing, False, inner))
+    elif open_:
+        result.append(Mend(at, _PARTNER[piece.kinds[open_[-1]]], True, at))
+        result.append(Mend(open_[-1] + 1, opener_kind, False, at))
+    if closer == _RBRACE:
+        head = _head_end(piece)
+        if head is not None:
+            result.append(Mend(head, _LBRACE, False, at))
+        early = _odd_closer(piece, at)
+        if early is not None:
+            result.append(Mend(early, 0, False, early))
+    result.append(Mend(at, 0, False, at))
+    return result
+
+
+def _open_before(piece: Tokens, at: int) -> list[int]:
+    """The brackets that are open before a token (-1: at the end), innermost last."""
+    open_: list[int] = []
+    for i, kind in enumerate(piece.kinds):
+        if i == at:
+            break
+        if kind in _PARTNER:
+            open_.append(i)
+        elif kind in _OPENER_OF:
+            open_.pop()
+    return open_
+
+
+def _stuck(piece: Tokens, lines: Lines) -> int | None:
+    """The token at which no rule goes on before the brackets' trouble is met."""
+    for n, (first, last) in enumerate(lines.items):
+        at = first_trouble(lines.kinds[first:last], whole=n + 1 < len(lines.items))
+        if at < last - first:
+            return _token_at(piece, lines.starts[first + at])
+    return None
+
+
+def _token_at(piece: Tokens, offset: int) -> int:
+    low, high = 0, len(piece.starts)
+    while low < high:
+        middle = (low + high) // 2
+        if piece.starts[middle] < offset:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _reach(piece: Tokens, mend: Mend) -> int:
+    """How many tokens can be read after a change, from the piece's beginning."""
+    trial = Tokens(piece.source)
+    _extend(trial, piece, 0, len(piece.kinds))
+    _apply(trial, mend)
+    try:
+        lines = find_lines(trial)
+        limit = len(trial.kinds) + 1
+    except Unbalanced as trouble:
+        lines = trouble.lines
+        limit = trouble.at if trouble.at >= 0 else len(trial.kinds)
+    stuck = _stuck(trial, lines)
+    shift = 0 if mend.instead else 1 if mend.kind else -1
+    return (limit if stuck is None else min(stuck, limit)) - shift
+
+
+def _apply(piece: Tokens, mend: Mend) -> None:
+    at = mend.at
+    if mend.instead:
+        piece.kinds[at] = mend.kind
+    elif not mend.kind:
+        if at + 1 < len(piece.kinds):
+            piece.first[at + 1] = piece.first[at + 1] or piece.first[at]
+        for items in (piece.kinds, piece.starts, piece.ends, piece.first):
+            del items[at]
+    else:
+        where = piece.ends[at - 1] if at else 0
+        piece.kinds.insert(at, mend.kind)
+        piece.starts.insert(at, where)
+        piece.ends.insert(at, where)
+        piece.first.insert(at, False)
+
+
+def _indent(piece: Tokens, i: int) -> int:
+    """The column (from 0) of the first token of a token's line."""
+    while i > 0 and not piece.first[i]:
+        i -= 1
+    text = piece.source.text
+    start = piece.starts[i]
+    return start - max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) - 1
+
+
+def _dedent(piece: Tokens, opener: int) -> int:
+    """The first token after an opening bracket whose line is not indented deeper than the bracket's."""
+    limit = _indent(piece, opener)
+    for i in range(opener + 1, len(piece.kinds)):
+        if piece.first[i] and _indent(piece, i) <= limit:
+            return i
+    return len(piece.kinds)
+
+
+def _line_end(piece: Tokens, opener: int) -> int:
+    """The first token on a later line."""
+    for i in range(opener + 1, len(piece.kinds)):
+        if piece.first[i]:
+            return i
+    return len(piece.kinds)
+
+
+def _odd_opener(piece: Tokens) -> int | None:
+    """The innermost `{` that is not closed, or that a `}` closes whose line is indented less."""
+    open_: list[int] = []
+    for i, kind in enumerate(piece.kinds):
+        if kind in _PARTNER:
+            open_.append(i)
+        elif kind in _OPENER_OF and open_:
+            opener = open_.pop()
+            if kind == _RBRACE and piece.first[i] and _indent(piece, i) < _indent(piece, opener):
+                return opener
+    return open_[-1] if open_ else None
+
+
+def _odd_closer(piece: Tokens, limit: int) -> int | None:
+    """A `}` that begins a line and is indented deeper than the line of its `{`."""
+    open_: list[int] = []
+    for i, kind in enumerate(piece.kinds[:limit]):
+        if kind in _PARTNER:
+            open_.append(i)
+        elif kind in _OPENER_OF and open_:
+            opener = open_.pop()
+            if kind == _RBRACE and piece.first[i] and _indent(piece, i) > _indent(piece, opener):
+                return i
+    return None
+
+
+def _head_end(piece: Tokens) -> int | None:
+    """Where the `{` of a function is missing: after a head, at the first line that is indented."""
+    if not any(_surely_begins(piece, i) and piece.kinds[i] not in (KIND["CONST"], KIND["TYPE"]) for i in range(1)):
+        return None
+    open_ = 0
+    for i, kind in enumerate(piece.kinds):
+        if kind == _LBRACE:
+            return None
+        if i and open_ == 0 and piece.first[i] and kind not in NOT_BEFORE:
+            return i
+        open_ += (kind in _PARTNER) - (kind in _OPENER_OF)
+    return None
+
+
+def _describe(piece: Tokens, mend: Mend) -> Diagnostic:
+    subject = piece.kinds[mend.subject]
+    span = Span(piece.source, piece.starts[mend.subject], piece.ends[mend.subject])
+    function = function_of(piece.kinds, piece.starts, piece.ends, piece.source.text)
+    sign = _SIGN[subject]
+    if subject in _PARTNER:
+        missing = _SIGN[_PARTNER[subject]]
+        if not mend.kind:
+            return error("E105", f"this `{sign}` is too many", span, help="remove it", function=function)
+        where = piece.ends[mend.at - 1]
+        label = Label(Span(piece.source, where - 1, where), f"`{missing}` is missing behind this")
+        edits = (Edit(Span(piece.source, where, where), missing),)
+        return error("E105", f"this `{sign}` is not closed", span, labels=(label,), function=function, edits=edits)
+    message = f"this `{sign}` has no `{_SIGN[_OPENER_OF[subject]]}`"
+    if not mend.kind:
+        return error("E105", message, span, help="remove it", function=function)
+    if mend.instead:
+        return error("E105", message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
+    at = min(mend.at, len(piece.starts) - 1)
+    label = Label(Span(piece.source, piece.starts[at], piece.ends[at]), f"`{_SIGN[mend.kind]}` is missing before this")
+    return error("E105", message, span, labels=(label,), function=function)

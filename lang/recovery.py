@@ -1,0 +1,348 @@
+"""Syntax errors: finds the smallest change that lets parsing go on, and says what is wrong in the user's words.
+
+A region is an item that cannot be read, with the lines that follow it up to the next one in column 1. Only stacks of
+parser states are kept here, so trying a change is cheap: tokens are inserted, skipped or replaced around the place
+where no rule goes on, and the cheapest change after which the next tokens can be read is taken.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..grammar.table import LITERALS, STARTS
+from .diagnostics import Diagnostic, Edit, error
+from .lalr import advance
+from .lexer import KIND, kinds
+from .lines import PREFIXES
+from .source import Source, Span
+
+_LOOK = 10
+"""How many tokens after a change must be readable for it to count as a good one."""
+
+_ERRORS = 20
+"""How many errors of one region are reported."""
+
+_END, _STOP, _NAME = KIND["_END"], 0, KIND["NAME"]
+_OPEN, _CLOSE = KIND["LBRACE"], KIND["RBRACE"]
+_TEXT = {KIND[name]: text for text, name in LITERALS.items()}
+_TEXT |= {KIND["COMPARE"]: "==", KIND["SIGN"]: "+", KIND["DIVIDE"]: "/", KIND["INT"]: "0", KIND["STRING"]: '""'}
+_TEXT |= {_END: ";", _NAME: "_", KIND["FN_NAME"]: "@f", KIND["FLOAT"]: "0.0"}
+_BRACKETS = kinds("LPAR RPAR LSQB RSQB LBRACE RBRACE")
+_STARTERS = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE LPAR LSQB IF FOR WHILE FN SIGN BANG")
+_TYPE_STARTERS = kinds("NAME LPAR FN")
+_GOES_ON = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN DOT LPAR LSQB")
+_INSERTED = [kind for kind in _TEXT if kind not in _BRACKETS and kind != KIND["FLOAT"]]
+
+_COSTS = {KIND["COMMA"]: 1.0, KIND["COLON"]: 1.0, KIND["EQUAL"]: 1.0, _END: 1.2, _NAME: 1.4, KIND["LET"]: 1.8}
+_COSTS |= {KIND["FN"]: 1.5, KIND["COMPARE"]: 1.9, KIND["SIGN"]: 2.0, KIND["STAR"]: 2.0, KIND["DOT"]: 2.2}
+
+_OTHER_WORDS: dict[str, tuple[tuple[str, ...], str]] = {
+    "and": (("AND",), "write `&&`"),
+    "or": (("OR",), "write `||`"),
+    "not": (("BANG",), "write `!`"),
+    "elif": (("ELSE", "IF"), "write `else if`"),
+    "return": ((), "the last expression of a block is its result"),
+    "def": ((), "a function is written `@f = fn(x : T) : T { ... }`"),
+    "func": ((), "a function is written `@f = fn(x : T) : T { ... }`"),
+    "function": ((), "a function is written `@f = fn(x : T) : T { ... }`"),
+    "var": (("LET",), "write `let`"),
+    "val": (("LET",), "write `let`"),
+    "lambda": (("FN",), "a function value is written `fn(x : T) : T { ... }`"),
+    "mut": ((), "every binding may be bound again by `let`"),
+}
+"""Words of other languages: what they are here, and what to say."""
+
+
+class Change(NamedTuple):
+    """Replace `skip` tokens from `at` by tokens of the kinds `put`."""
+
+    at: int
+    skip: int
+    put: tuple[int, ...]
+    cost: float
+
+
+class Region:
+    """The tokens of one region, line ends outside brackets included."""
+
+    def __init__(self, source: Source, kinds: list[int], starts: list[int], ends: list[int]) -> None:
+        self.source = source
+        self.kinds = kinds
+        self.starts = starts
+        self.ends = ends
+
+    def text(self, i: int) -> str:
+        return self.source.text[self.starts[i] : self.ends[i]]
+
+    def apply(self, change: Change) -> None:
+        last = change.at + change.skip
+        where = self.starts[change.at] if change.at < len(self.starts) else (self.ends[-1] if self.ends else 0)
+        self.kinds[change.at : last] = change.put
+        self.starts[change.at : last] = [where] * len(change.put)
+        self.ends[change.at : last] = [where] * len(change.put)
+
+
+def read(states: list[int], kind: int) -> bool:
+    """Read one token on a stack of states, in place. Outside all brackets a line end ends an item and begins the next."""
+    if kind != _END:
+        return advance(states, kind)
+    before = list(states)
+    if advance(states, kind):
+        return True
+    states[:] = [STARTS["item"]]
+    return before == states or advance(before, _STOP)
+
+
+def first_trouble(kinds: list[int], whole: bool) -> int:
+    """The number of the first token of an item that cannot be read, or how many there are.
+
+    Where the item is not known to be whole, its end is not looked at; otherwise the last token is blamed for it.
+    """
+    states = [STARTS["item"]]
+    for i, kind in enumerate(kinds):
+        if not advance(states, kind):
+            return i
+    return len(kinds) if not whole or advance(states, _STOP) else len(kinds) - 1
+
+
+def mend(region: Region) -> list[Diagnostic]:
+    """Report what cannot be read in a region, and change it until it can."""
+    function = function_of(region.kinds, region.starts, region.ends, region.source.text)
+    problems: list[Diagnostic] = []
+    lines: set[int] = set()
+    kept, kept_states = 0, [STARTS["item"]]  # a statement's beginning and the states there
+    for _ in range(_ERRORS):
+        stuck, kept, kept_states = _run(region.kinds, kept, kept_states)
+        if stuck < 0:
+            break
+        states = _states_at(region.kinds, kept, kept_states, stuck)
+        change = _best_change(region, kept, kept_states, stuck)
+        problem = _describe(region, stuck, states, change, function)
+        line = region.source.position(problem.span.start)[0]
+        if line not in lines:
+            problems.append(problem)
+        lines |= {line, region.source.position(region.starts[min(stuck, len(region.starts) - 1)])[0]}
+        if change is None:
+            change = _skip_statement(region.kinds, stuck)
+        region.apply(change)
+        if change.at < kept:
+            kept, kept_states = 0, [STARTS["item"]]
+    return problems
+
+
+def function_of(kinds: list[int], starts: list[int], ends: list[int], text: str) -> str | None:
+    """`@f` where the tokens begin with the definition of a function."""
+    for i, kind in enumerate(kinds[:4]):
+        if kind == KIND["FN_NAME"]:
+            return text[starts[i] : ends[i]]
+        if kind not in PREFIXES:
+            break
+    return None
+
+
+def _run(kinds: list[int], kept: int, kept_states: list[int]) -> tuple[int, int, list[int]]:
+    """Read on from a statement's beginning: where it gets stuck (-1: nowhere), and the last beginning before that."""
+    states = list(kept_states)
+    for i in range(kept, len(kinds)):
+        if not read(states, kinds[i]):
+            return i, kept, kept_states
+        if kinds[i] == _END:
+            kept, kept_states = i + 1, list(states)
+    ended = states == [STARTS["item"]] or advance(states, _STOP)
+    return (-1 if ended else len(kinds)), kept, kept_states
+
+
+def _states_at(kinds: list[int], kept: int, kept_states: list[int], at: int) -> list[int]:
+    states = list(kept_states)
+    for kind in kinds[kept:at]:
+        read(states, kind)
+    return states
+
+
+def _best_change(region: Region, kept: int, kept_states: list[int], stuck: int) -> Change | None:
+    """The cheapest change after which reading goes on; None if none helps."""
+    best: tuple[int, float, Change] | None = None
+    for at in range(stuck, max(kept, stuck - 3) - 1, -1):
+        states = _states_at(region.kinds, kept, kept_states, at)
+        for change in _changes(region, at, stuck):
+            gain = _gain(region.kinds, states, change, stuck)
+            if best is None or (-gain, change.cost) < best[:2]:
+                best = (-gain, change.cost, change)
+    return best[2] if best and best[0] < -1 else None
+
+
+def _changes(region: Region, at: int, stuck: int) -> list[Change]:
+    """What may be tried at a token: say the same in Rx's words, insert, skip or replace."""
+    far = 1.1 * (stuck - at)
+    kinds = region.kinds
+    changes = []
+    if at < len(kinds) and kinds[at] == _NAME and region.text(at) in _OTHER_WORDS:
+        put = tuple(KIND[name] for name in _OTHER_WORDS[region.text(at)][0])
+        changes.append(Change(at, 1, put, 0.1))
+    changes += [Change(at, 0, (kind,), _COSTS.get(kind, 3.0) + far) for kind in _INSERTED]
+    if at == stuck:
+        changes += [Change(at, 0, (kind, _NAME), 1.5 + _COSTS.get(kind, 3.0)) for kind in _INSERTED]
+        changes.append(Change(at, 0, (_NAME, _END), 2.8))
+    if at < len(kinds) and kinds[at] not in _BRACKETS:
+        changes.append(Change(at, 1, (), (2.6 if kinds[at] == _END else 1.7) + far))
+        changes += [Change(at, 1, (kind,), _replacing(region, at, kind) + far) for kind in _INSERTED]
+    return changes
+
+
+def _replacing(region: Region, at: int, kind: int) -> float:
+    """The cost of taking a token for another kind: little if they are spelled alike."""
+    text = region.text(at)
+    if text.isalpha() and _TEXT[kind].isalpha() and _alike(text, _TEXT[kind]):
+        return 0.2
+    if region.kinds[at] == KIND["EQUAL"] and kind == KIND["COMPARE"]:
+        return 0.5
+    return 0.9 + _COSTS.get(kind, 3.0)
+
+
+def _alike(left: str, right: str) -> bool:
+    """Whether two words differ by one slip: a letter too many, missing, wrong, or two letters swapped."""
+    if left == right or abs(len(left) - len(right)) > 1 or min(len(left), len(right)) < 2:
+        return False
+    same = 0
+    while same < min(len(left), len(right)) and left[same] == right[same]:
+        same += 1
+    a, b = left[same:], right[same:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+
+
+def _gain(kinds: list[int], states: list[int], change: Change, stuck: int) -> int:
+    """How many tokens behind the stuck one can be read after a change, at most _LOOK."""
+    states = list(states)
+    for kind in change.put:
+        if not read(states, kind):
+            return -_LOOK
+    at = change.at + change.skip
+    while at < len(kinds) and at - stuck < _LOOK:
+        if not read(states, kinds[at]):
+            return at - stuck
+        at += 1
+    if at < len(kinds):
+        return _LOOK
+    return _LOOK if states == [STARTS["item"]] or advance(states, _STOP) else at - stuck
+
+
+def _skip_statement(kinds: list[int], stuck: int) -> Change:
+    """Leave out the statement around a token that nothing mends."""
+    first, depth = stuck, 0
+    while first > 0 and not (depth == 0 and kinds[first - 1] in (_END, _OPEN)):
+        first -= 1
+        depth += (kinds[first] in _CLOSERS) - (kinds[first] in _OPENERS)
+        if depth < 0:
+            depth = 0
+    last, depth = stuck, 0
+    while last < len(kinds) and not (depth == 0 and kinds[last] in (_END, _CLOSE)):
+        depth += (kinds[last] in _OPENERS) - (kinds[last] in _CLOSERS)
+        last += 1
+        if depth < 0:
+            depth = 0
+    return Change(first, last - first, (_NAME,), 0.0)
+
+
+_OPENERS = kinds("LPAR LSQB LBRACE")
+_CLOSERS = kinds("RPAR RSQB RBRACE")
+
+
+def _describe(region: Region, stuck: int, states: list[int], change: Change | None, function: str | None) -> Diagnostic:
+    """The diagnostic for a place where no rule goes on, and the change that would mend it."""
+    at = change.at if change and change.skip and change.at < stuck else stuck
+    span = _place(region, at)
+    word = region.text(at) if at < len(region.kinds) else ""
+    found = _found(region, at)
+    accepted = _accepted(states)
+    kind = region.kinds[at] if at < len(region.kinds) else _STOP
+    help = _help(region, change)
+    if at == stuck and kind in (KIND["COMPARE"], KIND["IN"]) and KIND["AND"] in accepted:
+        message, help = "comparisons do not chain", "join two comparisons with `&&`"
+    elif at == stuck and kind == KIND["EQUAL"] and KIND["COMPARE"] in accepted and KIND["EQUAL"] not in accepted:
+        message, help = "`=` is not a comparison", "write `==`"
+    elif word in _OTHER_WORDS and kind == _NAME:
+        message, help = f"`{word}` is not a word of Rx", _OTHER_WORDS[word][1]
+    elif at < stuck:
+        message = f"{found} does not belong here"
+    else:
+        message = f"expected {_expected(accepted)}, found {found}"
+    edits = _edits(region, change)
+    return error("E101", message, span, help=help, function=function, edits=edits)
+
+
+def _place(region: Region, at: int) -> Span:
+    """The token's place; at a line end the place of the token before it."""
+    if at < len(region.kinds) and region.ends[at] > region.starts[at] and region.kinds[at] != _END:
+        return Span(region.source, region.starts[at], region.ends[at])
+    before = min(at, len(region.kinds)) - 1
+    while before > 0 and (region.kinds[before] == _END or region.starts[before] == region.ends[before]):
+        before -= 1
+    if before < 0:
+        return Span(region.source, 0, 0)
+    return Span(region.source, region.starts[before], region.ends[before])
+
+
+def _found(region: Region, at: int) -> str:
+    if at >= len(region.kinds):
+        rest = region.source.text[region.ends[-1] :] if region.ends else ""
+        return "the end of the line" if rest.strip() else "the end of the file"
+    if region.kinds[at] == _END:
+        return "`;`" if region.text(at) == ";" else "the end of the line"
+    text = region.text(at)
+    return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}...`"
+
+
+def _accepted(states: list[int]) -> set[int]:
+    """The kinds of tokens that can follow."""
+    candidates = set(_TEXT) | {_STOP}
+    return {kind for kind in candidates if advance(list(states), kind)}
+
+
+def _expected(accepted: set[int]) -> str:
+    """The kinds of tokens that can follow, in words."""
+    words: list[str] = []
+    rest = set(accepted)
+    if KIND["INT"] in rest and KIND["LPAR"] in rest:
+        words.append("a statement" if KIND["LET"] in rest else "an expression")
+        rest -= _STARTERS | {KIND["LET"], KIND["ASSERT"]} | _ITEM_WORDS
+    elif rest == _TYPE_STARTERS or (rest >= _TYPE_STARTERS and KIND["COMMA"] not in rest):
+        words.append("a type")
+        rest -= _TYPE_STARTERS
+    if rest - _GOES_ON:
+        rest -= _GOES_ON
+    names = {_NAME: "a name", KIND["STRING"]: "a string", KIND["FN_NAME"]: "a function's name (`@f`)"}
+    names |= {_END: "a line end", _STOP: "a line end", KIND["INT"]: "a number", KIND["COMPARE"]: "a comparison"}
+    words += sorted({names.get(kind, f"`{_TEXT.get(kind, '')}`") for kind in rest}, key=lambda w: (w[0] != "`", w))
+    if len(words) > 5 or not words:
+        words = ["an operator"] if rest <= _GOES_ON and words else [*words[:4], "something else"]
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+_ITEM_WORDS = kinds("IMPORT CONST TYPE INLINE PRIVATE EXTERN PRIM")
+
+
+def _help(region: Region, change: Change | None) -> str | None:
+    """The change in words, where it is surely what was meant."""
+    if change is None or len(change.put) != 1 or change.put[0] in (_NAME, _END):
+        return None
+    text = _TEXT[change.put[0]]
+    if not change.skip:
+        return f"insert `{text}`" if change.put[0] in _SURE else None
+    if region.text(change.at).isalpha() and text.isalpha():
+        return f"did you mean `{text}`?"
+    return f"write `{text}`" if change.put[0] in _SURE else None
+
+
+_SURE = kinds("COMMA COLON EQUAL LET FN ELSE IN")
+
+
+def _edits(region: Region, change: Change | None) -> tuple[Edit, ...]:
+    if change is None or not _help(region, change):
+        return ()
+    if change.skip:
+        span = Span(region.source, region.starts[change.at], region.ends[change.at + change.skip - 1])
+        return (Edit(span, _TEXT[change.put[0]]),)
+    if change.at >= len(region.kinds):
+        return ()
+    where = region.starts[change.at]
+    return (Edit(Span(region.source, where, where), _TEXT[change.put[0]] + " "),)
