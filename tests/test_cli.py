@@ -1,0 +1,441 @@
+"""The command line: what goes to which stream, exit statuses, what is read, and what is not imported."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from rxlang.cli import files, terminal
+from rxlang.cli.main import COMMANDS, invoke
+from rxlang.lang.checked import Counts
+from rxlang.lang.diagnostics import error, warning
+from rxlang.lang.source import Source, Span
+
+SCHEMAS = Path(__file__).resolve().parents[1] / "docs" / "schema"
+
+FF = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {
+  let y = @reshape(@cast(x, int32), [n, m, 4])
+  @reshape(@sum(y, axis=2), [n * m])
+}
+"""
+WRONG = FF + "@main = fn(x : Tensor([8, 15], int8)) : Tensor { @ff(x) }\n"
+BROKEN = "@f = fn(x : Tensor([n], int8)) : Tensor([n], int8) { x + }\n"
+HEADS = "@heads = fn(x : Tensor([b, d], float32)) : Tensor { @reshape(x, [b, 8, d // 8]) }\n"
+
+Result = tuple[int, str, str]
+
+
+@pytest.fixture
+def rx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs one command line in an empty folder: status, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"ff.rx": FF, "wrong.rx": WRONG, "broken.rx": BROKEN, "heads.rx": HEADS}.items():
+        Path(name).write_text(text, encoding="utf-8")
+
+    def run(*arguments: str, stdin: str | bytes = b"") -> Result:
+        data = stdin.encode("utf-8") if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+        status = invoke(list(arguments))
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def schema(name: str) -> Any:
+    return json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def diagnostic(severity: str = "error") -> Any:
+    make = error if severity == "error" else warning
+    return make("E301", "no", Span(Source("f.rx", "x"), 0, 1))
+
+
+# rx check
+
+
+def test_a_good_program_gets_one_line_and_status_0(rx: Any) -> None:
+    status, out, err = rx("check", "ff.rx")
+    assert (status, err) == (0, "")
+    assert out.startswith("ff.rx: ok: ")
+    assert out.count("\n") == 1
+
+
+def test_a_refuted_program_has_its_diagnostic_on_standard_error_and_status_1(rx: Any) -> None:
+    status, out, err = rx("check", "wrong.rx")
+    assert status == 1
+    assert err.startswith("error[E301]: ")
+    assert "--> wrong.rx:5:" in err
+    assert out.startswith("wrong.rx: rejected: ")
+    assert out.endswith("1 error\n")
+
+
+def test_a_syntax_error_is_status_1_and_nothing_was_counted(rx: Any) -> None:
+    status, out, err = rx("check", "broken.rx")
+    assert (status, out) == (1, "broken.rx: rejected: 1 error\n")
+    assert "error[E101]" in err
+
+
+def test_a_claim_left_for_run_time_is_a_warning_and_an_error_under_strict(rx: Any) -> None:
+    status, out, err = rx("check", "heads.rx")
+    assert status == 0
+    assert err.startswith("warning[W311]")
+    assert out.endswith("; 1 warning\n")
+    status, out, err = rx("check", "heads.rx", "--strict")
+    assert status == 1
+    assert err.startswith("error[W311]")
+    assert out.endswith("; 1 error\n")
+
+
+def test_what_works_only_on_empty_tensors_may_be_allowed(rx: Any) -> None:
+    text = "@f = fn(x : Tensor([n, 15], int32)) : Tensor { @reshape(x, [n, 4, 4]) }\n"
+    assert rx("check", "-", stdin=text)[0] == 1
+    assert rx("check", "-", "--allow-empty", stdin=text)[0] == 0
+
+
+def test_a_dash_reads_standard_input(rx: Any) -> None:
+    status, out, err = rx("check", "-", stdin=WRONG)
+    assert status == 1
+    assert "--> <stdin>:5:" in err
+    assert out.startswith("<stdin>: rejected: ")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"# nothing\n", b"\xef\xbb\xbf" + FF.encode(), FF.replace("\n", "\r\n").encode()]
+)
+def test_odd_but_good_files_are_fine(rx: Any, data: bytes) -> None:
+    assert rx("check", "-", stdin=data)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff\xfe", b"let x = \x00", "let x = 1 \u2212 2\n".encode(), b"\x89PNG\r\n\x1a\n\x00"]
+)
+def test_bytes_that_are_no_program_are_a_diagnostic(rx: Any, data: bytes) -> None:
+    status, _, err = rx("check", "-", stdin=data)
+    assert status == 1
+    assert err.startswith("error[E1")
+
+
+def test_several_files_share_one_summary_line(rx: Any) -> None:
+    status, out, err = rx("check", "ff.rx", "wrong.rx", "broken.rx", "ff.rx")
+    assert status == 1
+    assert out.startswith("3 files: 2 rejected: ")
+    assert out.endswith("2 errors\n")
+    assert err.count("error[") == 2
+
+
+def test_a_folder_means_the_rx_files_below_it_but_for_hidden_folders(rx: Any) -> None:
+    for name in ("lib/deep/a.rx", "lib/b.rx", "lib/notes.txt", "lib/.venv/c.rx"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(FF, encoding="utf-8")
+    status, out, _ = rx("check", "lib", "--format", "json")
+    assert status == 0
+    assert json.loads(out)["files"] == ["lib/b.rx", "lib/deep/a.rx"]
+
+
+def test_a_mistake_in_an_imported_file_is_said_once(rx: Any) -> None:
+    Path("user.rx").write_text('import "broken.rx" as broken\n', encoding="utf-8")
+    _, _, err = rx("check", "broken.rx", "user.rx")
+    assert err.count("error[E101]") == 1
+
+
+def test_missing_files_are_one_line_each_and_status_2(rx: Any) -> None:
+    assert rx("check", "nope.rx") == (2, "", "rx: cannot read 'nope.rx': No such file or directory\n")
+    status, out, err = rx("check", "nope.rx", "ff.rx", "neither.rx")
+    assert (status, out, err.count("\n")) == (2, "", 2)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "empty"),
+        ("check", "ff.rx", "--root", "nowhere"),
+        ("shapes", "nope.rx"),
+        ("fmt", "nope.rx"),
+        ("desugar", "nope.rx"),
+        ("prove", "nope.jsonl"),
+        ("prove", "."),
+        ("explain", "E999"),
+        ("check", "a\0b.rx"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_and_status_2(rx: Any, arguments: tuple[str, ...]) -> None:
+    Path("empty").mkdir()
+    status, out, err = rx(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("rx: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [("check",), ("check", "--format", "xml", "ff.rx"), ("nonsense",), ("check", "ff.rx", "--nonsense")]
+)
+def test_wrong_usage_is_status_2(rx: Any, arguments: tuple[str, ...]) -> None:
+    status, out, err = rx(*arguments)
+    assert (status, out) == (2, "")
+    assert "Usage: rx" in err
+
+
+@pytest.mark.parametrize("program", ["ff.rx", "wrong.rx", "broken.rx", "heads.rx"])
+def test_json_goes_to_standard_output_alone_and_fits_the_schema(rx: Any, program: str) -> None:
+    status, out, err = rx("check", program, "--format", "json")
+    found = json.loads(out)
+    jsonschema.validate(found, schema("check"))
+    assert err == ""
+    assert found["files"] == [program]
+    assert status == int(any(d["severity"] == "error" for d in found["diagnostics"]))
+    counts = found["assertions"]
+    assert counts["total"] == sum(counts[part] for part in ("proved", "refuted", "residual", "entry"))
+
+
+def test_sarif_goes_to_standard_output_with_the_title_of_the_page(rx: Any) -> None:
+    status, out, err = rx("check", "wrong.rx", "--format", "sarif")
+    (run,) = json.loads(out)["runs"]
+    assert (status, err) == (1, "")
+    assert run["results"][0]["ruleId"] == "E301"
+    rule = run["tool"]["driver"]["rules"][0]
+    assert rule["shortDescription"]["text"] == "an argument that cannot fit its parameter"
+
+
+def test_github_commands_go_to_standard_output(rx: Any) -> None:
+    status, out, err = rx("check", "wrong.rx", "--format", "github")
+    assert (status, err) == (1, "")
+    assert out.startswith("::error file=wrong.rx,line=5,")
+
+
+def test_stats_say_who_answered_and_how_long_it_took(rx: Any) -> None:
+    status, out, _ = rx("check", "ff.rx", "--stats")
+    assert status == 0
+    assert "\nsolver: " in out
+    assert "\ntime: " in out
+    _, out, err = rx("check", "ff.rx", "--stats", "--format", "json")
+    assert json.loads(out)["version"] == 1
+    assert "solver: " in err
+
+
+# The summary line
+
+
+@pytest.mark.parametrize(
+    ("names", "rejected", "counts", "severities", "expected"),
+    [
+        (
+            ["ff.rx"], 0, Counts(15, 10, 0, 1, 4), [],
+            "ff.rx: ok: 15 assertions: 10 proved, 1 checked at run time, 4 at the door",
+        ),
+        (["ff.rx"], 0, Counts(1, 1), ["warning"], "ff.rx: ok: 1 assertion: 1 proved; 1 warning"),
+        (["ff.rx"], 0, Counts(), [], "ff.rx: ok: no assertions"),
+        (["ff.rx"], 1, None, ["error", "error"], "ff.rx: rejected: 2 errors"),
+        (
+            ["ff.rx"], 1, Counts(3, 1, 2), ["error", "warning", "error"],
+            "ff.rx: rejected: 3 assertions: 1 proved, 2 refuted; 2 errors, 1 warning",
+        ),
+        (["a", "b"], 0, Counts(2, 2), [], "2 files: ok: 2 assertions: 2 proved"),
+        (["a", "b", "c"], 1, Counts(2, 2), ["error"], "3 files: 1 rejected: 2 assertions: 2 proved; 1 error"),
+    ],
+)  # fmt: skip
+def test_the_summary_is_one_sentence(
+    names: list[str], rejected: int, counts: Counts | None, severities: list[str], expected: str
+) -> None:
+    assert terminal.summary(names, rejected, counts, map(diagnostic, severities)) == expected
+
+
+# Colour
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+        ({"TERM": "xterm", "NO_COLOR": ""}, True),
+        ({"TERM": "dumb"}, False),
+    ],
+)
+def test_colour_follows_the_terminal_and_no_color(
+    environment: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TERM", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert terminal.colourful(Terminal()) is expected
+    assert terminal.colourful(io.StringIO()) is False
+
+
+def test_a_colour_terminal_gets_the_same_text_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    written = {}
+    for term in ("xterm", "dumb"):
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        monkeypatch.setenv("TERM", term)
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        terminal.print_diagnostics([diagnostic()])
+        written[term] = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert "\x1b[1;31merror[E301]\x1b[0m" in written["xterm"]
+    assert "\x1b" not in written["dumb"]
+    bare = "".join(part.partition("m")[2] if i else part for i, part in enumerate(written["xterm"].split("\x1b[")))
+    assert [line.rstrip() for line in bare.split("\n")] == written["dumb"].split("\n")
+
+
+# Being interrupted
+
+
+def test_ctrl_c_is_quiet_and_status_130(rx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "read_program", interrupted)
+    assert rx("check", "ff.rx") == (130, "", "")
+
+
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+    questions = tmp_path / "q.jsonl"
+    questions.write_text('{"id": 1, "goal": "1 == 1"}\n' * 20_000, encoding="utf-8")
+    command = [sys.executable, "-m", "rxlang", "prove", str(questions)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stdout and process.stderr
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+
+# Starting up
+
+
+def imported(tmp_path: Path, *arguments: str) -> set[str]:
+    code = (
+        "import sys; from rxlang.cli.main import invoke; invoke(sys.argv[1:]); "
+        "print(*sys.modules, sep='\\n', file=sys.__stdout__)"
+    )
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_checking_a_good_program_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    (tmp_path / "ff.rx").write_text(FF, encoding="utf-8")
+    loaded = imported(tmp_path, "check", "ff.rx")
+    assert "rxlang.simplify.propagate" in loaded
+    assert loaded.isdisjoint({"numpy", "sympy", "rich", "z3", "json", "dataclasses", "rxlang.lang.render"})
+
+
+def test_a_diagnostic_off_the_terminal_is_written_without_rich(tmp_path: Path) -> None:
+    (tmp_path / "broken.rx").write_text(BROKEN, encoding="utf-8")
+    loaded = imported(tmp_path, "check", "broken.rx")
+    assert "rxlang.lang.render" in loaded
+    assert loaded.isdisjoint({"numpy", "rich", "z3"})
+
+
+def test_help_lists_every_command_and_imports_none(tmp_path: Path) -> None:
+    loaded = imported(tmp_path, "--help")
+    assert loaded.isdisjoint({"rxlang.pipeline", "rxlang.cli.check", "lark"})
+    assert set(COMMANDS) <= loaded  # the words of the help text stand before the modules
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_its_help(rx: Any, name: str) -> None:
+    status, out, err = rx(name, "--help")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"Usage: rx {name} ")
+
+
+def test_version_is_that_of_the_package(rx: Any) -> None:
+    status, out, err = rx("--version")
+    assert (status, err) == (0, "")
+    assert out.startswith("rx 0.")
+
+
+# rx shapes, rx prove
+
+
+def test_shapes_lists_every_binding_with_its_type(rx: Any) -> None:
+    status, out, err = rx("shapes", "ff.rx")
+    assert (status, err) == (0, "")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == "@ff"
+    assert "y : Tensor([n, m, 4], int32)" in lines
+
+
+def test_shapes_says_what_is_not_exact(rx: Any) -> None:
+    text = "@f = fn(x : Tensor([n], int32), mask : Tensor([n], bool)) : Tensor { let y = @filter(x, mask); y }\n"
+    _, out, _ = rx("shapes", "-", stdin=text)
+    (line,) = (line for line in out.splitlines() if line.split()[0] == "y")
+    assert "axis 0 is at most n" in line
+
+
+@pytest.mark.parametrize("program", ["ff.rx", "heads.rx"])
+def test_shapes_as_json_fit_the_schema(rx: Any, program: str) -> None:
+    status, out, _ = rx("shapes", program, "--format", "json")
+    found = json.loads(out)
+    jsonschema.validate(found, schema("shapes"))
+    assert status == 0
+    assert set(found["functions"]) == {"@" + program.removesuffix(".rx")}
+
+
+def test_prove_answers_line_by_line_and_goes_on_after_a_bad_one(rx: Any) -> None:
+    questions = (
+        '{"id": "a1", "assume": ["n >= 1", "n % 4 == 0"], "goal": "(n // 4) * 4 == n", "vars": {"k": "int"}}\n'
+        "nonsense\n"
+        '{"id": "a2", "goal": "n < 0"}\n'
+        '{"id": "a3", "goal": "n == 3"}\n'
+    )
+    status, out, err = rx("prove", stdin=questions)
+    answers = [json.loads(line) for line in out.splitlines()]
+    for answer in answers:
+        jsonschema.validate(answer, schema("prove-answer"))
+    assert (status, err) == (0, "")
+    assert [a["id"] for a in answers] == ["a1", None, "a2", "a3"]
+    assert [a["result"] for a in answers] == ["valid", "error", "unsat", "neither"]
+
+
+def test_prove_takes_bytes_that_are_no_text_as_one_bad_line(rx: Any) -> None:
+    status, out, _ = rx("prove", stdin=b'\xff\xfe\n{"id": 1, "goal": "1 == 1"}\n')
+    assert status == 0
+    assert [json.loads(line)["result"] for line in out.splitlines()] == ["error", "valid"]
+
+
+# rx fmt
+
+SLOPPY = "@f=fn(x:Tensor([n],int32)):Tensor([n],int32){x+x}  # twice\n"
+
+
+def test_fmt_rewrites_what_is_not_in_canonical_layout_and_then_rests(rx: Any) -> None:
+    Path("sloppy.rx").write_text(SLOPPY, encoding="utf-8")
+    assert rx("fmt", "sloppy.rx") == (0, "sloppy.rx: formatted\n", "")
+    text = Path("sloppy.rx").read_text(encoding="utf-8")
+    assert "# twice" in text
+    assert text != SLOPPY
+    assert rx("fmt", "sloppy.rx") == (0, "", "")
+    assert Path("sloppy.rx").read_text(encoding="utf-8") == text
+
+
+def test_fmt_check_changes_nothing_and_is_status_1(rx: Any) -> None:
+    Path("sloppy.rx").write_text(SLOPPY, encoding="utf-8")
+    assert rx("fmt", "--check", "sloppy.rx", "ff.rx") == (1, "sloppy.rx: not in canonical layout\n", "")
+    assert Path("sloppy.rx").read_text(encoding="utf-8") == SLOPPY
+    assert rx("fmt", "--check", "ff.rx") == (0, "", "")
+
+
+def test_fmt_of_standard_input_prints_the_program(rx: Any) -> None:
+    status, out, err = rx("fmt", "-", stdin=SLOPPY)
+    assert (status, err) == (0, "")
+    assert rx("fmt", "--check", "-", stdin=out) == (0, "", "")
+
+
+def test_fmt_leaves_a_broken_file_alone(rx: Any) -> None:
+    status, out, err = rx("fmt", "broken.rx")
+    assert (status, out) == (1, "")
+    assert "error[E101]" in err
+    assert Path("broken.rx").read_text(encoding="utf-8") == BROKEN
