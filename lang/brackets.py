@@ -170,15 +170,17 @@ def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:
     stuck = _stuck(piece, trouble.lines)
     result = []
     if trouble.at < 0:
-        opener = _odd_opener(piece) if _odd_opener(piece) is not None else open_[-1]
-        assert opener is not None
-        closer = _PARTNER[piece.kinds[opener]]
-        if stuck is not None and stuck > opener:
-            result.append(Mend(stuck, closer, False, opener))
-        result.append(Mend(_dedent(piece, opener), closer, False, opener))
-        result.append(Mend(_line_end(piece, opener), closer, False, opener))
-        result.append(Mend(len(piece.kinds), closer, False, opener))
+        odd = _odd_opener(piece)
+        for opener in dict.fromkeys([open_[-1] if odd is None else odd, open_[-1], open_[0]]):
+            closer = _PARTNER[piece.kinds[opener]]
+            if stuck is not None and stuck > opener:
+                result.append(Mend(stuck, closer, False, opener))
+                result += [Mend(stuck, closer, True, opener)] if stuck < len(piece.kinds) else []
+            result.append(Mend(_dedent(piece, opener), closer, False, opener))
+            result.append(Mend(_line_end(piece, opener), closer, False, opener))
+            result.append(Mend(len(piece.kinds), closer, False, opener))
         result += [Mend(o, 0, False, o) for o in reversed(open_[-3:])]
+        result += [Mend(o, _PARTNER[piece.kinds[o]], True, o) for o in reversed(open_[-3:])]
         if stuck is not None and stuck < len(piece.kinds) and piece.kinds[stuck] in _PARTNER:
             result.append(Mend(stuck, 0, False, stuck))
         return result
@@ -187,21 +189,28 @@ def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:
     opener_kind = _OPENER_OF[closer]
     if stuck is not None:
         result.append(Mend(stuck, opener_kind, False, at))
+        result.append(Mend(stuck, opener_kind, True, at))
     if open_ and any(piece.kinds[o] == opener_kind for o in open_):
         inner = open_[-1]
         missing = _PARTNER[piece.kinds[inner]]
         if stuck is not None and stuck > inner:
             result.append(Mend(stuck, missing, False, inner))
+            result.append(Mend(stuck, missing, True, inner))
         result.append(Mend(at, missing, False, inner))
         result.append(Mend(_line_end(piece, inner), missing, False, inner))
         result.append(Mend(_dedent(piece, inner), missing, False, inner))
     elif open_:
         result.append(Mend(at, _PARTNER[piece.kinds[open_[-1]]], True, at))
         result.append(Mend(open_[-1] + 1, opener_kind, False, at))
+    if open_:
+        result.append(Mend(open_[-1], _PARTNER[piece.kinds[open_[-1]]], True, open_[-1]))
+        result.append(Mend(open_[-1], 0, False, open_[-1]))
+    result.append(Mend(at, opener_kind, True, at))
     if closer == _RBRACE:
         head = _head_end(piece)
         if head is not None:
             result.append(Mend(head, _LBRACE, False, at))
+            result.append(Mend(head - 1, _LBRACE, True, at))
         early = _odd_closer(piece, at)
         if early is not None:
             result.append(Mend(early, 0, False, early))
@@ -242,20 +251,22 @@ def _token_at(piece: Tokens, offset: int) -> int:
     return low
 
 
-def _reach(piece: Tokens, mend: Mend) -> int:
-    """How many tokens can be read after a change, from the piece's beginning."""
+def _reach(piece: Tokens, mend: Mend) -> tuple[bool, int]:
+    """Whether all brackets match after a change, and how many tokens can be read then from the piece's beginning."""
     trial = Tokens(piece.source)
     _extend(trial, piece, 0, len(piece.kinds))
     _apply(trial, mend)
+    balanced = True
+    limit = len(trial.kinds) + 1
     try:
         lines = find_lines(trial)
-        limit = len(trial.kinds) + 1
     except Unbalanced as trouble:
+        balanced = False
         lines = trouble.lines
         limit = trouble.at if trouble.at >= 0 else len(trial.kinds)
     stuck = _stuck(trial, lines)
     shift = 0 if mend.instead else 1 if mend.kind else -1
-    return (limit if stuck is None else min(stuck, limit)) - shift
+    return balanced, (limit if stuck is None else min(stuck, limit)) - shift
 
 
 def _apply(piece: Tokens, mend: Mend) -> None:
@@ -276,8 +287,8 @@ def _apply(piece: Tokens, mend: Mend) -> None:
 
 
 def _indent(piece: Tokens, i: int) -> int:
-    """The column (from 0) of the first token of a token's line."""
-    while i > 0 and not piece.first[i]:
+    """The column (from 0) of the first token of a token's line; of a line that goes on, that of the line before."""
+    while i > 0 and not (piece.first[i] and (piece.kinds[i] == _RBRACE or piece.kinds[i] not in NOT_BEFORE)):
         i -= 1
     text = piece.source.text
     start = piece.starts[i]
@@ -315,14 +326,14 @@ def _odd_opener(piece: Tokens) -> int | None:
 
 
 def _odd_closer(piece: Tokens, limit: int) -> int | None:
-    """A `}` that begins a line and is indented deeper than the line of its `{`."""
+    """A `}` on a line that is indented deeper than the line of its `{`."""
     open_: list[int] = []
     for i, kind in enumerate(piece.kinds[:limit]):
         if kind in _PARTNER:
             open_.append(i)
         elif kind in _OPENER_OF and open_:
             opener = open_.pop()
-            if kind == _RBRACE and piece.first[i] and _indent(piece, i) > _indent(piece, opener):
+            if kind == _RBRACE and _indent(piece, i) > _indent(piece, opener):
                 return i
     return None
 
@@ -333,7 +344,7 @@ def _head_end(piece: Tokens) -> int | None:
         return None
     open_ = 0
     for i, kind in enumerate(piece.kinds):
-        if kind == _LBRACE:
+        if kind == _LBRACE and piece.kinds[i - 1] != KIND["IN"]:
             return None
         if i and open_ == 0 and piece.first[i] and kind not in NOT_BEFORE:
             return i
@@ -346,19 +357,29 @@ def _describe(piece: Tokens, mend: Mend) -> Diagnostic:
     span = Span(piece.source, piece.starts[mend.subject], piece.ends[mend.subject])
     function = function_of(piece.kinds, piece.starts, piece.ends, piece.source.text)
     sign = _SIGN[subject]
-    if subject in _PARTNER:
-        missing = _SIGN[_PARTNER[subject]]
-        if not mend.kind:
-            return error("E105", f"this `{sign}` is too many", span, help="remove it", function=function)
-        where = piece.ends[mend.at - 1]
-        label = Label(Span(piece.source, where - 1, where), f"`{missing}` is missing behind this")
-        edits = (Edit(Span(piece.source, where, where), missing),)
-        return error("E105", f"this `{sign}` is not closed", span, labels=(label,), function=function, edits=edits)
-    message = f"this `{sign}` has no `{_SIGN[_OPENER_OF[subject]]}`"
-    if not mend.kind:
-        return error("E105", message, span, help="remove it", function=function)
+    missing = _SIGN[_PARTNER[subject] if subject in _PARTNER else _OPENER_OF[subject]]
+    message = f"this `{sign}` is not closed" if subject in _PARTNER else f"this `{sign}` has no `{missing}`"
+    if mend.instead and mend.at != mend.subject:
+        place = _place(piece, mend.at + 1)
+        labels = (Label(span, message),)
+        message = f"expected `{_SIGN[mend.kind]}`, found `{place.text}`"
+        return error("E105", message, place, labels=labels, function=function)
     if mend.instead:
         return error("E105", message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
-    at = min(mend.at, len(piece.starts) - 1)
-    label = Label(Span(piece.source, piece.starts[at], piece.ends[at]), f"`{_SIGN[mend.kind]}` is missing before this")
-    return error("E105", message, span, labels=(label,), function=function)
+    if not mend.kind:
+        return error("E105", message, span, help="remove it", function=function)
+    place = _place(piece, mend.at)
+    edits = (Edit(Span(piece.source, place.end, place.end), _SIGN[mend.kind]),)
+    if subject in _PARTNER:
+        labels = (Label(place, f"`{_SIGN[mend.kind]}` is missing behind this"),)
+        return error("E105", message, span, labels=labels, function=function, edits=edits)
+    labels = (Label(span, message),)
+    message = f"`{_SIGN[mend.kind]}` is missing behind this"
+    return error("E105", message, place, labels=labels, function=function, edits=edits)
+
+
+def _place(piece: Tokens, at: int) -> Span:
+    """The token before a place."""
+    if at == 0:
+        return Span(piece.source, piece.starts[0], piece.starts[0])
+    return Span(piece.source, piece.starts[at - 1], piece.ends[at - 1])

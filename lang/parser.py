@@ -72,7 +72,7 @@ def _parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
             at = region_end
         except TooDeep as deep:
             problems.append(too_deep(source, deep))
-    problems = _one_for_each_mistake(source, tokens.problems, problems) + builder.problems
+    problems = _one_for_each_mistake(source, tokens.problems, problems + builder.problems)
     module = sweet.Module(Span(source, 0, len(source.text)), source, tuple(items), tuple(tokens.comments))
     return module, tuple(in_order(problems))
 

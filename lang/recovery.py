@@ -16,8 +16,11 @@ from .lexer import KIND, kinds
 from .lines import PREFIXES
 from .source import Source, Span
 
-_LOOK = 10
+_LOOK = 20
 """How many tokens after a change must be readable for it to count as a good one."""
+
+_ENOUGH = 4
+"""How many must be, for a change to be made at all."""
 
 _ERRORS = 20
 """How many errors of one region are reported."""
@@ -33,7 +36,7 @@ _TYPE_STARTERS = kinds("NAME LPAR FN")
 _GOES_ON = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN DOT LPAR LSQB")
 _INSERTED = [kind for kind in _TEXT if kind not in _BRACKETS and kind != KIND["FLOAT"]]
 
-_COSTS = {KIND["COMMA"]: 1.0, KIND["COLON"]: 1.0, KIND["EQUAL"]: 1.0, _END: 1.2, _NAME: 1.4, KIND["LET"]: 1.8}
+_COSTS = {KIND["COMMA"]: 1.0, KIND["COLON"]: 1.0, KIND["EQUAL"]: 1.0, _END: 2.4, _NAME: 1.4, KIND["LET"]: 1.8}
 _COSTS |= {KIND["FN"]: 1.5, KIND["COMPARE"]: 1.9, KIND["SIGN"]: 2.0, KIND["STAR"]: 2.0, KIND["DOT"]: 2.2}
 
 _OTHER_WORDS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -162,13 +165,24 @@ def _states_at(kinds: list[int], kept: int, kept_states: list[int], at: int) -> 
 def _best_change(region: Region, kept: int, kept_states: list[int], stuck: int) -> Change | None:
     """The cheapest change after which reading goes on; None if none helps."""
     best: tuple[int, float, Change] | None = None
-    for at in range(stuck, max(kept, stuck - 3) - 1, -1):
+    for at in [*range(stuck, max(kept, stuck - 3) - 1, -1), *_before_parentheses(region.kinds, kept, stuck)]:
         states = _states_at(region.kinds, kept, kept_states, at)
         for change in _changes(region, at, stuck):
             gain = _gain(region.kinds, states, change, stuck)
             if best is None or (-gain, change.cost) < best[:2]:
                 best = (-gain, change.cost, change)
-    return best[2] if best and best[0] < -1 else None
+    return best[2] if best and -best[0] >= min(_ENOUGH, len(region.kinds) - stuck) else None
+
+
+def _before_parentheses(kinds: list[int], kept: int, stuck: int) -> list[int]:
+    """The word before `( ... )` where reading gets stuck behind them: it may be a misspelt `if` or `while`."""
+    at, depth = stuck - 1, 0
+    while at > kept:
+        depth += (kinds[at] in _CLOSERS) - (kinds[at] in _OPENERS)
+        if depth == 0:
+            return [at - 1] if at < stuck - 3 and kinds[at - 1] == _NAME else []
+        at -= 1
+    return []
 
 
 def _changes(region: Region, at: int, stuck: int) -> list[Change]:
@@ -182,7 +196,7 @@ def _changes(region: Region, at: int, stuck: int) -> list[Change]:
     changes += [Change(at, 0, (kind,), _COSTS.get(kind, 3.0) + far) for kind in _INSERTED]
     if at == stuck:
         changes += [Change(at, 0, (kind, _NAME), 1.5 + _COSTS.get(kind, 3.0)) for kind in _INSERTED]
-        changes.append(Change(at, 0, (_NAME, _END), 2.8))
+        changes.append(Change(at, 0, (_NAME, _END), 2.9))
     if at < len(kinds) and kinds[at] not in _BRACKETS:
         changes.append(Change(at, 1, (), (2.6 if kinds[at] == _END else 1.7) + far))
         changes += [Change(at, 1, (kind,), _replacing(region, at, kind) + far) for kind in _INSERTED]
