@@ -1,8 +1,8 @@
 """Kernels of the element-wise primitives: one NumPy function each, or whole-array expressions.
 
-Two things are not left to NumPy. Beside one of ml_dtypes' arrays a Python number is not weak, and several functions widen the
-integers of less than 8 bits: operands are brought to one dtype before and results after. And floats of less than 32 bits go
-through float32 where a function takes several steps.
+Three things are not left to NumPy. Beside one of ml_dtypes' arrays a Python number is not weak: it is brought to their dtype.
+Integers of less than 8 bits go through 8 bits, which is where several functions would leave them. And floats of less than 32
+bits go through float32 where a function takes several steps.
 """
 
 from __future__ import annotations
@@ -48,16 +48,22 @@ _quiet = np.errstate(all="ignore")
 
 
 def _one_dtype(x: Array, y: Array) -> tuple[Array, Array]:
-    """Both operands in one dtype where a Python number meets one of ml_dtypes' arrays."""
+    """Both operands as NumPy's own functions treat them best: of one dtype, and of no less than 8 bits."""
     if not hasattr(x, "dtype") and hasattr(y, "dtype") and y.dtype.isbuiltin != 1:
-        return np.asarray(x, y.dtype), y
+        x = np.asarray(x, y.dtype)
     if not hasattr(y, "dtype") and hasattr(x, "dtype") and x.dtype.isbuiltin != 1:
-        return x, np.asarray(y, x.dtype)
-    return x, y
+        y = np.asarray(y, x.dtype)
+    return _at_least_a_byte(x), _at_least_a_byte(y)
+
+
+def _at_least_a_byte(x: Array) -> Array:
+    if not hasattr(x, "dtype") or x.dtype.isbuiltin != 2 or "int" not in x.dtype.name:
+        return x
+    return x.astype(np.uint8 if x.dtype.name.startswith("u") else np.int8)
 
 
 def _as(result: Array, *operands: Array) -> Array:
-    """The result in its operands' dtype."""
+    """The result in the operands' dtype."""
     for x in operands:
         if hasattr(x, "dtype"):
             return result if result.dtype == x.dtype else result.astype(x.dtype)
@@ -67,7 +73,7 @@ def _as(result: Array, *operands: Array) -> Array:
 def _unary(function: Function) -> Function:
     @_quiet
     def run(x: Array) -> Array:
-        return _as(function(x), x)
+        return _as(function(_at_least_a_byte(x)), x)
 
     return run
 
@@ -75,8 +81,7 @@ def _unary(function: Function) -> Function:
 def _binary(function: Function) -> Function:
     @_quiet
     def run(x: Array, y: Array) -> Array:
-        x, y = _one_dtype(x, y)
-        return _as(function(x, y), x, y)
+        return _as(function(*_one_dtype(x, y)), x, y)
 
     return run
 
@@ -136,10 +141,10 @@ def pow_(x: Array, y: Array) -> Array:
         power = _literal_power(x, y)
         if power is not None:
             return _as(power, x)
-    if not _is_float(np.asarray(y).dtype) and np.any(np.less(y, 0)) and not _is_float(np.asarray(x).dtype):
+    base, exponent = _one_dtype(x, y)
+    if np.asarray(base).dtype.kind in "iu" and np.any(np.less(exponent, 0)):
         raise ValueError("@pow needs the exponent `y` of integers not to be negative")
-    x, y = _one_dtype(x, y)
-    return _as(np.power(x, y), x, y)
+    return _as(np.power(base, exponent), x, y)
 
 
 def _literal_power(x: Array, y: int | float) -> Array | None:
@@ -160,8 +165,7 @@ def _literal_power(x: Array, y: int | float) -> Array | None:
 
 @kernel("where")
 def where(condition: Array, x: Array, y: Array) -> Array:
-    x, y = _one_dtype(x, y)
-    return _as(np.where(condition, x, y), x, y)
+    return _as(np.where(condition, *_one_dtype(x, y)), x, y)
 
 
 @kernel("clip")

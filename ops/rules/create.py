@@ -69,6 +69,7 @@ def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: Any) -> Out:
     """A tensor of the given shape in which every element is `value`, a number or a rank-0 tensor; of its dtype if no
     other is given."""
     _scalar(ctx, value, "value")
+    _castable(ctx, value.dtype, dtype)
     return Out(_sizes(ctx, shape), _repeated(ctx, shape, value.data, value.dtype if dtype is None else dtype))
 
 
@@ -77,8 +78,9 @@ def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: Any) -> Out:
     """A tensor of the shape and dtype of x (or another dtype) in which every element is `value`, a number or a rank-0
     tensor, cast to that dtype."""
     _scalar(ctx, value, "value")
-    shape = known_shape(ctx, x)
-    return Out(shape, _repeated(ctx, shape, value.data, x.dtype if dtype is None else dtype))
+    shape, target = known_shape(ctx, x), x.dtype if dtype is None else dtype
+    _castable(ctx, value.dtype, target)
+    return Out(shape, _repeated(ctx, shape, value.data, target))
 
 
 def _scalar(ctx: Ctx, x: TensorInfo, name: str) -> None:
@@ -173,12 +175,13 @@ def cast(ctx: Ctx, x: TensorInfo, dtype: Any) -> Out:
 
     The result has the operand's shape.
     """
-    if isinstance(x.dtype, DType) and isinstance(dtype, DType):
-        _castable(ctx, x.dtype, dtype)
+    _castable(ctx, x.dtype, dtype)
     return Out(known_shape(ctx, x), _kept(ctx, x.data, dtype))
 
 
-def _castable(ctx: Ctx, source: DType, target: DType) -> None:
+def _castable(ctx: Ctx, source: Any, target: Any) -> None:
+    if not isinstance(source, DType) or not isinstance(target, DType):
+        return
     if source.kind == "complex" and target.kind not in ("complex", "bool"):
         ctx.fail(f"a complex dtype for complex numbers, but it is {target}", (("dtype", None),))
 
