@@ -7,10 +7,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from numpy import ndarray
+
 from . import pipeline
+from .interp.blame import RUNTIME_ERRORS
 from .interp.run import ArgumentProblem, ShapeError, arrange, convert, outward
 from .interp.run import Machine as _Machine
 from .interp.run import Options as _RunOptions
+from .interp.source import PLAIN
 from .lang import core
 from .lang.diagnostics import Diagnostic, RxError
 from .lang.files import Files
@@ -61,18 +65,29 @@ class Function:
         assert function is not None
         self._module = module
         self._core = function
-        self._sorts = tuple(p.sort for p in function.params)
+        # -1 sends a call with anything but tensors the general way.
+        self._count = len(function.params) if all(p.sort == core.TENSOR for p in function.params) else -1
         self._entry: Callable[..., Any] = module._machine.code.function(name)
         self.__name__ = name
         self.__doc__ = function.signature
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if named or len(args) != len(self._sorts):
-            try:
-                args = tuple(arrange(self._core, args, named))
-            except ArgumentProblem as problem:
-                raise TypeError(str(problem)) from None
-        return outward(self._module._machine.attempt(self._entry, *convert(self._core, args)))
+        if named or len(args) != self._count or not all(type(a) is ndarray and a.dtype in PLAIN for a in args):
+            return self._call_with(args, named)
+        machine = self._module._machine
+        try:
+            result = self._entry(*args)
+        except RUNTIME_ERRORS as problem:
+            raise machine.explained(problem) from None
+        return result if type(result) is ndarray else outward(result)
+
+    def _call_with(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call whose arguments are not all plain arrays in order."""
+        try:
+            args = arrange(self._core, positional, named)
+        except ArgumentProblem as problem:
+            raise TypeError(str(problem)) from None
+        return self._module._machine.call(self.__name__, convert(self._core, args))
 
     def __repr__(self) -> str:
         return f"<rx function {self.signature or '@' + self.__name__}>"
@@ -93,9 +108,9 @@ class Function:
     def shapes(self, **arguments: Dims | int | str | Size) -> Any:
         """The result's shape for given shapes of the arguments; no data is touched.
 
-        A tensor's argument is a tuple of ints, Sizes and Rx text (`("k", 16)`), a Size's is one of them. The result is a tuple
-        of ints and Sizes; a tuple of them where the function returns a tuple; None where the rank is not known. Raises ShapeError
-        where the shapes do not fit.
+        A tensor's argument is a tuple of ints, Sizes and Rx text (`("k", 16)`), a Size's is one of them. The result is a
+        tuple of ints and Sizes; a tuple of them where the function returns a tuple; None where the rank is not known.
+        Raises ShapeError where the shapes do not fit.
         """
         try:
             arrange(self._core, (), arguments)

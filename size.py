@@ -61,7 +61,7 @@ class Size:
 
     @property
     def sympy(self) -> Any:
-        """The same as a sympy.Expr over nonnegative integer symbols; `//` is floor, `%` Mod, and min and max are Min and Max."""
+        """The same as a sympy.Expr over nonnegative integer symbols, with floor, Mod, Min and Max."""
         view = _to_sympy(str(self))
         return view if _canonical(_from_sympy(view)) == self._term else _parts_to_sympy(self._term)
 

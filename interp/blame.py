@@ -104,7 +104,9 @@ def _part(check: core.Assert, declared: core.Declared, env: Mapping[str, Any], t
             return f"{who} needs {what}to have rank {wanted}, but it has rank {len(shape)}"
         case "dtype":
             who, what = _who(declared, "", "")
-            return f"{who} needs {what}to be {_wanted_dtype(check.cond, env, text)}, but it is {dtype_name(tensor.dtype)}"
+            return (
+                f"{who} needs {what}to be {_wanted_dtype(check.cond, env, text)}, but it is {dtype_name(tensor.dtype)}"
+            )
         case "dim" if origin.axis is not None and -len(shape) <= origin.axis < len(shape):
             who, what = _who(declared, "", "", f"axis {origin.axis}")
             return f"{who} needs {what}{_relation(check.cond, env, text)}, but it is {shape[origin.axis]}"
@@ -128,7 +130,7 @@ def _who(declared: core.Declared | None, function: str, tensor: str, part: str =
 
 
 def _relation(cond: core.BoolExpr, env: Mapping[str, Any], text: str) -> str:
-    """"to be a multiple of 4", "to be n = 5": what a dimension has to be, with the value that is wanted."""
+    """ "to be a multiple of 4", "to be n = 5": what a dimension has to be, with the value that is wanted."""
     match cond:
         case core.Compare(op="==", left=core.SizeOp(op="%", right=core.SizeLit(value=k)), right=core.SizeLit(value=0)):
             return f"to be a multiple of {k}"
@@ -149,7 +151,7 @@ def _wanted_dtype(cond: core.BoolExpr, env: Mapping[str, Any], text: str) -> str
 
 
 def _found(declared: core.Declared | None, env: Mapping[str, Any]) -> str:
-    """"`x` is Tensor([8, 15], int8), the parameter is Tensor([n, m * 4], int8)"."""
+    """ "`x` is Tensor([8, 15], int8), the parameter is Tensor([n, m * 4], int8)"."""
     if declared is None or declared.tensor not in env:
         return ""
     spelling = _spelling(declared)
@@ -168,7 +170,7 @@ def _spelling(declared: core.Declared | None) -> str:
 
 
 def _values(check: core.Assert | core.MatchShape, env: Mapping[str, Any]) -> str:
-    """"n = 5 and m = 3": the names of a condition with their values, as the user spelt them."""
+    """ "n = 5 and m = 3": the names of a condition with their values, as the user spelt them."""
     origin = check.origin
     text = origin.text or origin.span.text
     bound = dict(origin.declared.bound) if origin.declared is not None else {}
@@ -287,7 +289,7 @@ def _violation(problem: Violation, trail: Sequence[Frame]) -> Diagnostic:
 
 
 def _sizes_at(at: Sequence[tuple[str, int | None]], frame: Frame) -> str:
-    """"they are 3 and 4": the sizes at the conflicting axes."""
+    """ "they are 3 and 4": the sizes at the conflicting axes."""
     operands = {name: frame.locals.get(text) for name, text in frame.site.operands}
     found = []
     for name, axis in at:
@@ -309,7 +311,7 @@ def _kernel(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
 
 
 def _operands(frame: Frame) -> str:
-    """"`x` is Tensor([2, 3], float32), `y` is Tensor([4, 5], float32)"."""
+    """ "`x` is Tensor([2, 3], float32), `y` is Tensor([4, 5], float32)"."""
     parts = []
     for name, text in frame.site.operands:
         value = frame.locals.get(text)
@@ -360,9 +362,9 @@ def _chain(trail: Sequence[Frame], primary: Span) -> tuple[Label, ...]:
     labels: list[Label] = []
     for frame in reversed(trail[:-1]):
         span = frame.site.span
-        if frame.site.kind == "call" and span.source is not NOWHERE.source and span != primary:
-            if all(label.span != span for label in labels) and _is_written(frame):
-                labels.append(Label(span, f"called from here, in @{_shown(frame.site.function)}"))
+        seen = span == primary or any(label.span == span for label in labels)
+        if frame.site.kind == "call" and span.source is not NOWHERE.source and not seen and _is_written(frame):
+            labels.append(Label(span, f"called from here, in @{_shown(frame.site.function)}"))
     return tuple(labels[:3])
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..lang import core
-from ..lang.node import Node
-from ..lang.source import Span
+from ..lang.node import Node, replace
 from ..ops.model import Primitive
 from . import guards
 from .doors import write_function
@@ -27,10 +26,12 @@ Weights = Callable[[core.Load], Any]
 
 
 class Options(Node):
-    """`guard_all` runs every precondition and every door, as an unsimplified program needs; `instrument` counts the checks
-    that run and the time that each function takes."""
+    """`direct` calls NumPy's functions without a kernel in between, which is right for the plain dtypes. `guard_all` runs
+    every precondition and every door, as an unsimplified program needs. `instrument` counts the checks that run and takes
+    the time of each function."""
 
     allow_extern: bool = False
+    direct: bool = True
     guard_all: bool = False
     instrument: bool = False
 
@@ -51,8 +52,8 @@ class Code:
 
     def __init__(self, unit: Unit, program: core.Program, options: Options) -> None:
         self.program = program
-        self.source = "\n".join(unit.lines) + "\n"
-        self.sites = unit.sites
+        self.options = options
+        self.source, self.sites = unit.text()
         self.namespace: dict[str, Any] = {**unit.globals, **_HELPERS, "rx_code": self}
         self.ran = [0]
         self.times: dict[str, list[int]] = {}
@@ -101,8 +102,18 @@ _HELPERS: dict[str, Any] = {
 def compile_program(program: core.Program, weights: Weights | None = None, options: Options | None = None) -> Code:
     """Generate and compile; nothing of the program is executed but the reading of its weights."""
     options = options or Options()
-    unit = Unit(program, guard_all=options.guard_all, count_checks=options.instrument)
-    unit.globals["weights"] = weights or _no_weights
+    unit = _write(program, weights or _no_weights, options)
+    if unit.direct and (unit.extended or unit.externs):
+        options = replace(options, direct=False)
+        unit = _write(program, weights or _no_weights, options)
+    return Code(unit, program, options)
+
+
+def _write(program: core.Program, weights: Weights, options: Options) -> Unit:
+    unit = Unit(
+        program, direct=options.direct, guard_all=options.guard_all, count_checks=options.instrument
+    )  # fmt: skip
+    unit.globals["weights"] = weights
     _write_consts(unit, program)
     for function in program.functions:
         write_function(unit, function)
@@ -112,7 +123,7 @@ def compile_program(program: core.Program, weights: Weights | None = None, optio
         _write_impls(unit, impls)
     for name in sorted(unit.primitives):
         unit.globals["p_" + mangle(name)] = _primitive_value(unit.row(name))
-    return Code(unit, program, options)
+    return unit
 
 
 def _no_weights(load: core.Load) -> Any:
@@ -161,7 +172,9 @@ def _write_impls(unit: Unit, impls: core.Impls) -> None:
             name = mangle(choice)
             unit.write(1, f"if admits(d_{name}, args): return b_{name}(*args)", site)
         else:
-            unit.write(1, f"if admits_primitive({_primitive(unit, choice)}, args): return p_{mangle(choice)}(*args)", site)
+            unit.write(
+                1, f"if admits_primitive({_primitive(unit, choice)}, args): return p_{mangle(choice)}(*args)", site
+            )
     entry = FunctionWriter(unit, impls.name, ()).function_value(last)
     unit.write(1, f"return {entry}(*args)", site)
 
@@ -287,15 +300,22 @@ def _referred(site: Site, namespace: Mapping[str, Any]) -> dict[str, Any]:
     return {t: namespace[t] for t in texts if t in namespace}
 
 
-def position(frame: Any) -> tuple[Span, str] | None:
-    """Where a running thread is: the innermost line of generated code under a frame."""
+def progress_of(frame: Any) -> tuple[float, str] | None:
+    """How far the outermost function of a running program is, by its lines, and the function that it is in now."""
+    outermost, inside = None, ""
     while frame is not None:
         if frame.f_code.co_filename == FILENAME:
             site = frame.f_globals["rx_code"].sites.get(frame.f_lineno)
-            return (site.span, site.function) if site is not None else None
+            inside = inside or (site.function if site is not None else "")
+            outermost = frame
         frame = frame.f_back
-    return None
+    if outermost is None:
+        return None
+    lines = [line for _, _, line in outermost.f_code.co_lines() if line is not None]
+    first, last = min(lines), max(lines)
+    return (outermost.f_lineno - first) / max(last - first, 1), inside.removesuffix("_impl")
 
 
 def current_frame(thread: int) -> Any:
+    """The innermost Python frame of a thread."""
     return sys._current_frames().get(thread)

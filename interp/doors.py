@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..lang import core
+from ..lang.node import replace
 from .names import mangle
 from .source import BOOL_LEVEL, DTYPE_LEVEL, LIVE, SHAPE_LEVEL, SIZE_LEVEL, UNFIT, FunctionWriter, Site, Unit, names_of
 
@@ -95,7 +96,9 @@ def _unpack_shapes(writer: FunctionWriter, fn: core.Function, door: Iterable[cor
                 if stmt.status not in LIVE or x not in params - rebound or (x, 0) in writer.dims:
                     continue
                 sizes = [f"{writer.local(x)}_d{i}" for i in range(rank)]
-                writer.write(f"[{', '.join(sizes)}] = {writer.local(x)}.shape" if rank != 0 else f"() = {writer.local(x)}.shape")
+                writer.write(
+                    f"[{', '.join(sizes)}] = {writer.local(x)}.shape" if rank != 0 else f"() = {writer.local(x)}.shape"
+                )
                 writer.dims.update({(x, i): s for i, s in enumerate(sizes)})
                 writer.dims.update({(x, i - rank): s for i, s in enumerate(sizes)})
                 found.add(id(stmt))
@@ -132,9 +135,7 @@ def _test(writer: FunctionWriter, cond: core.BoolExpr) -> str:
     return writer.boolean(cond)
 
 
-def _unchecked(
-    door: Iterable[core.Stmt], rest: Iterable[core.Stmt], result: core.Value
-) -> Iterable[core.Stmt]:
+def _unchecked(door: Iterable[core.Stmt], rest: Iterable[core.Stmt], result: core.Value) -> Iterable[core.Stmt]:
     """What the rest of the body needs of the door: the names it binds, without the checks."""
     needed = names_of((tuple(rest), result))
     kept: list[core.Stmt] = []
@@ -147,6 +148,4 @@ def _unchecked(
 
 
 def _proved(stmt: core.Stmt) -> core.Stmt:
-    from ..lang.node import replace
-
     return replace(stmt, status=core.Status.PROVED)

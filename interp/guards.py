@@ -1,4 +1,4 @@
-"""What generated code calls beside kernels: arithmetic with obligations, shapes given as data, preconditions on actual shapes."""
+"""What generated code calls beside kernels: sizes with obligations, shapes given as data, preconditions on actual shapes."""
 
 from __future__ import annotations
 

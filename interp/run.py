@@ -13,15 +13,14 @@ from ..lang import core, sweet
 from ..lang.diagnostics import Diagnostic, RxError, error
 from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
+from ..lang.node import replace
 from ..lang.source import Span
 from .blame import RUNTIME_ERRORS, diagnose
 from .compile import Code, ExternError, Options, compile_program
 from .dtypes import dtype_of, numpy_dtype
 from .guards import describe
+from .source import PLAIN
 from .values import ValueProblem, checked, read_array
-
-# The dtypes whose arrays are taken as they are; `in` compares by hash, byte order included.
-PLAIN = frozenset(np.dtype(d.name) for d in DTYPES.values() if hasattr(np, d.name) and d.kind != "string")
 
 
 class ShapeError(Exception):
@@ -65,8 +64,21 @@ class Machine:
         self.program = program
         self.options = options or Options()
         self.weights = WeightReader(files)
-        self.code: Code = compile_program(program, self.weights, self.options)
-        self.attempt(self.code.init)
+        self._extended: Code | None = None
+        self.code = self._compiled(self.options)
+
+    def _compiled(self, options: Options) -> Code:
+        code = compile_program(self.program, self.weights, options)
+        self.attempt(code.init)
+        return code
+
+    def code_for(self, args: Sequence[Any]) -> Code:
+        """What runs a call with these arguments: NumPy's functions are called directly only where all dtypes are plain."""
+        if not self.code.options.direct or all(map(is_plain, args)):
+            return self.code
+        if self._extended is None:
+            self._extended = self._compiled(replace(self.options, direct=False))
+        return self._extended
 
     def attempt(self, action: Callable[..., Any], *args: Any) -> Any:
         """Call generated code; a failure comes back as a ShapeError."""
@@ -90,11 +102,20 @@ class Machine:
 
     def call(self, name: str, args: Sequence[Any]) -> Any:
         """Call a function with converted arguments."""
-        return outward(self.attempt(self.code.function(name), *args))
+        return outward(self.attempt(self.code_for(args).function(name), *args))
 
     def script(self) -> dict[str, Any]:
         """Run the script; its names with their values, in order."""
         return {name: outward(value) for name, value in self.attempt(self.code.main).items()}
+
+
+def is_plain(value: Any) -> bool:
+    """Whether nothing but NumPy's own dtypes can come of a value from outside."""
+    if isinstance(value, np.ndarray):
+        return value.dtype in PLAIN
+    if isinstance(value, tuple):
+        return all(map(is_plain, value))
+    return isinstance(value, int) or (isinstance(value, np.dtype) and value in PLAIN)
 
 
 def outward(value: Any) -> Any:

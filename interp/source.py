@@ -9,14 +9,16 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from ..lang import core
-from ..lang.dtypes import DType
+from ..lang.dtypes import CLASSES, DTYPES, DType, members
 from ..lang.node import Node
 from ..lang.source import Span
 from ..ops import registry as rows
 from ..ops.binding import bind
 from ..ops.model import Param, Primitive
-from .dtypes import numpy_dtype
+from .dtypes import is_extended, numpy_dtype
 from .kernels import registry as kernels
 from .names import Scope, mangle
 
@@ -26,6 +28,17 @@ DTYPE_LEVEL = (core.DTypeLit, core.DTypeVar, core.DTypeOf)
 BOOL_LEVEL = (core.BoolConst, core.BoolVar, core.Compare, core.InClass, core.Not, core.Logic)
 NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 LIVE = (core.Status.OPEN, core.Status.RESIDUAL, core.Status.ENTRY, core.Status.REFUTED)
+# The dtypes that NumPy's own functions treat as the kernels do; `in` compares byte order as well.
+PLAIN = frozenset(numpy_dtype(d) for d in DTYPES.values() if not is_extended(d) and d.kind != "string")
+# Primitives that are one method of an array: called without a kernel in between.
+METHODS = {
+    "reshape": "{}.reshape({})",
+    "permute_dims": "{}.transpose({})",
+    "matrix_transpose": "{}.swapaxes(-1, -2)",
+    "swapaxes": "{}.swapaxes({}, {})",
+}
+# Python takes a hundred levels of indentation.
+DEEPEST = 80
 # What the combined door check may raise on values that do not fit; the door's own statements then say which check failed.
 UNFIT = "(ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
 
@@ -47,21 +60,35 @@ class Site(Node):
     operands: tuple[tuple[str, str], ...] = ()
 
 
+Line = tuple[str, Site | None]
+
+
 class Unit:
     """One program's generated module while it grows: its lines, the sites of the lines, and the constants it refers to."""
 
-    def __init__(self, program: core.Program, *, guard_all: bool = False, count_checks: bool = False) -> None:
+    def __init__(
+        self, program: core.Program, *, direct: bool = True, guard_all: bool = False, count_checks: bool = False
+    ) -> None:
         self.functions = {f.name: f for f in (*program.functions, *((program.main,) if program.main else ()))}
         self.impls = {i.name: i for i in program.impls}
         self.consts: set[str] = set()
+        self.direct = direct
         self.guard_all = guard_all
         self.count_checks = count_checks
-        self.lines: list[str] = []
-        self.sites: dict[int, Site] = {}
+        self.lines: list[Line] = []
+        self._outlined: list[list[Line]] = []
         self.globals: dict[str, Any] = {}
         self.externs: dict[str, core.Function] = {}
         self.primitives: set[str] = set()
+        # Whether a dtype of ml_dtypes or strings turned up, to which NumPy's functions do not do what the kernels do.
+        self.extended = False
         self._pool: dict[Any, str] = {}
+        self._numbers = 0
+
+    def number(self) -> int:
+        """A number that no other outlined function has."""
+        self._numbers += 1
+        return self._numbers
 
     def constant(self, key: Any, make: Callable[[], Any]) -> str:
         """The global that holds `make()`; one per key."""
@@ -75,6 +102,13 @@ class Unit:
         name = f"D_{dtype.name}"
         if name not in self.globals:
             self.globals[name] = numpy_dtype(dtype)
+            self.extended = self.extended or numpy_dtype(dtype) not in PLAIN
+        return name
+
+    def array(self, key: Any, make: Callable[[], Any]) -> str:
+        """The global that holds an array that is there before anything runs."""
+        name = self.constant(key, make)
+        self.extended = self.extended or self.globals[name].dtype not in PLAIN
         return name
 
     def row(self, name: str) -> Primitive:
@@ -85,26 +119,39 @@ class Unit:
 
     def kernel(self, row: Primitive, *, plain: bool) -> str:
         """The global that holds what computes a primitive: a NumPy function where that is all there is to it."""
-        direct = kernels.DIRECT.get(row.name) if plain else None
+        kernel = kernels.lookup(row.name)
+        direct = kernels.DIRECT.get(row.name) if plain and self.direct else None
         if direct is None:
             name = "kernel_" + mangle(row.name)
-            self.globals.setdefault(name, kernels.lookup(row.name))
+            self.globals[name] = kernel
             return name
         name = "np_" + direct.removeprefix("np.").replace(".", "_")
         self.globals.setdefault(name, numpy_function(direct.removeprefix("np.")))
         return name
 
     def write(self, indent: int, text: str, site: Site | None = None) -> int:
-        self.lines.append(" " * indent + text)
-        if site is not None:
-            self.sites[len(self.lines)] = site
+        """Append a line; gives its index, for a header that is completed later."""
+        self.lines.append((" " * indent + text, site))
         return len(self.lines) - 1
+
+    def outline(self, name: str, write: Callable[[], str]) -> None:
+        """A function of its own for what would be nested too deeply for Python; `write` gives its parameters."""
+        around, self.lines = self.lines, []
+        header = self.write(0, "")
+        params = write()
+        self.lines[header] = (f"def {name}({params}):", None)
+        self._outlined.append(self.lines)
+        self.lines = around
+
+    def text(self) -> tuple[str, dict[int, Site]]:
+        """The module's text and the site of each line that has one."""
+        lines = [line for part in (self.lines, *self._outlined) for line in part]
+        sites = {number: site for number, (_, site) in enumerate(lines, start=1) if site is not None}
+        return "\n".join(text for text, _ in lines) + "\n", sites
 
 
 def numpy_function(path: str) -> Any:
-    import numpy
-
-    found: Any = numpy
+    found: Any = np
     for part in path.split("."):
         found = getattr(found, part)
     return found
@@ -256,8 +303,6 @@ class FunctionWriter:
         return f"not ({self.boolean(e)})"
 
     def _choices(self, choices: tuple[str, ...]) -> str:
-        from ..lang.dtypes import CLASSES, DTYPES, members
-
         def make() -> frozenset[Any]:
             found = [d for c in choices for d in (members(c) if c in CLASSES else (DTYPES[c],))]
             return frozenset(numpy_dtype(d) for d in found)
@@ -287,7 +332,7 @@ class FunctionWriter:
             case core.Number(value=value):
                 return self.number(value)
             case core.TensorLit():
-                return self.unit.constant(("tensor", v), lambda: make_tensor(v))
+                return self.unit.array(("tensor", v), lambda: make_tensor(v))
             case core.TupleValue(items=items):
                 return _tuple(self.atom(item) for item in items)
             case core.ListValue(items=items):
@@ -301,7 +346,7 @@ class FunctionWriter:
             case core.Lambda():
                 return self.closure(v)
             case core.Load():
-                return self.unit.constant(("load", v.path, v.key), lambda: self.unit.globals["weights"](v))
+                return self.unit.array(("load", v.path, v.key), lambda: self.unit.globals["weights"](v))
         return self.shape_level(v)
 
     def atom(self, v: core.Value) -> str:
@@ -345,15 +390,32 @@ class FunctionWriter:
             test, site = self.atom(cond), Site(cond.span, "kernel", self.function, callee="if")
         self.release(mark)
         self.write(f"if {test}:", site)
-        for block in (v.then, v.orelse):
-            if block is v.orelse:
-                self.write("else:")
-            self.indent += 1
+        self._arm(v.then, prefix)
+        self.write("else:")
+        self._arm(v.orelse, prefix)
+
+    def _arm(self, block: core.Block, prefix: str) -> None:
+        self.indent += 1
+        if self.indent > DEEPEST:
+            self._outlined_arm(block, prefix)
+        else:
             self.scope = Scope(self.scope)
             self.block(block, prefix)
             assert self.scope.outer is not None
             self.scope = self.scope.outer
-            self.indent -= 1
+        self.indent -= 1
+
+    def _outlined_arm(self, block: core.Block, prefix: str) -> None:
+        inner = FunctionWriter(self.unit, self.function, (), 1)
+        inner.outer, inner.extern = self, self.extern
+        name = f"a{self.unit.number()}"
+
+        def write() -> str:
+            inner.block(block, "return ")
+            return ", ".join(inner.captured)
+
+        self.unit.outline(name, write)
+        self.write(f"{prefix}{name}({', '.join(inner.captured.values())})")
 
     def block(self, block: core.Block, prefix: str) -> None:
         self.statements(block.stmts)
@@ -388,6 +450,8 @@ class FunctionWriter:
         site = Site(c.span, "kernel", self.function, callee=row.name, operands=operands)
         if c.guard or self.unit.guard_all:
             self.write(f"guard({self.unit.constant(('row', row.name), lambda: row)}, {_tuple(texts)})", site)
+        if self.unit.direct and row.name in METHODS and texts[0].isidentifier() and "-" not in texts[-1]:
+            return METHODS[row.name].format(*texts), site
         kernel = self.unit.kernel(row, plain=plain)
         if kernel.startswith("np_"):
             texts = [t for (p, _), t in zip(pairs, texts, strict=True) if p.required]
@@ -444,7 +508,7 @@ class FunctionWriter:
         inner.block(v.body, "return ")
         captured = [f"{inside}={outside}" for inside, outside in inner.captured.items()]
         params = ", ".join(inner.params + (["*", *captured] if captured else []))
-        self.unit.lines[header] = " " * self.indent + f"def {target}({params}):"
+        self.unit.lines[header] = (" " * self.indent + f"def {target}({params}):", None)
         return target
 
     # Statements
@@ -500,9 +564,7 @@ class FunctionWriter:
                 self.write(f"if not ({cond}): raise Failed", site)
         self.release(self._live.index(whole))
 
-    def pattern(
-        self, stmt: core.MatchShape, whole: str
-    ) -> tuple[str, list[tuple[str, str]], Callable[[], list[str]]]:
+    def pattern(self, stmt: core.MatchShape, whole: str) -> tuple[str, list[tuple[str, str]], Callable[[], list[str]]]:
         """A pattern against the shape in the local `whole`: the test of its length, the names to bind, and the other tests
         (asked for once the names are bound)."""
         dims = stmt.dims
@@ -550,9 +612,7 @@ def _tuple(texts: Iterable[str]) -> str:
 
 
 def make_tensor(v: core.TensorLit) -> Any:
-    import numpy
-
-    made = numpy.array(v.values, dtype=numpy_dtype(v.dtype)).reshape(v.shape)
+    made = np.array(v.values, dtype=numpy_dtype(v.dtype)).reshape(v.shape)
     made.flags.writeable = False
     return made
 

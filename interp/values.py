@@ -125,7 +125,9 @@ def _nested(text: str) -> tuple[list[Any], tuple[int, ...]]:
             raise ValueProblem(f"{_short(text)} mixes numbers and rows")
         expect_item, done = False, not open_counts
     if not done:
-        raise ValueProblem(f"{_short(text)} is not a value: a number, [[1, 2], [3, 4]]:int8, float32[2, 3]:random or a file")
+        raise ValueProblem(
+            f"{_short(text)} is not a value: a number, [[1, 2], [3, 4]]:int8, float32[2, 3]:random or a file"
+        )
     if leaf_depth is not None and len(sizes) != leaf_depth:
         raise ValueProblem(f"{_short(text)} mixes numbers and rows")
     return items, tuple(s or 0 for s in sizes)
@@ -333,7 +335,11 @@ def _read_safetensors(path: Path, key: str | None) -> Array:
         dtype = numpy_dtype(DTYPES[SAFETENSORS[entry["dtype"]]])
         shape = tuple(int(s) for s in entry["shape"])
         begin, end = (int(o) for o in entry["data_offsets"])
-        if min((*shape, begin), default=0) < 0 or end - begin != prod(shape) * dtype.itemsize or 8 + length + end > size:
+        if (
+            min((*shape, begin), default=0) < 0
+            or end - begin != prod(shape) * dtype.itemsize
+            or 8 + length + end > size
+        ):
             raise ValueProblem(f"{path.name} is damaged: the tensor's place does not fit its shape")
         handle.seek(8 + length + begin)
         return np.frombuffer(handle.read(end - begin), dtype).reshape(shape)

@@ -1,0 +1,182 @@
+"""`rx run`: checks a program, then runs its script, `@main` or the function asked for, and prints the results."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import pipeline
+from ..lang import core
+from ..lang.diagnostics import RxError
+from ..lang.files import Files
+from .files import Program, Unusable, folders, read_program, reason
+from .terminal import plural, print_diagnostics
+
+REJECTED, FAILED = 1, 3
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option("--call", "name", metavar="@F", help="The function to call; otherwise the script or @main.")
+@click.option("--arg", "args", multiple=True, metavar="NAME=VALUE", help="An argument; may be repeated.")
+@click.option("--out", metavar="DIR", help="Also write each result as a .npy file into this folder.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The seed of random arguments.")
+@click.option(
+    "--stats", is_flag=True, help="Also print how many checks were proved and ran, and the time per function."
+)
+@click.option("--allow-extern", is_flag=True, help="Let extern functions run the Python callables that they name.")
+@click.option("--allow-empty", is_flag=True, help="What works only on empty tensors is a warning, no error.")
+@click.option(
+    "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
+)
+def run(
+    file: str,
+    name: str | None,
+    args: tuple[str, ...],
+    out: str | None,
+    seed: int,
+    stats: bool,
+    allow_extern: bool,
+    allow_empty: bool,
+    roots: tuple[str, ...],
+) -> int:
+    """Check a program, then run it.
+
+    FILE is an .rx file, or - for standard input. VALUE is a file (x.npy, x.npz:key, x.safetensors:key), a literal
+    (3, '[[1, 2], [3, 4]]:int8') or a generated tensor ('float32[2,3]:random', zeros, ones, arange).
+    """
+    program, places = read_program(file), folders(roots)
+    report = pipeline.check_bytes(
+        program.data, program.name, program.base, places, pipeline.Options(allow_empty=allow_empty)
+    )
+    print_diagnostics(report.diagnostics)
+    if not report.ok or report.checked is None:
+        return REJECTED
+    job = Job(program, report, Files(program.base, places), allow_extern, stats)
+    return job.run(name.removeprefix("@") if name else None, args, out, seed)
+
+
+class Job:
+    """One run of a checked program."""
+
+    def __init__(
+        self, program: Program, report: pipeline.Report, files: Files, allow_extern: bool, stats: bool
+    ) -> None:
+        assert report.checked is not None
+        self.report = report
+        self.core = report.checked.program
+        self.files = files
+        self.allow_extern = allow_extern
+        self.stats = stats
+        self.name = program.name
+
+    def run(self, name: str | None, args: Sequence[str], out: str | None, seed: int) -> int:
+        function = self._function(name)
+        refused = _externs(self.core) if not self.allow_extern else []
+        if refused:
+            raise Unusable(f"{self.name} runs Python code ({', '.join(refused)}): allow it with --allow-extern")
+        folder = _folder(out)
+        import numpy as np
+
+        from ..interp.run import Machine, Options, ShapeError
+        from .values import arguments
+
+        values = arguments(function, args, seed) if function is not None else None
+        if function is None and args:
+            raise Unusable(f"{self.name} has a script, which takes no arguments; --call @f calls a function")
+        began = time.perf_counter()
+        try:
+            with np.errstate(all="ignore"):
+                machine = Machine(self.core, self.files, Options(allow_extern=True, instrument=self.stats))
+                results = _with_progress(lambda: self._results(machine, function, values))
+        except ShapeError as problem:
+            print_diagnostics((problem.diagnostic,))
+            return FAILED
+        except RxError as problem:  # weights that cannot be read
+            print_diagnostics(problem.diagnostics)
+            return Unusable.exit_code
+        seconds = time.perf_counter() - began
+        self._show(results, folder)
+        if self.stats:
+            self._show_stats(machine, seconds)
+        return 0
+
+    def _function(self, name: str | None) -> core.Function | None:
+        """The function to call; None for the script."""
+        callable_ = {f.name: f for f in self.core.functions if f.kind != "private"}
+        for impls in self.core.impls:
+            if impls.choices[-1] in callable_:
+                callable_[impls.name] = callable_[impls.choices[-1]]
+        if name is None and self.core.main is not None:
+            return None
+        if name is None and "main" in callable_:
+            name = "main"
+        if name is None:
+            known = ", ".join("@" + n for n in callable_) or "none"
+            raise Unusable(f"{self.name} has neither a script nor @main: --call one of its functions ({known})")
+        if name == "main" and self.core.main is not None:
+            return None
+        if name not in callable_:
+            known = ", ".join("@" + n for n in callable_) or "no functions"
+            raise Unusable(f"{self.name} has no function @{name}; it has {known}")
+        self.called = name
+        return callable_[name]
+
+    def _results(self, machine: Any, function: core.Function | None, values: Any) -> list[tuple[str, Any]]:
+        if function is None:
+            return list(machine.script().items())
+        result = machine.call(self.called, values)
+        if isinstance(result, tuple) and not isinstance(function.result, core.BaseSort):
+            return [(f"result {i}", part) for i, part in enumerate(result)]
+        return [("result", result)]
+
+    def _show(self, results: Sequence[tuple[str, Any]], folder: Path | None) -> None:
+        from .values import shown, write_array
+
+        for name, value in results:
+            click.echo(shown(name, value))
+        for name, value in results if folder is not None else ():
+            assert folder is not None
+            write_array(folder, name, value)
+
+    def _show_stats(self, machine: Any, seconds: float) -> None:
+        counts = self.report.counts
+        left = counts.residual + counts.entry
+        click.echo(
+            f"checks: {counts.proved} proved, {left} left ({counts.residual} inside, {counts.entry} at doors); "
+            f"{machine.code.ran[0]} executed"
+        )
+        click.echo(f"weights: {plural(machine.weights.count, 'array')} read")
+        click.echo(f"time: {seconds * 1e3:.2f} ms")
+        times = sorted(machine.code.times.items(), key=lambda item: -item[1][1])
+        for name, (calls, spent) in times:
+            if calls:
+                click.echo(f"  @{name}: {plural(calls, 'call')}, {spent / 1e6:.2f} ms")
+
+
+def _externs(program: core.Program) -> list[str]:
+    return [f"@{f.name}" for f in program.functions if f.kind == "extern"]
+
+
+def _folder(out: str | None) -> Path | None:
+    if out is None:
+        return None
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise Unusable(f"cannot write into {out!r}: {reason(wrong)}") from wrong
+    return Path(out)
+
+
+def _with_progress(action: Callable[[], Any]) -> Any:
+    """A bar after half a second, if somebody is watching."""
+    if not sys.stderr.isatty():
+        return action()
+    from .progress import watched
+
+    return watched(action)

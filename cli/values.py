@@ -1,0 +1,124 @@
+"""Arguments from `--arg NAME=VALUE` to values, and results to text and files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..interp.guards import describe
+from ..interp.run import ArgumentProblem, arrange, expected_dtype
+from ..interp.values import ValueProblem, parse_value
+from ..lang import core
+from ..lang.dtypes import DTYPES
+from .files import Unusable, reason
+
+
+def arguments(function: core.Function, args: Sequence[str], seed: int) -> list[Any]:
+    """The arguments of a call in the parameters' order, in the form that generated code takes."""
+    random = np.random.default_rng(seed)
+    params = {p.name: p for p in function.params}
+    given: dict[str, Any] = {}
+    for text in args:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals:
+            raise Unusable(f"--arg {text!r} is not NAME=VALUE")
+        if name in given:
+            raise Unusable(f"--arg {name} is given twice")
+        try:
+            given[name] = _value(function, params[name], value, random) if name in params else None
+        except ValueProblem as problem:
+            raise Unusable(f"--arg {name}: {problem}") from None
+    try:
+        return arrange(function, (), given)
+    except ArgumentProblem as problem:
+        raise Unusable(str(problem)) from None
+
+
+def _value(function: core.Function, param: core.Param, text: str, random: np.random.Generator) -> Any:
+    match param.sort:
+        case core.BaseSort(name="Tensor"):
+            return parse_value(text, random, expected_dtype(function, param.name))
+        case core.BaseSort(name="DType"):
+            if text.strip() not in DTYPES:
+                raise ValueProblem(f"{text.strip()!r} is not a dtype")
+            from ..interp.dtypes import numpy_dtype
+
+            return numpy_dtype(DTYPES[text.strip()])
+        case core.BaseSort(name=sort):
+            return _shape_level(sort, parse_value(text, random))
+        case core.TupleSort(items=items):
+            return _tuple(function, param, items, text, random)
+    raise ValueProblem("a function cannot be given on the command line")
+
+
+def _shape_level(sort: str, value: Any) -> Any:
+    if sort == "Size" and value.ndim == 0 and value.dtype.kind in "iu":
+        return int(value)
+    if sort == "Bool" and value.ndim == 0 and value.dtype.kind == "b":
+        return bool(value)
+    if sort == "Shape" and value.ndim == 1 and (value.dtype.kind in "iu" or value.size == 0):
+        return tuple(int(v) for v in value)
+    wanted = {"Size": "an integer", "Bool": "true or false", "Shape": "a list of integers"}[sort]
+    raise ValueProblem(f"it is a {sort}: {wanted}")
+
+
+def _tuple(
+    function: core.Function, param: core.Param, sorts: Sequence[core.Sort], text: str, random: np.random.Generator
+) -> tuple[Any, ...]:
+    """`(VALUE; VALUE)`: the parts of a tuple, with semicolons between them."""
+    inner = text.strip()
+    if inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1]
+    parts = inner.split(";")
+    if len(parts) != len(sorts) or any(isinstance(s, core.TupleSort | core.FnSort) for s in sorts):
+        raise ValueProblem(f"it is a tuple of {len(sorts)}: write the values with semicolons between them")
+    return tuple(_value(function, core.Param(param.name, s), p, random) for s, p in zip(sorts, parts, strict=True))
+
+
+# Results
+
+
+def shown(name: str, value: Any) -> str:
+    """`y : Tensor([2, 3], float32) = [[...], [...]]`, the value on lines of its own where it is long."""
+    text = _text(value)
+    head = f"{name} : {describe(value)} ="
+    return f"{head}\n{text}" if "\n" in text else f"{head} {text}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, np.dtype):
+        return describe_dtype(value)
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, separator=", ", threshold=100, edgeitems=3, max_line_width=100)
+    if isinstance(value, tuple):
+        return f"({', '.join(_text(v) for v in value)})"
+    return str(value) if isinstance(value, int | float) else "a function"
+
+
+def describe_dtype(dtype: Any) -> str:
+    from ..interp.guards import dtype_name
+
+    return dtype_name(dtype)
+
+
+def write_array(folder: Path, name: str, value: Any) -> None:
+    """A result as NAME.npy, a tuple's parts as NAME.0.npy and so on."""
+    stem = re.sub(r"[^\w.'-]", "_", name.replace(" ", "."))
+    if isinstance(value, tuple):
+        for i, part in enumerate(value):
+            write_array(folder, f"{stem}.{i}", part)
+        return
+    if callable(value) and not isinstance(value, np.ndarray):
+        return
+    path = folder / f"{stem}.npy"
+    try:
+        np.save(path, np.asarray(value), allow_pickle=False)
+    except (OSError, ValueError) as wrong:
+        raise Unusable(f"cannot write {str(path)!r}: {reason(wrong)}") from wrong
