@@ -1,0 +1,51 @@
+"""Annotated values to annotated tensors: tuples are taken apart first."""
+
+from __future__ import annotations
+
+from ..lang import core, sweet
+from ..lang.source import Span
+from .code import Code
+from .patterns import Leaf
+from .sorts import says_nothing
+
+
+def leaves(
+    code: Code, name: str, type_: sweet.Type, kind: str, subject: str, span: Span, position: int | None = None
+) -> list[Leaf]:
+    """The tensors in a value called `name` that a type says something of; tuples get a `let (x_0, x_1) = x` first."""
+    match type_:
+        case sweet.TensorType():
+            return [] if says_nothing(type_) else [Leaf(span, name, type_, kind, subject, position)]
+        case sweet.NamedType():
+            if type_.name in ("Size", "Shape", "DType", "Bool"):
+                return []
+            return [Leaf(span, name, type_, kind, subject, position)]
+        case sweet.FnType():
+            return []
+        case sweet.TupleType():
+            return _of_tuple(code, name, type_, kind, subject, position)
+
+
+def _of_tuple(
+    code: Code, name: str, type_: sweet.TupleType, kind: str, subject: str, position: int | None
+) -> list[Leaf]:
+    if not any(_says_something(t) for t in type_.items):
+        return []
+    names = tuple(code.fresh(f"{name}_{i}") for i in range(len(type_.items)))
+    code.emit(core.Let(type_.span, names, True, None, core.Var(type_.span, name)))
+    found: list[Leaf] = []
+    for i, (part, item) in enumerate(zip(names, type_.items, strict=True)):
+        shown = f"{subject}, item {i}" if subject.startswith("the ") else f"{subject}[{i}]"
+        found += leaves(code, part, item, kind, shown, item.span, position)
+    return found
+
+
+def _says_something(type_: sweet.Type) -> bool:
+    match type_:
+        case sweet.TensorType():
+            return not says_nothing(type_)
+        case sweet.NamedType():
+            return type_.name not in ("Size", "Shape", "DType", "Bool")
+        case sweet.TupleType():
+            return any(_says_something(t) for t in type_.items)
+    return False

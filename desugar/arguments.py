@@ -1,0 +1,345 @@
+"""Arguments of calls: those of primitives in the sort their parameter asks for, those of functions complete and in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..lang import core, sweet
+from ..lang.diagnostics import Label
+from ..lang.dtypes import DTYPES
+from ..lang.node import replace
+from ..ops.binding import BindError, bind
+from ..ops.model import Param
+from . import shapes
+from .code import Code, spelled
+from .errors import Broken, fail, nearest
+from .scope import SHAPE_SORTS, SOME_TUPLE
+from .sorts import describe
+from .world import FnInfo, ParamInfo, PrimitiveInfo
+
+# Primitives
+
+
+def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[core.Arg, ...]:
+    """The arguments as the user wrote them, each in the sort of its parameter."""
+    row = found.row
+    args: list[core.Arg] = []
+    for position, arg in enumerate(call.args):
+        param = _parameter(row.name, row.params, position, arg)
+        name = arg.name.name if arg.name else None
+        args.append(core.Arg(arg.span, name, _READERS[param.kind](code, param, arg.value)))
+    try:
+        bind(row, core.Call(call.span, core.FnRef(call.span, found.name), tuple(args)))
+    except BindError as problem:
+        fail("E205", problem.message, problem.span)
+    return tuple(args)
+
+
+def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.Arg) -> Param:
+    if arg.name is None:
+        if position >= len(params):
+            fail("E205", f"@{name} takes at most {len(params)} arguments", arg.span)
+        return params[position]
+    for param in params:
+        if param.name == arg.name.name:
+            return param
+    known = ", ".join(p.name for p in params)
+    meant = nearest(arg.name.name, (p.name for p in params))
+    fail(
+        "E205", f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
+        help=f"did you mean `{meant}`?" if meant else None,
+    )  # fmt: skip
+
+
+def tensor(code: Code, expr: sweet.Expr) -> core.Value:
+    """A tensor-level operand; a size is not one by itself."""
+    found = shapes.level(code, expr)
+    if found in ("Size", "Shape", "DType", "Bool"):
+        refuse_size(code, expr, found)
+    value, sort = code.hooks.value(code, expr)
+    if sort != core.TENSOR:
+        fail("E206", f"this is {describe(sort)}; a tensor is needed here", expr.span, help=_one_of(sort))
+    return value
+
+
+def _one_of(sort: core.Sort) -> str | None:
+    return "`let (a, b) = ...` takes a tuple apart" if isinstance(sort, core.TupleSort) else None
+
+
+def refuse_size(code: Code, expr: sweet.Expr, found: str) -> None:
+    """Shape-level values do not leak into tensor arithmetic."""
+    check_names(code, expr)
+    shown = spelled(expr.span)
+    helps = {
+        "Size": f"`@size_to_tensor({shown})` makes a tensor of it",
+        "Shape": "`@shape(x)` is the shape of x as a tensor",
+    }
+    message = f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors"
+    fail("E207", message, expr.span, help=helps.get(found))
+
+
+def check_names(code: Code, expr: sweet.Expr) -> None:
+    """An unknown name in an expression comes first."""
+    for node in _names(expr):
+        code.entry(node.name, node.span)
+
+
+def _names(expr: sweet.Expr) -> list[sweet.Name]:
+    match expr:
+        case sweet.Name() if expr.name not in DTYPES:
+            return [expr]
+        case sweet.Unary():
+            return _names(expr.operand)
+        case sweet.Binary():
+            return _names(expr.left) + _names(expr.right)
+    return []
+
+
+def _tensor(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    return tensor(code, expr)
+
+
+def _tensors(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    if isinstance(expr, sweet.ListExpr | sweet.TupleExpr):
+        return core.ListValue(expr.span, tuple(tensor(code, i) for i in expr.items))
+    value, sort = code.hooks.value(code, expr)
+    if not isinstance(sort, core.TupleSort):
+        fail(
+            "E206", f"`{param.name}` is a list of tensors; this is {describe(sort)}", expr.span,
+            help=f"`[{spelled(expr.span)}]`",
+        )  # fmt: skip
+    return value
+
+
+def _index(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    if isinstance(expr, sweet.ListExpr):
+        return _index_list(code, expr)
+    if shapes.level(code, expr) in ("Size", "Number"):
+        return shapes.size(code, expr)
+    return tensor(code, expr)
+
+
+def _index_list(code: Code, expr: sweet.ListExpr) -> core.Value:
+    """`[0, 2]` where a tensor of indices is asked for."""
+    values = [shapes.literal_int(code, i) for i in expr.items]
+    if not all(v is not None and -(2**63) <= v < 2**63 for v in values):
+        fail("E220", "a list of indices has to be literal", expr.span, help="`@stack` makes a tensor of tensors")
+    return core.TensorLit(expr.span, (len(values),), tuple(v for v in values if v is not None), DTYPES["int64"])
+
+
+def _size(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    if shapes.level(code, expr) == "Tensor":
+        return tensor(code, expr)
+    return shapes.size(code, expr)
+
+
+def _sizes(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    if isinstance(expr, sweet.TupleExpr):
+        return core.ShapeLit(expr.span, shapes.dims(code, expr.items))
+    match shapes.level(code, expr):
+        case "Tensor":
+            return tensor(code, expr)
+        case "Size" | "Number":
+            return core.ShapeLit(expr.span, (shapes.size(code, expr),))
+    return shapes.shape(code, expr)
+
+
+def _pairs(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    items = expr.items if isinstance(expr, sweet.ListExpr | sweet.TupleExpr) else ()
+    pairs = [i.items for i in items if isinstance(i, sweet.ListExpr | sweet.TupleExpr) and len(i.items) == 2]
+    if not items or len(pairs) != len(items):
+        fail("E206", f"`{param.name}` is a list of pairs of Sizes", expr.span, help="`[(0, 1), (2, 3)]`")
+    made = (tuple(shapes.size(code, s) for s in pair) for pair in pairs)
+    return core.ListValue(expr.span, tuple(core.TupleValue(i.span, p) for i, p in zip(items, made, strict=True)))
+
+
+def _int(code: Code, param: Param, expr: sweet.Expr) -> core.SizeExpr:
+    value = shapes.literal_int(code, expr)
+    if value is None:
+        _needs_literal(code, param, expr, "integer")
+    return core.SizeLit(expr.span, value)
+
+
+def _ints(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    if isinstance(expr, sweet.ListExpr | sweet.TupleExpr):
+        return core.ShapeLit(expr.span, tuple(_int(code, param, i) for i in expr.items))
+    return _int(code, param, expr)
+
+
+def _float(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    value = _literal_number(code, expr)
+    if value is None:
+        _needs_literal(code, param, expr, "number")
+    return core.Number(expr.span, value)
+
+
+def _literal_number(code: Code, expr: sweet.Expr) -> int | float | None:
+    match expr:
+        case sweet.IntLit() | sweet.FloatLit():
+            return expr.value
+        case sweet.Unary(op="-" | "+", operand=operand):
+            inner = _literal_number(code, operand)
+            return inner if inner is None or expr.op == "+" else -inner
+        case sweet.Name() if (entry := code.scope.find(expr.name)) is not None and entry.literal is not None:
+            return _literal_number(code, entry.literal)
+    return None
+
+
+def _bool(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    if not isinstance(expr, sweet.BoolLit):
+        _needs_literal(code, param, expr, "`true` or `false`")
+    return core.Number(expr.span, expr.value)
+
+
+def _str(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    if not isinstance(expr, sweet.StrLit):
+        _needs_literal(code, param, expr, "string")
+    return core.Text(expr.span, expr.value)
+
+
+def _dtype(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    return shapes.dtype(code, expr)
+
+
+def _needs_literal(code: Code, param: Param, expr: sweet.Expr, what: str) -> None:
+    if isinstance(expr, sweet.Name):
+        code.entry(expr.name, expr.span)
+    article = "" if what.startswith("`") else "a literal "
+    fail("E220", f"`{param.name}` has to be {article}{what}", expr.span)
+
+
+_READERS: dict[str, Callable[[Code, Param, sweet.Expr], core.Value]] = {
+    "tensor": _tensor, "tensors": _tensors, "index": _index, "size": _size, "sizes": _sizes, "shape": _sizes,
+    "pairs": _pairs, "int": _int, "ints": _ints, "float": _float, "bool": _bool, "str": _str, "dtype": _dtype,
+}  # fmt: skip
+
+
+# Functions of the program
+
+
+def of_function(code: Code, info: FnInfo, call: sweet.Call, name: str) -> tuple[core.Arg, ...]:
+    """Positional and complete."""
+    given: dict[str, sweet.Arg] = {}
+    for position, arg in enumerate(call.args):
+        param = _matching(info, name, position, arg)
+        if param.name in given:
+            fail("E205", f"@{name} gets `{param.name}` twice", arg.span)
+        given[param.name] = arg
+    args = []
+    for param in info.params:
+        if param.name in given:
+            args.append(replace(of_sort(code, given[param.name].value, param), span=given[param.name].span))
+        elif param.default is not None:
+            args.append(_default(code, info, param, call))
+        else:
+            label = Label(info.decl.name.span, f"@{name} is defined here")
+            fail("E205", f"@{name} is called without `{param.name}`", call.span, labels=(label,))
+    return tuple(args)
+
+
+def _matching(info: FnInfo, name: str, position: int, arg: sweet.Arg) -> ParamInfo:
+    if arg.name is None:
+        if position >= len(info.params):
+            number = len(info.params)
+            label = Label(info.decl.name.span, f"@{name} is defined here")
+            takes = f"{number} argument" + ("" if number == 1 else "s")
+            fail("E205", f"@{name} takes {takes}", arg.span, labels=(label,))
+        return info.params[position]
+    for param in info.params:
+        if param.name == arg.name.name:
+            return param
+    known = ", ".join(p.name for p in info.params) or "none"
+    meant = nearest(arg.name.name, (p.name for p in info.params))
+    fail(
+        "E205", f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
+        help=f"did you mean `{meant}`?" if meant else None,
+    )  # fmt: skip
+
+
+def _default(code: Code, info: FnInfo, param: ParamInfo, call: sweet.Call) -> core.Arg:
+    """A default is literal: it means the same in the caller's file."""
+    assert param.default is not None
+    home = Code(info.unit, code.function, code.taken, code.hooks)
+    home.may_hoist = False
+    return replace(of_sort(home, param.default, param), span=call.span)
+
+
+def of_sort(code: Code, expr: sweet.Expr, param: ParamInfo) -> core.Arg:
+    """An argument for a parameter of a function."""
+    if param.sort is None:
+        raise Broken
+    return core.Arg(expr.span, None, of(code, expr, param.sort, param.name))
+
+
+def of(code: Code, expr: sweet.Expr, sort: core.Sort, what: str | None = None) -> core.Value:
+    """An expression in the sort that its place asks for; `what` names the parameter."""
+    match sort:
+        case core.BaseSort(name="Size"):
+            return shapes.size(code, expr)
+        case core.BaseSort(name="Shape"):
+            return shapes.shape(code, expr)
+        case core.BaseSort(name="DType"):
+            return shapes.dtype(code, expr)
+        case core.BaseSort(name="Bool"):
+            return shapes.condition(code, expr)
+        case core.BaseSort():
+            return tensor(code, expr)
+        case core.TupleSort():
+            return _tuple(code, expr, sort, what)
+        case core.FnSort():
+            return _function(code, expr, sort, what)
+
+
+def direct(code: Code, expr: sweet.Expr, sort: core.Sort) -> core.Value:
+    """An expression that a `let` or a result takes whole: a call or an `if` that gives a size needs no name of its own."""
+    if sort not in SHAPE_SORTS or not isinstance(expr, sweet.Call | sweet.If):
+        return of(code, expr, sort)
+    if isinstance(expr, sweet.Call) and not _gives_size(code, expr):
+        return of(code, expr, sort)
+    value, found = code.hooks.value(code, expr, sort)
+    if found != sort:
+        fail("E206", f"this is {describe(found)}; {describe(sort)} is needed here", expr.span)
+    return value
+
+
+def _gives_size(code: Code, expr: sweet.Call) -> bool:
+    """Whether a call is one of a function whose result is shape-level."""
+    if isinstance(expr.callee, sweet.Name):
+        return code.scope.find(expr.callee.name) is not None
+    return isinstance(expr.callee, sweet.FnName) and shapes.level(code, expr) in ("Size", "Shape", "DType", "Bool")
+
+
+def _tuple(code: Code, expr: sweet.Expr, sort: core.TupleSort, what: str | None) -> core.Value:
+    if isinstance(expr, sweet.TupleExpr) and sort != SOME_TUPLE:
+        if len(expr.items) != len(sort.items):
+            fail("E206", f"{describe(sort)} is needed here; this has {len(expr.items)} items", expr.span)
+        pairs = zip(expr.items, sort.items, strict=True)
+        return core.TupleValue(expr.span, tuple(of(code, i, s, what) for i, s in pairs))
+    value, found = code.hooks.value(code, expr)
+    if not fits(found, sort):
+        subject = f"`{what}` is {describe(sort)}" if what else f"{describe(sort)} is needed here"
+        fail("E206", f"{subject}; this is {describe(found)}", expr.span)
+    return value
+
+
+def _function(code: Code, expr: sweet.Expr, sort: core.FnSort, what: str | None) -> core.Value:
+    value, found = code.hooks.value(code, expr)
+    subject = f"`{what}` is a function" if what else "a function is needed here"
+    if not isinstance(found, core.FnSort):
+        fail("E206", f"{subject}; this is {describe(found)}", expr.span, help="`@f` is a function as a value")
+    wanted, has = len(sort.signature.params), len(found.signature.params)
+    if wanted != has and found.text != "?":
+        fail("E206", f"{subject} of {wanted} arguments; this one takes {has}", expr.span)
+    return value
+
+
+def fits(found: core.Sort, wanted: core.Sort) -> bool:
+    """Whether a value of one sort can stand for another: what is inside of function sorts is compared when checking."""
+    match found, wanted:
+        case core.FnSort(), core.FnSort():
+            return True
+        case core.TupleSort(a), core.TupleSort(b):
+            if SOME_TUPLE in (found, wanted):
+                return True
+            return len(a) == len(b) and all(fits(x, y) for x, y in zip(a, b, strict=True))
+    return found == wanted

@@ -1,0 +1,165 @@
+"""The state of translating one function: its scope, the statements made so far, and what its generated names must avoid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from ..lang import core, sweet
+from ..lang.diagnostics import Label, RxError
+from ..lang.source import Span
+from .errors import Broken, fail, nearest
+from .scope import SHAPE_SORTS, Entry, Scope, variable
+from .sorts import describe
+from .world import FnInfo, Unit, World
+
+Typed = tuple[core.Value, core.Sort]
+
+
+class Code:
+    """One function being translated.
+
+    `stmts` are the statements of the block at hand; what an expression needs before it is added there. `function` is its name
+    for people. `hooks` are the translators of values, blocks and function values, which know each other only through here.
+    `may_load` tells where weights may be loaded, `may_hoist` where a statement can be put before the one at hand. `opaque` is the
+    extern whose wrapper this is, in core form: the one call of an unknown name in it is its callable.
+    """
+
+    def __init__(self, unit: Unit, function: str | None, taken: set[str], hooks: Hooks) -> None:
+        self.unit = unit
+        self.world: World = unit.world
+        self.function = function
+        self.taken = taken
+        self.hooks = hooks
+        self.scope = Scope(unit.scope)
+        self.stmts: list[core.Stmt] = []
+        self.failed = False
+        self.ever_failed = False
+        self.may_load = False
+        self.may_hoist = True
+        self.opaque: FnInfo | None = None
+        self.annotated: list[Entry] = []
+
+    # Problems
+
+    def report(self, problem: RxError) -> None:
+        self.failed = True
+        self.world.report(problem)
+
+    def take_failure(self) -> bool:
+        """Whether something went wrong since the last time this was asked."""
+        failed, self.failed = self.failed, False
+        self.ever_failed = self.ever_failed or failed
+        return failed
+
+    # Names
+
+    def fresh(self, base: str) -> str:
+        """A name that nothing else in the function has."""
+        while base in self.taken or self.scope.find(base) is not None:
+            base += "'"
+        self.taken.add(base)
+        return base
+
+    def core_name(self, name: str) -> str:
+        """What a name of the user's is called in the core: itself, unless a const of another file is called so."""
+        return self.fresh(name) if self.world.is_foreign(self.unit, name) else name
+
+    def bind(self, name: sweet.Ident, sort: core.Sort | None, kind: str) -> str:
+        """A new name by `let` or as a parameter: tensors may be bound again, shape-level names may not."""
+        before = self.scope.find(name.name)
+        if before is not None and (before.is_shape_level or sort in SHAPE_SORTS) and before.sort is not None:
+            self.refuse(name, before)
+        core_name = self.core_name(name.name)
+        expr = None if sort is None else variable(name.span, core_name, sort)
+        self.scope.bind(Entry(name.name, sort, expr, name.span, kind))
+        return core_name
+
+    def refuse(self, name: sweet.Ident, before: Entry) -> None:
+        what = before.sort.name if isinstance(before.sort, core.BaseSort) and before.is_shape_level else "value"
+        label = Label(before.span, f"`{name.name}` is bound here")
+        fail("E204", f"`{name.name}` is already a {what} here", name.span, labels=(label,), help="choose another name")
+
+    def entry(self, name: str, span: Span) -> Entry:
+        """What a name is; raises where nothing binds it, silently where its definition was wrong."""
+        found = self.scope.find(name)
+        if found is None:
+            fail("E201", f"nothing is called `{name}` here", span, help=self._suggest(name))
+        if found.sort is None:
+            raise Broken
+        return found
+
+    def _suggest(self, name: str) -> str | None:
+        known = nearest(name, (n for n in self.scope.names() if not n.startswith("::")))
+        return f"did you mean `{known}`?" if known else None
+
+    def foreign(self, attr: sweet.Attr) -> Entry | None:
+        """`attn.width`, if `attn` is an import and no name in scope."""
+        head = attr.value
+        if not isinstance(head, sweet.Name) or head.name not in self.unit.links or self.scope.find(head.name):
+            return None
+        found = self.world.foreign_const(self.unit, head.name, attr.name.name)
+        if found is None:
+            fail("E201", f"`{head.name}` has no const `{attr.name.name}`", attr.span)
+        if found.sort is None:
+            raise Broken
+        return found
+
+    # Blocks
+
+    @contextmanager
+    def block(self) -> Iterator[list[core.Stmt]]:
+        """An inner block: its own scope, its own statements."""
+        scope, stmts = self.scope, self.stmts
+        self.scope, self.stmts = Scope(scope), []
+        try:
+            yield self.stmts
+        finally:
+            self.scope, self.stmts = scope, stmts
+
+    def emit(self, *stmts: core.Stmt) -> None:
+        self.stmts.extend(stmts)
+
+    def name(self, value: core.Value, sort: core.Sort, base: str) -> core.Value:
+        """Name a value by a `let` before the statement at hand."""
+        if not self.may_hoist:
+            fail("E221", "this needs a name of its own here", value.span, help="bind it before, and use the name")
+        name = self.fresh(base)
+        self.emit(core.Let(value.span, (name,), False, sort if sort in SHAPE_SORTS else None, value))
+        return variable(value.span, name, sort)
+
+    def hoist(self, expr: sweet.Expr, want: core.Sort) -> core.Value:
+        """A call or an `if` inside a shape-level expression: named before the statement."""
+        value, sort = self.hooks.value(self, expr, want)
+        if sort != want:
+            fail("E206", f"this is {describe(sort)}; {describe(want)} is needed here", expr.span)
+        return self.name(value, sort, "k")
+
+
+class Translate(Protocol):
+    def __call__(self, code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed: ...
+
+
+class Hooks:
+    """The translators that call each other."""
+
+    __slots__ = ("value", "block", "result", "lambda_")
+
+    def __init__(
+        self,
+        value: Translate,
+        block: Callable[[Code, sweet.Block, core.Sort | None], tuple[core.Block, core.Sort]],
+        result: Callable[[FnInfo, Span], core.Sort],
+        lambda_: Callable[[Code, sweet.Lambda], Typed],
+    ) -> None:
+        self.value = value
+        self.block = block
+        self.result = result
+        self.lambda_ = lambda_
+
+
+def spelled(span: Span) -> str:
+    """A piece of source on one line."""
+    return " ".join(span.text.split())
+

@@ -1,0 +1,76 @@
+"""Consts: `const width : Size = 64`, `const w : Tensor([width, width], float32) = load("weights.safetensors", "w")`."""
+
+from __future__ import annotations
+
+from ..lang import core, sweet
+from ..lang.diagnostics import RxError
+from ..lang.printer import print_type
+from . import arguments, patterns, shapes
+from .annotations import leaves
+from .code import Code, Hooks
+from .errors import fail
+from .functions import MAX_DEPTH, printable, unused
+from .scope import SHAPE_SORTS, Entry, depth, identifiers, variable
+from .sorts import expand, sort_of
+from .world import Unit
+
+
+def consts(unit: Unit, hooks: Hooks) -> list[core.ConstDef]:
+    """A file's consts in order; each is visible to those below it and to all functions."""
+    found: list[core.ConstDef] = []
+    for item in unit.consts.values():
+        try:
+            found.append(_const(unit, item, hooks))
+        except RxError as problem:
+            unit.world.report(problem)
+            unit.world.bind_const(unit, Entry(item.name.name, None, None, item.name.span, "const"))
+    return found
+
+
+def _const(unit: Unit, item: sweet.Const, hooks: Hooks) -> core.ConstDef:
+    if depth(item) > MAX_DEPTH:
+        fail("E223", f"`{item.name.name}` is nested too deeply", item.name.span)
+    type_ = None if item.type is None else expand(unit, item.type)
+    code = Code(unit, None, identifiers(item, type_), hooks)
+    code.may_load, code.may_hoist = True, False
+    value, sort = _value(code, item, type_)
+    name = unit.world.const_names[unit.alias, item.name.name]
+    literal = item.value if sort == core.SIZE or isinstance(value, core.Number) else None
+    if isinstance(value, core.SizeLit):
+        literal = sweet.IntLit(item.value.span, value.value)
+    nonneg = isinstance(value, core.SizeLit) and value.value >= 0
+    entry = Entry(item.name.name, sort, variable(item.name.span, name, sort), item.name.span, "const", nonneg, literal)
+    unit.world.bind_const(unit, entry)
+    checks = _checks(code, item, type_, name)
+    annotation = "" if item.type is None else printable(unit.world, print_type(type_ or item.type))
+    return core.ConstDef(item.span, name, sort, value, annotation, checks)
+
+
+def _value(code: Code, item: sweet.Const, type_: sweet.Type | None) -> tuple[core.Value, core.Sort]:
+    if type_ is not None:
+        if isinstance(type_, sweet.FnType):
+            fail("E221", "a function is written `@f = fn(...) { ... }`", item.span)
+        sort = sort_of(type_)
+        return arguments.of(code, item.value, sort), sort
+    found = shapes.level(code, item.value)
+    if found in SHAPE_WORDS:
+        fail(
+            "E207", f"the sort of `{item.name.name}` has to be said", item.value.span,
+            help=f"`const {item.name.name} : {found} = ...`",
+        )  # fmt: skip
+    return code.hooks.value(code, item.value)
+
+
+SHAPE_WORDS = tuple(s.name for s in SHAPE_SORTS)
+
+
+def _checks(code: Code, item: sweet.Const, type_: sweet.Type | None, name: str) -> tuple[core.Stmt, ...]:
+    """What the annotation asserts; the names that it binds are its own."""
+    if type_ is None or item.type is None:
+        return ()
+    found = leaves(code, name, type_, "const", item.name.name, item.type.span)
+    patterns.solve(code, found, named=True)
+    for entry in code.annotated:
+        if not entry.used:
+            unused(code.world, entry, None)
+    return tuple(code.stmts)

@@ -1,0 +1,175 @@
+"""Sweet program to core program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..lang import core
+from ..lang.diagnostics import Diagnostic, RxError, error, in_order
+from ..lang.modules import Modules
+from ..ops.model import Primitive
+from .code import Hooks
+from .consts import consts
+from .errors import fail, nearest
+from .functions import Translator, declare, lambda_, signature
+from .scope import walk
+from .script import Script
+from .sorts import expand
+from .statements import block
+from .values import value
+from .world import FnInfo, ImplsInfo, PrimitiveInfo, World
+
+
+def desugar(
+    modules: Modules, lookup: Callable[[str], Primitive | None]
+) -> tuple[core.Program, tuple[Diagnostic, ...]]:
+    """The core of a program, and everything that is wrong with its names, sorts and arguments.
+
+    Functions with errors are left out, and so is what calls them.
+    """
+    world = World(modules, lookup)
+    declare(world)
+    hooks = Hooks(value, block, lambda info, span: translator.result(info, span), lambda_)
+    translator = Translator(world, hooks)
+    _types(world)
+    definitions = [c for unit in world.units for c in consts(unit, hooks)]
+    for unit in world.units:
+        _implementations(world, unit.impls)
+    infos = [info for unit in world.units for info in unit.fns.values()]
+    for info in infos:
+        translator.translate(info)
+    main, script = Script(world.entry, hooks).run() if world.entry.script else (None, ())
+    _recursion(world, infos)
+    functions = _complete(world, infos)
+    names = {f.name for f in functions}
+    impls = tuple(
+        core.Impls(i.item.span, i.name, i.choices)
+        for unit in world.units
+        for i in unit.impls.values()
+        if i.model is not None and all(_is_there(world, c, names) for c in i.choices)
+    )
+    there = names | {i.name for i in impls}
+    if main is not None and not all(_is_there(world, c.name, there) for c in _called(main)):
+        main, script = None, ()
+    program = core.Program(functions, impls, tuple(definitions), main, script)
+    return program, tuple(in_order(world.diagnostics))
+
+
+def _types(world: World) -> None:
+    """Every `type` item on its own: an unused one may be wrong too."""
+    for unit in world.units:
+        for decl in unit.types.values():
+            try:
+                expand(unit, decl.type, (unit.qualified(decl.name.name),))
+            except RxError as problem:
+                world.report(problem)
+
+
+def _implementations(world: World, impls: dict[str, ImplsInfo]) -> None:
+    for info in impls.values():
+        try:
+            _choices(world, info)
+        except RxError as problem:
+            world.report(problem)
+
+
+def _choices(world: World, info: ImplsInfo) -> None:
+    """`@matmul = [@matmul_16, @matmul_any]`: the most general one stands last and says how all are called."""
+    unit = next(u for u in world.units if info in u.impls.values())
+    names: list[str] = []
+    models: list[FnInfo] = []
+    for choice in info.item.choices:
+        found = world.target(unit, choice.name)
+        match found:
+            case FnInfo():
+                names.append(found.name)
+                models.append(found)
+            case PrimitiveInfo():
+                names.append(found.name)
+            case ImplsInfo():
+                fail("E222", f"@{choice.name} is a list of implementations itself", choice.span)
+            case None:
+                known = nearest(choice.name, unit.fns)
+                help = f"did you mean `@{known}`?" if known else None
+                fail("E202", f"there is no function `@{choice.name}`", choice.span, help=help)
+    if not models:
+        fail("E222", f"@{info.item.name.name} needs a function of the program", info.item.name.span)
+    model = models[-1]
+    for other, choice in zip(models, (c for c in info.item.choices), strict=False):
+        if len(other.params) != len(model.params):
+            message = f"@{other.name} takes {len(other.params)} arguments, @{model.name} takes {len(model.params)}"
+            fail("E222", message, choice.span)
+    info.choices = tuple(names)
+    info.model = model
+
+
+# Recursion
+
+
+def _recursion(world: World, infos: list[FnInfo]) -> None:
+    """A function whose result is not annotated is read at each call: it must not come back to itself."""
+    open_ = {i.name: i for i in infos if i.form == "sweet" and not i.split and i.state == "done"}
+    calls = {name: [c for f in info.functions for c in _called(f) if c.name in open_] for name, info in open_.items()}
+    state: dict[str, int] = {}
+    for name in open_:
+        _visit(world, name, calls, state, open_)
+
+
+def _visit(
+    world: World, start: str, calls: dict[str, list[core.FnRef]], state: dict[str, int], open_: dict[str, FnInfo]
+) -> None:
+    """Depth first, without recursion; a call of a function that is being visited closes a circle."""
+    if state.get(start):
+        return
+    state[start] = 1
+    stack: list[tuple[str, Iterator[core.FnRef]]] = [(start, iter(calls[start]))]
+    while stack:
+        name, rest = stack[-1]
+        call = next(rest, None)
+        if call is None:
+            state[name] = 2
+            stack.pop()
+        elif state.get(call.name) == 1:
+            _refuse_recursion(world, open_[call.name], call)
+        elif not state.get(call.name):
+            state[call.name] = 1
+            stack.append((call.name, iter(calls[call.name])))
+
+
+def _refuse_recursion(world: World, info: FnInfo, call: core.FnRef) -> None:
+    info.state = "broken"
+    world.diagnostics.append(
+        error(
+            "E212", f"@{info.name} calls itself: its result has to be annotated", call.span,
+            help=f"`@{info.decl.name.name} = fn(...) : Tensor([...], ...)` says what it gives",
+        )  # fmt: skip
+    )
+
+
+# What is complete
+
+
+def _called(function: core.Function) -> Iterator[core.FnRef]:
+    yield from (n for n in walk(function.body) if isinstance(n, core.FnRef))
+
+
+def _is_there(world: World, name: str, names: set[str]) -> bool:
+    return name in names or world.lookup(name.removeprefix("prelude.")) is not None
+
+
+def _complete(world: World, infos: list[FnInfo]) -> tuple[core.Function, ...]:
+    """The functions without those that call what is missing."""
+    kept = {i.name: i for i in infos if i.state == "done"}
+    needs = {n: {c.name for f in i.functions if f.kind != "extern" for c in _called(f)} for n, i in kept.items()}
+    impls = {i.name: set(i.choices) for unit in world.units for i in unit.impls.values()}
+    while True:
+        names = {f.name for i in kept.values() for f in i.functions}
+        names |= {n for n, choices in impls.items() if choices and all(_is_there(world, c, names) for c in choices)}
+        lost = [n for n in kept if not all(_is_there(world, c, names) for c in needs[n])]
+        if not lost:
+            return tuple(f for i in kept.values() for f in i.functions)
+        for name in lost:
+            del kept[name]
+
+
+__all__ = ["desugar", "signature"]

@@ -1,0 +1,128 @@
+"""Tensor literals: `tensor([[1, 2], [3, 4]], int8)` to its shape and its values."""
+
+from __future__ import annotations
+
+from math import isinf
+
+from ..lang import core, sweet
+from ..lang.diagnostics import Label
+from ..lang.dtypes import DTYPES, DType, int_range
+from . import shapes
+from .code import Code
+from .errors import fail
+
+_DEFAULTS = {"int": "int64", "float": "float64", "bool": "bool", "str": "string"}
+_WORDS = {"int": "an integer", "float": "a float", "bool": "a truth value", "str": "a string"}
+# Decimal numbers above these round to infinity.
+_LARGEST = {
+    "float16": 65519.99, "bfloat16": 3.3961775292304601e38, "float32": 3.4028235677973366e38, "float4_e2m1fn": 6.0,
+    "float8_e4m3fn": 464.0, "float8_e4m3fnuz": 248.0, "float8_e5m2": 61439.99, "float8_e5m2fnuz": 61439.99,
+    "float8_e8m0fnu": 2.0**127, "complex64": 3.4028235677973366e38,
+}  # fmt: skip
+
+Scalar = int | float | bool | str
+
+
+def tensor(code: Code, call: sweet.Call) -> core.TensorLit:
+    """The call of `tensor`."""
+    values, dtype = _arguments(code, call)
+    shape: list[int] = []
+    leaves: list[tuple[Scalar, sweet.Expr]] = []
+    _read(code, values, 0, shape, leaves)
+    kinds = {_kind(v) for v, _ in leaves}
+    if dtype is None:
+        dtype = _default(call, leaves, kinds)
+    return core.TensorLit(call.span, tuple(shape), tuple(_fit(v, at, dtype) for v, at in leaves), dtype)
+
+
+def _arguments(code: Code, call: sweet.Call) -> tuple[sweet.Expr, DType | None]:
+    given: dict[str, sweet.Expr] = {}
+    for position, arg in enumerate(call.args):
+        name = arg.name.name if arg.name else ("values", "dtype", "?")[min(position, 2)]
+        if name not in ("values", "dtype") or name in given:
+            fail("E205", "tensor takes its values and a dtype", arg.span, help="`tensor([[1, 2], [3, 4]], int8)`")
+        given[name] = arg.value
+    if "values" not in given:
+        fail("E205", "tensor is called without values", call.span, help="`tensor([1, 2, 3], int8)`")
+    if "dtype" not in given:
+        return given["values"], None
+    dtype = shapes.dtype(code, given["dtype"])
+    if not isinstance(dtype, core.DTypeLit):
+        fail("E220", "the dtype of a literal has to be literal", given["dtype"].span, help="`int8`, `float32`, ...")
+    return given["values"], dtype.dtype
+
+
+def _read(code: Code, expr: sweet.Expr, level: int, shape: list[int], leaves: list[tuple[Scalar, sweet.Expr]]) -> None:
+    """The rows of an expression, depth first; `shape` is what the first row at each level has set."""
+    if isinstance(expr, sweet.ListExpr):
+        if level == len(shape):
+            if leaves:
+                fail("E211", "a list stands where the rows before have a number", expr.span)
+            shape.append(len(expr.items))
+        elif shape[level] != len(expr.items):
+            fail("E211", f"this row has {len(expr.items)} elements, the first one has {shape[level]}", expr.span)
+        for item in expr.items:
+            _read(code, item, level + 1, shape, leaves)
+        return
+    if level != len(shape):
+        fail("E211", "a number stands where the rows before have a list", expr.span)
+    leaves.append((_scalar(expr), expr))
+
+
+def _scalar(expr: sweet.Expr, sign: int = 1) -> Scalar:
+    match expr:
+        case sweet.IntLit():
+            return sign * expr.value
+        case sweet.FloatLit():
+            return sign * expr.value
+        case sweet.BoolLit() | sweet.StrLit() if sign == 1:
+            return expr.value
+        case sweet.Unary(op="+" | "-", operand=sweet.IntLit() | sweet.FloatLit()):
+            return _scalar(expr.operand, -1 if expr.op == "-" else 1)
+    fail(
+        "E211", "a tensor literal is made of literal numbers", expr.span,
+        help="`@stack` and `@concat` put computed tensors together",
+    )  # fmt: skip
+
+
+def _kind(value: Scalar) -> str:
+    return "bool" if isinstance(value, bool) else type(value).__name__
+
+
+def _default(call: sweet.Call, leaves: list[tuple[Scalar, sweet.Expr]], kinds: set[str]) -> DType:
+    if not kinds:
+        fail("E211", "an empty literal needs a dtype", call.span, help="`tensor([], float32)`")
+    if len(kinds) > 1:
+        first = _kind(leaves[0][0])
+        other, at = next((v, at) for v, at in leaves if _kind(v) != first)
+        fail(
+            "E211", f"{_WORDS[_kind(other)]} among elements that begin with {_WORDS[first]}", at.span,
+            labels=(Label(leaves[0][1].span, f"this is {_WORDS[first]}"),), help="give the literal a dtype",
+        )  # fmt: skip
+    return DTYPES[_DEFAULTS[kinds.pop()]]
+
+
+def _fit(value: Scalar, at: sweet.Expr, dtype: DType) -> Scalar:
+    """The value as an element of the dtype."""
+    kind = _kind(value)
+    allowed = {"bool": ("bool",), "string": ("str",), "float": ("int", "float"), "complex": ("int", "float")}
+    if kind not in allowed.get(dtype.kind, ("int",)):
+        fail("E211", f"{_WORDS[kind]} cannot be an element of {dtype}", at.span)
+    if isinstance(value, bool | str):
+        return value
+    if dtype.kind in ("int", "uint"):
+        low, high = int_range(dtype)
+        if not low <= value <= high:
+            fail("E211", f"{_shown(value)} does not fit {dtype}: it holds {low} to {high}", at.span)
+        return value
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if isinf(number) or abs(number) > _LARGEST.get(dtype.name, float("inf")):
+        fail("E211", f"{_shown(value)} is too large for {dtype}", at.span)
+    return number
+
+
+def _shown(value: int | float) -> str:
+    return str(value) if abs(value) < 10**20 else "this number"

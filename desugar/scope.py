@@ -1,0 +1,123 @@
+"""Names in scope: what each one is, and which core expression it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..lang import core, sweet
+from ..lang.node import Node, replace
+from ..lang.source import Span
+
+SHAPE_SORTS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
+# A tuple whose length only its primitive knows (`@split`).
+SOME_TUPLE = core.TupleSort((core.BaseSort("?"),))
+
+_VARIABLES = {"Size": core.SizeVar, "Shape": core.ShapeVar, "DType": core.DTypeVar, "Bool": core.BoolVar}
+
+
+def variable(span: Span, name: str, sort: core.Sort) -> core.Value:
+    """The core expression for a name of a sort."""
+    made = _VARIABLES.get(sort.name, core.Var) if isinstance(sort, core.BaseSort) else core.Var
+    return made(span, name)
+
+
+class Entry:
+    """A name in scope. `sort` None marks a name whose definition was wrong: its uses say nothing more.
+
+    `expr` is what it stands for: a variable, or what binds it (`n` of a signature is `x.dim(0)` in the wrapper). `kind` is param,
+    size (bound by an annotation), let, const. `nonneg` tells a size that is never below 0. `literal` is a const's literal value.
+    """
+
+    __slots__ = ("name", "sort", "expr", "span", "kind", "nonneg", "used", "literal")
+
+    def __init__(
+        self,
+        name: str,
+        sort: core.Sort | None,
+        expr: core.Value | None,
+        span: Span,
+        kind: str,
+        nonneg: bool = False,
+        literal: sweet.Expr | None = None,
+    ) -> None:
+        self.name = name
+        self.sort = sort
+        self.expr = expr
+        self.span = span
+        self.kind = kind
+        self.nonneg = nonneg
+        self.used = False
+        self.literal = literal
+
+    def at(self, span: Span) -> core.Value:
+        """The expression it stands for, used at a place."""
+        assert self.expr is not None
+        self.used = True
+        return replace(self.expr, span=span)
+
+    @property
+    def is_shape_level(self) -> bool:
+        return self.sort in SHAPE_SORTS
+
+
+class Scope:
+    """The names of one block, inside those of the blocks around it."""
+
+    __slots__ = ("entries", "outer")
+
+    def __init__(self, outer: Scope | None = None) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.outer = outer
+
+    def find(self, name: str) -> Entry | None:
+        scope: Scope | None = self
+        while scope is not None:
+            entry = scope.entries.get(name)
+            if entry is not None:
+                return entry
+            scope = scope.outer
+        return None
+
+    def bind(self, entry: Entry) -> None:
+        self.entries[entry.name] = entry
+
+    def names(self) -> Iterator[str]:
+        scope: Scope | None = self
+        while scope is not None:
+            yield from scope.entries
+            scope = scope.outer
+
+
+def walk(*roots: object) -> Iterator[Node]:
+    """Every node of some trees, parents first; without recursion."""
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Node):
+            yield node
+            stack.extend(getattr(node, f) for f in reversed(node._fields) if f not in ("span", "source", "origin"))
+        elif isinstance(node, tuple) and not isinstance(node, Span):
+            stack.extend(reversed(node))
+
+
+def identifiers(*roots: object) -> set[str]:
+    """Every name that stands in some sweet trees."""
+    return {node.name for node in walk(*roots) if isinstance(node, sweet.Name | sweet.Ident | sweet.NamedType)}
+
+
+def depth(root: object) -> int:
+    """How deeply the nodes of a tree are nested; without recursion."""
+    deepest, level = 0, [root]
+    while level:
+        deepest += 1
+        below: list[object] = []
+        for node in level:
+            values = [getattr(node, f) for f in node._fields if f != "span"] if isinstance(node, Node) else [node]
+            while values:
+                value = values.pop()
+                if isinstance(value, Node):
+                    below.append(value)
+                elif isinstance(value, tuple) and not isinstance(value, Span):
+                    values.extend(value)
+        level = below
+    return deepest

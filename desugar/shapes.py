@@ -1,0 +1,435 @@
+"""Sizes, shapes, dtypes and conditions: shape-level expressions of the sweet tree to those of the core."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from ..lang import core, sweet
+from ..lang.dtypes import CLASSES, DTYPES
+from ..lang.node import replace
+from .code import Code, spelled
+from .errors import fail, nearest
+from .scope import Entry
+from .sorts import describe
+from .world import FnInfo, ImplsInfo, PrimitiveInfo
+
+SIZE_OPS = frozenset({"+", "-", "*", "/", "//", "%"})
+COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+SIZE_FUNCTIONS = ("min", "max", "ceildiv")
+_ATTRIBUTES = {"rank": "Size", "shape": "Shape", "dtype": "DType"}
+
+
+# What an expression is
+
+
+def level(code: Code, expr: sweet.Expr) -> str:
+    """Tensor, Size, Shape, DType, Bool, Tuple, Fn, List, Text; Number for a literal that is either a Size or a tensor."""
+    match expr:
+        case sweet.IntLit():
+            return "Number"
+        case sweet.BoolLit():
+            return "Truth"
+        case sweet.Name():
+            return _level_of_name(code, expr.name)
+        case sweet.Unary():
+            inner = level(code, expr.operand)
+            return "Bool" if expr.op == "!" and inner != "Tensor" else inner
+        case sweet.Binary():
+            return _level_of_binary(code, expr)
+        case sweet.InClass():
+            return "Bool"
+        case sweet.Attr():
+            return _level_of_attr(code, expr)
+        case sweet.Call():
+            return _level_of_call(code, expr)
+        case sweet.TupleExpr():
+            return "Tuple"
+        case sweet.ListExpr():
+            return "List" if any(level(code, i) in ("Tensor", "Tuple", "Fn", "List") for i in expr.items) else "Shape"
+        case sweet.Lambda() | sweet.FnName():
+            return "Fn"
+        case sweet.StrLit():
+            return "Text"
+        case sweet.Splice() | sweet.Dots() | sweet.Unknown():
+            return "Part"
+    return "Tensor"
+
+
+def word(sort: core.Sort | None) -> str:
+    """The level of a sort."""
+    match sort:
+        case core.BaseSort():
+            return sort.name
+        case core.TupleSort():
+            return "Tuple"
+        case core.FnSort():
+            return "Fn"
+    return "?"
+
+
+def _level_of_name(code: Code, name: str) -> str:
+    entry = code.scope.find(name)
+    if entry is not None:
+        return word(entry.sort)
+    return "DType" if name in DTYPES else "?"
+
+
+def _level_of_binary(code: Code, expr: sweet.Binary) -> str:
+    sides = {level(code, expr.left), level(code, expr.right)}
+    if "Tensor" in sides:
+        return "Tensor"
+    if expr.op in SIZE_OPS or expr.op == "**":
+        if sides & {"Size", "?"}:
+            return "Size"
+        return "Number" if sides == {"Number"} else sides.pop()
+    return "Bool"
+
+
+def _level_of_attr(code: Code, expr: sweet.Attr) -> str:
+    if isinstance(expr.value, sweet.Name) and expr.value.name in code.unit.links:
+        entry = code.world.foreign_const(code.unit, expr.value.name, expr.name.name)
+        if entry is not None and code.scope.find(expr.value.name) is None:
+            return word(entry.sort)
+    return _ATTRIBUTES.get(expr.name.name, "?")
+
+
+def _level_of_call(code: Code, expr: sweet.Call) -> str:
+    match expr.callee:
+        case sweet.Attr():
+            return "Size" if expr.callee.name.name == "dim" else "?"
+        case sweet.Name(name=name) if (entry := code.scope.find(name)) is not None:
+            return word(entry.sort.signature.result) if isinstance(entry.sort, core.FnSort) else "?"
+        case sweet.Name(name=name) if name in SIZE_FUNCTIONS:
+            return "Tensor" if any(level(code, a.value) == "Tensor" for a in expr.args) else "Size"
+        case sweet.FnName():
+            return _level_of_result(code, expr.callee)
+    return "Tensor"
+
+
+def _level_of_result(code: Code, callee: sweet.FnName) -> str:
+    match code.world.target(code.unit, callee.name):
+        case PrimitiveInfo(row=row):
+            return {"size": "Size", "tuple": "Tuple"}.get(row.results, "Tensor")
+        case FnInfo() as info:
+            return word(code.hooks.result(info, callee.span))
+        case ImplsInfo(model=FnInfo() as model):
+            return word(code.hooks.result(model, callee.span))
+    return "?"
+
+
+# Sizes
+
+
+def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
+    match expr:
+        case sweet.IntLit():
+            return core.SizeLit(expr.span, expr.value)
+        case sweet.Name():
+            return _named_size(code, expr)
+        case sweet.Unary(op="+"):
+            return replace(size(code, expr.operand), span=expr.span)
+        case sweet.Unary(op="-", operand=sweet.IntLit() as literal):
+            return core.SizeLit(expr.span, -literal.value)
+        case sweet.Unary(op="-"):
+            return core.SizeOp(expr.span, "-", core.SizeLit(expr.span, 0), size(code, expr.operand))
+        case sweet.Binary() if expr.op in SIZE_OPS:
+            return core.SizeOp(expr.span, expr.op, size(code, expr.left), size(code, expr.right))
+        case sweet.Binary(op="**"):
+            fail("E206", "sizes have no `**`", expr.span, help="write the product out: `n * n`")
+        case sweet.Attr():
+            return _size_attr(code, expr)
+        case sweet.Call(callee=sweet.Attr()):
+            return _dim(code, expr)
+        case sweet.Call(callee=sweet.Name(name=name)) if name in SIZE_FUNCTIONS and code.scope.find(name) is None:
+            return _size_function(code, expr, name)
+        case sweet.Call() | sweet.If():
+            return _hoisted_size(code, expr)
+    return wrong_sort(code, expr, "Size")
+
+
+def _named_size(code: Code, expr: sweet.Name) -> core.SizeExpr:
+    entry = code.entry(expr.name, expr.span)
+    if entry.sort != core.SIZE:
+        wrong_sort(code, expr, "Size")
+    found = entry.at(expr.span)
+    assert isinstance(found, core.SizeExpr)
+    return found
+
+
+def _size_attr(code: Code, expr: sweet.Attr) -> core.SizeExpr:
+    entry = code.foreign(expr)
+    if entry is not None:
+        found = entry.at(expr.span)
+        return found if isinstance(found, core.SizeExpr) else wrong_sort(code, expr, "Size")
+    if expr.name.name == "rank":
+        return core.RankOf(expr.span, tensor_name(code, expr.value))
+    if expr.name.name in _ATTRIBUTES:
+        wrong_sort(code, expr, "Size")
+    return unknown_attribute(expr)
+
+
+def unknown_attribute(expr: sweet.Attr) -> NoReturn:
+    fail(
+        "E215", f"there is no `.{expr.name.name}`", expr.name.span,
+        help="a tensor has .rank, .dim(axis), .shape and .dtype",
+    )  # fmt: skip
+
+
+def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
+    assert isinstance(expr.callee, sweet.Attr)
+    if expr.callee.name.name != "dim":
+        unknown_attribute(expr.callee)
+    if len(expr.args) != 1 or expr.args[0].name is not None:
+        fail("E205", ".dim takes one axis", expr.span, help="`x.dim(0)`, or `x.dim(-1)` for the last")
+    axis = literal_int(code, expr.args[0].value)
+    if axis is None:
+        fail("E220", "the axis of .dim has to be a literal", expr.args[0].span, help="`x.dim(0)`")
+    return core.DimOf(expr.span, tensor_name(code, expr.callee.value), axis)
+
+
+def _size_function(code: Code, expr: sweet.Call, name: str) -> core.SizeExpr:
+    args = [a.value for a in expr.args]
+    if any(a.name for a in expr.args) or len(args) < 2 or (name == "ceildiv" and len(args) > 2):
+        fail("E205", f"{name} takes {'two' if name == 'ceildiv' else 'two or more'} sizes", expr.span)
+    found = size(code, args[0])
+    for arg in args[1:]:
+        found = core.SizeOp(expr.span, name, found, size(code, arg))
+    return found
+
+
+def _hoisted_size(code: Code, expr: sweet.Call | sweet.If) -> core.SizeExpr:
+    if isinstance(expr, sweet.Call) and level(code, expr) not in ("Size", "?"):
+        wrong_sort(code, expr, "Size")
+    found = code.hoist(expr, core.SIZE)
+    assert isinstance(found, core.SizeExpr)
+    return found
+
+
+def tensor_name(code: Code, expr: sweet.Expr) -> str:
+    """The core name of a tensor whose rank, dimensions or dtype is asked for; anything but a name gets one."""
+    if isinstance(expr, sweet.Name):
+        entry = code.entry(expr.name, expr.span)
+        if entry.sort != core.TENSOR:
+            wrong_sort(code, expr, "Tensor")
+        entry.used = True
+        assert isinstance(entry.expr, core.Var)
+        return entry.expr.name
+    value, sort = code.hooks.value(code, expr)
+    if isinstance(value, core.Var) and sort == core.TENSOR:
+        return value.name
+    if sort != core.TENSOR:
+        fail("E206", f"this is {describe(sort)}; a tensor is needed here", expr.span)
+    named = code.name(value, sort, "t")
+    assert isinstance(named, core.Var)
+    return named.name
+
+
+def literal_int(code: Code, expr: sweet.Expr) -> int | None:
+    """The value of a literal integer, or of a const that is one."""
+    match expr:
+        case sweet.IntLit():
+            return expr.value
+        case sweet.Unary(op="-", operand=operand):
+            inner = literal_int(code, operand)
+            return None if inner is None else -inner
+        case sweet.Unary(op="+", operand=operand):
+            return literal_int(code, operand)
+        case sweet.Name(name=name) if (entry := code.scope.find(name)) is not None and entry.literal is not None:
+            entry.used = True
+            return literal_int(code, entry.literal)
+    return None
+
+
+# Shapes
+
+
+def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
+    match expr:
+        case sweet.ListExpr():
+            return core.ShapeLit(expr.span, dims(code, expr.items))
+        case sweet.Name():
+            entry = code.entry(expr.name, expr.span)
+            found = entry.at(expr.span) if entry.sort == core.SHAPE else wrong_sort(code, expr, "Shape")
+        case sweet.Attr():
+            entry_ = code.foreign(expr)
+            if entry_ is not None:
+                found = entry_.at(expr.span)
+            elif expr.name.name == "shape":
+                return core.ShapeOf(expr.span, tensor_name(code, expr.value))
+            elif expr.name.name in _ATTRIBUTES:
+                wrong_sort(code, expr, "Shape")
+            else:
+                unknown_attribute(expr)
+        case sweet.Call() | sweet.If():
+            found = code.hoist(expr, core.SHAPE)
+        case _:
+            wrong_sort(code, expr, "Shape")
+    return found if isinstance(found, core.ShapeExpr) else wrong_sort(code, expr, "Shape")
+
+
+def dims(code: Code, items: tuple[sweet.Expr, ...]) -> tuple[core.SizeExpr | core.Splice, ...]:
+    """The dimensions of a shape in brackets."""
+    return tuple(_dimension(code, item) for item in items)
+
+
+def _dimension(code: Code, item: sweet.Expr) -> core.SizeExpr | core.Splice:
+    match item:
+        case sweet.Splice():
+            return splice(code, item)
+        case sweet.Dots() | sweet.Unknown():
+            fail("E221", f"`{spelled(item.span)}` can stand in a type, not here", item.span)
+    return size(code, item)
+
+
+def splice(code: Code, item: sweet.Splice) -> core.Splice:
+    """`*s`. Where s stands for `x.shape` it is named first: only names can be spliced."""
+    entry = code.entry(item.name.name, item.name.span)
+    if entry.sort != core.SHAPE:
+        wrong_sort(code, sweet.Name(item.name.span, item.name.name), "Shape")
+    found = entry.at(item.span)
+    if isinstance(found, core.ShapeOf):
+        entry.expr = found = name_shape(code, entry, found)
+    assert isinstance(found, core.ShapeVar)
+    return core.Splice(item.span, found.name)
+
+
+def name_shape(code: Code, entry: Entry, found: core.ShapeOf) -> core.ShapeVar:
+    name = code.core_name(entry.name)
+    code.emit(core.Let(entry.span, (name,), False, core.SHAPE, found))
+    return core.ShapeVar(entry.span, name)
+
+
+# Dtypes
+
+
+def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
+    match expr:
+        case sweet.Name():
+            if code.scope.find(expr.name) is None and expr.name in DTYPES:
+                return core.DTypeLit(expr.span, DTYPES[expr.name])
+            if code.scope.find(expr.name) is None:
+                known = nearest(expr.name, DTYPES)
+                fail(
+                    "E201", f"there is no dtype `{expr.name}`", expr.span,
+                    help=f"did you mean `{known}`?" if known else None,
+                )  # fmt: skip
+            entry = code.entry(expr.name, expr.span)
+            found = entry.at(expr.span) if entry.sort == core.DTYPE else wrong_sort(code, expr, "DType")
+        case sweet.Attr():
+            entry_ = code.foreign(expr)
+            if entry_ is not None:
+                found = entry_.at(expr.span)
+            elif expr.name.name == "dtype":
+                return core.DTypeOf(expr.span, tensor_name(code, expr.value))
+            elif expr.name.name in _ATTRIBUTES:
+                wrong_sort(code, expr, "DType")
+            else:
+                unknown_attribute(expr)
+        case sweet.Call() | sweet.If():
+            found = code.hoist(expr, core.DTYPE)
+        case _:
+            wrong_sort(code, expr, "DType")
+    return found if isinstance(found, core.DTypeExpr) else wrong_sort(code, expr, "DType")
+
+
+# Conditions
+
+
+def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
+    match expr:
+        case sweet.BoolLit():
+            return core.BoolConst(expr.span, expr.value)
+        case sweet.Name():
+            entry = code.entry(expr.name, expr.span)
+            found = entry.at(expr.span) if entry.sort == core.BOOL else wrong_sort(code, expr, "Bool")
+            return found if isinstance(found, core.BoolExpr) else wrong_sort(code, expr, "Bool")
+        case sweet.Unary(op="!"):
+            return core.Not(expr.span, condition(code, expr.operand))
+        case sweet.Binary(op="&&" | "||"):
+            return core.Logic(expr.span, expr.op, condition(code, expr.left), condition(code, expr.right))
+        case sweet.Binary() if expr.op in COMPARISONS:
+            return _compare(code, expr)
+        case sweet.InClass():
+            return _in_class(code, expr)
+        case sweet.Attr() if (entry_ := code.foreign(expr)) is not None:
+            found = entry_.at(expr.span)
+            return found if isinstance(found, core.BoolExpr) else wrong_sort(code, expr, "Bool")
+        case sweet.Call() | sweet.If() if level(code, expr) == "Bool" or isinstance(expr, sweet.If):
+            found = code.hoist(expr, core.BOOL)
+            assert isinstance(found, core.BoolExpr)
+            return found
+    return wrong_sort(code, expr, "Bool")
+
+
+def _compare(code: Code, expr: sweet.Binary) -> core.BoolExpr:
+    kind = _compared(code, expr)
+    if kind not in ("Size", "Number") and expr.op not in ("==", "!="):
+        fail("E206", f"`{expr.op}` compares Sizes; these are {kind}s", expr.span, help="`==` and `!=` compare them")
+    sides: list[core.ShapeLevel] = []
+    for side in (expr.left, expr.right):
+        match kind:
+            case "Shape":
+                sides.append(shape(code, side))
+            case "DType":
+                sides.append(dtype(code, side))
+            case "Bool" | "Truth":
+                sides.append(condition(code, side))
+            case _:
+                sides.append(size(code, side))
+    return core.Compare(expr.span, expr.op, sides[0], sides[1])
+
+
+def _compared(code: Code, expr: sweet.Binary) -> str:
+    left, right = level(code, expr.left), level(code, expr.right)
+    for side, found in ((expr.left, left), (expr.right, right)):
+        if found == "Tensor":
+            wrong_sort(code, side, "Size")
+    return left if left not in ("?", "Number", "Truth") else right if right != "?" else left
+
+
+def _in_class(code: Code, expr: sweet.InClass) -> core.BoolExpr:
+    for choice in expr.choices:
+        if choice.name not in DTYPES and choice.name not in CLASSES:
+            known = nearest(choice.name, (*CLASSES, *DTYPES))
+            fail(
+                "E201", f"there is no dtype and no class of dtypes called `{choice.name}`", choice.span,
+                help=f"did you mean `{known}`?" if known else f"classes are {', '.join(CLASSES)}",
+            )  # fmt: skip
+    return core.InClass(expr.span, dtype(code, expr.item), tuple(c.name for c in expr.choices), expr.braces)
+
+
+# Wrong sorts
+
+
+def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
+    """An expression of another sort than the place asks for."""
+    if isinstance(expr, sweet.Name):
+        code.entry(expr.name, expr.span)
+    found = level(code, expr)
+    shown = spelled(expr.span)
+    name = {"Tensor": "tensor", "Fn": "function", "Tuple": "tuple", "List": "list", "Text": "text"}.get(found, found)
+    name = {"Number": "number", "Truth": "Bool"}.get(name, name)
+    wanted = "tensor" if want == "Tensor" else want
+    subject = f"`{shown}`" if len(shown) <= 40 else "this"
+    message = f"{subject} is a {name}; a {wanted} is needed here" if found != "?" else f"a {wanted} is needed here"
+    fail("E206" if want != "Tensor" or found != "Size" else "E207", message, expr.span, help=_advice(found, want, shown))
+
+
+def _advice(found: str, want: str, shown: str) -> str | None:
+    match found, want:
+        case "Tensor", "Size":
+            return f"`@item({shown})` reads a rank-0 integer tensor as a Size; `.dim(0)` is a dimension"
+        case "Tensor", "Shape":
+            return f"`{shown}.shape` is the shape of a tensor" if shown.isidentifier() else None
+        case "Tensor", "DType":
+            return f"`{shown}.dtype` is the dtype of a tensor" if shown.isidentifier() else None
+        case "Tensor", "Bool":
+            return "an assertion is about sizes, shapes and dtypes; `@item` reads a number out of a tensor"
+        case ("Size" | "Number"), "Shape":
+            return f"`[{shown}]` is a Shape of one dimension"
+        case "Size", "Tensor":
+            return f"`@size_to_tensor({shown})` makes a tensor of it"
+        case "Shape", "Tensor":
+            return "`@shape(x)` is the shape of x as a tensor"
+    return None
+

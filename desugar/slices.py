@@ -1,0 +1,110 @@
+"""`x[a:b, i, ...]` to `@slice` and `@take`."""
+
+from __future__ import annotations
+
+from ..lang import core, sweet
+from . import arguments, shapes
+from .code import Code, Typed
+from .errors import fail
+
+
+class _Range:
+    """What a slice takes of one axis."""
+
+    __slots__ = ("axis", "item")
+
+    def __init__(self, axis: int, item: sweet.SliceItem) -> None:
+        self.axis = axis
+        self.item = item
+
+
+def index(code: Code, expr: sweet.Index) -> Typed:
+    """Slices first, all in one call; then each index, which removes its axis (a tensor of indices puts its own there)."""
+    ranges, picks = _axes(code, expr)
+    if not ranges:
+        value = arguments.tensor(code, expr.value)
+    else:
+        value = _slice(code, expr, shapes.tensor_name(code, expr.value), ranges)
+    positives = sorted((p for p in picks if p[0] >= 0), key=lambda p: -p[0])
+    negatives = sorted((p for p in picks if p[0] < 0), key=lambda p: p[0])
+    for axis, item in (*positives, *negatives):
+        value = _take(code, expr, value, axis, item)
+    return value, core.TENSOR
+
+
+def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[tuple[int, sweet.Expr]]]:
+    """Each item with its axis: from the front, and after `...` from the end."""
+    ranges: list[_Range] = []
+    picks: list[tuple[int, sweet.Expr]] = []
+    dots = [i for i, item in enumerate(expr.items) if isinstance(item, sweet.Dots)]
+    if len(dots) > 1:
+        fail("E221", "`...` can stand once in an index", expr.items[dots[1]].span)
+    for position, item in enumerate(expr.items):
+        axis = position - len(expr.items) if dots and position > dots[0] else position
+        match item:
+            case sweet.Dots():
+                pass
+            case sweet.SliceItem():
+                if (item.start, item.stop, item.step) != (None, None, None):
+                    ranges.append(_Range(axis, item))
+            case _:
+                picks.append((axis, item))
+    if sum(shapes.level(code, item) == "Tensor" for _, item in picks) > 1:
+        fail("E221", "only one axis can be indexed by a tensor at a time", expr.span, help="`@gather_nd`, or index twice")
+    return ranges, picks
+
+
+def _slice(code: Code, expr: sweet.Index, tensor: str, ranges: list[_Range]) -> core.Value:
+    starts: list[core.SizeExpr] = []
+    stops: list[core.SizeExpr] = []
+    steps: list[int] = []
+    for found in ranges:
+        start, stop, step = _bounds(code, tensor, found)
+        starts.append(start)
+        stops.append(stop)
+        steps.append(step)
+    span = expr.span
+    axes = tuple(core.SizeLit(r.item.span, r.axis) for r in ranges)
+    args = [
+        core.Arg(span, None, core.Var(expr.value.span, tensor)),
+        core.Arg(span, "starts", core.ShapeLit(span, tuple(starts))),
+        core.Arg(span, "stops", core.ShapeLit(span, tuple(stops))),
+        core.Arg(span, "axes", core.ShapeLit(span, axes)),
+    ]
+    if any(step != 1 for step in steps):
+        made = tuple(core.SizeLit(r.item.span, s) for r, s in zip(ranges, steps, strict=True))
+        args.append(core.Arg(span, "steps", core.ShapeLit(span, made)))
+    return core.Call(span, primitive(code, "slice", expr), tuple(args))
+
+
+def _bounds(code: Code, tensor: str, found: _Range) -> tuple[core.SizeExpr, core.SizeExpr, int]:
+    """Where a slice begins and ends. Backwards it begins at the end and stops before the first element."""
+    item = found.item
+    step = 1 if item.step is None else shapes.literal_int(code, item.step)
+    if step is None or step == 0:
+        fail("E220", "the step of a slice has to be a literal other than 0", (item.step or item).span)
+    length = core.DimOf(item.span, tensor, found.axis)
+    zero, one = core.SizeLit(item.span, 0), core.SizeLit(item.span, 1)
+    before_first = core.SizeOp(item.span, "-", core.SizeOp(item.span, "-", zero, length), one)
+    start = shapes.size(code, item.start) if item.start else (zero if step > 0 else length)
+    stop = shapes.size(code, item.stop) if item.stop else (length if step > 0 else before_first)
+    return start, stop, step
+
+
+def _take(code: Code, expr: sweet.Index, value: core.Value, axis: int, item: sweet.Expr) -> core.Value:
+    at: core.Value
+    at = arguments.tensor(code, item) if shapes.level(code, item) == "Tensor" else shapes.size(code, item)
+    args = (
+        core.Arg(expr.span, None, value),
+        core.Arg(item.span, None, at),
+        core.Arg(expr.span, "axis", core.SizeLit(item.span, axis)),
+    )
+    return core.Call(expr.span, primitive(code, "take", expr), args)
+
+
+def primitive(code: Code, name: str, at: sweet.Expr) -> core.FnRef:
+    """A primitive that sugar stands for, under the name that the core has for it."""
+    found = code.world.primitive(name)
+    if found is None:
+        fail("E202", f"there is no primitive `@{name}`", at.span)
+    return core.FnRef(at.span, found.name)

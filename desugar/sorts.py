@@ -1,0 +1,147 @@
+"""Types as the user writes them to sorts: aliases written out, `Tensor([n], int8)` to Tensor."""
+
+from __future__ import annotations
+
+from ..lang import core, sweet
+from ..lang.dtypes import DTYPES
+from ..lang.node import Node, replace
+from ..lang.printer import print_type
+from .errors import fail, nearest
+from .scope import SHAPE_SORTS
+from .world import Unit
+
+_SORTS: dict[str, core.Sort] = {
+    "Size": core.SIZE,
+    "Shape": core.SHAPE,
+    "DType": core.DTYPE,
+    "Bool": core.BOOL,
+}
+SIMPLE_NAMES = ("Tensor", *_SORTS)
+
+
+def expand(unit: Unit, type_: sweet.Type, seen: tuple[str, ...] = ()) -> sweet.Type:
+    """The type with the names of `type` items written out, whatever file they come from."""
+    match type_:
+        case sweet.NamedType():
+            return _named(unit, type_, seen)
+        case sweet.TupleType():
+            return replace(type_, items=tuple(expand(unit, t, seen) for t in type_.items))
+        case sweet.FnType():
+            params = tuple(expand(unit, t, seen) for t in type_.params)
+            return replace(type_, params=params, result=expand(unit, type_.result, seen))
+        case sweet.TensorType():
+            return type_
+
+
+def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.Type:
+    name = type_.name
+    if name in _SORTS or name in DTYPES:
+        return type_
+    if name == "Tensor":
+        return sweet.TensorType(type_.span, None, None)
+    head, _, rest = name.rpartition(".")
+    home = unit.world.by_alias.get(unit.links.get(head, "?")) if head else unit
+    if home is None:
+        fail("E216", f"there is no import called `{head}`", type_.span)
+    decl = home.types.get(rest)
+    if decl is None:
+        known = nearest(name, (*SIMPLE_NAMES, *home.types, *DTYPES))
+        fail("E216", f"there is no type `{name}`", type_.span, help=f"did you mean `{known}`?" if known else None)
+    key = home.qualified(rest)
+    if key in seen:
+        fail("E217", f"the type `{rest}` is defined by itself", decl.name.span)
+    found = expand(home, decl.type, (*seen, key))
+    return found if home is unit else _abroad(home, found)
+
+
+def _abroad(home: Unit, type_: sweet.Type) -> sweet.Type:
+    """An alias of another file: the consts in it are that file's."""
+    if not home.consts:
+        return type_
+    found = _with_consts(home, type_)
+    assert isinstance(found, sweet.NamedType | sweet.TensorType | sweet.TupleType | sweet.FnType)
+    return found
+
+
+def _with_consts(home: Unit, node: Node) -> Node:
+    if isinstance(node, sweet.Name):
+        if node.name in home.consts:
+            return replace(node, name=f"::{home.qualified(node.name)}")
+        return node
+    changes: dict[str, object] = {}
+    for field in node._fields:
+        value = getattr(node, field)
+        if isinstance(value, Node):
+            changes[field] = _with_consts(home, value)
+        elif field != "span" and isinstance(value, tuple):
+            changes[field] = tuple(_with_consts(home, v) if isinstance(v, Node) else v for v in value)
+    return replace(node, **changes) if changes else node
+
+
+def sort_of(type_: sweet.Type | None) -> core.Sort:
+    """The sort of an expanded type; a missing one is Tensor."""
+    match type_:
+        case None | sweet.TensorType():
+            return core.TENSOR
+        case sweet.NamedType():
+            return _SORTS.get(type_.name, core.TENSOR)
+        case sweet.TupleType():
+            return core.TupleSort(tuple(sort_of(t) for t in type_.items))
+        case sweet.FnType():
+            return fn_sort(print_type(type_), tuple(sort_of(t) for t in type_.params), sort_of(type_.result), type_)
+
+
+def fn_sort(text: str, params: tuple[core.Sort, ...], result: core.Sort | None, at: Node) -> core.FnSort:
+    """The sort of a function of which nothing more is known than the sorts of its parameters and its result."""
+    span = at.span  # type: ignore[attr-defined]
+    named = tuple(core.Param(f"x{i}", s) for i, s in enumerate(params))
+    body = core.Block(span, (), core.TupleValue(span, ()))
+    return core.FnSort(text, core.Function(span, "inline", "fn", named, result, body, 0))
+
+
+def says_nothing(type_: sweet.Type | None) -> bool:
+    """Whether a result type promises no more than that there are tensors."""
+    match type_:
+        case None:
+            return True
+        case sweet.TensorType():
+            return _is_open(type_.shape) and _is_open(type_.dtype)
+        case sweet.TupleType():
+            return bool(type_.items) and all(says_nothing(t) for t in type_.items)
+    return False
+
+
+def is_bare(type_: sweet.Type | None) -> bool:
+    """Whether a type may stand in the core: no invariants but those of a function parameter."""
+    match type_:
+        case None | sweet.FnType():
+            return True
+        case sweet.TensorType():
+            return type_.shape is None and type_.dtype is None
+        case sweet.NamedType():
+            return type_.name in _SORTS
+        case sweet.TupleType():
+            return all(is_bare(t) for t in type_.items)
+
+
+def _is_open(part: sweet.Expr | None) -> bool:
+    return part is None or isinstance(part, sweet.Unknown)
+
+
+def describe(sort: core.Sort | None) -> str:
+    """A sort in a sentence: "a tensor", "a Size", "a tuple of 2", "a function"."""
+    match sort:
+        case core.TupleSort(items) if items == (core.BaseSort("?"),):
+            return "a tuple"
+        case core.TupleSort(items):
+            return f"a tuple of {len(items)}" if items else "an empty tuple"
+        case core.FnSort():
+            return "a function"
+        case core.BaseSort(name="Tensor"):
+            return "a tensor"
+        case core.BaseSort():
+            return f"a {sort.name}"
+    return "unknown"
+
+
+__all__ = ["SHAPE_SORTS", "describe", "expand", "fn_sort", "is_bare", "says_nothing", "sort_of"]

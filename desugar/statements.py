@@ -1,0 +1,218 @@
+"""Statements and blocks: claims and assertions of `let`, `assert`, match_shape."""
+
+from __future__ import annotations
+
+from ..lang import core, sweet
+from ..lang.diagnostics import Label, RxError
+from . import arguments, patterns, shapes, values
+from .annotations import leaves
+from .code import Code, spelled
+from .errors import Broken, fail
+from .scope import SHAPE_SORTS, SOME_TUPLE, Entry
+from .sorts import describe, expand, sort_of
+
+
+def block(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Block, core.Sort]:
+    """A block and its result's sort; what it binds ends with it."""
+    with code.block() as stmts:
+        fine = statements(code, node.stmts)
+        result, sort = block_result(code, node, want)
+        if not fine:
+            raise Broken
+        return core.Block(node.span, tuple(stmts), result), sort
+
+
+def statements(code: Code, stmts: tuple[sweet.Stmt, ...]) -> bool:
+    """Each statement on its own, so that several mistakes are found in one run. Whether all were right."""
+    fine = True
+    for stmt in stmts:
+        fine = attempt(code, stmt) and fine
+    return fine
+
+
+def attempt(code: Code, stmt: sweet.Stmt) -> bool:
+    made = len(code.stmts)
+    try:
+        statement(code, stmt)
+        return not code.take_failure()
+    except RxError as problem:
+        code.report(problem)
+        code.take_failure()
+        del code.stmts[made:]
+        if isinstance(stmt, sweet.Let):
+            _break(code, stmt)
+        return False
+
+
+def _break(code: Code, stmt: sweet.Let) -> None:
+    """What a wrong `let` would have bound is known as wrong: its uses say nothing more."""
+    names = list(stmt.names)
+    for type_ in (stmt.type,):
+        names += [sweet.Ident(n.span, n.name) for n in patterns.all_names(type_)]
+    for name in names:
+        before = code.scope.find(name.name)
+        if before is None or not before.is_shape_level:
+            code.scope.bind(Entry(name.name, None, None, name.span, "let"))
+
+
+def block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
+    if node.result is None:
+        fail("E210", "this block has no result", node.span, help="its last line has to be an expression")
+    if want is not None:
+        return arguments.direct(code, node.result, want), want
+    found = shapes.level(code, node.result)
+    if found in ("Size", "Shape", "DType", "Bool") and not isinstance(node.result, sweet.Call):
+        _refuse(code, node.result, found, f"annotate the result: `: {found}`")
+    value, sort = code.hooks.value(code, node.result)
+    return value, sort
+
+
+def _refuse(code: Code, expr: sweet.Expr, found: str, help: str) -> None:
+    arguments.check_names(code, expr)
+    shown = spelled(expr.span)
+    fail("E207", f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors", expr.span, help=help)
+
+
+def statement(code: Code, stmt: sweet.Stmt) -> None:
+    match stmt:
+        case sweet.Let():
+            _let(code, stmt)
+        case sweet.Assert():
+            _assert(code, stmt)
+        case sweet.ExprStmt():
+            expression(code, stmt)
+
+
+def expression(code: Code, stmt: sweet.ExprStmt) -> None:
+    expr = stmt.value
+    if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Name) and expr.callee.name == "match_shape":
+        _match_shape(code, expr)
+        return
+    value, _ = code.hooks.value(code, expr)
+    code.emit(core.ExprStmt(stmt.span, value))
+
+
+# let
+
+
+def _let(code: Code, stmt: sweet.Let) -> None:
+    if stmt.is_tuple:
+        _let_tuple(code, stmt)
+        return
+    name = stmt.names[0]
+    type_ = None if stmt.type is None else expand(code.unit, stmt.type)
+    if isinstance(type_, sweet.FnType):
+        fail("E221", "a `let` cannot claim a function's type", type_.span, help="annotate the function's parameters")
+    value, sort = _value(code, stmt, type_)
+    core_name = code.bind(name, sort, "let")
+    code.emit(core.Let(stmt.span, (core_name,), False, sort if sort in SHAPE_SORTS else None, value))
+    if type_ is not None:
+        _annotate(code, stmt, core_name, type_, name.name)
+
+
+def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.Value, core.Sort]:
+    if type_ is not None:
+        sort = sort_of(type_)
+        if sort == core.TENSOR:
+            _no_size(code, stmt)
+        return arguments.direct(code, stmt.value, sort), sort
+    if not isinstance(stmt.value, sweet.Call) or not isinstance(stmt.value.callee, sweet.FnName):
+        _no_size(code, stmt)
+    return code.hooks.value(code, stmt.value)
+
+
+def _no_size(code: Code, stmt: sweet.Let) -> None:
+    """`let x = n * m`: sizes are no tensors, but there is a way from one to the other."""
+    found = shapes.level(code, stmt.value)
+    if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and values.is_literal(stmt.value)):
+        return
+    shown, name = spelled(stmt.value.span), stmt.names[0].name
+    named = f"`let {name} : {found} = {shown}` names it"
+    tensor = {"Size": f"`@size_to_tensor({shown})` makes a tensor of it; "}.get(found, "")
+    _refuse(code, stmt.value, found, tensor + named)
+
+
+def _annotate(code: Code, stmt: sweet.Let, tensor: str, type_: sweet.Type, subject: str) -> None:
+    kind = "asserting" if stmt.asserting else "claim"
+    assert stmt.type is not None
+    found = leaves(code, tensor, type_, kind, subject, stmt.type.span)
+    patterns.solve(code, found, named=True)
+
+
+def _let_tuple(code: Code, stmt: sweet.Let) -> None:
+    type_ = None if stmt.type is None else expand(code.unit, stmt.type)
+    names = [n.name for n in stmt.names]
+    twice = next((n for i, n in enumerate(stmt.names) if n.name in names[:i]), None)
+    if twice is not None:
+        fail("E203", f"`{twice.name}` stands twice", twice.span)
+    if type_ is not None:
+        value = arguments.direct(code, stmt.value, sort_of(type_))
+        sort = sort_of(type_)
+    else:
+        value, sort = code.hooks.value(code, stmt.value)
+    sorts = _parts(stmt, sort)
+    core_names = tuple(code.bind(n, s, "let") for n, s in zip(stmt.names, sorts, strict=True))
+    code.emit(core.Let(stmt.span, core_names, True, None, value))
+    if isinstance(type_, sweet.TupleType):
+        kind = "asserting" if stmt.asserting else "claim"
+        found: list[patterns.Leaf] = []
+        for name, core_name, part in zip(stmt.names, core_names, type_.items, strict=True):
+            found += leaves(code, core_name, part, kind, name.name, part.span)
+        patterns.solve(code, found, named=True)
+
+
+def _parts(stmt: sweet.Let, sort: core.Sort) -> tuple[core.Sort, ...]:
+    if sort == SOME_TUPLE:
+        return (core.TENSOR,) * len(stmt.names)
+    if not isinstance(sort, core.TupleSort):
+        fail("E206", f"this is {describe(sort)}; it cannot be taken apart", stmt.value.span)
+    if len(sort.items) != len(stmt.names):
+        fail("E206", f"this is {describe(sort)}; here are {len(stmt.names)} names", stmt.value.span)
+    return sort.items
+
+
+# Assertions
+
+
+def _assert(code: Code, stmt: sweet.Assert) -> None:
+    cond = shapes.condition(code, stmt.cond)
+    origin = core.Origin(stmt.cond.span, "assert", False, None, None, spelled(stmt.cond.span))
+    code.emit(core.Assert(stmt.span, cond, stmt.message, origin))
+
+
+def _match_shape(code: Code, call: sweet.Call) -> None:
+    args = [a.value for a in call.args if a.name is None]
+    if len(args) != 3 or len(call.args) != 3 or not isinstance(args[1], sweet.ListExpr):
+        fail("E205", "match_shape takes a tensor, names and a shape", call.span, help="`match_shape(x, [n], [n, n * 2])`")
+    tensor = shapes.tensor_name(code, args[0])
+    names = _listed(code, args[1])
+    if not isinstance(args[2], sweet.ListExpr | sweet.Name | sweet.Unknown):
+        fail("E205", "the last argument of match_shape is a shape", args[2].span, help="`[n, n * 2]`")
+    used = {n.name: n for n in patterns.size_names(args[2])}
+    for name in used.values():
+        if name.name not in names and code.scope.find(name.name) is None:
+            help = f"list it: `[{', '.join([*names, name.name])}]`"
+            fail("E201", f"nothing is called `{name.name}` here, and match_shape does not bind it", name.span, help=help)
+    for listed in names.values():
+        if listed.name not in used:
+            fail("E208", f"`{listed.name}` does not occur in the shape", listed.span)
+    type_ = sweet.TensorType(args[2].span, args[2], None)
+    leaf = patterns.Leaf(args[2].span, tensor, type_, "match_shape", spelled(args[0].span))
+    patterns.solve(code, [leaf], named=True)
+
+
+def _listed(code: Code, items: sweet.ListExpr) -> dict[str, sweet.Name]:
+    names: dict[str, sweet.Name] = {}
+    for item in items.items:
+        if not isinstance(item, sweet.Name):
+            fail("E205", "here stand the names that match_shape binds", item.span)
+        if item.name in names:
+            fail("E203", f"`{item.name}` stands twice", item.span)
+        before = code.scope.find(item.name)
+        if before is not None:
+            if before.sort is None:
+                raise Broken
+            label = Label(before.span, f"`{item.name}` is bound here")
+            fail("E204", f"`{item.name}` is already bound here", item.span, labels=(label,))
+        names[item.name] = item
+    return names

@@ -1,0 +1,294 @@
+"""Tensor-level expressions: calls, operators, literals, tuples, branches and functions as values."""
+
+from __future__ import annotations
+
+from posixpath import isabs, join, normpath
+
+from ..lang import core, sweet
+from ..lang.node import Node
+from . import arguments, literals, shapes, slices
+from .code import Code, Typed, spelled
+from .errors import Broken, fail, nearest
+from .operators import BINARY, UNARY
+from .scope import SOME_TUPLE, Entry
+from .sorts import describe, fn_sort
+from .world import FnInfo, ImplsInfo, PrimitiveInfo
+
+
+def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
+    """An expression and its sort. A size is an error here; calls may still give one, and branches where one is wanted."""
+    match expr:
+        case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit():
+            return core.Number(expr.span, expr.value), core.TENSOR
+        case sweet.Name():
+            return _name(code, expr)
+        case sweet.FnName():
+            return _function(code, expr)
+        case sweet.Unary() | sweet.Binary():
+            return _operator(code, expr)
+        case sweet.Call():
+            return _call(code, expr)
+        case sweet.Index():
+            return slices.index(code, expr)
+        case sweet.TupleExpr():
+            items = [_item(code, item) for item in expr.items]
+            return core.TupleValue(expr.span, tuple(v for v, _ in items)), core.TupleSort(tuple(s for _, s in items))
+        case sweet.ListExpr():
+            return _list(code, expr)
+        case sweet.If():
+            return _if(code, expr, want)
+        case sweet.Lambda():
+            return code.hooks.lambda_(code, expr)
+        case sweet.Attr():
+            return _attribute(code, expr)
+        case sweet.InClass():
+            arguments.refuse_size(code, expr, "Bool")
+        case sweet.StrLit():
+            fail("E206", "a string can stand only as an attribute or in a tensor literal", expr.span)
+        case sweet.For() | sweet.While():
+            loop(expr)
+        case sweet.Splice() | sweet.Dots() | sweet.Unknown():
+            fail("E221", f"`{spelled(expr.span)}` cannot stand here", expr.span)
+    raise Broken
+
+
+def loop(expr: Node) -> None:
+    """The one place to lift when loops come."""
+    fail("E299", "loops are not supported yet by this version", expr.span)  # type: ignore[attr-defined]
+
+
+# Names
+
+
+def _name(code: Code, expr: sweet.Name) -> Typed:
+    entry = code.entry(expr.name, expr.span)
+    return _entry(code, expr, entry)
+
+
+def _entry(code: Code, expr: sweet.Expr, entry: Entry) -> Typed:
+    if entry.is_shape_level:
+        arguments.refuse_size(code, expr, shapes.word(entry.sort))
+    assert entry.sort is not None
+    return entry.at(expr.span), entry.sort
+
+
+def _attribute(code: Code, expr: sweet.Attr) -> Typed:
+    entry = code.foreign(expr)
+    if entry is not None:
+        return _entry(code, expr, entry)
+    found = shapes.level(code, expr)
+    if found == "?":
+        fail(
+            "E215", f"there is no `.{expr.name.name}`", expr.name.span,
+            help="a tensor has .rank, .dim(axis), .shape and .dtype",
+        )  # fmt: skip
+    arguments.refuse_size(code, expr, found)
+    raise Broken
+
+
+def _function(code: Code, expr: sweet.FnName) -> Typed:
+    """`@f` as a value."""
+    match code.world.called(code.unit, expr):
+        case PrimitiveInfo() as found:
+            params = tuple(core.TENSOR for p in found.row.params if p.required)
+            return core.FnRef(expr.span, found.name), fn_sort("?", params, core.TENSOR, expr)
+        case FnInfo() as info:
+            return core.FnRef(expr.span, info.name), _sort_of_function(code, info, expr)
+        case ImplsInfo() as impls:
+            if impls.model is None:
+                raise Broken
+            return core.FnRef(expr.span, impls.name), _sort_of_function(code, impls.model, expr)
+
+
+def _sort_of_function(code: Code, info: FnInfo, at: sweet.FnName) -> core.FnSort:
+    sorts = [p.sort for p in info.params]
+    if any(s is None for s in sorts):
+        raise Broken
+    return fn_sort("", tuple(s for s in sorts if s is not None), code.hooks.result(info, at.span), at)
+
+
+# Operators
+
+
+def _operator(code: Code, expr: sweet.Unary | sweet.Binary) -> Typed:
+    found = shapes.level(code, expr)
+    if found in ("Size", "Bool") and not is_literal(expr):
+        arguments.refuse_size(code, expr, found)
+    if isinstance(expr, sweet.Unary):
+        return _unary(code, expr), core.TENSOR
+    left, right = arguments.tensor(code, expr.left), arguments.tensor(code, expr.right)
+    args = (core.Arg(expr.left.span, None, left), core.Arg(expr.right.span, None, right))
+    return core.Call(expr.span, slices.primitive(code, BINARY[expr.op], expr), args), core.TENSOR
+
+
+def is_literal(expr: sweet.Expr) -> bool:
+    """Whether an expression is made of numbers alone: those are tensors as well as sizes."""
+    match expr:
+        case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit():
+            return True
+        case sweet.Unary():
+            return is_literal(expr.operand)
+        case sweet.Binary():
+            return is_literal(expr.left) and is_literal(expr.right)
+    return False
+
+
+def _unary(code: Code, expr: sweet.Unary) -> core.Value:
+    operand = arguments.tensor(code, expr.operand)
+    if isinstance(operand, core.Number) and not isinstance(operand.value, bool) and expr.op in "+-":
+        return core.Number(expr.span, operand.value if expr.op == "+" else -operand.value)
+    if expr.op == "+":
+        return operand
+    return core.Call(
+        expr.span, slices.primitive(code, UNARY[expr.op], expr), (core.Arg(expr.operand.span, None, operand),)
+    )
+
+
+# Tuples and lists
+
+
+def _item(code: Code, expr: sweet.Expr) -> Typed:
+    """A part of a tuple: a tensor, or a size where it is one."""
+    match shapes.level(code, expr):
+        case "Size":
+            return shapes.size(code, expr), core.SIZE
+        case "Shape":
+            return shapes.shape(code, expr), core.SHAPE
+        case "DType":
+            return shapes.dtype(code, expr), core.DTYPE
+        case "Bool" if not is_literal(expr):
+            return shapes.condition(code, expr), core.BOOL
+    return value(code, expr)
+
+
+def _list(code: Code, expr: sweet.ListExpr) -> Typed:
+    found = shapes.level(code, expr)
+    if found == "Shape":
+        fail(
+            "E207", "a list of sizes is a Shape, not a tensor", expr.span,
+            help=f"`tensor({spelled(expr.span)})` is a tensor; `let s : Shape = ...` names a Shape",
+        )  # fmt: skip
+    fail("E206", "a list of tensors can stand only as an argument", expr.span, help="`(x, y)` is a tuple")
+
+
+# Branches
+
+
+def _if(code: Code, expr: sweet.If, want: core.Sort | None) -> Typed:
+    if expr.orelse is None:
+        fail("E219", "this `if` has no `else`: its value would be missing", expr.span, help="add `else { ... }`")
+    cond = _condition(code, expr.cond)
+    then, sort = code.hooks.block(code, expr.then, want)
+    orelse, other = code.hooks.block(code, expr.orelse, want)
+    if not arguments.fits(other, sort):
+        fail("E219", f"one arm gives {describe(sort)}, the other {describe(other)}", expr.orelse.span)
+    return core.If(expr.span, cond, then, orelse), sort
+
+
+def _condition(code: Code, expr: sweet.Expr) -> core.BoolExpr | core.Value:
+    """A Bool over sizes, shapes and dtypes where all names are such; else a tensor."""
+    if shapes.level(code, expr) in ("Bool", "Truth", "Size", "Shape", "DType", "?"):
+        return shapes.condition(code, expr)
+    return arguments.tensor(code, expr)
+
+
+# Calls
+
+
+def _call(code: Code, expr: sweet.Call) -> Typed:
+    match expr.callee:
+        case sweet.FnName() as callee:
+            return _named_call(code, expr, callee)
+        case sweet.Name() as callee:
+            return _called_name(code, expr, callee)
+        case sweet.Attr() as callee:
+            if callee.name.name == "dim":
+                arguments.refuse_size(code, expr, "Size")
+            entry = code.foreign(callee)
+            if entry is None:
+                shapes.unknown_attribute(callee)
+    fail("E221", "this cannot be called", expr.callee.span, help="`@f(x)` calls a function, `f(x)` a function value")
+
+
+def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
+    if code.opaque is not None and code.world.target(code.unit, callee.name) is None:
+        args = arguments.of_function(code, code.opaque, expr, callee.name)
+        sort = code.hooks.result(code.opaque, expr.span)
+        return core.Call(expr.span, core.FnRef(callee.span, callee.name), args), sort
+    match code.world.called(code.unit, callee):
+        case PrimitiveInfo() as found:
+            args = arguments.of_primitive(code, found, expr)
+            sort = {"size": core.SIZE, "tuple": SOME_TUPLE}.get(found.row.results, core.TENSOR)
+            return core.Call(expr.span, core.FnRef(callee.span, found.name), args), sort
+        case FnInfo() as info:
+            args = arguments.of_function(code, info, expr, callee.name)
+            return core.Call(expr.span, core.FnRef(callee.span, info.name), args), code.hooks.result(info, expr.span)
+        case ImplsInfo() as impls:
+            if impls.model is None:
+                raise Broken
+            args = arguments.of_function(code, impls.model, expr, callee.name)
+            sort = code.hooks.result(impls.model, expr.span)
+            return core.Call(expr.span, core.FnRef(callee.span, impls.name), args), sort
+
+
+def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
+    if code.scope.find(callee.name) is not None:
+        return _function_value(code, expr, code.entry(callee.name, callee.span))
+    match callee.name:
+        case "tensor":
+            return literals.tensor(code, expr), core.TENSOR
+        case "load":
+            return _load(code, expr), core.TENSOR
+        case "min" | "max" | "ceildiv":
+            if any(shapes.level(code, a.value) == "Tensor" for a in expr.args):
+                word = {"min": "minimum", "max": "maximum"}.get(callee.name)
+                fail(
+                    "E206", f"{callee.name} is a function of Sizes", expr.span,
+                    help=f"`@{word}` is the one of tensors" if word else None,
+                )  # fmt: skip
+            arguments.refuse_size(code, expr, "Size")
+        case "match_shape":
+            fail("E221", "match_shape is a statement", expr.span, help="write it on a line of its own")
+        case "range":
+            fail("E221", "range can stand only in `for`", expr.span)
+    help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else _suggest(code, callee.name)
+    fail("E201", f"nothing is called `{callee.name}` here", callee.span, help=help)
+
+
+def _suggest(code: Code, name: str) -> str | None:
+    known = nearest(name, (*shapes.SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
+    return f"did you mean `{known}`?" if known else None
+
+
+def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:
+    """`f(x)` for a parameter or a `let` that is a function."""
+    sort = entry.sort
+    if not isinstance(sort, core.FnSort):
+        fail("E206", f"`{entry.name}` is {describe(sort)}, not a function", expr.callee.span)
+    params = sort.signature.params
+    named = next((a for a in expr.args if a.name is not None), None)
+    if named is not None:
+        fail("E205", "a function value takes its arguments by position", named.span)
+    if len(params) != len(expr.args):
+        fail("E205", f"`{entry.name}` takes {len(params)} arguments; here are {len(expr.args)}", expr.span)
+    args = tuple(
+        core.Arg(a.span, None, arguments.of(code, a.value, p.sort)) for a, p in zip(expr.args, params, strict=True)
+    )
+    callee = entry.at(expr.callee.span)
+    assert isinstance(callee, core.Var)
+    return core.Call(expr.span, callee, args), sort.signature.result or core.TENSOR
+
+
+def _load(code: Code, expr: sweet.Call) -> core.Load:
+    if not code.may_load:
+        fail(
+            "E218", "weights are loaded by a const, or by a `let` of the script", expr.span,
+            help="`const w : Tensor([n, m], float32) = load(\"weights.safetensors\", \"w\")`",
+        )  # fmt: skip
+    texts = [a.value.value for a in expr.args if isinstance(a.value, sweet.StrLit) and a.name is None]
+    if len(texts) != len(expr.args) or not 1 <= len(texts) <= 2:
+        fail("E205", "load takes a file and the name of a tensor in it", expr.span, help='`load("w.safetensors", "w")`')
+    path = texts[0]
+    if code.unit.folder and not isabs(path):
+        path = normpath(join(code.unit.folder, path))
+    return core.Load(expr.span, path, texts[1] if len(texts) > 1 else None)

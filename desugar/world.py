@@ -1,0 +1,255 @@
+"""A program's files as tables: which function, const or type a name means in which file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..lang import core, sweet
+from ..lang.diagnostics import Diagnostic, Label, RxError, error
+from ..lang.modules import Loaded, Modules
+from ..ops.model import Primitive
+from ..ops.registry import names as primitive_names
+from .errors import Broken, fail, nearest
+from .scope import Entry, Scope, identifiers
+
+Lookup = Callable[[str], Primitive | None]
+
+
+class ParamInfo:
+    """One parameter of a function as its callers see it; `sort` None where its type is wrong."""
+
+    __slots__ = ("name", "sort", "default")
+
+    def __init__(self, name: str, sort: core.Sort | None, default: sweet.Expr | None) -> None:
+        self.name = name
+        self.sort = sort
+        self.default = default
+
+
+class FnInfo:
+    """A function of the program. `name` is its core name; `form` is sweet, inline, private or extern.
+
+    `result` is its result's sort: None until an unannotated body has been read. `state` is new, working, done or broken.
+    """
+
+    __slots__ = ("decl", "unit", "name", "params", "result", "form", "state", "split", "impl", "functions")
+
+    def __init__(self, decl: sweet.FnDecl, unit: Unit, name: str, form: str) -> None:
+        self.decl = decl
+        self.unit = unit
+        self.name = name
+        self.form = form
+        self.params: tuple[ParamInfo, ...] = ()
+        self.result: core.Sort | None = None
+        self.state = "new"
+        self.split = False
+        self.impl = ""
+        self.functions: tuple[core.Function, ...] = ()
+
+
+class ImplsInfo:
+    """One name with several implementations; callers see the parameters and the result of `model`."""
+
+    __slots__ = ("item", "name", "choices", "model")
+
+    def __init__(self, item: sweet.Impls, name: str) -> None:
+        self.item = item
+        self.name = name
+        self.choices: tuple[str, ...] = ()
+        self.model: FnInfo | None = None
+
+
+class PrimitiveInfo:
+    """A primitive, with the name that the core calls it by."""
+
+    __slots__ = ("row", "name")
+
+    def __init__(self, row: Primitive, name: str) -> None:
+        self.row = row
+        self.name = name
+
+
+Target = FnInfo | ImplsInfo | PrimitiveInfo
+
+
+class Unit:
+    """One file: its functions, implementations, types and consts by name, and the statements of its script."""
+
+    def __init__(self, loaded: Loaded, world: World) -> None:
+        self.alias = loaded.alias
+        self.folder = loaded.folder
+        self.module = loaded.module
+        self.links = dict(loaded.links)
+        self.world = world
+        self.fns: dict[str, FnInfo] = {}
+        self.impls: dict[str, ImplsInfo] = {}
+        self.types: dict[str, sweet.TypeDecl] = {}
+        self.consts: dict[str, sweet.Const] = {}
+        self.script: list[sweet.Stmt] = []
+        self.scope = Scope(world.scope)
+
+    def qualified(self, name: str) -> str:
+        return f"{self.alias}.{name}" if self.alias else name
+
+
+class World:
+    """The whole program. `scope` holds the consts of all files under unambiguous names (`::attn.width`)."""
+
+    def __init__(self, modules: Modules, lookup: Lookup) -> None:
+        self.lookup = lookup
+        self.diagnostics: list[Diagnostic] = []
+        self.scope = Scope()
+        self.units = [Unit(loaded, self) for loaded in (*modules.imports, modules.entry)]
+        self.by_alias = {u.alias: u for u in self.units}
+        self.entry = self.units[-1]
+        self.names: set[str] = set()
+        self.const_names: dict[tuple[str, str], str] = {}
+        for unit in self.units:
+            self._gather(unit)
+        self._name_consts()
+
+    # Tables
+
+    def _gather(self, unit: Unit) -> None:
+        places: dict[str, sweet.Ident] = {}
+        for item in unit.module.items:
+            match item:
+                case sweet.FnDecl():
+                    self._function(unit, item, places)
+                case sweet.Impls():
+                    if self._is_new(item.name, f"@{item.name.name}", places):
+                        unit.impls[item.name.name] = ImplsInfo(item, unit.qualified(item.name.name))
+                        self.names.add(unit.qualified(item.name.name))
+                case sweet.Const():
+                    if self._is_new(item.name, item.name.name, places):
+                        unit.consts[item.name.name] = item
+                case sweet.TypeDecl():
+                    if self._is_new(item.name, item.name.name, places):
+                        unit.types[item.name.name] = item
+                case sweet.Import():
+                    pass
+                case _:
+                    unit.script.append(item)
+        self._script_or_main(unit)
+
+    def _function(self, unit: Unit, item: sweet.FnDecl, places: dict[str, sweet.Ident]) -> None:
+        if not self._is_new(item.name, f"@{item.name.name}", places):
+            return
+        form = next((p for p in ("private", "inline", "extern") if p in item.prefixes), "sweet")
+        unit.fns[item.name.name] = FnInfo(item, unit, unit.qualified(item.name.name), form)
+        self.names.add(unit.qualified(item.name.name))
+
+    def _is_new(self, name: sweet.Ident, key: str, places: dict[str, sweet.Ident]) -> bool:
+        first = places.setdefault(key, name)
+        if first is name:
+            return True
+        label = Label(first.span, "the first definition")
+        self.diagnostics.append(error("E203", f"`{key}` is defined twice", name.span, labels=(label,)))
+        return False
+
+    def _script_or_main(self, unit: Unit) -> None:
+        main = unit.fns.get("main")
+        if main is None or not unit.script:
+            return
+        label = Label(main.decl.name.span, "@main is here")
+        self.diagnostics.append(
+            error(
+                "E213", "a file has a script or @main, not both", unit.script[0].span, labels=(label,),
+                help="move these statements into @main",
+            )  # fmt: skip
+        )
+
+    def _name_consts(self) -> None:
+        """Core names of consts: those of imports are `attn_width`, primed where a file uses that name."""
+        taken: set[str] = set()
+        for unit in self.units:
+            taken |= identifiers(unit.module)
+        for unit in self.units:
+            for name in unit.consts:
+                core_name = unit.qualified(name).replace(".", "_")
+                while unit.alias and core_name in taken:
+                    core_name += "'"
+                taken.add(core_name)
+                self.const_names[unit.alias, name] = core_name
+
+    # Consts
+
+    def bind_const(self, unit: Unit, entry: Entry) -> None:
+        """Make a const visible: in its file by its name, everywhere by its unambiguous one."""
+        unit.scope.bind(entry)
+        self.scope.entries[f"::{unit.qualified(entry.name)}"] = entry
+
+    def foreign_const(self, unit: Unit, alias: str, name: str) -> Entry | None:
+        """`attn.width` as this file writes it."""
+        target = self.by_alias.get(unit.links.get(alias, "?"))
+        return None if target is None else target.scope.entries.get(name)
+
+    def is_foreign(self, unit: Unit, name: str) -> bool:
+        """Whether a core name belongs to a const that this file does not see: its own names have to avoid it."""
+        return name not in unit.consts and name in self.const_names.values()
+
+    # Functions
+
+    def is_private(self, core_name: str) -> bool:
+        """Whether a core name is that of an implementation (or of an extern's callable), not of a wrapper or a primitive."""
+        for unit in self.units:
+            for name, info in unit.fns.items():
+                if unit.qualified(name) == core_name:
+                    return info.form == "private"
+                if info.impl == core_name:
+                    return True
+            if any(unit.qualified(name) == core_name for name in unit.impls):
+                return False
+        return self.lookup(core_name.removeprefix("prelude.")) is None
+
+    def primitive(self, name: str) -> PrimitiveInfo | None:
+        row = self.lookup(name)
+        if row is None:
+            return None
+        return PrimitiveInfo(row, f"prelude.{name}" if name in self.names else name)
+
+    def target(self, unit: Unit, name: str) -> Target | None:
+        """What `@name` means in a file."""
+        if name in unit.fns:
+            return unit.fns[name]
+        if name in unit.impls:
+            return unit.impls[name]
+        head, _, rest = name.partition(".")
+        if head == "prelude" and rest:
+            return self.primitive(rest)
+        if rest:
+            other = self.by_alias.get(unit.links.get(head, "?"))
+            return None if other is None else other.fns.get(rest) or other.impls.get(rest)
+        return self.primitive(name)
+
+    def called(self, unit: Unit, callee: sweet.FnName) -> Target:
+        """What is called; an error that suggests the nearest name where there is nothing."""
+        found = self.target(unit, callee.name)
+        if found is not None:
+            return found
+        head, _, rest = callee.name.partition(".")
+        if rest and head != "prelude" and head not in unit.links:
+            known = nearest(head, unit.links)
+            fail(
+                "E202", f"there is no import called `{head}`", callee.span,
+                help=f"`@{known}.{rest}`" if known else f'`import "{head}.rx"` at the top of the file',
+            )  # fmt: skip
+        meant = nearest(callee.name, self._known(unit))
+        fail(
+            "E202", f"there is no function `@{callee.name}`", callee.span,
+            help=f"did you mean `@{meant}`?" if meant else None,
+        )  # fmt: skip
+
+    def _known(self, unit: Unit) -> Iterator[str]:
+        yield from unit.fns
+        yield from unit.impls
+        for alias, canonical in unit.links.items():
+            for name in self.by_alias[canonical].fns if canonical in self.by_alias else ():
+                yield f"{alias}.{name}"
+        yield from (n for n in primitive_names() if self.lookup(n) is not None)
+
+    def report(self, problem: RxError) -> None:
+        self.diagnostics.extend(problem.diagnostics)
+
+
+__all__ = ["Broken", "FnInfo", "ImplsInfo", "Lookup", "ParamInfo", "PrimitiveInfo", "Target", "Unit", "World"]

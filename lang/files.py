@@ -1,0 +1,73 @@
+"""Reads the files of a program: only those below its own folder and the given roots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .diagnostics import RxError, error
+from .source import NOWHERE, Span
+
+# A source file of this size is a mistake; weights are not read as text.
+MAX_TEXT = 64 * 1024 * 1024
+
+
+class Files:
+    """File access confined to the program's folder (`base`) and `roots`; symbolic links and `..` are followed first."""
+
+    def __init__(self, base: Path, roots: Sequence[Path] = ()) -> None:
+        self.base = _resolved(base)
+        self.roots = tuple(_resolved(r) for r in roots)
+
+    def find(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE) -> Path:
+        """Where the file is: beside `relative_to` (a folder), else below the program's folder, else below a root."""
+        if not path or "\0" in path:
+            raise RxError(error("E240", f"{path!r} is not the name of a file", span))
+        outside = False
+        for folder in dict.fromkeys((relative_to or self.base, self.base, *self.roots)):
+            candidate = _resolved(folder / path)
+            if not self.allows(candidate):
+                outside = True
+            elif candidate.is_file():
+                return candidate
+        if outside:
+            message = f'"{path}" lies outside the program\'s folder and the given roots'
+            raise RxError(error("E241", message, span, help="`--root DIR` allows the files of a folder"))
+        raise RxError(error("E240", f'there is no file "{path}"', span))
+
+    def allows(self, resolved: Path) -> bool:
+        """Whether a resolved path lies below the program's folder or a root."""
+        return any(resolved.is_relative_to(root) for root in (self.base, *self.roots))
+
+    def read(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, limit: int = MAX_TEXT) -> bytes:
+        """The bytes of a file."""
+        return self.read_found(self.find(path, relative_to, span), span, limit)
+
+    def read_found(self, found: Path, span: Span = NOWHERE, limit: int = MAX_TEXT) -> bytes:
+        """The bytes of a file that `find` has found."""
+        try:
+            size = found.stat().st_size
+            if size > limit:
+                raise RxError(error("E242", f'"{found.name}" has {size} bytes; the limit is {limit}', span))
+            with found.open("rb") as handle:
+                return handle.read(limit)
+        except OSError as problem:
+            reason = problem.strerror or "it cannot be opened"
+            raise RxError(error("E242", f'"{found.name}" cannot be read: {reason}', span)) from None
+
+    def read_text(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE) -> tuple[Path, str]:
+        """Where a source file is, and its text."""
+        found = self.find(path, relative_to, span)
+        data = self.read_found(found, span)
+        try:
+            return found, data.decode("utf-8-sig")
+        except UnicodeDecodeError as problem:
+            message = f'"{found.name}" is not UTF-8 text: byte {problem.start} cannot be read'
+            raise RxError(error("E242", message, span)) from None
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a loop of symbolic links
+        return path.absolute()
