@@ -111,8 +111,7 @@ def argmin(x: Array, axis: int | None, keepdims: bool) -> Array:
 
 def _accumulate(ufunc: np.ufunc, x: Array, axis: int | None, dtype: Any, initial: bool) -> Array:
     x = np.asarray(x) if dtype is None else np.asarray(x).astype(dtype, copy=False)
-    if axis is None:
-        x, axis = x.reshape(-1), 0
+    axis = axis or 0
     result = ufunc.accumulate(x, axis=axis, dtype=_accumulator(x)).astype(x.dtype, copy=False)
     if not initial:
         return result

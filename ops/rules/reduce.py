@@ -139,18 +139,15 @@ _index_of("argmin", "ArgMin", "smallest")
 def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None:
     def rule(ctx: Ctx, x: TensorInfo, axis: int | None, dtype: Any, include_initial: bool) -> Shape:
         shape = known_shape(ctx, x)
-        if axis is not None:
-            i = place(ctx, shape, axis)
-        elif is_plain(shape):
-            shape, i = (product(shape),), 0
-        else:
-            raise RankUnknown
+        if axis is None and ctx.rank(x) != 1:
+            ctx.fail(f"an axis where the rank is not 1, and the rank of `x` is {ctx.rank(x)}", (("x", None),))
+        i = place(ctx, shape, 0 if axis is None else axis)
         return (*shape[:i], shape[i] + 1, *shape[i + 1 :]) if include_initial else shape
 
     doc = f"""The {what} of the elements up to each one along `axis`, in the operand's dtype or in `dtype`.
 
-    The shape is that of x; without `axis` the tensor is flattened first. `include_initial` puts a {first} in front, so
-    that the axis is longer by 1."""
+    The shape is that of x; only where its rank is 1 may `axis` be left out. `include_initial` puts a {first} in front,
+    so that the axis is longer by 1. An axis out of range is refused."""
     params = parse_params("x: tensor, axis: int = none, dtype: dtype = none, include_initial: bool = false")
     register(Primitive(name, params, "T:numeric -> T=dtype", rule, doc, onnx=onnx))
 
