@@ -16,6 +16,7 @@ from .interp.run import Machine as _Machine
 from .interp.run import Options as _RunOptions
 from .interp.source import PLAIN
 from .lang import core
+from .lang.checked import Checked
 from .lang.diagnostics import Diagnostic, RxError
 from .lang.files import Files
 from .lang.node import Node
@@ -24,6 +25,7 @@ from .lang.render import render_text
 from .lang.source import Span
 from .ops.model import Segment, TensorInfo
 from .pipeline import Report
+from .simplify.judge import Options as CheckOptions
 from .simplify.propagate import ArgumentShape
 from .simplify.state import State
 from .simplify.values import SizeValue, TupleValue, Value
@@ -127,7 +129,7 @@ class Function:
 class Module:
     """A program that was checked. Its functions are attributes: `module.ff(x)`; imported ones `module["attn.block"]`."""
 
-    def __init__(self, checked: pipeline.Checked, files: Files, allow_extern: bool) -> None:
+    def __init__(self, checked: Checked, files: Files, allow_extern: bool) -> None:
         self._checked = checked
         self._machine = _Machine(checked.program, files, _RunOptions(allow_extern=allow_extern))
         program = checked.program
@@ -180,7 +182,7 @@ def load(
     data = place.read_bytes()
     files = Files(place.parent, _paths(roots))
     report = pipeline.check_bytes(
-        data, str(place), place.parent, _paths(roots), pipeline.Options(strict=strict, allow_empty=allow_empty)
+        data, str(place), place.parent, _paths(roots), CheckOptions(strict=strict, allow_empty=allow_empty)
     )
     return _ready(report, files, allow_extern)
 
@@ -196,7 +198,7 @@ def loads(
 ) -> Module:
     """The same for a program's text; files are looked for in the folder of `filename`."""
     base = Path(filename).parent
-    options = pipeline.Options(strict=strict, allow_empty=allow_empty)
+    options = CheckOptions(strict=strict, allow_empty=allow_empty)
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
     return _ready(report, Files(base, _paths(roots)), allow_extern)
 
@@ -210,7 +212,7 @@ def check_source(
     allow_empty: bool = False,
 ) -> Report:
     """Check a program's text: the diagnostics, how many assertions were proved and how many are left. Nothing is run."""
-    options = pipeline.Options(strict=strict, allow_empty=allow_empty)
+    options = CheckOptions(strict=strict, allow_empty=allow_empty)
     return pipeline.check_text(text, filename, Path(filename).parent, _paths(roots), options)
 
 

@@ -14,6 +14,7 @@ from .. import pipeline
 from ..lang import core
 from ..lang.diagnostics import RxError
 from ..lang.files import Files
+from ..simplify.judge import Options
 from .files import Program, Unusable, folders, read_program, reason
 from .terminal import plural, print_diagnostics
 
@@ -51,9 +52,7 @@ def run(
     (3, '[[1, 2], [3, 4]]:int8') or a generated tensor ('float32[2,3]:random', zeros, ones, arange).
     """
     program, places = read_program(file), folders(roots)
-    report = pipeline.check_bytes(
-        program.data, program.name, program.base, places, pipeline.Options(allow_empty=allow_empty)
-    )
+    report = pipeline.check_bytes(program.data, program.name, program.base, places, Options(allow_empty=allow_empty))
     print_diagnostics(report.diagnostics)
     if not report.ok or report.checked is None:
         return REJECTED
@@ -83,7 +82,8 @@ class Job:
         folder = _folder(out)
         import numpy as np
 
-        from ..interp.run import Machine, Options, ShapeError
+        from ..interp.run import Machine, ShapeError
+        from ..interp.run import Options as RunOptions
         from .values import arguments
 
         values = arguments(function, args, seed) if function is not None else None
@@ -92,7 +92,7 @@ class Job:
         began = time.perf_counter()
         try:
             with np.errstate(all="ignore"):
-                machine = Machine(self.core, self.files, Options(allow_extern=True, instrument=self.stats))
+                machine = Machine(self.core, self.files, RunOptions(allow_extern=True, instrument=self.stats))
                 results = _with_progress(lambda: self._results(machine, function, values))
         except ShapeError as problem:
             print_diagnostics((problem.diagnostic,))

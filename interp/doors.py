@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from ..lang import core
 from ..lang.node import replace
 from .names import mangle
-from .source import BOOL_LEVEL, DTYPE_LEVEL, LIVE, SHAPE_LEVEL, SIZE_LEVEL, UNFIT, FunctionWriter, Site, Unit, names_of
+from .source import LIVE, SHAPE_LEVELS, UNFIT, FunctionWriter, Site, Unit, names_of
 
-_INLINE = (core.Var, *SIZE_LEVEL, *SHAPE_LEVEL, *DTYPE_LEVEL, *BOOL_LEVEL)
+_INLINE = (core.Var, *SHAPE_LEVELS)
 
 
 def write_function(unit: Unit, fn: core.Function) -> None:
@@ -19,12 +19,13 @@ def write_function(unit: Unit, fn: core.Function) -> None:
         return
     _checks(unit, fn)
     _entry(unit, fn)
-    door = tuple(_unchecked(fn.body.stmts[: fn.door], fn.body.stmts[fn.door :], fn.body.result))
-    _plain(unit, fn, "b_", door + fn.body.stmts[fn.door :])
+    rest = fn.body.stmts[fn.door :]
+    _plain(unit, fn, "b_", (*_unchecked(_needed(fn.body.stmts[: fn.door], rest, fn.body.result)), *rest))
 
 
-def _writer(unit: Unit, fn: core.Function, prefix: str, indent: int = 1) -> FunctionWriter:
-    writer = FunctionWriter(unit, fn.name, (p.name for p in fn.params), indent)
+def _writer(unit: Unit, fn: core.Function, prefix: str) -> FunctionWriter:
+    writer = FunctionWriter(unit, fn.name, (p.name for p in fn.params), 1)
+    writer.used = names_of(fn.body)
     unit.write(0, f"def {prefix}{mangle(fn.name)}({', '.join(writer.params)}):")
     if fn.kind == "extern":
         writer.extern = fn.name
@@ -60,7 +61,9 @@ def _entry(unit: Unit, fn: core.Function) -> None:
     writer.write("try:")
     writer.indent += 1
     ranks = _unpack_shapes(writer, fn, door)
-    tests = [t for s in door for t in _tests(writer, s, ranks)]
+    tested = [s for s in door if _is_live(s) and id(s) not in ranks]
+    used = {id(s) for s in (*tested, *_needed(door, tested, None))}
+    tests = [t for s in door if id(s) in used for t in _tests(writer, s, ranks)]
     writer.write(f"fits = {' and '.join(tests) or 'True'}")
     writer.indent -= 1
     writer.write(f"except {UNFIT}: fits = False")
@@ -70,7 +73,8 @@ def _entry(unit: Unit, fn: core.Function) -> None:
     writer.write(f"return b_{name}({args})", site)
     writer.indent -= 1
     rest = fn.body.stmts[fn.door :]
-    writer.statements((*_unchecked(door, rest, fn.body.result), *rest))
+    unbound = [s for s in _needed(door, rest, fn.body.result) if id(s) not in used]
+    writer.statements((*_unchecked(unbound), *rest))
     writer.deliver(fn.body.result, "return ")
 
 
@@ -135,17 +139,18 @@ def _test(writer: FunctionWriter, cond: core.BoolExpr) -> str:
     return writer.boolean(cond)
 
 
-def _unchecked(door: Iterable[core.Stmt], rest: Iterable[core.Stmt], result: core.Value) -> Iterable[core.Stmt]:
-    """What the rest of the body needs of the door: the names it binds, without the checks."""
+def _needed(door: Iterable[core.Stmt], rest: Iterable[core.Stmt], result: core.Value | None) -> list[core.Stmt]:
+    """The statements of the door that bind what the rest uses, directly or through one another."""
     needed = names_of((tuple(rest), result))
     kept: list[core.Stmt] = []
     for stmt in reversed(tuple(door)):
-        if isinstance(stmt, core.Assert) or needed.isdisjoint(_bound(stmt)):
-            continue
-        needed |= names_of(stmt)
-        kept.append(stmt if isinstance(stmt, core.Let) else _proved(stmt))
-    return reversed(kept)
+        if not isinstance(stmt, core.Assert) and not needed.isdisjoint(_bound(stmt)):
+            needed |= names_of(stmt)
+            kept.append(stmt)
+    return kept[::-1]
 
 
-def _proved(stmt: core.Stmt) -> core.Stmt:
-    return replace(stmt, status=core.Status.PROVED)
+def _unchecked(stmts: Iterable[core.Stmt]) -> tuple[core.Stmt, ...]:
+    """The same bindings without their checks."""
+    proved = core.Status.PROVED
+    return tuple(replace(s, status=proved) if isinstance(s, core.MatchShape) else s for s in stmts)

@@ -150,7 +150,12 @@ def describe(value: Any) -> str:
         return f"({', '.join(describe(v) for v in value)})"
     if isinstance(value, np.ndarray | np.generic):
         return f"Tensor([{', '.join(map(str, value.shape))}], {dtype_name(value.dtype)})"
-    return "a function" if callable(value) else f"a Python {type(value).__name__}"
+    return "a function" if callable(value) else foreign(value)
+
+
+def foreign(value: Any) -> str:
+    """A value of Python's own that came from outside."""
+    return "None" if value is None else f"a Python {type(value).__name__}"
 
 
 def dtype_name(dtype: Any) -> str:

@@ -14,13 +14,12 @@ def mangle(name: str) -> str:
 class Scope:
     """Which Python local each Rx name is at a place. An arm of an `if` opens an inner scope, and what it binds ends there."""
 
-    __slots__ = ("outer", "names", "taken", "captured")
+    __slots__ = ("names", "outer", "taken")
 
-    def __init__(self, outer: Scope | None = None, taken: dict[str, int] | None = None) -> None:
+    def __init__(self, outer: Scope | None = None) -> None:
         self.outer = outer
         self.names: dict[str, str] = {}
-        self.taken = outer.taken if outer is not None else ({} if taken is None else taken)
-        self.captured: dict[str, str] = {}
+        self.taken: dict[str, int] = outer.taken if outer is not None else {}
 
     def find(self, name: str) -> str | None:
         scope: Scope | None = self

@@ -18,7 +18,7 @@ from ..lang.source import Span
 from .blame import RUNTIME_ERRORS, diagnose
 from .compile import Code, ExternError, Options, compile_program
 from .dtypes import dtype_of, numpy_dtype
-from .guards import describe
+from .guards import describe, foreign
 from .source import PLAIN
 from .values import ValueProblem, checked, read_array
 
@@ -250,7 +250,7 @@ def _foreign(value: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _unfit(function: core.Function, param: core.Param, wanted: str, value: Any) -> ShapeError:
-    found = describe(value)
+    found = describe(value) if isinstance(value, np.ndarray | np.generic | np.dtype) else foreign(value)
     message = f"@{function.name} needs `{param.name}` to be {wanted}, but it is {found}"
     return ShapeError(error("R404", message, param_span(function, param.name), function=f"@{function.name}"))
 

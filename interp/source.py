@@ -26,6 +26,7 @@ SIZE_LEVEL = (core.SizeLit, core.SizeVar, core.SizeOp, core.RankOf, core.DimOf)
 SHAPE_LEVEL = (core.ShapeVar, core.ShapeOf, core.ShapeLit)
 DTYPE_LEVEL = (core.DTypeLit, core.DTypeVar, core.DTypeOf)
 BOOL_LEVEL = (core.BoolConst, core.BoolVar, core.Compare, core.InClass, core.Not, core.Logic)
+SHAPE_LEVELS = (*SIZE_LEVEL, *SHAPE_LEVEL, *DTYPE_LEVEL, *BOOL_LEVEL)
 NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 LIVE = (core.Status.OPEN, core.Status.RESIDUAL, core.Status.ENTRY, core.Status.REFUTED)
 # The dtypes that NumPy's own functions treat as the kernels do; `in` compares byte order as well.
@@ -168,6 +169,7 @@ class FunctionWriter:
         self.captured: dict[str, str] = {}
         self.scope = Scope()
         self.extern: str | None = None
+        self.used: set[str] | None = None
         self.dims: dict[tuple[str, int], str] = {}
         self._live: list[str] = []
         self._free: list[str] = []
@@ -407,7 +409,7 @@ class FunctionWriter:
 
     def _outlined_arm(self, block: core.Block, prefix: str) -> None:
         inner = FunctionWriter(self.unit, self.function, (), 1)
-        inner.outer, inner.extern = self, self.extern
+        inner.outer, inner.extern, inner.used = self, self.extern, self.used
         name = f"a{self.unit.number()}"
 
         def write() -> str:
@@ -503,7 +505,7 @@ class FunctionWriter:
         """A Python function inside this one; what it uses of the outside is bound when it is made."""
         target = self.temp()
         inner = FunctionWriter(self.unit, self.function, (p.name for p in v.params), self.indent + 1)
-        inner.outer, inner.extern = self, self.extern
+        inner.outer, inner.extern, inner.used = self, self.extern, self.used
         header = self.write("")
         inner.block(v.body, "return ")
         captured = [f"{inside}={outside}" for inside, outside in inner.captured.items()]
@@ -528,6 +530,8 @@ class FunctionWriter:
                         self.deliver(value, "")
 
     def let(self, stmt: core.Let) -> None:
+        if self.used is not None and isinstance(stmt.value, SHAPE_LEVELS) and self.used.isdisjoint(stmt.names):
+            return
         locals_ = [self.scope.reserve(n) for n in stmt.names]
         target = ", ".join(locals_) + ("," if stmt.is_tuple and len(locals_) == 1 else "")
         self.deliver(stmt.value, f"{target} = ")
