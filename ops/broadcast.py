@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..lang.node import Node
 from .model import Ctx, Dim, RankUnknown, Segment, TensorInfo
 
 Shape = tuple[Any, ...]
 
 
-class _Operand(NamedTuple):
+class _Operand(Node):
     """One operand at one axis: its place among the operands, its parameter's name, and its size there."""
 
     place: int
