@@ -19,6 +19,12 @@ from .source import Span
 _ROUNDS = 8
 """How many brackets of one piece are mended."""
 
+_PROBLEMS = 100
+"""After so many the pieces that are unbalanced are left out."""
+
+_EFFORT = 200_000
+"""How many tokens may be read again to find out which bracket is wrong."""
+
 _FN_NAME, _EQUAL, _NAME, _STRING = KIND["FN_NAME"], KIND["EQUAL"], KIND["NAME"], KIND["STRING"]
 _LBRACE, _RBRACE = KIND["LBRACE"], KIND["RBRACE"]
 _PARTNER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
@@ -40,7 +46,10 @@ def mend(tokens: Tokens) -> tuple[Tokens, list[Diagnostic]]:
     problems: list[Diagnostic] = []
     result = Tokens(tokens.source)
     for piece in _pieces(tokens):
-        problems += _mend_piece(piece)
+        if len(problems) < _PROBLEMS:
+            problems += _mend_piece(piece)
+        elif not _is_balanced(piece):
+            continue
         _extend(result, piece, 0, len(piece.kinds))
     return result, problems
 
@@ -160,8 +169,9 @@ def too_deep(span: Span) -> Diagnostic:
 
 def _best(piece: Tokens, trouble: Unbalanced) -> Mend:
     """The candidate after which the most can be read; of equals the first."""
-    candidates = _candidates(piece, trouble)
-    return max(candidates, key=lambda mend: _reach(piece, mend))
+    candidates = list(dict.fromkeys(_candidates(piece, trouble)))
+    affordable = max(3, _EFFORT // len(piece.kinds))
+    return max(candidates[:affordable], key=lambda mend: _reach(piece, mend))
 
 
 def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:

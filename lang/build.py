@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from . import sweet
@@ -9,6 +10,7 @@ from .diagnostics import Diagnostic, error
 from .source import Source, Span
 
 MAX_DIGITS = 4000
+_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\S])")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 
 
@@ -26,7 +28,8 @@ class TreeBuilder:
         return Span(self.source, start, end)
 
     def problem(self, code: str, message: str, span: Span, help: str | None = None) -> None:
-        self.problems.append(error(code, message, span, help=help))
+        if len(self.problems) < 100:
+            self.problems.append(error(code, message, span, help=help))
 
     # Items
 
@@ -133,7 +136,8 @@ class TreeBuilder:
     def applied_type_(self, start: int, end: int, name: str, *arguments: sweet.Expr) -> sweet.Type:
         span = self.span(start, end)
         if name != "Tensor":
-            self.problem("E108", f"`{name}` takes no arguments; only `Tensor` does", span)
+            help = "did you mean `Tensor`?" if alike(name, "Tensor") else None
+            self.problem("E108", f"`{name}` takes no arguments; only `Tensor` does", span, help)
         elif len(arguments) > 2:
             self.problem(
                 "E108", "`Tensor` takes a shape and a dtype", arguments[2].span, "write `Tensor([n, m], float32)`"
@@ -254,33 +258,19 @@ class TreeBuilder:
         return sweet.StrLit(self.span(start, end), value)
 
     def _unescape(self, start: int, text: str) -> str:
-        pieces = []
-        at = 0
-        while at < len(text):
-            slash = text.find("\\", at)
-            if slash < 0 or slash + 1 >= len(text):
-                pieces.append(text[at:])
-                break
-            pieces.append(text[at:slash])
-            piece, length = self._escape(start, text, slash)
-            pieces.append(piece)
-            at = slash + length
-        return "".join(pieces)
+        return _ESCAPE.sub(lambda found: self._escape(start, found), text)
 
-    def _escape(self, start: int, text: str, slash: int) -> tuple[str, int]:
-        """The character that an escape stands for, and the escape's length."""
-        letter = text[slash + 1]
-        if letter in _ESCAPES:
-            return _ESCAPES[letter], 2
-        length = {"x": 2, "u": 4, "U": 8}.get(letter, 0)
-        digits = text[slash + 2 : slash + 2 + length]
-        if length and len(digits) == length and all(c in "0123456789abcdefABCDEF" for c in digits):
-            number = int(digits, 16)
-            if number < 0x110000 and not 0xD800 <= number < 0xE000:
-                return chr(number), 2 + length
-        span = self.span(start + slash, start + slash + 2)
-        self.problem("E110", f"`\\{letter}` is not an escape", span, "a backslash in a string is written `\\\\`")
-        return letter, 2
+    def _escape(self, start: int, found: re.Match[str]) -> str:
+        """The character that an escape stands for."""
+        text = found.group()
+        if text[1] in _ESCAPES:
+            return _ESCAPES[text[1]]
+        number = int(text[2:], 16) if len(text) > 2 else -1
+        if 0 <= number < 0x110000 and not 0xD800 <= number < 0xE000:
+            return chr(number)
+        span = self.span(start + found.start(), start + found.end())
+        self.problem("E110", f"`{text}` is not an escape", span, "a backslash in a string is written `\\\\`")
+        return text[1:]
 
     # Control flow
 
@@ -324,3 +314,14 @@ class TreeBuilder:
         body: sweet.Block,
     ) -> sweet.Lambda:
         return sweet.Lambda(self.span(start, end), self.fn_(start, end, parameters, result, where, body))
+
+
+def alike(left: str, right: str) -> bool:
+    """Whether two words differ by one slip: a letter too many, missing, wrong, or two letters swapped."""
+    if left == right or abs(len(left) - len(right)) > 1 or min(len(left), len(right)) < 2:
+        return False
+    same = 0
+    while same < min(len(left), len(right)) and left[same] == right[same]:
+        same += 1
+    a, b = left[same:], right[same:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])

@@ -29,8 +29,8 @@ _NAME, _SPACE, _FLOAT, _INT, _FN_NAME, _STRING, _COMMENT, _NEWLINE = range(1, 9)
 _SIGN, _ODD = len(_ORDER) + 1, len(_ORDER) + 2
 _KIND_OF_GROUP = [0] + [KIND.get(name, 0) for name in _ORDER]
 _AFTER_NUMBER = re.compile(r"[A-Za-z0-9_]+|\.(?![.A-Za-z_])[A-Za-z0-9_]*")
-_UNREADABLE = 20
-"""How many unreadable characters of one file are reported."""
+_UNREADABLE = 50
+"""How many unreadable pieces of one file are reported."""
 
 
 class Tokens:
@@ -46,6 +46,10 @@ class Tokens:
         self.first: list[bool] = []
         self.comments: list[Comment] = []
         self.problems: list[Diagnostic] = []
+
+    def report(self, problem: Diagnostic) -> None:
+        if len(self.problems) < _UNREADABLE:
+            self.problems.append(problem)
 
 
 def scan(source: Source) -> Tokens:
@@ -96,13 +100,9 @@ def _end_of_number(tokens: Tokens, start: int, end: int) -> int:
         return end
     span = Span(tokens.source, start, rest.end())
     if rest.group() == ".":
-        tokens.problems.append(
-            error("E107", "a number needs a digit after its point", span, help=f"write `{span.text}0`")
-        )
+        tokens.report(error("E107", "a number needs a digit after its point", span, help=f"write `{span.text}0`"))
     else:
-        tokens.problems.append(
-            error("E107", f"`{_short(span.text)}` is not a number", span, help=_number_help(span.text))
-        )
+        tokens.report(error("E107", f"`{_short(span.text)}` is not a number", span, help=_number_help(span.text)))
     return rest.end()
 
 
@@ -118,8 +118,8 @@ _LOOKALIKES = {"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "≤": "
 _LOOKALIKES |= {"¬": "!", "…": "...", "∗": "*", "：": ":", "，": ",", "；": ";", "（": "(", "）": ")", "＝": "="}
 _LOOKALIKES |= {"&": "&&", "|": "||", "^": "**", "~": "!"}
 _STRING_RUN = {
-    '"': re.compile(r'"(?:[^"\\\n\r]|\\[^\n\r])*'),
-    "'": re.compile(r"'(?:[^'\\\n\r]|\\[^\n\r])*'?"),
+    '"': re.compile(r'"[^"\\\n\r]*(?:\\[^\n\r][^"\\\n\r]*)*'),
+    "'": re.compile(r"'[^'\\\n\r]*(?:\\[^\n\r][^'\\\n\r]*)*'?"),
     "“": re.compile(r'“[^“”"\n\r]*[”"“]?'),
 }
 _WORD_RUN = re.compile(r"\w+'*")
@@ -149,7 +149,7 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
     run = _SAME_RUN.match(text, start)
     end = run.end() if run else start + 1
     if char in "\0\ufffd":
-        tokens.problems.append(unreadable(tokens.source, start))
+        tokens.report(unreadable(tokens.source, start))
     else:
         _report(tokens, start, end, f"{_describe(char)} cannot stand in a program", None)
     return -1, end
@@ -186,16 +186,15 @@ def _odd_string(tokens: Tokens, start: int) -> int:
     end = run.end() if run else start + 1
     if text[start] == '"' or end == start + 1 or text[end - 1] not in "'”\"“":
         span = Span(tokens.source, start, start + 1)
-        tokens.problems.append(error("E103", "this string has no end on its line", span, help='end it with `"`'))
+        tokens.report(error("E103", "this string has no end on its line", span, help='end it with `"`'))
         return end
     span = Span(tokens.source, start, end)
-    tokens.problems.append(error("E103", "strings stand in double quotes", span, help='write `"..."`'))
+    tokens.report(error("E103", "strings stand in double quotes", span, help='write `"..."`'))
     return end
 
 
 def _report(tokens: Tokens, start: int, end: int, message: str, help: str | None) -> None:
-    if len(tokens.problems) < _UNREADABLE:
-        tokens.problems.append(error("E102", message, Span(tokens.source, start, end), help=help))
+    tokens.report(error("E102", message, Span(tokens.source, start, end), help=help))
 
 
 def _describe(char: str) -> str:

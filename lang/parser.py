@@ -11,7 +11,11 @@ from .diagnostics import Diagnostic, RxError, error, in_order
 from .lalr import MAX_DEPTH, Parser, Stuck, TooDeep
 from .lexer import scan, unreadable
 from .lines import CLOSER, END, OPENER, Lines, Unbalanced, find_lines
+from .node import replace
 from .source import Source, Span
+
+MAX_PROBLEMS = 100
+"""After so many mistakes no more are looked for in a file."""
 
 __all__ = ["MAX_DEPTH", "decode", "parse", "parse_expr", "parse_type"]
 
@@ -65,14 +69,21 @@ def _parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
         try:
             if lines.depth > MAX_DEPTH:
                 _check_depth(kinds, starts, ends)
-            items.append(parser.parse(kinds, starts, ends, "item"))
+            item = parser.parse(kinds, starts, ends, "item")
+            if not builder.problems:
+                items.append(item)
+            else:
+                function = f"@{item.name.name}" if isinstance(item, sweet.FnDecl) else None
+                problems += [replace(problem, function=function) for problem in builder.problems]
+                builder.problems.clear()
         except Stuck:
             region_end = _region_end(source, lines, at)
-            problems += _recover(source, lines, at - 1, region_end)
+            if len(problems) < MAX_PROBLEMS:
+                problems += _recover(source, lines, at - 1, region_end)
             at = region_end
         except TooDeep as deep:
             problems.append(too_deep(source, deep))
-    problems = _one_for_each_mistake(source, tokens.problems, problems + builder.problems)
+    problems = _one_for_each_mistake(source, tokens.problems, problems)
     module = sweet.Module(Span(source, 0, len(source.text)), source, tuple(items), tuple(tokens.comments))
     return module, tuple(in_order(problems))
 
@@ -81,7 +92,7 @@ def _check_depth(kinds: list[int], starts: list[int], ends: list[int]) -> None:
     """Brackets count for the depth of an item even where they leave no node."""
     depth = 0
     for kind, start, end in zip(kinds, starts, ends, strict=True):
-        depth += (kind in CLOSER) - (kind in OPENER)
+        depth += (kind in OPENER) - (kind in CLOSER)
         if depth > MAX_DEPTH:
             raise TooDeep(start, end)
 
@@ -123,7 +134,7 @@ def _one_for_each_mistake(source: Source, lexical: list[Diagnostic], others: lis
             result.append(problem)
         if problem.code == "E105":
             lines |= {line, *(source.position(label.span.start)[0] for label in problem.labels)}
-    return result
+    return result[:MAX_PROBLEMS]
 
 
 def too_deep(source: Source, deep: TooDeep) -> Diagnostic:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..grammar.table import LITERALS, STARTS
+from .build import alike
 from .diagnostics import Diagnostic, Edit, error
 from .lalr import advance
 from .lexer import KIND, kinds
@@ -19,6 +20,8 @@ from .source import Source, Span
 _LOOK = 20
 """How many tokens after a change must be readable for it to count as a good one."""
 
+_STRIDE = 64
+_NEAR = 200
 _ENOUGH = 4
 """How many must be, for a change to be made at all."""
 
@@ -113,13 +116,13 @@ def mend(region: Region) -> list[Diagnostic]:
     function = function_of(region.kinds, region.starts, region.ends, region.source.text)
     problems: list[Diagnostic] = []
     lines: set[int] = set()
-    kept, kept_states = 0, [STARTS["item"]]  # a statement's beginning and the states there
+    marks = [(0, [STARTS["item"]])]
     for _ in range(_ERRORS):
-        stuck, kept, kept_states = _run(region.kinds, kept, kept_states)
+        stuck = _run(region.kinds, marks)
         if stuck < 0:
             break
-        states = _states_at(region.kinds, kept, kept_states, stuck)
-        change = _best_change(region, kept, kept_states, stuck)
+        states = _states_at(region.kinds, marks, stuck)
+        change = _best_change(region, marks, stuck)
         problem = _describe(region, stuck, states, change, function)
         line = region.source.position(problem.span.start)[0]
         if line not in lines:
@@ -128,9 +131,13 @@ def mend(region: Region) -> list[Diagnostic]:
         if change is None:
             change = _skip_statement(region.kinds, stuck)
         region.apply(change)
-        if change.at < kept:
-            kept, kept_states = 0, [STARTS["item"]]
+        while marks[-1][0] > change.at:
+            marks.pop()
     return problems
+
+
+Marks = list[tuple[int, list[int]]]
+"""Places where reading can begin again: a token's number and the states before it."""
 
 
 def function_of(kinds: list[int], starts: list[int], ends: list[int], text: str) -> str | None:
@@ -143,41 +150,44 @@ def function_of(kinds: list[int], starts: list[int], ends: list[int], text: str)
     return None
 
 
-def _run(kinds: list[int], kept: int, kept_states: list[int]) -> tuple[int, int, list[int]]:
-    """Read on from a statement's beginning: where it gets stuck (-1: nowhere), and the last beginning before that."""
-    states = list(kept_states)
-    for i in range(kept, len(kinds)):
+def _run(kinds: list[int], marks: Marks) -> int:
+    """Read on from the last mark to where it gets stuck (-1: nowhere); leave marks on the way."""
+    first, states = marks[-1][0], list(marks[-1][1])
+    for i in range(first, len(kinds)):
+        if i - marks[-1][0] >= _STRIDE:
+            marks.append((i, list(states)))
         if not read(states, kinds[i]):
-            return i, kept, kept_states
-        if kinds[i] == _END:
-            kept, kept_states = i + 1, list(states)
+            return i
     ended = states == [STARTS["item"]] or advance(states, _STOP)
-    return (-1 if ended else len(kinds)), kept, kept_states
+    return -1 if ended else len(kinds)
 
 
-def _states_at(kinds: list[int], kept: int, kept_states: list[int], at: int) -> list[int]:
-    states = list(kept_states)
-    for kind in kinds[kept:at]:
+def _states_at(kinds: list[int], marks: Marks, at: int) -> list[int]:
+    first, states = next(mark for mark in reversed(marks) if mark[0] <= at)
+    states = list(states)
+    for kind in kinds[first:at]:
         read(states, kind)
     return states
 
 
-def _best_change(region: Region, kept: int, kept_states: list[int], stuck: int) -> Change | None:
+def _best_change(region: Region, marks: Marks, stuck: int) -> Change | None:
     """The cheapest change after which reading goes on; None if none helps."""
     best: tuple[int, float, Change] | None = None
-    for at in [*range(stuck, max(kept, stuck - 3) - 1, -1), *_before_parentheses(region.kinds, kept, stuck)]:
-        states = _states_at(region.kinds, kept, kept_states, at)
-        for change in _changes(region, at, stuck):
+    places = [(at, 1.1 * (stuck - at)) for at in range(stuck, max(0, stuck - 3) - 1, -1)]
+    places += [(at, 0.4) for at in _before_parentheses(region.kinds, stuck)]
+    for at, far in places:
+        states = _states_at(region.kinds, marks, at)
+        for change in _changes(region, at, stuck, far):
             gain = _gain(region.kinds, states, change, stuck)
             if best is None or (-gain, change.cost) < best[:2]:
                 best = (-gain, change.cost, change)
     return best[2] if best and -best[0] >= min(_ENOUGH, len(region.kinds) - stuck) else None
 
 
-def _before_parentheses(kinds: list[int], kept: int, stuck: int) -> list[int]:
+def _before_parentheses(kinds: list[int], stuck: int) -> list[int]:
     """The word before `( ... )` where reading gets stuck behind them: it may be a misspelt `if` or `while`."""
     at, depth = stuck - 1, 0
-    while at > kept:
+    while at > max(0, stuck - _NEAR):
         depth += (kinds[at] in _CLOSERS) - (kinds[at] in _OPENERS)
         if depth == 0:
             return [at - 1] if at < stuck - 3 and kinds[at - 1] == _NAME else []
@@ -185,9 +195,8 @@ def _before_parentheses(kinds: list[int], kept: int, stuck: int) -> list[int]:
     return []
 
 
-def _changes(region: Region, at: int, stuck: int) -> list[Change]:
+def _changes(region: Region, at: int, stuck: int, far: float) -> list[Change]:
     """What may be tried at a token: say the same in Rx's words, insert, skip or replace."""
-    far = 1.1 * (stuck - at)
     kinds = region.kinds
     changes = []
     if at < len(kinds) and kinds[at] == _NAME and region.text(at) in _OTHER_WORDS:
@@ -206,22 +215,11 @@ def _changes(region: Region, at: int, stuck: int) -> list[Change]:
 def _replacing(region: Region, at: int, kind: int) -> float:
     """The cost of taking a token for another kind: little if they are spelled alike."""
     text = region.text(at)
-    if text.isalpha() and _TEXT[kind].isalpha() and _alike(text, _TEXT[kind]):
+    if _TEXT[kind].isalpha() and alike(text, _TEXT[kind]):
         return 0.2
     if region.kinds[at] == KIND["EQUAL"] and kind == KIND["COMPARE"]:
         return 0.5
     return 0.9 + _COSTS.get(kind, 3.0)
-
-
-def _alike(left: str, right: str) -> bool:
-    """Whether two words differ by one slip: a letter too many, missing, wrong, or two letters swapped."""
-    if left == right or abs(len(left) - len(right)) > 1 or min(len(left), len(right)) < 2:
-        return False
-    same = 0
-    while same < min(len(left), len(right)) and left[same] == right[same]:
-        same += 1
-    a, b = left[same:], right[same:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def _gain(kinds: list[int], states: list[int], change: Change, stuck: int) -> int:
@@ -270,14 +268,14 @@ def _describe(region: Region, stuck: int, states: list[int], change: Change | No
     accepted = _accepted(states)
     kind = region.kinds[at] if at < len(region.kinds) else _STOP
     help = _help(region, change)
-    if at == stuck and kind in (KIND["COMPARE"], KIND["IN"]) and KIND["AND"] in accepted:
+    if at < stuck and word not in _OTHER_WORDS:
+        message = f"{found} does not belong here"
+    elif kind in (KIND["COMPARE"], KIND["IN"]) and KIND["AND"] in accepted:
         message, help = "comparisons do not chain", "join two comparisons with `&&`"
-    elif at == stuck and kind == KIND["EQUAL"] and KIND["COMPARE"] in accepted and KIND["EQUAL"] not in accepted:
+    elif kind == KIND["EQUAL"] and KIND["COMPARE"] in accepted and KIND["EQUAL"] not in accepted:
         message, help = "`=` is not a comparison", "write `==`"
     elif word in _OTHER_WORDS and kind == _NAME:
         message, help = f"`{word}` is not a word of Rx", _OTHER_WORDS[word][1]
-    elif at < stuck:
-        message = f"{found} does not belong here"
     else:
         message = f"expected {_expected(accepted)}, found {found}"
     edits = _edits(region, change)
@@ -342,7 +340,7 @@ def _help(region: Region, change: Change | None) -> str | None:
     text = _TEXT[change.put[0]]
     if not change.skip:
         return f"insert `{text}`" if change.put[0] in _SURE else None
-    if region.text(change.at).isalpha() and text.isalpha():
+    if alike(region.text(change.at), text):
         return f"did you mean `{text}`?"
     return f"write `{text}`" if change.put[0] in _SURE else None
 
