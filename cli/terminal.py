@@ -43,6 +43,8 @@ def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnost
 
     `rejected` is how many of the files were; `counts` is None where nothing came so far as to be counted.
     """
+    if rejected and counts is not None and not counts.total:
+        counts = None
     subject = names[0] if len(names) == 1 else plural(len(names), "file")
     verdict = "ok" if not rejected else "rejected" if len(names) == 1 else f"{rejected} rejected"
     assertions = "" if counts is None else f": {_assertions(counts)}"

@@ -110,9 +110,11 @@ def _notes(diagnostic: Diagnostic) -> list[str]:
     """The notes; labels at no place of the user's; the witness, unless some text has it already."""
     notes = list(diagnostic.notes)
     notes += [label.message for label in diagnostic.labels if label.span.source is NOWHERE.source and label.message]
-    texts = (diagnostic.message, diagnostic.caption, *notes, *(label.message for label in diagnostic.labels))
-    if diagnostic.witness and not any("e.g." in text for text in texts):
-        notes.append("e.g. " + ", ".join(f"{name} = {value}" for name, value in diagnostic.witness.items()))
+    if diagnostic.witness:
+        example = ", ".join(f"{name} = {value}" for name, value in diagnostic.witness.items())
+        texts = (diagnostic.message, diagnostic.caption, *notes, *(label.message for label in diagnostic.labels))
+        if not any(example in text for text in texts):
+            notes.append(f"e.g. {example}")
     return notes
 
 
@@ -186,7 +188,7 @@ def _block(source: Source, marks: list[Mark], margin: int, width: int) -> Iterat
     room = width - margin - 3
     continued = _continued(marks)
     for number, group in groupby(marks, key=lambda mark: mark.line):
-        for window, underlines in _windows(source, number, list(group), room):
+        for window, underlines in _windows(source, number, list(group), room, width):
             yield (*_gutter(margin, number), Piece(f" {window.text}", "source"))
             for row in _underlining(underlines, room):
                 yield (*_gutter(margin), Piece(" ", "plain"), *row)
@@ -206,14 +208,17 @@ def _goes_on(marks: list[Mark], line: int, following: int) -> bool:
     return any(mark.line == following and mark.primary in kinds for mark in marks)
 
 
-def _windows(source: Source, line: int, marks: list[Mark], room: int) -> Iterator[tuple[Window, list[Underline]]]:
-    """The line once if it fits; else once for each bunch of marks that can be seen together."""
+def _windows(
+    source: Source, line: int, marks: list[Mark], room: int, width: int
+) -> Iterator[tuple[Window, list[Underline]]]:
+    """The line once if it has no more than `width` columns; else once for each bunch of marks that fit into the room."""
     begin, length = _extent(source, line)
-    if length <= room and columns(source.text[begin : begin + length]) <= room:
-        bunches = [marks]
-    else:
-        bunches = _bunches(marks, room * 2 // 3)
-    for bunch in bunches:
+    whole = source.text[begin : begin + length] if length <= width else None
+    if whole is not None and columns(whole) <= width:
+        window = _laid_out(whole, 0, "", "")
+        yield window, [_underline(mark, window) for mark in marks]
+        return
+    for bunch in _bunches(marks, room * 2 // 3):
         window = _window(source.text, begin, length, bunch[0].start, room)
         yield window, [_underline(mark, window) for mark in bunch]
 
@@ -230,10 +235,6 @@ def _bunches(marks: list[Mark], reach: int) -> list[list[Mark]]:
 
 def _window(text: str, begin: int, length: int, focus: int, room: int) -> Window:
     """What fits of a line around a column; only the part that can be seen is looked at, so that 5 MB are no matter."""
-    if length <= room:
-        whole = text[begin : begin + length]
-        if columns(whole) <= room:
-            return _laid_out(whole, 0, "", "")
     left = room - 2
     first = last = min(focus, length)
     first, left = _leftwards(text, begin, first, left, room // 4)

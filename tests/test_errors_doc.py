@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import rxlang as rx
 from rxlang.cli.main import invoke
 from rxlang.cli.pages import codes, page, title
 from rxlang.desugar.errors import CODES
@@ -21,7 +22,7 @@ PAGES = ROOT / "cli" / "errors"
 DOCUMENT = ROOT / "docs" / "errors.md"
 BLOCK = re.compile(r"^<!-- rx: (?P<says>.*?) -->\n```rx\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 # What takes no short program to show; the tests named after them do.
-WITHOUT_WRONG_PROGRAM = {"E104", "E223", "E242", "E245", "E299"}
+WITHOUT_WRONG_PROGRAM = {"E104", "E223", "E242", "E245", "E299", "R404"}
 
 PREFACE = """# Diagnostics
 
@@ -150,13 +151,20 @@ def test_deep_nesting_is_a_diagnostic_and_no_traceback(
     assert depth == 200 or found
 
 
-def test_an_import_that_is_a_folder_cannot_be_read(
+def test_an_import_that_is_not_text_cannot_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("layers.rx").mkdir()
+    Path("layers.rx").write_bytes(b"# \xff\xfe\n")
     status, found = outcome(Program((), 'import "layers.rx" as layers\n'), capsys)
     assert (status, found) == (1, {"E242"})
+
+
+def test_a_python_value_of_the_wrong_kind_is_told_from_a_wrong_shape() -> None:
+    module = rx.loads("@first = fn(k : Size, x : Tensor([n], int32)) : Tensor where k <= n { x[0:k] }")
+    with pytest.raises(rx.ShapeError) as problem:
+        module.first("two", None)
+    assert problem.value.diagnostic.code == "R404"
 
 
 def test_damaged_weights_are_told_from_missing_ones(

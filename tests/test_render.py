@@ -193,9 +193,18 @@ def test_no_line_is_wider_than_a_hundred_columns(name: str) -> None:
     assert max(columns(line) for line in render_text(GALLERY[name]).split("\n")) <= 100
 
 
+def test_a_source_line_of_a_hundred_columns_is_shown_whole_and_a_longer_one_is_cut() -> None:
+    for length in (100, 101):
+        source = Source("f.rx", "x" * length)
+        text = render_text(error("E101", "no", Span(source, 0, 1), caption="words " * 30))
+        assert ("x" * length in text, "…" in text) == (length == 100, length > 100)
+        assert max(columns(line) for line in text.split("\n") if "x" not in line) <= 100
+
+
 @pytest.mark.parametrize("name", GALLERY)
 def test_a_narrow_terminal_gets_narrow_lines(name: str) -> None:
-    assert max(columns(line) for line in render_text(GALLERY[name], 60).split("\n")) <= 60
+    lines = render_text(GALLERY[name], 60).split("\n")
+    assert max(columns(line) for line in lines) <= 60 + len("10 | ")
 
 
 @pytest.mark.parametrize("name", GALLERY)
@@ -302,4 +311,4 @@ def test_any_diagnostic_is_rendered_with_its_code_and_place(diagnostic: Diagnost
     assert text.startswith("error[E301]:")
     assert f"--> {source.name}:{line}:{column}\n" in text
     assert "\x1b" not in text and "\u202e" not in text
-    assert max(columns(shown_line) for shown_line in text.split("\n")) <= width
+    assert max(columns(shown_line) for shown_line in text.split("\n")) <= width + len("123 | ")
