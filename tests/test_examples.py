@@ -1,0 +1,85 @@
+"""The examples do what they show: each is checked, those that stand alone are run, and the tour ends well."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rxlang as rx
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
+CACHE = ROOT / ".cache" / "minilm"
+PROGRAMS = sorted(EXAMPLES.rglob("*.rx"))
+WRONG = {"ff_wrong.rx": ["E301"]}
+NEEDS_WEIGHTS = {"minilm.rx"}
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(EXAMPLES))
+
+
+def checked(path: Path) -> rx.Report:
+    if path.name in NEEDS_WEIGHTS and not (CACHE / "model.safetensors").is_file():
+        pytest.skip("the weights are not there: `make weights` fetches them")
+    return rx.check_source(path.read_text(encoding="utf-8"), filename=str(path), roots=[CACHE])
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=name)
+def test_the_example_is_accepted_or_rejected_as_it_says(path: Path) -> None:
+    assert [d.code for d in checked(path).diagnostics] == WRONG.get(path.name, [])
+
+
+@pytest.mark.parametrize("path", [p for p in PROGRAMS if p.name not in WRONG], ids=name)
+def test_nothing_of_the_example_is_left_to_check_but_at_the_doors(path: Path) -> None:
+    counts = checked(path).counts
+    assert (counts.refuted, counts.residual) == (0, 0)
+    assert counts.proved > 0
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=name)
+def test_the_example_is_in_canonical_layout(path: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "rxlang", "fmt", "--check", str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_fast_flatten_adds_up_groups_of_four() -> None:
+    x = np.arange(2 * 12, dtype=np.int8).reshape(2, 12)
+    y = rx.load(EXAMPLES / "ff.rx").ff(x)
+    assert y.dtype == np.int32
+    assert y.tolist() == [6, 22, 38, 54, 70, 86]
+
+
+@pytest.mark.parametrize("rows, columns", [(0, 8), (2, 0), (1, 4)])
+def test_the_fast_flatten_takes_small_and_empty_tensors(rows: int, columns: int) -> None:
+    y = rx.load(EXAMPLES / "ff.rx").ff(np.ones((rows, columns), np.int8))
+    assert y.shape == (rows * columns // 4,)
+
+
+def test_the_perceptron_computes_exclusive_or() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rxlang", "run", str(EXAMPLES / "mlp.rx")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    last = done.stdout[done.stdout.index("y : Tensor([4, 1], float32)") :]
+    assert [float(word.strip("[].,")) for word in last.split("=")[1].split()] == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_perceptron_is_numpys(dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    x, w1, b1, w2, b2 = (rng.standard_normal(s).astype(dtype) for s in [(7, 2), (2, 5), (5,), (5, 3), (3,)])
+    y = rx.load(EXAMPLES / "mlp.rx").mlp(x, w1, b1, w2, b2)
+    np.testing.assert_allclose(y, np.maximum(x @ w1 + b1, 0) @ w2 + b2, rtol=1e-5)
+    assert y.dtype == dtype
+
+
+def test_the_tour_ends_well_and_says_last_what_it_left_out_or_found() -> None:
+    done = subprocess.run([sys.executable, str(EXAMPLES / "tour.py")], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout
+    last = done.stdout.rstrip().splitlines()[-1]
+    there = (CACHE / "model.safetensors").is_file()
+    assert last.endswith("1.000") if there else "weights could not be downloaded" in last
