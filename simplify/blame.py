@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 from ..lang import core, sweet
@@ -106,10 +107,21 @@ def precondition(
         broadcast = "or one of them 1" in what or "broadcast" in what
         code = _CODES.get(call.name, "E306" if broadcast else "E304")
     caption = _arguments_text(walker.state, call, [p for p, _ in at])
+    help_ = _dtype_help(walker, call, what, at) if code == "E313" and outcome.status is Status.RESIDUAL else None
     return _finish(
         walker, outcome, code, f"@{call.name} needs {what}", found, call.span, caption,
-        tuple(label for label in labels if label),
+        tuple(label for label in labels if label), help_,
     )  # fmt: skip
+
+
+def _dtype_help(walker: Speaker, call: CallLike, what: str, at: tuple[tuple[str, int | None], ...]) -> str | None:
+    """A dtype variable of the signature can be confined there."""
+    found = re.search(r"to have an? (\w+) dtype", what)
+    entry = call.find(at[0][0]) if at else None
+    if found is None or entry is None or not isinstance(entry.value, TensorInfo):
+        return None
+    name = dtype_text(entry.value.dtype, walker.state)
+    return None if name == "?" else f"`where {name} in {found[1]}` in the signature of {walker.function} makes it hold"
 
 
 def _sizes_at(state: State, call: CallLike, at: tuple[tuple[str, int | None], ...]) -> str:
@@ -158,17 +170,25 @@ def bad_call(walker: Speaker, message: str, span: Span) -> Diagnostic:
 # Parameters
 
 
+class SiteLike(Protocol):
+    """A call of a function: where it stands, the function, what its arguments are and where they stand."""
+
+    @property
+    def span(self) -> Span: ...
+    @property
+    def function(self) -> core.Function: ...
+    @property
+    def entries(self) -> tuple[Entry, ...]: ...
+    @property
+    def arguments(self) -> tuple[Span, ...]: ...
+
+
 def argument(
-    walker: Speaker,
-    stmt: core.Assert | core.MatchShape,
-    env: Env,
-    function: core.Function,
-    span: Span,
-    entries: tuple[Entry, ...],
-    outcome: Outcome,
+    walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, site: SiteLike, outcome: Outcome
 ) -> Diagnostic:
     """A callee's door at a call: `@ff needs axis 1 of `x` to be a multiple of 4, but it is 15`."""
     origin, declared = stmt.origin, stmt.origin.declared
+    function, span, entries = site.function, site.span, site.entries
     if declared is None:
         return _condition_at_call(walker, stmt, env, function, span, entries, outcome)
     position = _position(function, declared)
@@ -183,7 +203,8 @@ def argument(
     tensor = env.get(declared.tensor)
     if entry is not None and tensor is not None:
         wanted = filled_type(walker.state, declared, env)
-        caption = f"{_argument_name(entry)} is {type_text(tensor.value, walker.state)}, the parameter is {wanted}"
+        name = _argument_name(site, position)
+        caption = f"{name} is {type_text(tensor.value, walker.state)}, the parameter is {wanted}"
         if origin.axis is not None:
             labels.append(Label(entry.place(origin.axis), _size_label(walker.state, tensor, origin.axis)))
     code = "E313" if origin.what == "dtype" else "E301"
@@ -199,9 +220,9 @@ def _position(function: core.Function, declared: core.Declared) -> int | None:
     return next((i for i, p in enumerate(function.params) if p.name == declared.tensor), None)
 
 
-def _argument_name(entry: Entry) -> str:
-    text = entry.span.text
-    return f"`{text}`" if text and text.isidentifier() else "the argument"
+def _argument_name(site: SiteLike, position: int | None) -> str:
+    text = site.arguments[position].text if position is not None and position < len(site.arguments) else ""
+    return f"`{text}`" if text.isidentifier() else "the argument"
 
 
 def _size_label(state: State, entry: Entry, axis: int) -> str:
@@ -399,17 +420,17 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     needs, found = _wording(walker.state, stmt, env, subject)
     speaker = walker.function if is_result else "the annotation" if origin.claim else "the assertion"
     code = "E313" if origin.what == "dtype" else "E302" if origin.claim else "E303"
-    span, labels = origin.span, []
-    if entry is not None:
-        text = type_text(entry.value, walker.state)
-        if is_result:
-            span = entry.span
-            labels.append(Label(origin.span, f"declared here: {declared.type.span.text if declared.type else ''}"))
-        else:
-            place = entry.place(origin.axis)
-            labels.append(Label(place, f"this is {text}"))
-        return _finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, f"{_short(entry)} is {text}" if is_result else f"declared as {declared.type.span.text if declared.type else 'this'}", tuple(labels))  # fmt: skip
-    return _finish(walker, outcome, code, f"{speaker} needs {needs}", found, span)
+    if entry is None:
+        return _finish(walker, outcome, code, f"{speaker} needs {needs}", found, origin.span)
+    wanted = declared.type.span.text if declared.type is not None else "this"
+    text = type_text(entry.value, walker.state)
+    if is_result:
+        span, caption = entry.span, f"{_short(entry)} is {text}"
+        label = Label(origin.span, f"declared as {wanted}")
+    else:
+        span, caption = origin.span, f"declared as {wanted}"
+        label = Label(entry.span, f"this is {text}")
+    return _finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, caption, (label,))
 
 
 def _short(entry: Entry) -> str:

@@ -7,14 +7,17 @@ from typing import Any
 from ..lang import core
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
+from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
+from ..ops.model import TensorInfo
 from . import blame, dims
+from .conditions import Cond
 from .judge import Outcome
-from .primitives import call_primitive
+from .primitives import WEAK, call_primitive, number_fits
 from .shape_level import Poisoned, ShapeLevel
-from .values import POISON, Entry, Env, FnValue, Poison, TupleValue, Undecided, Value
-from .walk import Check, Walker, bound_names, with_needs
+from .values import POISON, Entry, Env, FnValue, NumberValue, Poison, TupleValue, Undecided, Value
+from .walk import Check, Walker, bound_names, is_older, with_needs
 
 _MAX_INLINED = 24
 
@@ -25,6 +28,7 @@ class Site(Node):
     span: Span
     function: core.Function
     entries: tuple[Entry, ...]
+    arguments: tuple[Span, ...]
 
 
 class CallWalker(Walker):
@@ -56,16 +60,12 @@ class CallWalker(Walker):
     def _call_function(self, function: core.Function, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         at = len(self.out)
         found = self.values([a.value for a in expr.args], env)
-        entries = tuple(
-            replace(e, span=e.span if isinstance(a.value, core.Call | core.If) else a.value.span)
-            if not isinstance(a.value, core.Var)
-            else e
-            for (e, _), a in zip(found, expr.args, strict=True)
-        )
+        found = [self._typed_number(function, p, e, v) for p, (e, v) in zip(function.params, found, strict=True)]
+        entries = tuple(e for e, _ in found)
         args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
         if any(_poisoned(e.value) for e in entries):
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
-        site = Site(expr.span, function, entries)
+        site = Site(expr.span, function, entries, _spans(expr))
         inner, kept = self._door(function, entries, env, site)
         if kept is None:
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
@@ -75,26 +75,45 @@ class CallWalker(Walker):
         after = replace(expr, args=tuple(args), decided=not through_value)
         return self._result(function, inner, expr.span), after
 
+    def _typed_number(
+        self, function: core.Function, param: core.Param, entry: Entry, value: core.Value
+    ) -> tuple[Entry, core.Value]:
+        """A literal number takes the dtype that the parameter's annotation asks for."""
+        if not isinstance(entry.value, NumberValue) or param.sort != core.TENSOR:
+            return entry, value
+        number = entry.value.value
+        dtype = _asked_dtype(function, param.name)
+        if dtype is None or not number_fits(number, dtype):
+            dtype = WEAK[type(number)]
+        data = number if isinstance(number, int) and not isinstance(number, bool) else None
+        literal = core.TensorLit(value.span, (), (number,), dtype)
+        return replace(entry, value=TensorInfo((), dtype, data)), literal
+
     def call_with(self, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
-        inner, kept = self._door(function, entries, env, Site(function.span, function, entries))
+        inner, kept = self._door(function, entries, env, Site(function.span, function, entries, ()))
         return Entry(POISON, function.span) if kept is None else self._result(function, inner, function.span)
 
     def _door(
         self, function: core.Function, entries: tuple[Entry, ...], env: Env, site: Site
     ) -> tuple[Env, tuple[core.Stmt, ...] | None]:
         """Decide the callee's door under the caller's facts. What stays of it, in the callee's names; None if it is refuted."""
-        inner: Env = {n: e for n, e in self._consts(env).items()}
+        inner: Env = dict(self._consts(env))
         for param, entry in zip(function.params, entries, strict=True):
             inner[param.name] = entry
         kept: list[core.Stmt] = []
+        # Of a parameter whose very rank is not known one warning is enough.
+        vague: set[Span] = set()
         for stmt in function.body.stmts[: function.door]:
             if not isinstance(stmt, Check):
                 self._silently(stmt, inner)
                 kept.append(stmt)
                 continue
-            status = self._door_check(stmt, inner, site)
+            declared = stmt.origin.declared
+            status = self._door_check(stmt, inner, site, aloud=declared is None or declared.span not in vague)
             if status is Status.REFUTED:
                 return inner, None
+            if status is Status.RESIDUAL and declared is not None and stmt.origin.what == "rank":
+                vague.add(declared.span)
             if status is Status.RESIDUAL or (isinstance(stmt, core.MatchShape) and stmt.binds):
                 kept.append(replace(stmt, status=status))
         if not any(isinstance(s, Check) and s.status is Status.RESIDUAL for s in kept):
@@ -110,7 +129,7 @@ class CallWalker(Walker):
         self.stmt(stmt, env)
         self.out, self.site = outer, site
 
-    def _door_check(self, stmt: Check, env: Env, site: Site) -> Status:
+    def _door_check(self, stmt: Check, env: Env, site: Site, *, aloud: bool) -> Status:
         level = ShapeLevel(self.state, env)
         found = None
         try:
@@ -125,10 +144,11 @@ class CallWalker(Walker):
             truth = False
 
         def explain(outcome: Outcome) -> Diagnostic:
-            return blame.argument(self, stmt, env, site.function, site.span, site.entries, outcome)
+            return blame.argument(self, stmt, env, site, outcome)
 
         involved = dims.of_values((e.value for e in site.entries), self.state)
-        status = self.judge(truth, explain, claim=True, sizes=involved, empty_rule=stmt.origin.declared is not None)
+        empty_rule = aloud and stmt.origin.declared is not None
+        status = self.judge(truth, explain, claim=aloud, sizes=involved, empty_rule=empty_rule)
         if status is Status.REFUTED:
             return status
         if status is Status.RESIDUAL:
@@ -245,7 +265,7 @@ class CallWalker(Walker):
         self.out, self.quiet, self.trial = [], True, True
         self.state.push()
         found = [e for e, _ in self.values([a.value for a in expr.args], env)]
-        _, kept = self._door(function, tuple(found), env, Site(expr.span, function, tuple(found)))
+        _, kept = self._door(function, tuple(found), env, Site(expr.span, function, tuple(found), _spans(expr)))
         self.state.pop()
         self.out, self.quiet, self.trial = outer, quiet, trial
         return False if kept is None else None if kept else True
@@ -257,20 +277,23 @@ class CallWalker(Walker):
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
         if any(_poisoned(e.value) for e in entries):
             return Entry(POISON, expr.span), after
-        results: list[Entry] = []
+        results: list[tuple[Entry, tuple[Cond, ...]]] = []
+        base, newest = len(self.state.facts.conditions()), self.state.serial()
         for function in choices:
             self.state.push()
             quiet, trial = self.quiet, self.trial
             if function is not choices[-1]:
                 self.quiet = self.trial = True
-            inner, kept = self._door(function, entries, env, Site(expr.span, function, entries))
+            inner, kept = self._door(function, entries, env, Site(expr.span, function, entries, _spans(expr)))
             self.quiet, self.trial = quiet, trial
+            guard = tuple(c for c, _ in self.state.facts.conditions()[base:] if is_older(c, newest))
             value = self._result(function, inner, expr.span) if kept is not None else Entry(POISON, expr.span)
-            results.append(self.settle(value))
+            results.append((self.settle(value), guard))
             self.state.pop()
-        joined = results[0]
-        for other in results[1:]:
-            joined = self._join(joined, other, expr.span)
+        joined, guard = results[0]
+        for other, its_guard in results[1:]:
+            joined = self._join(joined, other, expr.span, (guard, its_guard))
+            guard = ()
         return joined, after
 
     # Function values
@@ -286,10 +309,28 @@ class CallWalker(Walker):
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
         if any(_poisoned(e.value) for e in entries):
             return Entry(POISON, expr.span), after
-        inner, kept = self._door(signature, entries, {**target.env, **env}, Site(expr.span, signature, entries))
+        inner, kept = self._door(
+            signature, entries, {**target.env, **env}, Site(expr.span, signature, entries, _spans(expr))
+        )
         if kept is None:
             return Entry(POISON, expr.span), after
         return self._inline(signature, {**target.env, **inner}, expr.span), after
+
+
+def _asked_dtype(function: core.Function, param: str) -> DType | None:
+    """The dtype that a function's door asks of a parameter, if that is a literal one."""
+    for stmt in function.body.stmts[: function.door]:
+        match stmt:
+            case core.Assert(
+                cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=dtype))
+            ):
+                if name == param:
+                    return dtype
+    return None
+
+
+def _spans(expr: core.Call) -> tuple[Span, ...]:
+    return tuple(a.span for a in expr.args)
 
 
 def _poisoned(value: Value) -> bool:

@@ -45,7 +45,7 @@ def dtype_text(dtype: object, state: State) -> str:
     if dtype is None:
         return "?"
     known = state.dtype(dtype)  # type: ignore[arg-type]
-    return known.name
+    return known.name if known.name.isidentifier() else "?"
 
 
 def type_text(value: Value, state: State) -> str:

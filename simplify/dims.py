@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from ..lang import core, sweet
+from ..lang.dtypes import DTYPES
 from ..ops.model import Segment, TensorInfo
 from .conditions import Cond, all_of, eq, ge
 from .shape_level import Poisoned, ShapeLevel, Truth, _and, sweet_names, sweet_size
@@ -17,6 +18,7 @@ from .values import (
     UNDECIDED,
     AnyDType,
     BoolValue,
+    DTypeSymbol,
     DTypeValue,
     Entry,
     Env,
@@ -77,6 +79,8 @@ def name_dimension(walker: Namer, stmt: core.Assert, env: Env) -> None:
         return
     shape = declared.type.shape
     entry = env.get(declared.tensor)
+    if entry is not None and isinstance(entry.value, TensorInfo) and isinstance(declared.type.dtype, sweet.Name):
+        _name_dtype(walker.state, entry.value.dtype, declared.type.dtype.name)
     if not isinstance(shape, sweet.ListExpr) or entry is None or not isinstance(entry.value, TensorInfo):
         return
     bound = _bound_sizes(walker, declared, env)
@@ -86,6 +90,12 @@ def name_dimension(walker: Namer, stmt: core.Assert, env: Env) -> None:
                 _name_axis(walker, entry.value, axis, item.name)
     elif origin.what == "dim" and origin.axis is not None and -len(shape.items) <= origin.axis < len(shape.items):
         _name_inside(walker, env, declared.tensor, origin.axis, shape.items[origin.axis], bound)
+
+
+def _name_dtype(state: State, dtype: AnyDType | None, name: str) -> None:
+    symbol = state.dtype(dtype) if dtype is not None else None
+    if isinstance(symbol, DTypeSymbol) and not symbol.name.isidentifier() and name not in DTYPES:
+        symbol.name = name
 
 
 def _bound_sizes(walker: Namer, declared: core.Declared, env: Env) -> dict[str, Size]:
@@ -360,8 +370,7 @@ def _join_sizes(state: State, a: Size, b: Size, cases: Cases) -> Size:
 
 def _join_dtypes(state: State, a: AnyDType | None, b: AnyDType | None) -> AnyDType:
     if a is None or b is None:
-        symbol = state.dtype_symbol("?")
-        return symbol
+        return state.dtype_symbol("?")
     if state.same_dtype(a, b):
         return state.dtype(a)
     symbol = state.dtype_symbol("?")

@@ -40,7 +40,7 @@ from .values import (
 from .walk import Walker
 
 _INT64 = DTYPES["int64"]
-_WEAK = {bool: DTYPES["bool"], int: _INT64, float: DTYPES["float64"]}
+WEAK = {bool: DTYPES["bool"], int: _INT64, float: DTYPES["float64"]}
 
 
 class CallInfo(Node):
@@ -461,17 +461,17 @@ def _check_numbers(
     numbers = [v.value for v in values if isinstance(v, NumberValue)]
     if letter not in letters:
         kinds = [type(n) for n in numbers] or [int]
-        letters[letter] = _WEAK[float if float in kinds else int if int in kinds else bool]
+        letters[letter] = WEAK[float if float in kinds else int if int in kinds else bool]
         return
     dtype = walker.state.dtype(letters[letter])
     if not isinstance(dtype, DType):
         return
     for number in numbers:
-        if not _number_fits(number, dtype):
+        if not number_fits(number, dtype):
             ctx.judged(False, f"numbers that {dtype.name} can hold, not {_number_text(number)}", (), "E313")
 
 
-def _number_fits(number: int | float | bool, dtype: DType) -> bool:
+def number_fits(number: int | float | bool, dtype: DType) -> bool:
     if isinstance(number, bool):
         return dtype.kind == "bool"
     if isinstance(number, int):

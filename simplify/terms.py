@@ -335,11 +335,15 @@ def _floor_of_rest(rest: dict[Mono, int], c: int) -> Size:
         c //= g
         if c == 1:
             return _close(rest) + constant
+    if c == 2 and constant == 1:
+        return Term(dict(rest)) - _floor_of_rest(rest, 2)  # n // 2 + (n + 1) // 2 == n
     monos = sorted(rest, key=mono_key)
     for wanted in (1, c - 1):
         for mono in monos:
             if rest[mono] == wanted and len(mono) == 1 and type(mono[0]) is Floor:
-                return _unnest(rest, constant, c, mono, mono[0])
+                whole = _unnest(rest, constant, c, mono, mono[0])
+                if whole is not None:
+                    return whole
     here = [rest[m] for m in monos] + [constant]
     there = [c - rest[m] for m in monos] + [c - 1 - constant]
     if here <= there:
@@ -355,12 +359,16 @@ def _with_constant(mons: dict[Mono, int], constant: int) -> Term:
     return Term(mons)
 
 
-def _unnest(rest: dict[Mono, int], constant: int, c: int, mono: Mono, inner: Floor) -> Size:
-    """(x // b + m) // c == (x + b * m) // (b * c); a coefficient of -1 is mirrored first."""
+def _unnest(rest: dict[Mono, int], constant: int, c: int, mono: Mono, inner: Floor) -> Size | None:
+    """(x // b + m) // c == (x + b * m) // (b * c), for an int b or without m; a coefficient of -1 is mirrored first."""
     if rest[mono] == 1:
         others = _close({m: k for m, k in rest.items() if m != mono}) + constant
+        if not isinstance(inner.den, int) and others != 0:
+            return None
         return floordiv(inner.num + inner.den * others, inner.den * c)
     others = _close({m: -k for m, k in rest.items() if m != mono}) + (c - 1 - constant)
+    if not isinstance(inner.den, int) and others != 0:
+        return None
     # rest == (c - 1) * inner + o  ->  c - 1 - rest == inner + others - c * inner
     return of_atom(inner) - floordiv(inner.num + inner.den * others, inner.den * c)
 
@@ -387,7 +395,9 @@ def _floor_by_term(a: Size, b: Term) -> Size:
         for mono in sorted(a.mons, key=mono_key):
             if a.mons[mono] == 1 and len(mono) == 1 and type(mono[0]) is Floor:
                 inner = mono[0]
-                return out + floordiv(inner.num + inner.den * (a - of_atom(inner)), inner.den * b)
+                others = a - of_atom(inner)
+                if isinstance(inner.den, int) or others == 0:
+                    return out + floordiv(inner.num + inner.den * others, inner.den * b)
     if at_least(a, 0) and at_least(b - 1 - a, 0):
         return out
     return out + of_atom(Floor(a, b))

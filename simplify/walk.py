@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, assert_never
 
-from ..lang import core
+from ..lang import core, sweet
 from ..lang.checked import Binding
 from ..lang.core import Status
 from ..lang.node import replace
@@ -280,6 +280,19 @@ class Walker(Judge):
         ShapeLevel(self.state, env).learn(stmt.cond, reason=stmt)
         if stmt.origin.declared is not None:
             dims.name_dimension(self, stmt, env)
+            self._note_place(stmt.origin, env)
+
+    def _note_place(self, origin: core.Origin, env: Env) -> None:
+        """An annotation is where a size comes from, for diagnostics about it."""
+        declared = origin.declared
+        entry = env.get(declared.tensor) if declared is not None else None
+        if entry is None or origin.axis is None or not isinstance(entry.value, TensorInfo):
+            return
+        rank = len(self.state.resolve(entry.value.shape))
+        if -rank <= origin.axis < rank:
+            axes = list(entry.axes or (None,) * rank)
+            axes[origin.axis] = origin.span
+            self.rebind(env, declared.tensor, replace(entry, axes=tuple(axes)))  # type: ignore[union-attr]
 
     def _open(self, stmt: core.Assert, env: Env) -> bool:
         """Whether the condition is known to be satisfiable."""
@@ -339,6 +352,16 @@ class Walker(Judge):
                 self.state.assume(need.cond, stmt)
         if name_dims:
             dims.name_dimension(self, stmt, env)
+            self._note_axes(stmt, env)
+
+    def _note_axes(self, stmt: core.Assert, env: Env) -> None:
+        """Every dimension that a parameter's annotation writes down comes from there."""
+        declared = stmt.origin.declared
+        if stmt.origin.what != "rank" or declared is None or not isinstance(declared.type, sweet.TensorType):
+            return
+        shape, entry = declared.type.shape, env.get(declared.tensor)
+        if isinstance(shape, sweet.ListExpr) and entry is not None:
+            env[declared.tensor] = replace(entry, axes=tuple(item.span for item in shape.items))
 
     def settle(self, entry: Entry) -> Entry:
         """The value with everything written out that is known by now."""
@@ -488,23 +511,27 @@ class Walker(Judge):
             if sizes is not None:
                 ShapeLevel(self.state, inner).learn(sizes, positive, reason=expr.cond)
                 self.unsure = True
+            guard = tuple(c for c, _ in self.state.facts.conditions()[base:])
             entry, after = self.block(block, inner)
             learned = [c for c, _ in self.state.facts.conditions()[base:]]
-            arms.append((self.settle(entry), after, learned))
+            arms.append((self.settle(entry), after, learned, guard))
             self._close_bindings(since)
             self.unsure = unsure
             self.state.pop()
-        (then, then_block, then_facts), (orelse, else_block, else_facts) = arms
-        joined = self._join(then, orelse, expr.span)
+        (then, then_block, then_facts, _), (orelse, else_block, else_facts, _) = arms
+        joined = self._join(then, orelse, expr.span, (arms[0][3], arms[1][3]))
         self._learn_common(then_facts, else_facts, newest)
         return joined, core.If(expr.span, cond, then_block, else_block)
 
-    def _join(self, a: Entry, b: Entry, span: Span) -> Entry:
-        """What both arms share: equal sizes stay, a size that differs is one of the two."""
+    def _join(
+        self, a: Entry, b: Entry, span: Span, guards: tuple[tuple[Cond, ...], tuple[Cond, ...]] = ((), ())
+    ) -> Entry:
+        """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition."""
         cases: list[tuple[Cond, Cond]] = []
         value = dims.join(self.state, a.value, b.value, cases)
         if cases:
-            self.state.assume(any_of(all_of(*(c for c, _ in cases)), all_of(*(c for _, c in cases))))
+            one, other = all_of(*guards[0], *(c for c, _ in cases)), all_of(*guards[1], *(c for _, c in cases))
+            self.state.assume(any_of(one, other))
         return Entry(value, span)
 
     def _learn_common(self, then_facts: list[Cond], else_facts: list[Cond], newest: int) -> None:
@@ -515,7 +542,7 @@ class Walker(Judge):
             self.state.push()
             for cond in other:
                 self.state.assume(cond)
-            common = [c for c in own[:8] if _older(c, newest) and self.state.facts.decide(c).kind == "proved"]
+            common = [c for c in own[:8] if is_older(c, newest) and self.state.facts.decide(c).kind == "proved"]
             self.state.pop()
             for cond in common:
                 self.state.assume(cond)
@@ -580,5 +607,5 @@ def _constant(value: Value) -> bool | None:
     return None
 
 
-def _older(cond: Cond, newest: int) -> bool:
+def is_older(cond: Cond, newest: int) -> bool:
     return not isinstance(cond, bool) and all(v.serial <= newest for v in cond_variables(cond))
