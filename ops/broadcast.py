@@ -31,23 +31,24 @@ def broadcast(ctx: Ctx, *shapes: Shape, names: Sequence[str] = ("x", "y", "z"), 
     (-3 for the batch axes of a matrix product). A segment (`*batch`) broadcasts with itself and with nothing; where
     operands do not line up around one, RankUnknown is raised.
 
-    [n, 3], [3] -> [n, 3];  [2, n], [3] -> [2, 3] if n == 3 or n == 1;  [n], [m] -> [max(n, m) * min(n, m, 1)]
+    [n, 3], [3] -> [n, 3];  [2, n], [3] -> [2, 3] if n == 3 or n == 1
+    [n], [m] -> [min(max(n, m), max(n + m - 1, 0))] if n == m or n == 1 or m == 1
     """
-    result: list[Any] = []
+    result: dict[int, Any] = {}
+    columns: list[tuple[int, int | None, list[_Operand]]] = []
     axis: int | None = last
     for position in range(1, 1 + max(map(len, shapes), default=0)):
-        parts = [
-            _Operand(place, names[place], shape[-position])
-            for place, shape in enumerate(shapes)
-            if position <= len(shape)
-        ]
+        parts = [_Operand(i, names[i], shape[-position]) for i, shape in enumerate(shapes) if position <= len(shape)]
         if any(isinstance(part.size, Segment) for part in parts):
-            result.append(_same_segment(parts))
+            result[position] = _same_segment(parts)
             axis = None
         else:
-            result.append(_join(ctx, parts, axis))
+            columns.append((position, axis, parts))
             axis = None if axis is None else axis - 1
-    return tuple(reversed(result))
+    # What can never hold comes first, so that nothing is said of the other axes.
+    for position, axis, parts in sorted(columns, key=lambda c: not _clash(c[2])):
+        result[position] = _join(ctx, parts, axis)
+    return tuple(result[position] for position in sorted(result, reverse=True))
 
 
 def broadcast_tensors(ctx: Ctx, **operands: TensorInfo) -> Shape:
@@ -87,9 +88,17 @@ def _join(ctx: Ctx, operands: list[_Operand], axis: int | None) -> Dim:
     for a, b in combinations(left, 2):
         cond = ctx.any_of(ctx.eq(a.size, b.size), ctx.eq(a.size, 1), ctx.eq(b.size, 1))
         ctx.require(cond, _what(a, b, axis), ((a.name, axis), (b.name, axis)))
-    sizes = [o.size for o in left]
-    # The largest, or 0 if one of them is 0: then the others are 0 or 1.
-    return ctx.max(*sizes) * ctx.min(*sizes, 1)
+    return _common(ctx, [o.size for o in left])
+
+
+def _common(ctx: Ctx, sizes: list[Dim]) -> Dim:
+    """Of sizes that are 1 or one other number, that number: the largest one, unless there is a 0."""
+    largest = ctx.max(*sizes)
+    if all(ctx.decide(ctx.le(1, size)) is True for size in sizes):
+        return largest
+    # With a 0 the others are 0 or 1, so this is at most 0; else it is at least the largest.
+    excess = sum(sizes[1:], sizes[0]) - (len(sizes) - 1)
+    return ctx.min(largest, ctx.max(excess, 0))
 
 
 def _join_known(ctx: Ctx, known: _Operand, operands: list[_Operand], axis: int | None) -> Dim:
@@ -99,11 +108,14 @@ def _join_known(ctx: Ctx, known: _Operand, operands: list[_Operand], axis: int |
             continue
         a, b = min(known, other, key=_place), max(known, other, key=_place)
         at = ((a.name, axis), (b.name, axis))
-        if known.literal and other.literal:
-            ctx.fail(f"{_what(a, b, axis)}, but they are {a.size} and {b.size}", at)
         cond = ctx.any_of(ctx.eq(other.size, known.size), ctx.eq(other.size, 1))
         ctx.require(cond, _what(a, b, axis), at)
     return known.size
+
+
+def _clash(operands: list[_Operand]) -> bool:
+    """Whether two literal sizes differ and none of them is 1."""
+    return len({o.size for o in operands if o.literal} - {1}) > 1
 
 
 def _distinct(ctx: Ctx, operands: list[_Operand]) -> list[_Operand]:

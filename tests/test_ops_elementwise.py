@@ -393,8 +393,14 @@ def test_sizes_that_are_equal_keep_their_name() -> None:
 def test_two_literals_that_differ_are_refused_with_their_places() -> None:
     with pytest.raises(Violation) as caught:
         broadcast(GroundCtx(), (3, 2), (4, 2))
-    assert caught.value.what == "axis -2 of `x` and axis -2 of `y` to be equal, or one of them 1, but they are 3 and 4"
+    assert caught.value.what == "axis -2 of `x` and axis -2 of `y` to be equal, or one of them 1"
     assert caught.value.at == (("x", -2), ("y", -2))
+
+
+def test_what_can_never_hold_is_said_before_what_may_not() -> None:
+    ctx = ops.GridCtx(ENVS)
+    broadcast(ctx, (3, n), (4, m))
+    assert ctx.required[0][1].startswith("axis -2") and ctx.required[1][1].startswith("axis -1")
 
 
 def test_the_blame_counts_axes_of_the_whole_shape() -> None:

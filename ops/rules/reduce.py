@@ -35,14 +35,14 @@ def _reduced(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bo
     return tuple(d for i, d in enumerate(shape) if i not in gone), gone
 
 
-def _not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...], verb: str) -> None:
+def _not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...]) -> None:
     """Each reduced axis has an element, or there is nothing to choose from."""
     shape = known_shape(ctx, x)
     if not is_plain(shape[i] for i in gone):
         raise RankUnknown
     for i in gone:
         axis = number(shape, i)
-        ctx.require(ctx.le(1, shape[i]), f"axis {axis} of `x` to have an element to {verb}", (("x", axis),))
+        ctx.require(ctx.le(1, shape[i]), f"axis {axis} of `x` to be at least 1", (("x", axis),))
 
 
 def _folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: Any, gone: tuple[int, ...], keepdims: bool) -> Any:
@@ -71,7 +71,7 @@ def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
 
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> Out:
         shape, gone = _reduced(ctx, x, axis, keepdims)
-        _not_empty(ctx, x, gone, "choose")
+        _not_empty(ctx, x, gone)
         return Out(shape, _folded(ctx, x, fold, None, gone, keepdims))
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false")
@@ -121,7 +121,7 @@ _plain(
 def _index_of(name: str, onnx: str, which: str) -> None:
     def rule(ctx: Ctx, x: TensorInfo, axis: int | None, keepdims: bool) -> Shape:
         shape, gone = _reduced(ctx, x, None if axis is None else (axis,), keepdims)
-        _not_empty(ctx, x, gone, "point at")
+        _not_empty(ctx, x, gone)
         return shape
 
     doc = f"""The index of the {which} element along `axis`, the first one of several; of the flattened tensor if `axis`
