@@ -53,7 +53,7 @@ def run(
     """
     program, places = read_program(file), folders(roots)
     report = pipeline.check_bytes(program.data, program.name, program.base, places, Options(allow_empty=allow_empty))
-    print_diagnostics(report.diagnostics)
+    print_diagnostics([d for d in report.diagnostics if d.severity != "note"])
     if not report.ok or report.checked is None:
         return REJECTED
     job = Job(program, report, Files(program.base, places), allow_extern, stats)

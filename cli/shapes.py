@@ -56,9 +56,11 @@ def _type(binding: Binding) -> str:
     """The type in Rx syntax, as far as it is known."""
     if binding.items:
         return f"({', '.join(_type(item) for item in binding.items)})"
-    if binding.sort != "Tensor":
-        return binding.sort
+    if binding.sort == "Size" and binding.shape:
+        return "Size" if binding.shape[0] == binding.name else f"Size = {binding.shape[0]}"
     shape = "?" if binding.shape is None else f"[{', '.join(map(str, binding.shape))}]"
+    if binding.sort != "Tensor":
+        return f"Shape = {shape}" if binding.sort == "Shape" else binding.sort
     return f"Tensor({shape}, {binding.dtype or '?'})"
 
 
