@@ -88,6 +88,16 @@ def _power(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
     return result
 
 
+def _decided(compare: Callable[[Ctx, Dim, Dim], Any]) -> Track:
+    """A comparison of tracked elements: 1 or 0 where that follows from what is known of them."""
+
+    def track(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
+        known = ctx.decide(compare(ctx, a, b))
+        return None if known is None else int(known)
+
+    return track
+
+
 _BINARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
     ("add", "T:numeric, T -> T", ("Add",), lambda ctx, a, b: a + b, "x + y. Integers wrap around, as in NumPy."),
     ("subtract", "T:numeric, T -> T", ("Sub",), lambda ctx, a, b: a - b, "x - y. Integers wrap around, as in NumPy."),
@@ -104,12 +114,18 @@ _BINARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
     ("logaddexp", "T:floating, T -> T", (), None, "log(exp(x) + exp(y)), without overflow."),
     ("hypot", "T:floating, T -> T", (), None, "sqrt(x * x + y * y), without overflow on the way."),
     ("copysign", "T:floating, T -> T", (), None, "The magnitude of x with the sign of y."),
-    ("equal", "T:any, T -> bool", ("Equal",), None, "x == y. nan equals nothing."),
-    ("not_equal", "T:any, T -> bool", (), None, "x != y. nan differs from everything."),
-    ("less", "T:ordered, T -> bool", ("Less",), None, "x < y."),
-    ("less_equal", "T:ordered, T -> bool", ("LessOrEqual",), None, "x <= y."),
-    ("greater", "T:ordered, T -> bool", ("Greater",), None, "x > y."),
-    ("greater_equal", "T:ordered, T -> bool", ("GreaterOrEqual",), None, "x >= y."),
+    ("equal", "T:any, T -> bool", ("Equal",), _decided(lambda ctx, a, b: ctx.eq(a, b)),
+     "x == y. nan equals nothing."),
+    ("not_equal", "T:any, T -> bool", (), _decided(lambda ctx, a, b: ctx.ne(a, b)),
+     "x != y. nan differs from everything."),
+    ("less", "T:ordered, T -> bool", ("Less",), _decided(lambda ctx, a, b: ctx.lt(a, b)),
+     "x < y."),
+    ("less_equal", "T:ordered, T -> bool", ("LessOrEqual",), _decided(lambda ctx, a, b: ctx.le(a, b)),
+     "x <= y."),
+    ("greater", "T:ordered, T -> bool", ("Greater",), _decided(lambda ctx, a, b: ctx.lt(b, a)),
+     "x > y."),
+    ("greater_equal", "T:ordered, T -> bool", ("GreaterOrEqual",), _decided(lambda ctx, a, b: ctx.le(b, a)),
+     "x >= y."),
     ("logical_and", "bool, bool -> bool", ("And",), None, "Whether both are true."),
     ("logical_or", "bool, bool -> bool", ("Or",), None, "Whether at least one is true."),
     ("logical_xor", "bool, bool -> bool", ("Xor",), None, "Whether exactly one is true."),
