@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import NoReturn
 
 from ..lang import core, sweet
 from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
 from ..ops.binding import BindError, bind
-from ..ops.model import Param
+from ..ops.model import Param, Primitive
 from . import shapes
 from .code import Code, spelled
-from .errors import Broken, fail, nearest
+from .errors import Broken, fail, nearest, problem
 from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe
 from .world import FnInfo, ParamInfo, PrimitiveInfo
@@ -23,11 +25,7 @@ from .world import FnInfo, ParamInfo, PrimitiveInfo
 def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[core.Arg, ...]:
     """The arguments as the user wrote them, each in the sort of its parameter."""
     row = found.row
-    args: list[core.Arg] = []
-    for position, arg in enumerate(call.args):
-        param = _parameter(row.name, row.params, position, arg)
-        name = arg.name.name if arg.name else None
-        args.append(core.Arg(arg.span, name, _READERS[param.kind](code, param, arg.value)))
+    args = code.each(partial(_primitive_argument, code, row, i, arg) for i, arg in enumerate(call.args))
     try:
         bind(row, core.Call(call.span, core.FnRef(call.span, found.name), tuple(args)))
     except BindError as problem:
@@ -35,17 +33,22 @@ def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[co
     return tuple(args)
 
 
+def _primitive_argument(code: Code, row: Primitive, position: int, arg: sweet.Arg) -> core.Arg:
+    param = _parameter(row.name, row.params, position, arg)
+    return core.Arg(arg.span, arg.name.name if arg.name else None, _READERS[param.kind](code, param, arg.value))
+
+
 def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.Arg) -> Param:
     if arg.name is None:
         if position >= len(params):
-            fail("E205", f"@{name} takes at most {len(params)} arguments", arg.span)
+            fail("E205", f"@{name} takes at most {count(len(params), 'argument')}", arg.span)
         return params[position]
     for param in params:
         if param.name == arg.name.name:
             return param
     known = ", ".join(p.name for p in params)
     meant = nearest(arg.name.name, (p.name for p in params))
-    fail(
+    raise problem(
         "E205", f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
         help=f"did you mean `{meant}`?" if meant else None,
     )  # fmt: skip
@@ -73,6 +76,7 @@ def refuse_size(code: Code, expr: sweet.Expr, found: str) -> None:
     helps = {
         "Size": f"`@size_to_tensor({shown})` makes a tensor of it",
         "Shape": "`@shape(x)` is the shape of x as a tensor",
+        "Bool": "a condition is all over sizes or all over tensors: `@item` makes a Size, `@size_to_tensor` a tensor",
     }
     message = f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors"
     fail("E207", message, expr.span, help=helps.get(found))
@@ -101,7 +105,7 @@ def _tensor(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
 
 def _tensors(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     if isinstance(expr, sweet.ListExpr | sweet.TupleExpr):
-        return core.ListValue(expr.span, tuple(tensor(code, i) for i in expr.items))
+        return core.ListValue(expr.span, tuple(code.each(partial(tensor, code, i) for i in expr.items)))
     value, sort = code.hooks.value(code, expr)
     if not isinstance(sort, core.TupleSort):
         fail(
@@ -201,7 +205,7 @@ def _dtype(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     return shapes.dtype(code, expr)
 
 
-def _needs_literal(code: Code, param: Param, expr: sweet.Expr, what: str) -> None:
+def _needs_literal(code: Code, param: Param, expr: sweet.Expr, what: str) -> NoReturn:
     if isinstance(expr, sweet.Name):
         code.entry(expr.name, expr.span)
     article = "" if what.startswith("`") else "a literal "
@@ -225,32 +229,31 @@ def of_function(code: Code, info: FnInfo, call: sweet.Call, name: str) -> tuple[
         if param.name in given:
             fail("E205", f"@{name} gets `{param.name}` twice", arg.span)
         given[param.name] = arg
-    args = []
     for param in info.params:
-        if param.name in given:
-            args.append(replace(of_sort(code, given[param.name].value, param), span=given[param.name].span))
-        elif param.default is not None:
-            args.append(_default(code, info, param, call))
-        else:
+        if param.name not in given and param.default is None:
             label = Label(info.decl.name.span, f"@{name} is defined here")
             fail("E205", f"@{name} is called without `{param.name}`", call.span, labels=(label,))
-    return tuple(args)
+    return tuple(code.each(partial(_argument, code, info, param, given.get(param.name), call) for param in info.params))
+
+
+def _argument(code: Code, info: FnInfo, param: ParamInfo, given: sweet.Arg | None, call: sweet.Call) -> core.Arg:
+    if given is None:
+        return _default(code, info, param, call)
+    return replace(of_sort(code, given.value, param), span=given.span)
 
 
 def _matching(info: FnInfo, name: str, position: int, arg: sweet.Arg) -> ParamInfo:
     if arg.name is None:
         if position >= len(info.params):
-            number = len(info.params)
             label = Label(info.decl.name.span, f"@{name} is defined here")
-            takes = f"{number} argument" + ("" if number == 1 else "s")
-            fail("E205", f"@{name} takes {takes}", arg.span, labels=(label,))
+            fail("E205", f"@{name} takes {count(len(info.params), 'argument')}", arg.span, labels=(label,))
         return info.params[position]
     for param in info.params:
         if param.name == arg.name.name:
             return param
     known = ", ".join(p.name for p in info.params) or "none"
     meant = nearest(arg.name.name, (p.name for p in info.params))
-    fail(
+    raise problem(
         "E205", f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
         help=f"did you mean `{meant}`?" if meant else None,
     )  # fmt: skip
@@ -314,7 +317,7 @@ def _tuple(code: Code, expr: sweet.Expr, sort: core.TupleSort, what: str | None)
         if len(expr.items) != len(sort.items):
             fail("E206", f"{describe(sort)} is needed here; this has {len(expr.items)} items", expr.span)
         pairs = zip(expr.items, sort.items, strict=True)
-        return core.TupleValue(expr.span, tuple(of(code, i, s, what) for i, s in pairs))
+        return core.TupleValue(expr.span, tuple(code.each(partial(of, code, i, s, what) for i, s in pairs)))
     value, found = code.hooks.value(code, expr)
     if not fits(found, sort):
         subject = f"`{what}` is {describe(sort)}" if what else f"{describe(sort)} is needed here"
@@ -329,7 +332,7 @@ def _function(code: Code, expr: sweet.Expr, sort: core.FnSort, what: str | None)
         fail("E206", f"{subject}; this is {describe(found)}", expr.span, help="`@f` is a function as a value")
     wanted, has = len(sort.signature.params), len(found.signature.params)
     if wanted != has and found.text != "?":
-        fail("E206", f"{subject} of {wanted} arguments; this one takes {has}", expr.span)
+        fail("E206", f"{subject} of {count(wanted, 'argument')}; this one takes {has}", expr.span)
     return value
 
 
@@ -343,3 +346,7 @@ def fits(found: core.Sort, wanted: core.Sort) -> bool:
                 return True
             return len(a) == len(b) and all(fits(x, y) for x, y in zip(a, b, strict=True))
     return found == wanted
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

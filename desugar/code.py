@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ..lang import core, sweet
 from ..lang.diagnostics import Label, RxError
+from ..lang.dtypes import DTYPES
 from ..lang.source import Span
 from .errors import Broken, fail, nearest
 from .scope import SHAPE_SORTS, Entry, Scope, variable
@@ -15,6 +16,7 @@ from .sorts import describe
 from .world import FnInfo, Unit, World
 
 Typed = tuple[core.Value, core.Sort]
+Made = TypeVar("Made")
 
 
 class Code:
@@ -22,8 +24,8 @@ class Code:
 
     `stmts` are the statements of the block at hand; what an expression needs before it is added there. `function` is its name
     for people. `hooks` are the translators of values, blocks and function values, which know each other only through here.
-    `may_load` tells where weights may be loaded, `may_hoist` where a statement can be put before the one at hand. `opaque` is the
-    extern whose wrapper this is, in core form: the one call of an unknown name in it is its callable.
+    `may_load` tells where weights may be loaded, `may_hoist` where a statement can be put before the one at hand.
+    `opaque` is the extern whose wrapper this is, in core form: the one call of an unknown name in it is its callable.
     """
 
     def __init__(self, unit: Unit, function: str | None, taken: set[str], hooks: Hooks) -> None:
@@ -52,6 +54,20 @@ class Code:
         failed, self.failed = self.failed, False
         self.ever_failed = self.ever_failed or failed
         return failed
+
+    def each(self, items: Iterable[Callable[[], Made]]) -> list[Made]:
+        """Several parts of one expression: each is tried, so that a mistake in one does not hide those in the others."""
+        made: list[Made] = []
+        fine = True
+        for item in items:
+            try:
+                made.append(item())
+            except RxError as problem:
+                self.report(problem)
+                fine = False
+        if not fine:
+            raise Broken
+        return made
 
     # Names
 
@@ -84,6 +100,8 @@ class Code:
     def entry(self, name: str, span: Span) -> Entry:
         """What a name is; raises where nothing binds it, silently where its definition was wrong."""
         found = self.scope.find(name)
+        if found is None and name in DTYPES:
+            fail("E206", f"`{name}` is a DType, and stands where something else is needed", span)
         if found is None:
             fail("E201", f"nothing is called `{name}` here", span, help=self._suggest(name))
         if found.sort is None:
@@ -162,4 +180,3 @@ class Hooks:
 def spelled(span: Span) -> str:
     """A piece of source on one line."""
     return " ".join(span.text.split())
-

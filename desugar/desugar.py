@@ -20,9 +20,7 @@ from .values import value
 from .world import FnInfo, ImplsInfo, PrimitiveInfo, World
 
 
-def desugar(
-    modules: Modules, lookup: Callable[[str], Primitive | None]
-) -> tuple[core.Program, tuple[Diagnostic, ...]]:
+def desugar(modules: Modules, lookup: Callable[[str], Primitive | None]) -> tuple[core.Program, tuple[Diagnostic, ...]]:
     """The core of a program, and everything that is wrong with its names, sorts and arguments.
 
     Functions with errors are left out, and so is what calls them.
@@ -140,7 +138,9 @@ def _refuse_recursion(world: World, info: FnInfo, call: core.FnRef) -> None:
     info.state = "broken"
     world.diagnostics.append(
         error(
-            "E212", f"@{info.name} calls itself: its result has to be annotated", call.span,
+            "E212",
+            f"@{info.name} calls itself: its result has to be annotated",
+            call.span,
             help=f"`@{info.decl.name.name} = fn(...) : Tensor([...], ...)` says what it gives",
         )  # fmt: skip
     )

@@ -42,11 +42,13 @@ CODES = {
 }  # fmt: skip
 
 
-def fail(
-    code: str, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = (), caption: str = ""
-) -> NoReturn:
-    """Give up on the statement or declaration at hand."""
-    raise RxError(error(code, message, span, help=help, labels=tuple(labels), caption=caption))
+def problem(code: str, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = ()) -> RxError:
+    """What gives up on the statement or declaration at hand, to be raised."""
+    return RxError(error(code, message, span, help=help, labels=tuple(labels)))
+
+
+def fail(code: str, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = ()) -> NoReturn:
+    raise problem(code, message, span, help=help, labels=labels)
 
 
 class Broken(RxError):

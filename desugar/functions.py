@@ -24,7 +24,7 @@ from ..lang.source import Span
 from . import patterns, shapes
 from .annotations import leaves
 from .code import Code, Hooks, spelled
-from .errors import Broken, fail
+from .errors import Broken, fail, nearest
 from .scope import SHAPE_SORTS, Entry, Scope, depth, identifiers, variable, walk
 from .sorts import expand, is_bare, says_nothing, sort_of
 from .statements import block, block_result, statements
@@ -85,7 +85,12 @@ def _check_form(info: FnInfo) -> None:
     decl = info.decl
     name = decl.name
     if "prim" in decl.prefixes:
-        fail("E221", "`prim` declares the built-in functions; a program has none", name.span, help="`extern` calls Python")
+        fail(
+            "E221",
+            "`prim` declares the built-in functions; a program has none",
+            name.span,
+            help="`extern` calls Python",
+        )
     if len(decl.prefixes) > 1:
         fail("E214", f"@{name.name} cannot be both {' and '.join(decl.prefixes)}", name.span)
     if info.form == "extern":
@@ -191,11 +196,11 @@ class Wrapper:
         door = len(self.code.stmts)
         self._call(self.info.impl, "result")
         wrapper = self._function("inline", tuple(self.code.stmts), self._out(), door)
-        self._lint()
         if self.code.failed:
             raise Broken
-        if inner is None:
+        if inner is None:  # callers can still be checked against the annotations
             return (replace(wrapper, kind="extern"),)
+        self._lint()
         return wrapper, inner
 
     def extern(self) -> core.Function:
@@ -203,9 +208,9 @@ class Wrapper:
         self._name_for_types(set())
         door = len(self.code.stmts)
         self._call(f"{self.info.name}_impl", "extern")
-        self._lint()
         if self.code.failed:
             raise Broken
+        self._lint()
         target = None if self.decl.target is None else self.decl.target.value
         return replace(self._function("extern", tuple(self.code.stmts), self._out(), door), target=target)
 
@@ -222,15 +227,17 @@ class Wrapper:
         fine = statements(self.code, body.stmts)
         want = self.info.result
         result, sort = self._result(self.code, body, want)
-        self._lint()
         if not fine or self.code.failed or self.code.ever_failed:
             raise Broken
         self.info.result = sort
         used = {n for n, e in names.items() if e.used}
-        door += self._lets(used, in_wrapper=True)
-        rest = tuple(self.code.stmts)
+        body_stmts, self.code.stmts = self.code.stmts, list(door)
+        door += self._lets(used | self._type_names(), in_wrapper=True)
+        rest = tuple(body_stmts)
         if rest and is_door(rest[0], self.unit.world):
             rest = (separator(rest[0].span), *rest)
+        self.translator.notes[self.info.name] = list(names.values())
+        self._lint()
         return self._function("inline", (*door, *rest), result, len(door))
 
     def core_form(self) -> core.Function:
@@ -246,10 +253,35 @@ class Wrapper:
             raise Broken
         self.info.result = sort
         stmts = tuple(self.code.stmts)
-        self._function_sorts(_as_bound(self.code, stmts))
-        door = 0 if self.info.form == "private" else door_length(stmts, self.unit.world)
+        front = stmts[: door_length(stmts, self.unit.world)]
+        self._function_sorts(self._as_bound(front))
+        door = 0 if self.info.form == "private" else len(front)
         made = self._function(self.info.form, stmts, result, door)
         return replace(made, target=None if self.decl.target is None else self.decl.target.value)
+
+    def _as_bound(self, door: tuple[core.Stmt, ...]) -> Code:
+        """A scope in which the names of a door's `let`s stand for their values, as they do in a sweet function's wrapper."""
+        inner = Code(self.unit, self.info.name, set(), self.code.hooks)
+        for param in self.decl.fn.params:
+            entry = self.code.scope.entries.get(param.name.name)
+            if entry is not None:
+                inner.scope.bind(entry)
+        for stmt in door:
+            if (
+                isinstance(stmt, core.Let)
+                and stmt.sort in SHAPE_SORTS
+                and not isinstance(stmt.value, core.Call | core.If)
+            ):
+                inner.scope.bind(Entry(stmt.names[0], stmt.sort, stmt.value, stmt.span, "size", True))
+            elif isinstance(stmt, core.MatchShape):
+                for name in stmt.binds:
+                    sort = (
+                        core.SHAPE
+                        if any(isinstance(d, core.Splice) and d.name == name for d in stmt.dims)
+                        else core.SIZE
+                    )
+                    inner.scope.bind(Entry(name, sort, variable(stmt.span, name, sort), stmt.span, "size", True))
+        return inner
 
     def _result(self, code: Code, body: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
         try:
@@ -365,7 +397,13 @@ class Wrapper:
         code = self.translator.code(self.info, set(self.taken))
         for param, made in zip(self.decl.fn.params, self.params, strict=True):
             code.scope.bind(
-                Entry(param.name.name, made.sort, variable(param.name.span, made.name, made.sort), param.name.span, "param")
+                Entry(
+                    param.name.name,
+                    made.sort,
+                    variable(param.name.span, made.name, made.sort),
+                    param.name.span,
+                    "param",
+                )
             )
         for entry in self.code.scope.entries.values():
             if entry.sort is None:
@@ -373,10 +411,10 @@ class Wrapper:
         names = self._entries(code)
         fine = statements(code, body.stmts)
         result, _ = self._result(code, body, self.info.result)
-        self._lint_body(code)
         used = {n for n, e in names.items() if e.used}
         if not fine or code.failed or code.ever_failed:
             return None, used
+        self._lint_body(code, names)
         lets = self._lets(used | self._type_names(), in_wrapper=False)
         made_body = core.Block(body.span, (*lets, *code.stmts), result)
         function = core.Function(
@@ -390,9 +428,13 @@ class Wrapper:
         entries: dict[str, Entry] = {}
         scope = Scope(code.scope)
         for found in self.bound:
-            before = next(e for e in self.code.annotated if e.span == found.span and e.sort == found.sort)
             entry = Entry(
-                before.name, found.sort, variable(found.span, found.name, found.sort), found.span, "size", found.nonneg
+                found.spelling,
+                found.sort,
+                variable(found.span, found.name, found.sort),
+                found.span,
+                "size",
+                found.nonneg,
             )
             scope.bind(entry)
             entries[found.name] = entry
@@ -403,15 +445,16 @@ class Wrapper:
         """`let m : Size = x.dim(1) / 4` for the names that are used, in the order of their binding. The wrapper has those that
         its match_shapes bind already."""
         needed = self._needed(used)
-        stmts: list[core.Stmt] = []
         there = _named_in(self.code.stmts) if in_wrapper else set()
+        waiting: list[core.Stmt] = []
         if not in_wrapper:
-            for match in self._matches(needed):
-                stmts.append(_narrowed(match, needed))
-                there |= set(match.binds)
+            matches = [_narrowed(m, needed) for m in self._matches(needed)]
+            there |= {n for m in matches for n in m.binds}
+            waiting.extend(matches)
         for found in self.bound:
             if found.name in needed and found.name not in there:
-                stmts.append(core.Let(found.span, (found.name,), False, found.sort, found.expr))
+                waiting.append(core.Let(found.span, (found.name,), False, found.sort, found.expr))
+        stmts = _by_need(waiting)
         if in_wrapper:
             return stmts
         return _destructurings([s for s in self.code.stmts if _is_destructuring(s)], stmts) + stmts
@@ -420,18 +463,20 @@ class Wrapper:
         """The match_shapes without which a name cannot be had: those of splices, and of sizes between two splices."""
         found: list[core.MatchShape] = []
         for b in self.bound:
-            if b.name in needed and b.match is not None and (b.sort == core.SHAPE or _only_matched(b)):
-                if b.match not in found:
-                    found.append(b.match)
+            only_there = b.match is not None and (b.sort == core.SHAPE or _only_matched(b))
+            if only_there and b.match is not None and b.name in needed and b.match not in found:
+                found.append(b.match)
         return found
 
     def _needed(self, used: set[str]) -> set[str]:
         """With the names that stand in what others are bound by."""
         needed = set(used)
-        for found in reversed(self.bound):
-            if found.name in needed:
-                needed |= {n.name for n in walk(found.expr) if isinstance(n, core.SizeVar | core.ShapeVar | core.Splice)}
-        return needed
+        while True:
+            more = {n for b in self.bound if b.name in needed for n in _speaks_of(b.expr)}
+            more |= {n for m in self._matches(needed) for n in _speaks_of(_narrowed(m, needed)) if n not in m.binds}
+            if more <= needed:
+                return needed
+            needed |= more
 
     def _type_names(self) -> set[str]:
         """Names that the annotation of a function parameter speaks of: the core has to bind them."""
@@ -454,11 +499,10 @@ class Wrapper:
             if entry.kind != "existential" and not entry.used and entry.span not in used:
                 unused(self.unit.world, entry, self.info.name)
 
-    def _lint_body(self, code: Code) -> None:
-        names = [e for e in code.scope.entries.values() if e.kind == "size"]
-        self.translator.notes[self.info.name] = names
+    def _lint_body(self, code: Code, names: dict[str, Entry]) -> None:
+        self.translator.notes[self.info.name] = list(names.values())
         for entry in code.annotated:
-            if not entry.used:
+            if entry.kind != "existential" and not entry.used:
                 unused(self.unit.world, entry, self.info.name)
 
 
@@ -468,7 +512,8 @@ def unused(world: World, entry: Entry, function: str | None) -> None:
         return
     message = f"`{entry.name}` is bound here and never used"
     shown = f"@{function}" if function else None
-    help = f"if it is meant to be free, call it `_{entry.name}` or write `?`"
+    meant = nearest(entry.name, DTYPES) if entry.sort == core.DTYPE and len(entry.name) > 3 else None
+    help = f"did you mean `{meant}`?" if meant else f"if it is meant to be free, call it `_{entry.name}` or write `?`"
     world.diagnostics.append(note("N201", message, entry.span, function=shown, help=help))
 
 
@@ -562,6 +607,24 @@ def _narrowed(stmt: core.MatchShape, needed: set[str]) -> core.MatchShape:
     return replace(stmt, binds=tuple(binds), dims=tuple(dims))
 
 
+def _speaks_of(node: object) -> set[str]:
+    """The shape-level names in a core tree."""
+    return {n.name for n in walk(node) if isinstance(n, core.SizeVar | core.ShapeVar | core.Splice)}
+
+
+def _by_need(stmts: list[core.Stmt]) -> list[core.Stmt]:
+    """The statements in their order, each after those that bind what it speaks of."""
+    waiting, ordered = list(stmts), []
+    while waiting:
+        missing = {id(s): _named_in([s]) for s in waiting}
+        ready = [
+            s for s in waiting if not any(_speaks_of(s) & missing[id(o)] for o in waiting if o is not s)
+        ]  # fmt: skip
+        ordered.append((ready or waiting)[0])
+        waiting.remove(ordered[-1])
+    return ordered
+
+
 def _named_in(stmts: list[core.Stmt]) -> set[str]:
     """What some statements bind."""
     names: set[str] = set()
@@ -587,7 +650,7 @@ def fn_names(type_: sweet.FnType) -> Iterator[sweet.Name]:
 def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> core.FnSort:
     """A function parameter's annotation as a function without a body: what its door asks of arguments, what its closing
     checks say of the result."""
-    inner = Code(code.unit, code.function, set(code.taken), code.hooks)
+    inner = Code(code.unit, code.function, identifiers(type_), code.hooks)
     inner.scope = Scope(code.scope)
     params: list[core.Param] = []
     found: list[patterns.Leaf] = []
@@ -612,19 +675,6 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> c
     return core.FnSort(text, core.Function(span, "inline", name, tuple(params), sort, body, door, None, text))
 
 
-def _as_bound(code: Code, stmts: tuple[core.Stmt, ...]) -> Code:
-    """A scope in which the names of a door's `let`s stand for their values, as they do in a sweet function's wrapper."""
-    inner = Code(code.unit, code.function, code.taken, code.hooks)
-    inner.scope = Scope(code.unit.scope)
-    for entry in code.scope.entries.values():
-        inner.scope.bind(entry)
-    for stmt in stmts:
-        if isinstance(stmt, core.Let) and stmt.sort in SHAPE_SORTS and not isinstance(stmt.value, core.Call | core.If):
-            entry_ = Entry(stmt.names[0], stmt.sort, stmt.value, stmt.span, "size", True)
-            inner.scope.bind(entry_)
-    return inner
-
-
 def printable(world: World, text: str) -> str:
     """A printed type with the consts of other files under their core names."""
     for (alias, name), core_name in world.const_names.items():
@@ -639,11 +689,10 @@ def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
     """`fn(x : t) : t { ... }`: its checks stand in front of its body, those of its result behind it."""
     fn = expr.fn
     with code.block() as stmts:
-        params, door = _lambda_door(code, fn)
+        params = _lambda_door(code, fn)
         body = fn.body
         if body is None:
             fail("E221", "a function value needs a body", expr.span)
-        front = len(stmts)
         type_ = None if fn.result is None else expand(code.unit, fn.result)
         want = None if type_ is None else sort_of(type_)
         fine = statements(code, body.stmts)
@@ -652,15 +701,14 @@ def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
             raise Broken
         if type_ is not None and not says_nothing(type_) and sort not in SHAPE_SORTS:
             result = _promise(code, type_, result, fn)
-        if len(stmts) > front and is_door(stmts[front], code.world):
-            stmts.insert(front, separator(stmts[front].span))
         made = core.Block(body.span, tuple(stmts), result)
+    door = door_length(made.stmts, code.world)
     text = print_signature(fn)
     function = core.Function(expr.span, "inline", "fn", params, sort, made, door)
     return core.Lambda(expr.span, params, want, made, door), core.FnSort(text, function)
 
 
-def _lambda_door(code: Code, fn: sweet.Fn) -> tuple[tuple[core.Param, ...], int]:
+def _lambda_door(code: Code, fn: sweet.Fn) -> tuple[core.Param, ...]:
     params: list[core.Param] = []
     found: list[patterns.Leaf] = []
     for i, param in enumerate(fn.params):
@@ -682,7 +730,7 @@ def _lambda_door(code: Code, fn: sweet.Fn) -> tuple[tuple[core.Param, ...], int]
         code.emit(core.Assert(condition.span, cond, None, origin))
     if code.take_failure():
         raise Broken
-    return tuple(params), len(code.stmts)
+    return tuple(params)
 
 
 def _promise(code: Code, type_: sweet.Type, result: core.Value, fn: sweet.Fn) -> core.Value:

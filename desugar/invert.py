@@ -1,7 +1,7 @@
 """A dimension with one unknown name, solved for it.
 
-`m * 4` against `x.dim(1)` gives `x.dim(1) / 4`, provided that `x.dim(1) % 4 == 0`; `n + 2` gives `x.dim(0) - 2`, provided that it is
-not negative; `(h + 2 * p - k) // s + 1` has no unique solution.
+`m * 4` against `x.dim(1)` gives `x.dim(1) / 4`, provided that `x.dim(1) % 4 == 0`; `n + 2` gives `x.dim(0) - 2`,
+provided that it is not negative; `(h + 2 * p - k) // s + 1` has no unique solution.
 """
 
 from __future__ import annotations
@@ -122,6 +122,7 @@ class _Inverter:
             known = core.SizeLit(known.span, literal)
         else:
             self.check(">=", known, core.SizeLit(known.span, 1))
+            self.known.append(known)
         remainder = core.SizeOp(expr.span, "%", target, known)
         self.check("==", remainder, core.SizeLit(expr.span, 0))
         return self.solve(inner, core.SizeOp(expr.span, "/", target, known))

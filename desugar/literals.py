@@ -9,7 +9,7 @@ from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES, DType, int_range
 from . import shapes
 from .code import Code
-from .errors import fail
+from .errors import fail, problem
 
 _DEFAULTS = {"int": "int64", "float": "float64", "bool": "bool", "str": "string"}
 _WORDS = {"int": "an integer", "float": "a float", "bool": "a truth value", "str": "a string"}
@@ -79,7 +79,7 @@ def _scalar(expr: sweet.Expr, sign: int = 1) -> Scalar:
             return expr.value
         case sweet.Unary(op="+" | "-", operand=sweet.IntLit() | sweet.FloatLit()):
             return _scalar(expr.operand, -1 if expr.op == "-" else 1)
-    fail(
+    raise problem(
         "E211", "a tensor literal is made of literal numbers", expr.span,
         help="`@stack` and `@concat` put computed tensors together",
     )  # fmt: skip

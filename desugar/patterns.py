@@ -34,9 +34,10 @@ class Leaf(Node):
 
 
 class Bound(Node):
-    """A name that an annotation bound. `expr` is what it stands for over the tensor; `match` tells which match_shape binds
-    it instead, if any."""
+    """A name that an annotation bound: `spelling` is the user's, `name` the core's. `expr` is what it stands for over the
+    tensor; `match` tells which match_shape binds it instead, if any."""
 
+    spelling: str
     name: str
     sort: core.Sort
     expr: core.Value
@@ -138,10 +139,11 @@ class Solver:
         nonneg = sort == core.SIZE
         entry = Entry(name.name, sort, stands_for, name.span, self.kind, nonneg)
         self.code.scope.bind(entry)
-        self.code.annotated.append(entry)
+        if not isinstance(by, Inverse):  # `[k * 64]` says something even if nothing uses k
+            self.code.annotated.append(entry)
         self.binder[name.name] = (leaf, by)
         self.order[name.name] = len(self.bound)
-        self.bound.append(Bound(core_name, sort, expr, name.span, nonneg))
+        self.bound.append(Bound(name.name, core_name, sort, expr, name.span, nonneg))
 
     def _bind_dtypes_and_shapes(self) -> None:
         for i, leaf in enumerate(self.leaves):
@@ -230,7 +232,9 @@ class Solver:
 
     # What cannot be bound
 
-    def _error(self, code: str, message: str, span: Span, help: str | None = None, labels: tuple[Label, ...] = ()) -> None:
+    def _error(
+        self, code: str, message: str, span: Span, help: str | None = None, labels: tuple[Label, ...] = ()
+    ) -> None:
         self.code.report(RxError(error(code, message, span, help=help, labels=labels)))
 
     def _break(self, name: str) -> None:
@@ -239,28 +243,28 @@ class Solver:
 
     def _refuse_what_is_left(self) -> None:
         for axis in self.axes:
-            if axis.leaf in self.bad_leaves:
-                continue
-            for name in self._free_names(axis.expr):
-                if self._is_free(name.name):
-                    self._refuse(axis, name)
+            if axis.leaf not in self.bad_leaves:
+                names = {n.name: n for n in self._free_names(axis.expr)}
+                if names:
+                    self._refuse(axis, list(names.values()))
 
-    def _refuse(self, axis: Axis, name: sweet.Name) -> None:
-        if name.name in DTYPES:
-            self._error("E206", f"`{name.name}` is a dtype, not a size", name.span)
-            return self._break(name.name)
-        others = sorted({n.name for n in self._free_names(axis.expr)} - {name.name})
+    def _refuse(self, axis: Axis, names: list[sweet.Name]) -> None:
+        """One error for a dimension that does not determine its names."""
+        for name in names:
+            self._break(name.name)
+        dtype = next((n for n in names if n.name in DTYPES), None)
+        if dtype is not None:
+            return self._error("E206", f"`{dtype.name}` is a dtype, not a size", dtype.span)
         shown = spelled(axis.expr.span)
+        first, others = names[0], " and ".join(f"`{n.name}`" for n in names[1:])
         if others:
-            known = " and ".join(f"`{o}`" for o in others)
-            reason = f"`{shown}` has more than one unknown name ({known} as well)"
+            reason = f"`{shown}` has {others} as well, which nothing binds either"
         else:
-            reason = why_not(self.code, axis.expr, name.name) or f"`{shown}` has no unique solution"
-        self._error(
-            "E208", f"nothing says what `{name.name}` is: {reason}", name.span,
-            help=f"use `{name.name}` alone as a dimension somewhere, or pass it: `{name.name} : Size`",
+            reason = why_not(self.code, axis.expr, first.name) or f"`{shown}` has no unique solution"
+        return self._error(
+            "E208", f"nothing says what `{first.name}` is: {reason}", first.span,
+            help=f"use `{first.name}` alone as a dimension somewhere, or pass it: `{first.name} : Size`",
         )  # fmt: skip
-        return self._break(name.name)
 
     # Assertions
 
@@ -311,8 +315,10 @@ class Solver:
             return
         shape = self.shapes[i]
         if isinstance(shape, sweet.ListExpr):
-            yield self._match(i, shape, declared) if self._splices(i) else self._rank(
-                i, len(shape.items), shape.span, declared
+            yield (
+                self._match(i, shape, declared)
+                if self._splices(i)
+                else self._rank(i, len(shape.items), shape.span, declared)
             )
             for axis in self.axes:
                 if axis.leaf == i:
@@ -322,7 +328,9 @@ class Solver:
         if leaf.type.dtype is not None and not isinstance(leaf.type.dtype, sweet.Unknown):
             yield self._dtype(i, leaf.type.dtype, declared)
 
-    def _origin(self, leaf: int, span: Span, what: str, declared: core.Declared, axis: int | None = None) -> core.Origin:
+    def _origin(
+        self, leaf: int, span: Span, what: str, declared: core.Declared, axis: int | None = None
+    ) -> core.Origin:
         claim = self.leaves[leaf].kind not in ("asserting", "match_shape")
         return core.Origin(span, what, claim, declared, axis, spelled(span))
 
@@ -364,7 +372,13 @@ class Solver:
         return self._assert(i, here, wanted, expr, self._origin(i, expr.span, "shape", declared), set())
 
     def _assert(
-        self, i: int, here: core.ShapeLevel, wanted: core.ShapeLevel, expr: sweet.Expr, origin: core.Origin, extra: set[str]
+        self,
+        i: int,
+        here: core.ShapeLevel,
+        wanted: core.ShapeLevel,
+        expr: sweet.Expr,
+        origin: core.Origin,
+        extra: set[str],
     ) -> Part:
         """`here == wanted`, unless it says nothing; once the names are bound that it speaks of."""
         needs = {n.name for n in size_names(expr)} & set(self.binder) | extra
@@ -441,9 +455,7 @@ class Solver:
             if found.name in stmt.binds and self.binder.get(found.name, (leaf,))[0] == leaf:
                 self.bound[position] = replace(found, match=stmt)
 
-    def _splice(
-        self, i: int, item: sweet.Splice, binds: list[str], needs: set[str], gives: set[str]
-    ) -> core.Splice:
+    def _splice(self, i: int, item: sweet.Splice, binds: list[str], needs: set[str], gives: set[str]) -> core.Splice:
         name = item.name.name
         if name in self.broken:
             raise Broken

@@ -12,20 +12,29 @@ SHAPE_SORTS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
 # A tuple whose length only its primitive knows (`@split`).
 SOME_TUPLE = core.TupleSort((core.BaseSort("?"),))
 
-_VARIABLES = {"Size": core.SizeVar, "Shape": core.ShapeVar, "DType": core.DTypeVar, "Bool": core.BoolVar}
+Variable = core.SizeVar | core.ShapeVar | core.DTypeVar | core.BoolVar | core.Var
 
 
-def variable(span: Span, name: str, sort: core.Sort) -> core.Value:
+def variable(span: Span, name: str, sort: core.Sort) -> Variable:
     """The core expression for a name of a sort."""
-    made = _VARIABLES.get(sort.name, core.Var) if isinstance(sort, core.BaseSort) else core.Var
-    return made(span, name)
+    match sort:
+        case core.BaseSort(name="Size"):
+            return core.SizeVar(span, name)
+        case core.BaseSort(name="Shape"):
+            return core.ShapeVar(span, name)
+        case core.BaseSort(name="DType"):
+            return core.DTypeVar(span, name)
+        case core.BaseSort(name="Bool"):
+            return core.BoolVar(span, name)
+    return core.Var(span, name)
 
 
 class Entry:
     """A name in scope. `sort` None marks a name whose definition was wrong: its uses say nothing more.
 
-    `expr` is what it stands for: a variable, or what binds it (`n` of a signature is `x.dim(0)` in the wrapper). `kind` is param,
-    size (bound by an annotation), let, const. `nonneg` tells a size that is never below 0. `literal` is a const's literal value.
+    `expr` is what it stands for: a variable, or what binds it (`n` of a signature is `x.dim(0)` in the wrapper).
+    `kind` is param, size (bound by an annotation), let, const. `nonneg` tells a size that is never below 0.
+    `literal` is a const's literal value.
     """
 
     __slots__ = ("name", "sort", "expr", "span", "kind", "nonneg", "used", "literal")

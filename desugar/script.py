@@ -54,7 +54,11 @@ class Script:
         if not attempt(self.code, stmt):
             return False
         for core_stmt in self.code.stmts[made:]:
-            if isinstance(core_stmt, core.Let) and isinstance(stmt, sweet.Let) and len(core_stmt.names) == len(stmt.names):
+            if (
+                isinstance(core_stmt, core.Let)
+                and isinstance(stmt, sweet.Let)
+                and len(core_stmt.names) == len(stmt.names)
+            ):
                 if core_stmt.span == stmt.span:
                     self.bound.extend(core_stmt.names)
         return True

@@ -114,6 +114,8 @@ def _level_of_result(code: Code, callee: sweet.FnName) -> str:
             return word(code.hooks.result(info, callee.span))
         case ImplsInfo(model=FnInfo() as model):
             return word(code.hooks.result(model, callee.span))
+        case None if code.opaque is not None:
+            return word(code.opaque.result)
     return "?"
 
 
@@ -148,6 +150,8 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
 
 
 def _named_size(code: Code, expr: sweet.Name) -> core.SizeExpr:
+    if code.scope.find(expr.name) is None and expr.name in DTYPES:
+        wrong_sort(code, expr, "Size")
     entry = code.entry(expr.name, expr.span)
     if entry.sort != core.SIZE:
         wrong_sort(code, expr, "Size")
@@ -403,16 +407,18 @@ def _in_class(code: Code, expr: sweet.InClass) -> core.BoolExpr:
 
 def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
     """An expression of another sort than the place asks for."""
-    if isinstance(expr, sweet.Name):
-        code.entry(expr.name, expr.span)
     found = level(code, expr)
+    if isinstance(expr, sweet.Name) and found == "?":
+        code.entry(expr.name, expr.span)
     shown = spelled(expr.span)
     name = {"Tensor": "tensor", "Fn": "function", "Tuple": "tuple", "List": "list", "Text": "text"}.get(found, found)
     name = {"Number": "number", "Truth": "Bool"}.get(name, name)
     wanted = "tensor" if want == "Tensor" else want
     subject = f"`{shown}`" if len(shown) <= 40 else "this"
     message = f"{subject} is a {name}; a {wanted} is needed here" if found != "?" else f"a {wanted} is needed here"
-    fail("E206" if want != "Tensor" or found != "Size" else "E207", message, expr.span, help=_advice(found, want, shown))
+    fail(
+        "E206" if want != "Tensor" or found != "Size" else "E207", message, expr.span, help=_advice(found, want, shown)
+    )
 
 
 def _advice(found: str, want: str, shown: str) -> str | None:
@@ -425,11 +431,10 @@ def _advice(found: str, want: str, shown: str) -> str | None:
             return f"`{shown}.dtype` is the dtype of a tensor" if shown.isidentifier() else None
         case "Tensor", "Bool":
             return "an assertion is about sizes, shapes and dtypes; `@item` reads a number out of a tensor"
-        case ("Size" | "Number"), "Shape":
+        case (("Size" | "Number"), "Shape"):
             return f"`[{shown}]` is a Shape of one dimension"
         case "Size", "Tensor":
             return f"`@size_to_tensor({shown})` makes a tensor of it"
         case "Shape", "Tensor":
             return "`@shape(x)` is the shape of x as a tensor"
     return None
-

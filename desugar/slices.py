@@ -50,7 +50,9 @@ def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[tuple[int, 
             case _:
                 picks.append((axis, item))
     if sum(shapes.level(code, item) == "Tensor" for _, item in picks) > 1:
-        fail("E221", "only one axis can be indexed by a tensor at a time", expr.span, help="`@gather_nd`, or index twice")
+        fail(
+            "E221", "only one axis can be indexed by a tensor at a time", expr.span, help="`@gather_nd`, or index twice"
+        )
     return ranges, picks
 
 

@@ -6,8 +6,7 @@ from ..lang import core, sweet
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.printer import print_type
-from .errors import fail, nearest
-from .scope import SHAPE_SORTS
+from .errors import Broken, fail, nearest
 from .world import Unit
 
 _SORTS: dict[str, core.Sort] = {
@@ -41,6 +40,8 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
         return sweet.TensorType(type_.span, None, None)
     head, _, rest = name.rpartition(".")
     home = unit.world.by_alias.get(unit.links.get(head, "?")) if head else unit
+    if home is None and head in unit.links:
+        raise Broken
     if home is None:
         fail("E216", f"there is no import called `{head}`", type_.span)
     decl = home.types.get(rest)
@@ -142,6 +143,3 @@ def describe(sort: core.Sort | None) -> str:
         case core.BaseSort():
             return f"a {sort.name}"
     return "unknown"
-
-
-__all__ = ["SHAPE_SORTS", "describe", "expand", "fn_sort", "is_bare", "says_nothing", "sort_of"]

@@ -70,7 +70,9 @@ def block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple
 def _refuse(code: Code, expr: sweet.Expr, found: str, help: str) -> None:
     arguments.check_names(code, expr)
     shown = spelled(expr.span)
-    fail("E207", f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors", expr.span, help=help)
+    fail(
+        "E207", f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors", expr.span, help=help
+    )
 
 
 def statement(code: Code, stmt: sweet.Stmt) -> None:
@@ -183,7 +185,9 @@ def _assert(code: Code, stmt: sweet.Assert) -> None:
 def _match_shape(code: Code, call: sweet.Call) -> None:
     args = [a.value for a in call.args if a.name is None]
     if len(args) != 3 or len(call.args) != 3 or not isinstance(args[1], sweet.ListExpr):
-        fail("E205", "match_shape takes a tensor, names and a shape", call.span, help="`match_shape(x, [n], [n, n * 2])`")
+        fail(
+            "E205", "match_shape takes a tensor, names and a shape", call.span, help="`match_shape(x, [n], [n, n * 2])`"
+        )
     tensor = shapes.tensor_name(code, args[0])
     names = _listed(code, args[1])
     if not isinstance(args[2], sweet.ListExpr | sweet.Name | sweet.Unknown):
@@ -192,7 +196,9 @@ def _match_shape(code: Code, call: sweet.Call) -> None:
     for name in used.values():
         if name.name not in names and code.scope.find(name.name) is None:
             help = f"list it: `[{', '.join([*names, name.name])}]`"
-            fail("E201", f"nothing is called `{name.name}` here, and match_shape does not bind it", name.span, help=help)
+            fail(
+                "E201", f"nothing is called `{name.name}` here, and match_shape does not bind it", name.span, help=help
+            )
     for listed in names.values():
         if listed.name not in used:
             fail("E208", f"`{listed.name}` does not occur in the shape", listed.span)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from posixpath import isabs, join, normpath
 
 from ..lang import core, sweet
 from ..lang.node import Node
 from . import arguments, literals, shapes, slices
 from .code import Code, Typed, spelled
-from .errors import Broken, fail, nearest
+from .errors import Broken, fail, nearest, problem
 from .operators import BINARY, UNARY
 from .scope import SOME_TUPLE, Entry
 from .sorts import describe, fn_sort
 from .world import FnInfo, ImplsInfo, PrimitiveInfo
+
+_RESULTS: dict[str, core.Sort] = {"size": core.SIZE, "tuple": SOME_TUPLE}
 
 
 def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
@@ -31,7 +34,7 @@ def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
         case sweet.Index():
             return slices.index(code, expr)
         case sweet.TupleExpr():
-            items = [_item(code, item) for item in expr.items]
+            items = code.each(partial(_item, code, item) for item in expr.items)
             return core.TupleValue(expr.span, tuple(v for v, _ in items)), core.TupleSort(tuple(s for _, s in items))
         case sweet.ListExpr():
             return _list(code, expr)
@@ -116,7 +119,7 @@ def _operator(code: Code, expr: sweet.Unary | sweet.Binary) -> Typed:
         arguments.refuse_size(code, expr, found)
     if isinstance(expr, sweet.Unary):
         return _unary(code, expr), core.TENSOR
-    left, right = arguments.tensor(code, expr.left), arguments.tensor(code, expr.right)
+    left, right = code.each(partial(arguments.tensor, code, side) for side in (expr.left, expr.right))
     args = (core.Arg(expr.left.span, None, left), core.Arg(expr.right.span, None, right))
     return core.Call(expr.span, slices.primitive(code, BINARY[expr.op], expr), args), core.TENSOR
 
@@ -207,7 +210,9 @@ def _call(code: Code, expr: sweet.Call) -> Typed:
             entry = code.foreign(callee)
             if entry is None:
                 shapes.unknown_attribute(callee)
-    fail("E221", "this cannot be called", expr.callee.span, help="`@f(x)` calls a function, `f(x)` a function value")
+    raise problem(
+        "E221", "this cannot be called", expr.callee.span, help="`@f(x)` calls a function, `f(x)` a function value"
+    )
 
 
 def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
@@ -218,7 +223,7 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
     match code.world.called(code.unit, callee):
         case PrimitiveInfo() as found:
             args = arguments.of_primitive(code, found, expr)
-            sort = {"size": core.SIZE, "tuple": SOME_TUPLE}.get(found.row.results, core.TENSOR)
+            sort = _RESULTS.get(found.row.results, core.TENSOR)
             return core.Call(expr.span, core.FnRef(callee.span, found.name), args), sort
         case FnInfo() as info:
             args = arguments.of_function(code, info, expr, callee.name)
@@ -252,7 +257,7 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
         case "range":
             fail("E221", "range can stand only in `for`", expr.span)
     help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else _suggest(code, callee.name)
-    fail("E201", f"nothing is called `{callee.name}` here", callee.span, help=help)
+    raise problem("E201", f"nothing is called `{callee.name}` here", callee.span, help=help)
 
 
 def _suggest(code: Code, name: str) -> str | None:
@@ -270,10 +275,10 @@ def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:
     if named is not None:
         fail("E205", "a function value takes its arguments by position", named.span)
     if len(params) != len(expr.args):
-        fail("E205", f"`{entry.name}` takes {len(params)} arguments; here are {len(expr.args)}", expr.span)
-    args = tuple(
-        core.Arg(a.span, None, arguments.of(code, a.value, p.sort)) for a, p in zip(expr.args, params, strict=True)
-    )
+        wanted = arguments.count(len(params), "argument")
+        fail("E205", f"`{entry.name}` takes {wanted}; here are {len(expr.args)}", expr.span)
+    given = code.each(partial(arguments.of, code, a.value, p.sort) for a, p in zip(expr.args, params, strict=True))
+    args = tuple(core.Arg(a.span, None, v) for a, v in zip(expr.args, given, strict=True))
     callee = entry.at(expr.callee.span)
     assert isinstance(callee, core.Var)
     return core.Call(expr.span, callee, args), sort.signature.result or core.TENSOR

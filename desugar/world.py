@@ -9,7 +9,7 @@ from ..lang.diagnostics import Diagnostic, Label, RxError, error
 from ..lang.modules import Loaded, Modules
 from ..ops.model import Primitive
 from ..ops.registry import names as primitive_names
-from .errors import Broken, fail, nearest
+from .errors import Broken, fail, nearest, problem
 from .scope import Entry, Scope, identifiers
 
 Lookup = Callable[[str], Primitive | None]
@@ -154,7 +154,10 @@ class World:
         label = Label(main.decl.name.span, "@main is here")
         self.diagnostics.append(
             error(
-                "E213", "a file has a script or @main, not both", unit.script[0].span, labels=(label,),
+                "E213",
+                "a file has a script or @main, not both",
+                unit.script[0].span,
+                labels=(label,),
                 help="move these statements into @main",
             )  # fmt: skip
         )
@@ -228,6 +231,8 @@ class World:
         if found is not None:
             return found
         head, _, rest = callee.name.partition(".")
+        if rest and head in unit.links and unit.links[head] not in self.by_alias:
+            raise Broken
         if rest and head != "prelude" and head not in unit.links:
             known = nearest(head, unit.links)
             fail(
@@ -235,7 +240,7 @@ class World:
                 help=f"`@{known}.{rest}`" if known else f'`import "{head}.rx"` at the top of the file',
             )  # fmt: skip
         meant = nearest(callee.name, self._known(unit))
-        fail(
+        raise problem(
             "E202", f"there is no function `@{callee.name}`", callee.span,
             help=f"did you mean `@{meant}`?" if meant else None,
         )  # fmt: skip
@@ -250,6 +255,3 @@ class World:
 
     def report(self, problem: RxError) -> None:
         self.diagnostics.extend(problem.diagnostics)
-
-
-__all__ = ["Broken", "FnInfo", "ImplsInfo", "Lookup", "ParamInfo", "PrimitiveInfo", "Target", "Unit", "World"]

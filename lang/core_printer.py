@@ -200,7 +200,10 @@ class _Printer:
                 return _NOT, f"!{self.shape_level(expr.operand, _ATOM)}"
             case core.Logic():
                 level = _LEVELS[expr.op]
-                return level, f"{self.shape_level(expr.left, level)} {expr.op} {self.shape_level(expr.right, level + 1)}"
+                return (
+                    level,
+                    f"{self.shape_level(expr.left, level)} {expr.op} {self.shape_level(expr.right, level + 1)}",
+                )
             case _:
                 assert_never(expr)
 
@@ -248,8 +251,6 @@ def _rows(literal: core.TensorLit) -> str:
             number *= outer
         texts = [f"[{', '.join(texts[i * size : (i + 1) * size])}]" for i in range(number)]
     return texts[0] if texts else "[]"
-
-
 
 
 def quote(text: str) -> str:

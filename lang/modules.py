@@ -19,7 +19,7 @@ class Loaded(Node):
     """One file of a program.
 
     `alias` is how the program names it: `` for the entry, `attn` or `attn.base` for an import, by the first way that leads to
-    it. `links` maps each alias that this file itself uses to the alias of the program. `folder` is its folder as seen from the
+    it. `links` maps each alias that this file itself uses to the alias of the program (`?` if there is no such file). `folder` is its folder as seen from the
     program's (`` if it is the same), for the weights that it loads.
     """
 
@@ -49,7 +49,7 @@ class _File:
         self.module = module
         self.folder = folder
         self.path = path
-        self.imports: dict[str, _File] = {}
+        self.imports: dict[str, _File | None] = {}
         self.alias: str | None = None
 
 
@@ -93,11 +93,10 @@ class _Loader:
     def _import(self, file: _File, item: sweet.Import) -> None:
         try:
             alias = self._alias(file, item)
-            found = self._open(file, item)
+            file.imports[alias] = None
+            file.imports[alias] = self._open(file, item)
         except RxError as problem:
             self.diagnostics.extend(problem.diagnostics)
-            return
-        file.imports[alias] = found
 
     def _alias(self, file: _File, item: sweet.Import) -> str:
         alias = item.alias.name if item.alias else Path(item.path.value).stem
@@ -143,11 +142,11 @@ class _Loader:
         queue = [entry]
         for file in queue:
             for alias, found in file.imports.items():
-                if found.alias is None:
+                if found is not None and found.alias is None:
                     found.alias = f"{file.alias}.{alias}" if file.alias else alias
                     queue.append(found)
 
     def _loaded(self, file: _File) -> Loaded:
-        links = tuple((alias, found.alias or "") for alias, found in file.imports.items())
+        links = tuple((alias, found.alias or "" if found else "?") for alias, found in file.imports.items())
         folder = relpath(file.folder, self.files.base)
         return Loaded(file.alias or "", "" if folder == "." else folder, file.module, links)
