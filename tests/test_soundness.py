@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from rxlang import pipeline
-from rxlang.interp.compile import compile_program
 from rxlang.interp.run import Machine, ShapeError
+from rxlang.lang import core, sweet
 from rxlang.lang.checked import Checked
+from rxlang.lang.files import Files
+from rxlang.lang.node import Node, replace
 
 NAMES = ("n", "m", "k")
 SIZES = (0, 1, 2, 3, 4, 6)
@@ -198,10 +200,20 @@ LIBRARY = """
 """
 
 
+def guarded(node: Any) -> Any:
+    """The program with every precondition of every primitive checked at run time."""
+    if isinstance(node, tuple) and not hasattr(node, "_fields"):
+        return tuple(guarded(item) for item in node)
+    if not isinstance(node, Node) or isinstance(node, core.Origin | sweet.FnDecl):
+        return node
+    after = replace(node, **{f: guarded(getattr(node, f)) for f in node._compared})
+    return replace(after, guard=True) if isinstance(after, core.Call) else after
+
+
 def outcome(checked: Checked, simplified: bool, args: dict[str, Any]) -> tuple[str, Any]:
     """How a run ends: ("value", array) or ("refused", None)."""
-    program = checked.program if simplified else checked.before
-    machine = Machine(compile_program(program))
+    program = checked.program if simplified else guarded(checked.before)
+    machine = Machine(program, Files(Path(".")))
     function = machine.function("main")
     assert function is not None
     try:
