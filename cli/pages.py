@@ -11,9 +11,9 @@ _REMARK = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 
 
 def codes() -> list[str]:
-    """All codes that have a page: the errors, then warnings and notes."""
+    """All codes that have a page: errors, warnings, notes, then what can go wrong in a run."""
     found = [path.stem for path in FOLDER.glob("*.md") if _CODE.fullmatch(path.stem)]
-    return sorted(found, key=lambda code: ("EWN".find(code[0]), code))
+    return sorted(found, key=lambda code: ("EWNR".find(code[0]), code))
 
 
 def page(code: str) -> str | None:

@@ -328,7 +328,7 @@ def test_checking_a_good_program_loads_nothing_that_it_does_not_need(tmp_path: P
     (tmp_path / "ff.rx").write_text(FF, encoding="utf-8")
     loaded = imported(tmp_path, "check", "ff.rx")
     assert "rxlang.simplify.propagate" in loaded
-    assert loaded.isdisjoint({"numpy", "sympy", "rich", "z3", "json", "dataclasses", "rxlang.lang.render"})
+    assert loaded.isdisjoint({"numpy", "sympy", "rich", "z3", "dataclasses", "rxlang.lang.render"})
 
 
 def test_a_diagnostic_off_the_terminal_is_written_without_rich(tmp_path: Path) -> None:

@@ -26,11 +26,18 @@ WITHOUT_WRONG_PROGRAM = {"E104", "E223", "E242", "E245", "E299", "R404"}
 
 PREFACE = """# Diagnostics
 
-Every message of `rx` has a code. `rx explain CODE` shows the page about it, and here they are all. Codes that begin with E
-are errors: E1 the text cannot be read, E2 names, sorts and files, E3 sizes and dtypes, E4 (written R4) what happens when a
-program runs. W is a warning: the program is accepted, and something is checked when it runs. N is a note.
+Every message of `rx` has a code, and every code a page: `rx explain CODE` shows it, and here they all are. Codes with an E
+are errors, found before anything runs: E1 in the text, E2 in names, sorts and files, E3 in sizes and dtypes. With a W the
+program is accepted, but something is left for when it runs; with an N there is something to know. Codes with an R are
+what can still go wrong when a program runs.
 
 """
+
+
+def contents() -> str:
+    headings = [f"{code}: {title(code)}" for code in codes()]
+    anchors = [re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+    return "".join(f"- [{h}](#{a})\n" for h, a in zip(headings, anchors, strict=True))
 
 
 class Program(NamedTuple):
@@ -111,7 +118,7 @@ def test_titles_are_those_of_the_table_in_the_sources() -> None:
 
 def test_the_document_is_made_of_the_pages() -> None:
     texts = [(PAGES / f"{code}.md").read_text(encoding="utf-8") for code in codes()]
-    document = PREFACE + "\n".join("#" + text for text in texts)
+    document = f"{PREFACE}{contents()}\n" + "\n".join("#" + text for text in texts)
     if os.environ.get("RX_ACCEPT"):
         DOCUMENT.write_text(document, encoding="utf-8")
     assert document == DOCUMENT.read_text(encoding="utf-8"), f"RX_ACCEPT=1 pytest {__file__} writes it anew"
