@@ -7,12 +7,14 @@ A ```rx block is a program that `rx check` has to accept. An HTML comment before
     <!-- rx: fragment -->           part of a program: not checked
 
 A ```console block holds commands after `$ ` (rx, python, cat), run in a folder of the document's own, each with what it
-prints, errors included; a line `...` stands for any number of lines. A ```python block is run, those of a document one
-after the other in one namespace; with `>>>` it is a session, and its output is compared. Other blocks are for reading.
+prints, errors included; a line `...` stands for any number of lines. RX_ACCEPT=1 puts the real output into the document.
+A ```python block is run, those of a document one after the other in one namespace; with `>>>` it is a session, and its
+output is compared. Other blocks are for reading.
 """
 
 from __future__ import annotations
 
+import difflib
 import doctest
 import os
 import re
@@ -40,12 +42,18 @@ class Block(NamedTuple):
     text: str
     says: tuple[str, ...]
     line: int
+    start: int
 
 
-def blocks(document: Path) -> list[Block]:
-    text = document.read_text(encoding="utf-8")
+def blocks(text: str) -> list[Block]:
     return [
-        Block(m["kind"], m["text"], tuple((m["says"] or "").split()), text.count("\n", 0, m.start("kind")) + 1)
+        Block(
+            m["kind"],
+            m["text"],
+            tuple((m["says"] or "").split()),
+            text.count("\n", 0, m.start("kind")) + 1,
+            m.start("text"),
+        )
         for m in FENCE.finditer(text)
     ]
 
@@ -63,7 +71,7 @@ def agrees(printed: str, expected: str) -> bool:
 
 
 def lines_of(text: str) -> list[str]:
-    return [line.rstrip() for line in text.strip("\n").split("\n")]
+    return [line.rstrip() for line in text.strip("\n").split("\n")] if text.strip() else []
 
 
 def matches(actual: list[str], expected: list[str]) -> bool:
@@ -85,12 +93,17 @@ def check_program(block: Block, folder: Path) -> None:
     assert done.returncode == int("rejected" in block.says), f"line {block.line}:\n{done.stdout}"
 
 
-def check_session(block: Block, folder: Path) -> None:
-    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-        command, _, expected = part.partition("\n")
-        program, *arguments = shlex.split(command)
-        printed = run([*COMMANDS[program], *arguments], folder).stdout
-        assert agrees(printed, expected), f"line {block.line}: $ {command}\n{printed}"
+def session(block: Block, folder: Path) -> str:
+    """The block as it is when its commands are run: what is printed as expected stays as the document has it."""
+    parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)
+    return parts[0] + "".join(f"$ {answered(part, folder)}" for part in parts[1:])
+
+
+def answered(part: str, folder: Path) -> str:
+    command, _, expected = part.partition("\n")
+    program, *arguments = shlex.split(command)
+    printed = run([*COMMANDS[program], *arguments], folder).stdout
+    return part if agrees(printed, expected) else "\n".join([command, *lines_of(printed)]) + "\n"
 
 
 def check_python(block: Block, names: dict[str, Any]) -> None:
@@ -105,19 +118,29 @@ def check_python(block: Block, names: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("document", RUN, ids=lambda d: str(d.relative_to(ROOT)))
-def test_what_the_document_shows_is_so(
-    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_document_shows_is_so(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "document"}
-    for block in blocks(document):
+    text = document.read_text(encoding="utf-8")
+    shown, done = "", 0
+    for block in blocks(text):
         if block.kind == "rx":
             check_program(block, tmp_path)
         elif block.kind == "console":
-            check_session(block, tmp_path)
+            shown += text[done : block.start] + session(block, tmp_path)
+            done = block.start + len(block.text)
         elif block.kind == "python":
             check_python(block, names)
-    assert document.read_text(encoding="utf-8").count("\n```") % 2 == 0
+    shown += text[done:]
+    if os.environ.get("RX_ACCEPT"):
+        document.write_text(shown, encoding="utf-8")
+        text = shown
+    assert text.count("\n```") % 2 == 0
+    assert text == shown, f"{document.name} differs; RX_ACCEPT=1 make test accepts it:\n{difference(text, shown)}"
+
+
+def difference(text: str, shown: str) -> str:
+    return "".join(difflib.unified_diff(text.splitlines(True), shown.splitlines(True), "document", "now"))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: str(d.relative_to(ROOT)))

@@ -85,3 +85,9 @@ def test_rx_runs_a_program_from_the_wheel(rx: Path, tmp_path: Path) -> None:
 def test_python_dash_m_does_the_same(rx: Path, tmp_path: Path) -> None:
     (tmp_path / "ff.rx").write_text(FF, encoding="utf-8")
     assert run(rx.parent / "python", "-m", "rxlang", "check", "ff.rx", cwd=tmp_path).returncode == 0
+
+
+def test_rx_explains_a_diagnostic_from_the_wheel(rx: Path, tmp_path: Path) -> None:
+    done = run(rx, "explain", "E301", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("# E301")
