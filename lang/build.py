@@ -21,9 +21,6 @@ class TreeBuilder:
         self.source = source
         self.problems: list[Diagnostic] = []
 
-    def method(self, name: str) -> Any:
-        return getattr(self, name + "_")
-
     def span(self, start: int, end: int) -> Span:
         return Span(self.source, start, end)
 

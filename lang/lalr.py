@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from ..grammar.table import ACTIONS, GOTOS, NONTERMINALS, RULES, STARTS
+from ..grammar.table import ACTIONS, GOTOS, RULES, STARTS
 
 MAX_DEPTH = 200
 """How deep a tree may be: later phases walk trees by recursion."""
@@ -31,10 +31,6 @@ class TooDeep(Exception):
         self.end = end
 
 
-class Builder(Protocol):
-    def method(self, name: str) -> Any: ...
-
-
 def row_of(state: int) -> dict[int, int]:
     """A state's row: for a terminal the state to go to or the complement of the rule to reduce, for the complement of a
     nonterminal the state to go to.
@@ -51,18 +47,37 @@ def row_of(state: int) -> dict[int, int]:
     return row
 
 
+Rule = tuple[int, int, Any, Any, int]
+"""Nonterminal, length, what makes the value (None: a child is it, "": the children as a list), recipe, depth added."""
+
+
+def tree_rules(builder: object) -> list[Rule]:
+    """The rules with a builder's methods: `binary_` for the alias `binary`."""
+    return [
+        (origin, length, getattr(builder, name + "_") if name else name, recipe, int(bool(name) and name not in _FLAT))
+        for origin, length, name, recipe in RULES
+    ]
+
+
 class Parser:
-    """Parses items of one source with one builder."""
+    """Parses items of one source."""
 
-    def __init__(self, text: str, builder: Builder) -> None:
+    def __init__(self, text: str, rules: list[Rule]) -> None:
         self.text = text
-        self.rules = [
-            (origin, length, builder.method(name) if name else name, recipe, int(bool(name) and name not in _FLAT))
-            for origin, length, name, recipe in RULES
-        ]
+        self.rules = rules
 
-    def parse(self, kinds: Sequence[int], starts: Sequence[int], ends: Sequence[int], start: str) -> Any:
-        """The value of the tokens as `start` ("item", "expression" or "type"); raises Stuck and TooDeep."""
+    def parse(
+        self,
+        kinds: Sequence[int],
+        starts: Sequence[int],
+        ends: Sequence[int],
+        start: str,
+        leaves: Sequence[object] | None = None,
+    ) -> Any:
+        """The value of the tokens as `start` ("item", "expression" or "type"); raises Stuck and TooDeep.
+
+        A token's value is its text, or that of `leaves`.
+        """
         text, rules, rows = self.text, self.rules, _rows
         states = [STARTS[start]]
         values: list[Any] = []
@@ -112,7 +127,7 @@ class Parser:
                 return values[0]
             states.append(action)
             begin, end = starts[i], ends[i]
-            values.append(text[begin:end])
+            values.append(text[begin:end] if leaves is None else leaves[i])
             lefts.append(begin)
             rights.append(end)
             depths.append(0)
@@ -136,7 +151,3 @@ def advance(states: list[int], kind: int) -> bool:
         origin, length, _, _ = RULES[~action]
         del states[len(states) - length :]
         states.append(row_of(states[-1])[~origin])
-
-
-def nonterminal(name: str) -> int:
-    return NONTERMINALS.index(name)

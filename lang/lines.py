@@ -22,7 +22,7 @@ _SPECIAL = _SOFT | _BRACKETS | kinds("_END EQUAL ASSERT")
 
 _NAME, _FN_NAME, _STRING = KIND["NAME"], KIND["FN_NAME"], KIND["STRING"]
 END, _EQUAL, _ASSERT, _COMPARE = KIND["_END"], KIND["EQUAL"], KIND["ASSERT"], KIND["COMPARE"]
-_LBRACE, _RBRACE, _LPAR, _DOT, _IN = KIND["LBRACE"], KIND["RBRACE"], KIND["LPAR"], KIND["DOT"], KIND["IN"]
+_LBRACE, _RBRACE, _LPAR, _WHERE, _IN = KIND["LBRACE"], KIND["RBRACE"], KIND["LPAR"], KIND["WHERE"], KIND["IN"]
 _IMPORT, _AS, _WITH, _STACK = KIND["IMPORT"], KIND["AS"], KIND["WITH"], KIND["STACK"]
 
 
@@ -62,7 +62,7 @@ def find_lines(tokens: Tokens) -> Lines:
     item = 0
     for i, kind in enumerate(raw):
         if kind in _SOFT:
-            kind = _soften(raw, i, before)
+            kind = _soften(tokens, i, before)
         if first[i] and counts and before not in _NOT_AFTER and kind not in NOT_BEFORE:
             item = _end_statement(lines, ends[-1], not closers, item)
             asserting[-1] = False
@@ -120,20 +120,22 @@ def _end_statement(lines: Lines, at: int, outside: bool, item: int) -> int:
     return item
 
 
-def _soften(raw: list[int], i: int, before: int) -> int:
+def _soften(tokens: Tokens, i: int, before: int) -> int:
     """The kind of a soft word: itself where it can only be a keyword, else a name."""
+    raw, first = tokens.kinds, tokens.first
     kind = raw[i]
     after = raw[i + 1] if i + 1 < len(raw) else 0
-    if before == _DOT:
+    if kind in (_WITH, _STACK):
+        return kind if before in _OPERAND_END and after == _LPAR else _NAME
+    if kind in (_IN, _WHERE):
+        return kind if before in _OPERAND_END else _NAME
+    if kind == _AS:
+        return kind if before == _STRING else _NAME
+    begins = before in (-1, END, _LBRACE) or (first[i] and before in _OPERAND_END) or before in PREFIXES
+    if not begins or not after or first[i + 1]:
         return _NAME
     if kind in PREFIXES:
         return kind if after == _FN_NAME or after in PREFIXES else _NAME
     if kind == _IMPORT:
         return kind if after == _STRING else _NAME
-    if kind == _AS:
-        return kind if before == _STRING else _NAME
-    if kind in (_WITH, _STACK):
-        return kind if before in _OPERAND_END and after == _LPAR else _NAME
-    if kind == _IN or kind == KIND["WHERE"]:
-        return kind if before in _OPERAND_END else _NAME
     return kind if after == _NAME or after in _SOFT else _NAME

@@ -8,7 +8,7 @@ from typing import Any
 from . import sweet
 from .build import TreeBuilder
 from .diagnostics import Diagnostic, RxError, error, in_order
-from .lalr import MAX_DEPTH, Parser, Stuck, TooDeep
+from .lalr import MAX_DEPTH, Parser, Stuck, TooDeep, tree_rules
 from .lexer import scan, unreadable
 from .lines import CLOSER, END, OPENER, Lines, Unbalanced, find_lines
 from .node import replace
@@ -51,7 +51,7 @@ def parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
 def _parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
     tokens = scan(source)
     builder = TreeBuilder(source)
-    parser = Parser(source.text, builder)
+    parser = Parser(source.text, tree_rules(builder))
     problems: list[Diagnostic] = []
     try:
         lines = find_lines(tokens)
@@ -167,7 +167,7 @@ def _parse_part(text: str, start: str) -> Any:
     problems = list(tokens.problems)
     try:
         lines = find_lines(tokens)
-        value = Parser(text, builder).parse(lines.kinds, lines.starts, lines.ends, start)
+        value = Parser(text, tree_rules(builder)).parse(lines.kinds, lines.starts, lines.ends, start)
     except Unbalanced:
         problems.append(error("E105", "the brackets do not match", whole))
     except Stuck as stuck:

@@ -1,10 +1,15 @@
-"""Sweet tree to text; parsing the text gives the tree back."""
+"""Sweet tree to text; parsing the text gives the tree back.
+
+A block whose last statement is an expression must have it as its result, as the parser makes it.
+"""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from . import sweet
+from .formatter import format_source
+from .source import Source
 
 # What an expression binds like; an operand that binds weaker than its place asks for stands in parentheses.
 _WEAKEST, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGNED, _POWER, _POSTFIX, _ATOM = range(11)
@@ -23,8 +28,10 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\\": "\\\\", '"
 
 
 def print_module(module: sweet.Module) -> str:
-    """The items, each laid out on its own lines. Comments are not printed."""
-    return "".join(print_item(item) + "\n" for item in module.items)
+    """The items in canonical layout. Comments are not printed."""
+    plain = "".join(print_item(item) + "\n;\n" for item in module.items)
+    text, _ = format_source(Source("<printed>", plain))
+    return plain if text is None else text
 
 
 def print_item(item: sweet.Item) -> str:

@@ -1,0 +1,499 @@
+"""`rx fmt`: a file's text in the one canonical layout, comments kept.
+
+The same table that builds the sweet tree builds a concrete tree of all tokens here. Comments belong to tokens: one that
+stands behind code on its line to the token before it, one on a line of its own to the token after it. What can stand on
+lines of its own (statements, members of bracketed lists, conditions, links of an operator chain) is a slot: comments
+from inside a slot that have no better place go above it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ..grammar.table import RULES
+from . import layout
+from .diagnostics import Diagnostic
+from .lalr import Parser, Rule
+from .layout import HARD, LINE, SOFT, Broken, Doc, Hard, Trailing, concat, fill, group, nest, stiff
+from .lexer import KIND, scan
+from .lines import END, find_lines
+from .parser import parse
+from .source import Source
+from .sweet import Comment
+
+WIDTH = 100
+
+_SPLICE = 1000
+_COMMA = KIND["COMMA"]
+_LEVELS = {KIND["OR"]: 1, KIND["AND"]: 2, KIND["COMPARE"]: 3, KIND["IN"]: 3, KIND["SIGN"]: 4, KIND["STAR"]: 5}
+_LEVELS |= {KIND["DIVIDE"]: 5}
+_SIMPLE = {"integer", "float", "truth", "string"}
+_GOES_ON = {"where", "with", "stack", "in", "as"}
+
+
+class Leaf:
+    """A token with its comments; `blank` tells whether an empty line stands before it."""
+
+    __slots__ = ("text", "kind", "before", "after", "blank")
+
+    def __init__(self, kind: int, text: str) -> None:
+        self.kind = kind
+        self.text = text
+        self.before: list[Remark] = []
+        self.after: Remark | None = None
+        self.blank = False
+
+
+class Remark:
+    """A comment, and whether an empty line stands before it."""
+
+    __slots__ = ("text", "blank")
+
+    def __init__(self, text: str, blank: bool) -> None:
+        self.text = text
+        self.blank = blank
+
+
+class Tree:
+    """A reduction: the rule's name and all its children, tokens included."""
+
+    __slots__ = ("name", "children")
+
+    def __init__(self, name: str, left: int, right: int, *children: Tree | Leaf) -> None:
+        self.name = name
+        self.children = children
+
+
+def format_source(source: Source) -> tuple[str | None, tuple[Diagnostic, ...]]:
+    """The canonical text, or None and the syntax errors."""
+    _, problems = parse(source)
+    if problems:
+        return None, problems
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 10_000))  # a tree of MAX_DEPTH levels takes several calls for each
+    try:
+        return _format(source), ()
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _format(source: Source) -> str:
+    tokens = scan(source)
+    lines = find_lines(tokens)
+    leaves = [
+        Leaf(kind, source.text[start:end])
+        for kind, start, end in zip(lines.kinds, lines.starts, lines.ends, strict=True)
+    ]
+    end = Leaf(0, "")
+    _attach(source.text, tokens.comments, leaves, [*lines.starts, len(source.text)], [*lines.ends, 0], end)
+    parser = Parser(source.text, _concrete_rules())
+    items = [
+        parser.parse(lines.kinds[a:b], lines.starts[a:b], lines.ends[a:b], "item", leaves[a:b]) for a, b in lines.items
+    ]
+    text = layout.render(_Layout().module(items, end), WIDTH)
+    return text.lstrip("\n") + "\n" if text.strip() else ""
+
+
+def _concrete_rules() -> list[Rule]:
+    rules: list[Rule] = []
+    for origin, length, name, recipe in RULES:
+        if name is None and length == 1:
+            rules.append((origin, 1, None, 0, 0))
+            continue
+        spliced = {pick - _SPLICE for pick in recipe if pick >= _SPLICE} if name is not None else set()
+        all_ = tuple(i + _SPLICE if i in spliced else i for i in range(length))
+        rules.append((origin, length, "" if name == "" else partial(Tree, name or "parens"), all_, 0))
+    return rules
+
+
+def _attach(
+    text: str, comments: Sequence[Comment], leaves: list[Leaf], starts: list[int], ends: list[int], last: Leaf
+) -> None:
+    """Give every comment to a token."""
+    waiting = list(reversed(comments))
+    previous: Leaf | None = None
+    reached = 0  # the end of the last token or comment
+    for i, leaf in enumerate([*leaves, last]):
+        if leaf.kind == END:
+            continue
+        while waiting and waiting[-1].span.start < starts[i]:
+            comment = waiting.pop()
+            remark = Remark(comment.text, _is_blank(text, reached, comment.span.start))
+            reached = comment.span.end
+            if comment.own_line or previous is None:
+                leaf.before.append(remark)
+            else:
+                previous.after = remark
+        leaf.blank = _is_blank(text, reached, starts[i])
+        reached = ends[i]
+        previous = leaf
+
+
+def _is_blank(text: str, start: int, end: int) -> bool:
+    between = text[start:end]
+    return between.count("\n") + between.count("\r") - between.count("\r\n") > 1
+
+
+def _first(node: Tree | Leaf) -> Leaf:
+    while isinstance(node, Tree):
+        node = node.children[0]
+    return node
+
+
+def _last(node: Tree | Leaf) -> Leaf:
+    while isinstance(node, Tree):
+        node = node.children[-1]
+    return node
+
+
+class _Layout:
+    """Concrete trees to documents. Tokens must be met in their order, so that comments find their places."""
+
+    def __init__(self) -> None:
+        self.own: list[Remark] = []  # comments that go above the slot
+        self.after: Remark | None = None  # the comment behind the last token
+
+    # Files and slots
+
+    def module(self, items: list[Tree], end: Leaf) -> Doc:
+        parts: list[Doc] = []
+        for i, item in enumerate(items):
+            blank, doc = self.statement(item, i > 0)
+            if i:
+                blank = blank or _has_body(item) or _has_body(items[i - 1])
+                parts.append(Hard(blank))
+            parts.append(doc)
+        for i, remark in enumerate(end.before):
+            if items or i:
+                parts.append(Hard(remark.blank))
+            parts.append(remark.text)
+        return concat(*parts)
+
+    def statement(self, tree: Tree | Leaf, follows: bool) -> tuple[bool, Doc]:
+        """A statement or item with its comments, and whether an empty line stood before it.
+
+        Where another statement stands before it, one that begins with a sign or a word that would continue that one is
+        put in parentheses.
+        """
+        first = _first(tree)
+        blank = first.before[0].blank if first.before else first.blank
+        continues = first.kind == KIND["SIGN"] or (first.kind == KIND["NAME"] and first.text in _GOES_ON)
+        if follows and continues and isinstance(tree, Tree) and tree.name == "expression_statement":
+            return blank, self.slot(lambda: concat("(", self.doc(tree), ")"), first)
+        return blank, self.slot(lambda: self.doc(tree), first)
+
+    def slot(self, make: Callable[[], Doc], first: Leaf | None = None, bubble: bool = False) -> Doc:
+        """What `make` makes, its comments above it and at its end. With `bubble` the comment at its end stays pending.
+
+        With `first`, empty lines between the comments are kept.
+        """
+        self._hoist()
+        outer, self.own = self.own, []
+        body = make()
+        own, self.own = self.own, outer
+        parts: list[Doc] = []
+        for i, remark in enumerate(own):
+            following = own[i + 1] if i + 1 < len(own) else first
+            blank = bool(first and following and following.blank and i < len(first.before))
+            parts += [remark.text, Hard(blank)]
+        parts.append(body)
+        if self.after and not bubble:
+            parts.append(Trailing(self.after.text))
+            self.after = None
+        return concat(*parts)
+
+    def _hoist(self) -> None:
+        if self.after:
+            self.own.append(Remark(self.after.text, False))
+            self.after = None
+
+    def leaf(self, leaf: Leaf) -> str:
+        self._hoist()
+        self.own += leaf.before
+        self.after = leaf.after
+        return "==" if leaf.kind == KIND["COMPARE"] and leaf.text == "=" else leaf.text
+
+    def doc(self, node: Tree | Leaf) -> Doc:
+        if isinstance(node, Leaf):
+            return self.leaf(node)
+        method = getattr(self, node.name + "_", None)
+        return method(*node.children) if method else self.spaced(*node.children)
+
+    def spaced(self, *children: Tree | Leaf) -> Doc:
+        parts: list[Doc] = []
+        for child in children:
+            parts += [" ", self.doc(child)] if parts else [self.doc(child)]
+        return concat(*parts)
+
+    def tight(self, *children: Tree | Leaf) -> Doc:
+        return concat(*[self.doc(child) for child in children])
+
+    # Bracketed lists
+
+    def bracketed(self, opener: Leaf, inside: Sequence[Tree | Leaf], closer: Leaf, comma: str = "broken") -> Doc:
+        """`(a, b)`: on one line, or each member on its own. `comma` behind the last one: never, broken, always."""
+        open_text = self.leaf(opener)
+        remark, self.after = self.after, None
+        pairs = [
+            (node, inside[i + 1] if i + 1 < len(inside) else None)
+            for i, node in enumerate(inside)
+            if not (isinstance(node, Leaf) and node.kind == _COMMA)
+        ]
+        members = [self.member(node, comma_leaf) for node, comma_leaf in pairs]
+        dangling, closer.before = closer.before, []
+        close_text = self.leaf(closer)
+        opened: list[Doc] = [open_text, Trailing(remark.text)] if remark else [open_text]
+        ends: list[Doc] = [part for comment in dangling for part in (HARD, comment.text)]
+        if not members:
+            return concat(*opened, nest(*ends), HARD, close_text) if ends or remark else open_text + close_text
+        last: Doc = Broken(",") if comma == "broken" else "," if comma == "always" else ""
+        if len(members) == 1 and not ends and not remark and _can_hug(pairs[0][0], members[0]):
+            return concat(*opened, members[0], "," if comma == "always" else "", close_text)
+        separated = [part for member in members for part in (concat(member, ","), LINE)][:-1]
+        separated[-1] = concat(members[-1], last)
+        if len(members) > 1 and not ends and all(_is_simple(node) for node, _ in pairs):
+            return group(*opened, nest(SOFT, fill(separated)), SOFT, close_text)
+        return group(*opened, nest(SOFT, *separated, *ends), SOFT, close_text)
+
+    def member(self, node: Tree | Leaf, comma: Tree | Leaf | None) -> Doc:
+        def make() -> Doc:
+            doc = self.doc(node)
+            if isinstance(comma, Leaf):
+                self.leaf(comma)
+            return doc
+
+        return self.slot(make)
+
+    def list_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+        return self.bracketed(opener, rest[:-1], _last(rest[-1]))
+
+    choices_in_braces_ = list_
+
+    def tuple_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+        return self.bracketed(opener, rest[:-1], _last(rest[-1]), "always" if len(rest) == 3 else "broken")
+
+    tuple_type_ = tuple_target_ = tuple_
+
+    def parens_(self, opener: Leaf, inside: Tree | Leaf, closer: Leaf) -> Doc:
+        return self.bracketed(opener, [inside], closer, "never")
+
+    def single_target_(self, *children: Tree | Leaf) -> Doc:
+        docs = [self.doc(child) for child in children]
+        return docs[len(docs) // 2]
+
+    # Items
+
+    def function_(self, *children: Tree | Leaf) -> Doc:
+        return self.spaced(*children)
+
+    def implementations_(self, name: Tree, equal: Leaf, *rest: Tree | Leaf) -> Doc:
+        return concat(self.doc(name), " ", self.leaf(equal), " ", self.list_(_first(rest[0]), *rest[1:]))
+
+    def const_(self, *children: Tree | Leaf) -> Doc:
+        docs = [self.doc(child) for child in children]
+        texts = [child.text if isinstance(child, Leaf) else "" for child in children]
+        colon = texts.index(":") if ":" in texts else None
+        equal = texts.index("=")
+        annotation = [" : ", docs[colon + 1]] if colon is not None else []
+        return concat("const ", docs[1], *annotation, " = ", docs[equal + 1])
+
+    def fn_(self, word: Leaf, *rest: Tree | Leaf) -> Doc:
+        return self.fn_like(word, rest, in_line=False)
+
+    def lambda_(self, word: Leaf, *rest: Tree | Leaf) -> Doc:
+        return group(self.fn_like(word, rest, in_line=True))
+
+    def fn_like(self, word: Leaf, rest: Sequence[Tree | Leaf], in_line: bool) -> Doc:
+        close = next(i for i, child in enumerate(rest) if isinstance(child, Leaf) and child.text == ")")
+        parts: list[Doc] = [self.leaf(word), self.bracketed(_first(rest[0]), _inner(rest[1:close]), _last(rest[close]))]
+        for child in rest[close + 1 :]:
+            if isinstance(child, Leaf):
+                parts += [" ", self.leaf(child)]
+            elif child.name == "block":
+                parts += [" ", self.block(child, in_line)]
+            elif child.name == "where":
+                parts.append(self.where(child))
+            else:
+                parts += [" ", stiff(self.doc(child))]
+        return concat(*parts)
+
+    def where(self, tree: Tree) -> Doc:
+        self._hoist()
+        word = self.doc(tree.children[0])
+        conditions = [child for child in tree.children[1:] if not (isinstance(child, Leaf) and child.kind == _COMMA)]
+        commas = [child for child in tree.children[1:] if isinstance(child, Leaf) and child.kind == _COMMA]
+        parts: list[Doc] = []
+        for condition, comma in zip(conditions[:-1], commas, strict=True):
+            parts += [self.member(condition, comma), ",", LINE]
+        parts.append(self.slot(partial(self.doc, conditions[-1]), bubble=True))
+        return group(nest(LINE, word, " ", group(nest(*parts))))
+
+    def fn_type_(self, word: Leaf, *rest: Tree | Leaf) -> Doc:
+        return self.fn_like(word, rest, in_line=True)
+
+    def applied_type_(self, name: Tree, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+        return concat(self.doc(name), self.bracketed(opener, rest[:-1], _last(rest[-1])))
+
+    def type_name_(self, *children: Tree | Leaf) -> Doc:
+        return self.tight(*children)
+
+    # Statements
+
+    def assert_(self, word: Leaf, cond: Tree, comma: Leaf | None = None, message: Tree | None = None) -> Doc:
+        parts: list[Doc] = [self.leaf(word), " ", self.doc(cond)]
+        if comma and message:
+            parts += [self.leaf(comma), nest(LINE, self.doc(message))]
+        return group(*parts)
+
+    def block(self, tree: Tree, in_line: bool) -> Doc:
+        """`{ ... }`; with `in_line` a block of one expression may stay on its line (the caller makes the group)."""
+        opener, closer = _first(tree), _last(tree)
+        remark, self.after = self.after, None
+        open_text = self.leaf(opener)
+        if remark and self.after:
+            self.own.append(remark)
+        remark, self.after = self.after or remark, None
+        statements = [child for child in tree.children[1:-1] if not (isinstance(child, Leaf) and child.kind == END)]
+        docs = [self.statement(child, i > 0) for i, child in enumerate(statements)]
+        dangling, closer.before = closer.before, []
+        close_text = self.leaf(closer)
+        opened = concat(open_text, Trailing(remark.text)) if remark else open_text
+        if not docs and not dangling and not remark:
+            return "{}"
+        is_short = in_line and len(docs) == 1 and _is_expression(statements[0])
+        line: Doc = LINE if is_short else HARD
+        inside: list[Doc] = []
+        for i, (blank, doc) in enumerate(docs):
+            inside += [Hard(blank) if i else line, doc]
+        for i, comment in enumerate(dangling):
+            inside += [Hard(comment.blank and bool(docs or i)), comment.text]
+        return concat(opened, nest(*inside), line, close_text)
+
+    # Expressions
+
+    def binary_(self, *children: Tree | Leaf) -> Doc:
+        """Links of one precedence make one chain, which breaks before its operators."""
+        tree = Tree("binary", 0, 0, *children)
+        operator = children[1]
+        assert isinstance(operator, Leaf)
+        level = _LEVELS.get(operator.kind)
+        if level is None:
+            return self.spaced(*children)
+        links: list[tuple[Leaf, Tree | Leaf]] = []
+        node: Tree | Leaf = tree
+        while isinstance(node, Tree) and node.name in ("binary", "in_class") and _level(node) == level:
+            links.append((_first(node.children[1]), node.children[2]))
+            node = node.children[0]
+        return self.chain(node, links[::-1])
+
+    in_class_ = binary_
+
+    def chain(self, first: Tree | Leaf, links: list[tuple[Leaf, Tree | Leaf]]) -> Doc:
+        head = self.doc(first)
+        parts: list[Doc] = []
+        for operator, operand in links:
+            if self.after:
+                parts.append(Trailing(self.after.text))
+                self.after = None
+            above, operator.before = operator.before, []
+            for remark in above:
+                parts += [HARD, remark.text]
+            sign = self.leaf(operator)
+            parts += [HARD if above else LINE, sign, " ", self.doc(operand)]
+        return group(head, nest(*parts))
+
+    def unary_(self, *children: Tree | Leaf) -> Doc:
+        return self.tight(*children)
+
+    attribute_ = splice_ = slice_ = keyword_ = unary_
+
+    def call_(self, callee: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+        return concat(self.doc(callee), self.bracketed(opener, _inner(rest[:-1]), _last(rest[-1])))
+
+    def index_expression_(self, value: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+        return concat(self.doc(value), self.bracketed(opener, rest[:-1], _last(rest[-1])))
+
+    # Control flow
+
+    def if_(self, *children: Tree | Leaf) -> Doc:
+        return group(self.arms(children))
+
+    def arms(self, children: Sequence[Tree | Leaf]) -> Doc:
+        """All arms of an `else if` chain, in one group: all on one line or none."""
+        word, opener, cond, closer, then, *rest = children
+        parts: list[Doc] = [self.doc(word), " ", self.parens_(_first(opener), cond, _last(closer)), " "]
+        assert isinstance(then, Tree)
+        parts.append(self.block(then, True))
+        if rest:
+            parts += [" ", self.doc(rest[0]), " "]
+            orelse = rest[1]
+            assert isinstance(orelse, Tree)
+            parts.append(self.arms(orelse.children) if orelse.name == "if" else self.block(orelse, True))
+        return concat(*parts)
+
+    def for_(self, *children: Tree | Leaf) -> Doc:
+        return self.loop(children)
+
+    def while_(self, *children: Tree | Leaf) -> Doc:
+        return self.loop(children)
+
+    def loop(self, children: Sequence[Tree | Leaf]) -> Doc:
+        parts: list[Doc] = []
+        i = 0
+        while i < len(children):
+            child = children[i]
+            if isinstance(child, Leaf) and child.text == "(":
+                comma = (
+                    "never" if isinstance(children[0], Leaf) and children[0].text == "while" and i == 1 else "broken"
+                )
+                parts.append(self.bracketed(child, _inner(children[i + 1 : i + 2]), _last(children[i + 2]), comma))
+                i += 2
+            elif isinstance(child, Tree) and child.name == "block":
+                parts.append(self.block(child, False))
+            else:
+                parts.append(self.doc(child))
+            parts.append(" ")
+            i += 1
+        return concat(*parts[:-1])
+
+
+def _inner(children: Sequence[Tree | Leaf]) -> Sequence[Tree | Leaf]:
+    """The members of what stands between brackets: of the one list in there, or the thing itself."""
+    only = children[0] if len(children) == 1 else None
+    if isinstance(only, Tree) and only.name in ("arguments", "parameters", "carries", "types"):
+        return only.children
+    return children
+
+
+def _level(tree: Tree) -> int | None:
+    operator = tree.children[1]
+    return _LEVELS.get(operator.kind) if isinstance(operator, Leaf) else None
+
+
+def _has_body(item: Tree) -> bool:
+    return any(
+        isinstance(child, Tree) and child.name == "fn" and isinstance(child.children[-1], Tree)
+        and child.children[-1].name == "block"
+        for child in item.children
+    )  # fmt: skip
+
+
+def _is_expression(statement: Tree | Leaf) -> bool:
+    return isinstance(statement, Tree) and statement.name == "expression_statement"
+
+
+def _can_hug(node: Tree | Leaf, doc: Doc) -> bool:
+    """Whether the only member of a bracketed list stays by the brackets: a bracketed list without comments of its own."""
+    while isinstance(node, Tree) and node.name == "positional":
+        node = node.children[0]
+    bare = isinstance(doc, layout.Concat) and len(doc.parts) == 1
+    return bare and isinstance(node, Tree) and node.name in ("list", "tuple")
+
+
+def _is_simple(node: Tree | Leaf) -> bool:
+    """A literal: many of them share a line."""
+    while isinstance(node, Tree) and node.name in ("positional", "unary"):
+        node = node.children[-1]
+    return isinstance(node, Tree) and node.name in _SIMPLE

@@ -1,0 +1,183 @@
+"""Documents and how they are laid out: text with places where a line may end, fitted into a width.
+
+A group is written on one line if it fits, else its line ends are taken; groups inside it decide for themselves. This is
+Wadler's algebra ("A prettier printer") with comments at line ends added.
+"""
+
+from __future__ import annotations
+
+from .node import Node
+
+
+class Line(Node):
+    """A line end; where its group fits on one line it is `flat` instead."""
+
+    flat: str
+
+
+class Hard(Node):
+    """A line end in any case. `blank` puts an empty line before the next one."""
+
+    blank: bool = False
+
+
+class Trailing(Node):
+    """A comment: written at the end of the line that it falls on, and a line end follows."""
+
+    text: str
+
+
+class Broken(Node):
+    """Text that is written only where its group does not fit on one line."""
+
+    text: str
+
+
+class Concat(Node):
+    parts: tuple[Doc, ...]
+    forced: bool
+
+
+class Group(Node):
+    """Written on one line if it fits. A `stiff` one is not broken so that what stands before it may stay on its line."""
+
+    body: Doc
+    forced: bool
+    stiff: bool = False
+
+
+class Fill(Node):
+    """Parts with line ends between them; only those line ends are taken that must be."""
+
+    parts: tuple[Doc, ...]
+    forced: bool
+    start: int = 0
+
+
+class Nest(Node):
+    """What follows a line end in `body` is indented by two more columns."""
+
+    body: Doc
+    forced: bool
+
+
+Doc = str | Line | Hard | Trailing | Broken | Concat | Group | Fill | Nest
+
+LINE = Line(" ")
+SOFT = Line("")
+HARD = Hard()
+
+
+def forced(doc: Doc) -> bool:
+    """Whether a document cannot be written on one line."""
+    if isinstance(doc, Concat | Group | Fill | Nest):
+        return doc.forced
+    return isinstance(doc, Hard | Trailing)
+
+
+def concat(*parts: Doc) -> Doc:
+    return Concat(parts, any(map(forced, parts)))
+
+
+def group(*parts: Doc) -> Doc:
+    body = concat(*parts)
+    return Group(body, forced(body))
+
+
+def stiff(*parts: Doc) -> Doc:
+    body = concat(*parts)
+    return Group(body, forced(body), True)
+
+
+def nest(*parts: Doc) -> Doc:
+    body = concat(*parts)
+    return Nest(body, forced(body))
+
+
+def fill(parts: list[Doc]) -> Doc:
+    return Fill(tuple(parts), any(map(forced, parts)))
+
+
+def render(doc: Doc, width: int) -> str:
+    """The text of a document."""
+    out: list[str] = []
+    column = 0
+    trailing: list[str] = []
+    stack: list[tuple[int, bool, Doc]] = [(0, False, doc)]
+    while stack:
+        indent, flat, part = stack.pop()
+        if isinstance(part, str):
+            out.append(part)
+            column += len(part)
+        elif isinstance(part, Concat):
+            stack += [(indent, flat, inner) for inner in reversed(part.parts)]
+        elif isinstance(part, Nest):
+            stack.append((indent + 2, flat, part.body))
+        elif isinstance(part, Group):
+            fits = flat or (not part.forced and _fits(width - column, part.body, stack))
+            stack.append((indent, fits, part.body))
+        elif isinstance(part, Fill):
+            stack += _fill_step(indent, flat, part, width - column)
+        elif isinstance(part, Trailing):
+            trailing.append(part.text)
+        elif isinstance(part, Broken):
+            if not flat:
+                out.append(part.text)
+                column += len(part.text)
+        elif isinstance(part, Line) and flat:
+            out.append(part.flat)
+            column += len(part.flat)
+        else:
+            if trailing:
+                out.append("  " + " ".join(trailing))
+                trailing.clear()
+            blank = isinstance(part, Hard) and part.blank
+            out.append("\n\n" if blank else "\n")
+            out.append(" " * indent)
+            column = indent
+    if trailing:
+        out.append("  " + " ".join(trailing))
+    return "\n".join(line.rstrip() for line in "".join(out).split("\n"))
+
+
+def _fill_step(indent: int, flat: bool, part: Fill, room: int) -> list[tuple[int, bool, Doc]]:
+    """The first part of a fill, and what is left of it, for the stack."""
+    at = part.start
+    if len(part.parts) - at < 3:
+        return [(indent, flat, inner) for inner in reversed(part.parts[at:])]
+    first, line, second = part.parts[at : at + 3]
+    both_fit = _fits(room, concat(first, line, second), [])
+    rest = Fill(part.parts, part.forced, at + 2)
+    return [(indent, flat, rest), (indent, flat or both_fit, line), (indent, flat, first)]
+
+
+def _fits(room: int, doc: Doc, rest: list[tuple[int, bool, Doc]]) -> bool:
+    """Whether a document fits flat, with what follows it up to the next place where a line may end."""
+    stack: list[tuple[bool, Doc]] = [(True, doc)]
+    behind = len(rest)
+    while room >= 0:
+        if not stack:
+            if not behind:
+                return True
+            behind -= 1
+            _, flat, part = rest[behind]
+            stack.append((flat, part))
+            continue
+        flat, part = stack.pop()
+        if isinstance(part, str):
+            room -= len(part)
+        elif isinstance(part, Concat):
+            stack += [(flat, inner) for inner in reversed(part.parts)]
+        elif isinstance(part, Fill):
+            stack += [(flat, inner) for inner in reversed(part.parts[part.start : part.start + 2 * room + 2])]
+        elif isinstance(part, Nest):
+            stack.append((flat, part.body))
+        elif isinstance(part, Group):
+            stack.append((flat or (part.stiff and not part.forced), part.body))
+        elif isinstance(part, Line) and flat:
+            room -= len(part.flat)
+        elif isinstance(part, Line | Hard):
+            return True
+        elif isinstance(part, Broken) and not flat:
+            room -= len(part.text)
+    return False
