@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -338,6 +340,21 @@ def test_a_diagnostic_off_the_terminal_is_written_without_rich(tmp_path: Path) -
     assert loaded.isdisjoint({"numpy", "rich", "z3"})
 
 
+def test_a_cold_check_takes_no_more_than_two_and_a_half_times_an_import_of_lark(tmp_path: Path) -> None:
+    (tmp_path / "ff.rx").write_text(FF + "\n".join(f"# {i}" for i in range(6)), encoding="utf-8")
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path / "compiled")
+
+    def seconds(*arguments: str) -> float:
+        began = time.perf_counter()
+        subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=environment, check=True, capture_output=True)
+        return time.perf_counter() - began
+
+    rounds = [(seconds("-c", "import lark"), seconds("-m", "rxlang", "check", "ff.rx")) for _ in range(8)]
+    lark, check = (min(column) for column in zip(*rounds, strict=True))
+    assert check <= 2.5 * lark
+
+
 def test_help_lists_every_command_and_imports_none(tmp_path: Path) -> None:
     loaded = imported(tmp_path, "--help")
     assert loaded.isdisjoint({"rxlang.pipeline", "rxlang.cli.check", "lark"})
@@ -404,6 +421,60 @@ def test_prove_takes_bytes_that_are_no_text_as_one_bad_line(rx: Any) -> None:
     status, out, _ = rx("prove", stdin=b'\xff\xfe\n{"id": 1, "goal": "1 == 1"}\n')
     assert status == 0
     assert [json.loads(line)["result"] for line in out.splitlines()] == ["error", "valid"]
+
+
+# rx desugar
+
+
+@pytest.mark.parametrize("program", ["ff.rx", "heads.rx"])
+def test_what_desugar_prints_is_a_program_that_desugars_to_itself(rx: Any, program: str) -> None:
+    status, out, err = rx("desugar", program)
+    assert (status, err) == (0, "")
+    assert out.startswith("inline @")
+    assert rx("desugar", "-", stdin=out) == (0, out, "")
+
+
+def test_simplified_has_the_status_of_every_assertion_left(rx: Any) -> None:
+    text = (
+        "@f = fn(x : Tensor([n], int32), y : Tensor([m], int32)) : Tensor { let z ! Tensor([n], int32) = y; x + z }\n"
+    )
+    status, out, _ = rx("desugar", "-", "--simplified", stdin=text)
+    asserts = [line for line in out.splitlines() if "assert " in line]
+    assert status == 0
+    assert asserts
+    assert all("  # entry: " in line or "  # residual: " in line for line in asserts)
+    assert any("z.dim(0)" in line and "# residual: " in line for line in asserts)
+
+
+def test_annotated_has_comments_instead_of_assertions(rx: Any) -> None:
+    status, out, _ = rx("desugar", "ff.rx", "--annotated")
+    assert status == 0
+    assert "assert" not in out.replace("is_assertion", "")
+    lines = [line.strip() for line in out.splitlines()]
+    place = lines.index("let out = @ff_impl(x)")
+    assert lines[place + 1 : place + 4] == [
+        "# out's shape = [n * m]",
+        "# out's dtype = int32",
+        "# out's is_assertion = true",
+    ]
+    assert lines[1] == "# x's shape = [n, m * 4]"
+    assert "# out's is_assertion = false" in rx("desugar", "ff.rx", "--annotated", "--simplified")[1]
+
+
+def test_desugar_of_one_function_prints_it_with_its_implementation(rx: Any) -> None:
+    status, out, _ = rx("desugar", "wrong.rx", "--function", "@ff")
+    assert status == 0
+    assert [line.split()[1] for line in out.splitlines() if line.startswith(("inline", "private"))] == [
+        "@ff", "@ff_impl",
+    ]  # fmt: skip
+    assert rx("desugar", "wrong.rx", "--function", "@gg") == (2, "", "rx: 'wrong.rx' has no function '@gg'\n")
+
+
+@pytest.mark.parametrize("option", [(), ("--simplified",), ("--annotated",)])
+def test_desugar_of_a_broken_file_is_status_1(rx: Any, option: tuple[str, ...]) -> None:
+    status, _, err = rx("desugar", "broken.rx", *option)
+    assert status == 1
+    assert "error[E101]" in err
 
 
 # rx fmt

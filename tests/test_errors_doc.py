@@ -6,6 +6,7 @@ for the outcome of a run with the words that follow, and a file's name makes it 
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 from pathlib import Path
@@ -103,6 +104,17 @@ def test_every_program_of_a_page_has_its_remark(code: str) -> None:
     assert text.count("```rx\n") == len(programs(code))
     assert text.startswith(f"# {code}: ")
     assert max(len(line) for line in text.split("\n")) <= 120
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in sorted(PAGES.glob("*.md")) if ">>>" in path.read_text(encoding="utf-8")]
+)
+def test_python_sessions_print_what_the_page_says(path: Path) -> None:
+    text = path.read_text(encoding="utf-8").replace("```", "")
+    test = doctest.DocTestParser().get_doctest(text, {}, path.stem, str(path), 0)
+    report: list[str] = []
+    outcome = doctest.DocTestRunner().run(test, out=report.append)
+    assert (outcome.failed, outcome.attempted > 0) == (0, True), "".join(report)
 
 
 def test_every_code_in_the_sources_has_a_page() -> None:
