@@ -53,16 +53,18 @@ def _bound(ctx: Ctx, n: Dim, bound: Dim, high: Dim | None, low: int, clamp_low: 
         return (n if high is None else high), True
     from_end = _from_end(ctx, bound)
     if from_end is None:
-        return _open_bound(ctx, n, bound, high, low), False
+        return _open_bound(ctx, n, bound, low), False
     if from_end:
         return (larger(ctx, bound + n, low) if clamp_low else bound + n), False
     return (bound if high is None else smaller(ctx, bound, high)), False
 
 
-def _open_bound(ctx: Ctx, n: Dim, bound: Dim, high: Dim | None, low: int) -> Dim:
-    """A bound whose sign is not known: one of the two positions, chosen by min(1, max(0, bound + 1)), 1 if it is not
-    negative.
+def _open_bound(ctx: Ctx, n: Dim, bound: Dim, low: int) -> Dim:
+    """A bound whose sign is not known, clamped to 0 .. n, or to -1 .. n - 1 where `low` is -1.
+
+    One of the two summands is 0: the second where the bound is not negative (then -n * bound is not positive), the first
+    where it counts from the end (then -n * bound is n or more, and the minimum is bound + n).
     """
-    counts = ctx.min(1, ctx.max(0, bound + 1))
-    ahead = bound if high is None else ctx.min(bound, high)
-    return counts * ahead + (1 - counts) * ctx.max(bound + n, low)
+    ahead = ctx.max(0, ctx.min(bound - low, n))
+    back = ctx.max(0, ctx.min(bound + n - low, 0 - n * bound))
+    return ahead + back + low

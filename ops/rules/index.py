@@ -40,7 +40,7 @@ def _in_range(ctx: Ctx, index: Dim, size: Dim, axis: int) -> None:
     at: At = (("indices", None), ("x", axis))
     below = ctx.le(0 - size, index) if not isinstance(index, int) or index < 0 else True
     above = ctx.lt(index, size) if not isinstance(index, int) or index >= 0 else True
-    what = f"`indices` to be at least -n and less than n, the size n of axis {axis} of `x`"
+    what = f"`indices` to be in range for axis {axis} of `x`"
     if isinstance(index, int):
         what = f"axis {axis} of `x` to be at least {index + 1 if index >= 0 else -index}, for the index {index}"
     ctx.require(ctx.all_of(below, above), what, at)
