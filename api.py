@@ -69,18 +69,22 @@ class Function:
         self._core = function
         # -1 sends a call with anything but tensors the general way.
         self._count = len(function.params) if all(p.sort == core.TENSOR for p in function.params) else -1
+        # Whether the door leaves a dtype open, so that one may come that NumPy's own functions do not treat well.
+        self._any_dtype = not module._machine.fixes_dtypes(name)
         self._entry: Callable[..., Any] = module._machine.code.function(name)
         self.__name__ = name
         self.__doc__ = function.signature
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if named or len(args) != self._count or not all(type(a) is ndarray and a.dtype in PLAIN for a in args):
+        if named or len(args) != self._count:
             return self._call_with(args, named)
-        machine = self._module._machine
+        for arg in args:
+            if type(arg) is not ndarray or (self._any_dtype and arg.dtype not in PLAIN):
+                return self._call_with(args, named)
         try:
             result = self._entry(*args)
         except RUNTIME_ERRORS as problem:
-            raise machine.explained(problem) from None
+            raise self._module._machine.explained(problem) from problem.__cause__
         return result if type(result) is ndarray else outward(result)
 
     def _call_with(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:

@@ -104,7 +104,8 @@ def _part(check: core.Assert, declared: core.Declared, env: Mapping[str, Any], t
             return f"{who} needs {what}to have rank {wanted}, but it has rank {len(shape)}"
         case "dtype":
             who, what = _who(declared, "", "")
-            return f"{who} needs {what}to be {_wanted_dtype(check.cond, env, text)}, but it is {dtype_name(getattr(tensor, 'dtype', None))}"
+            wanted, found = _wanted_dtype(check.cond, env, text), dtype_name(getattr(tensor, "dtype", None))
+            return f"{who} needs {what}to be {wanted}, but it is {found}"
         case "dim" if origin.axis is not None and -len(shape) <= origin.axis < len(shape):
             who, what = _who(declared, "", "", f"axis {origin.axis}")
             return f"{who} needs {what}{_relation(check.cond, env, text)}, but it is {shape[origin.axis]}"

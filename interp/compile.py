@@ -80,12 +80,12 @@ class Code:
         return self.namespace["script"]()  # type: ignore[no-any-return]
 
     def _time_functions(self, program: core.Program) -> None:
+        wrapped = {f.name for f in program.functions if f.kind != "private"}
         for function in program.functions:
-            for prefix in ("f_", "b_"):
-                name = prefix + mangle(function.name)
-                if name in self.namespace:
-                    record = self.times.setdefault(function.name, [0, 0])
-                    self.namespace[name] = _timed(self.namespace[name], record)
+            if function.name.rstrip("'").removesuffix("_impl") in wrapped - {function.name}:
+                continue
+            name = ("f_" if function.kind == "private" else "b_") + mangle(function.name)
+            self.namespace[name] = _timed(self.namespace[name], self.times.setdefault(function.name, [0, 0]))
 
 
 _HELPERS: dict[str, Any] = {
@@ -246,13 +246,18 @@ def _extern(function: core.Function, options: Options) -> Callable[..., Any]:
             raise ExternError(f"@{function.name} runs Python code of its own: allow it with --allow-extern")
         if not found:
             found.append(resolve(function.target))
-        try:
-            result = found[0](*args)
-        except Exception as error:  # noqa: BLE001 - the user's code may raise anything
-            raise ExternError(f"{function.target} raised {type(error).__name__}: {error}") from error
-        return _as_result(result)
+        return guarded_call(found[0], str(function.target), args)
 
     return call
+
+
+def guarded_call(callee: Callable[..., Any], name: str, args: tuple[Any, ...]) -> Any:
+    """Call Python code of the user's; its result as arrays."""
+    try:
+        result = callee(*args)
+    except Exception as error:  # noqa: BLE001 - the user's code may raise anything
+        raise ExternError(f"{name} raised {type(error).__name__}: {error}") from error
+    return _as_result(result)
 
 
 def resolve(target: str | None) -> Callable[..., Any]:

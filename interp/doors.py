@@ -51,11 +51,12 @@ def _entry(unit: Unit, fn: core.Function) -> None:
     args = ", ".join(writer.params)
     name, site = mangle(fn.name), Site(fn.span, "door", fn.name, callee=fn.name)
     door = fn.body.stmts[: fn.door]
-    if not any(_is_live(s) for s in door):
+    if not any(_is_live(s) for s in door) and not _takes_functions(fn):
         writer.write(f"return b_{name}({args})", site)
         return
-    if unit.count_checks or not all(_is_simple(s) for s in door):
+    if unit.count_checks or _takes_functions(fn) or not all(_is_simple(s) for s in door):
         writer.write(f"d_{name}({args})", site)
+        _wrap_functions(writer, fn)
         writer.write(f"return b_{name}({args})", site)
         return
     writer.write("try:")
@@ -76,6 +77,19 @@ def _entry(unit: Unit, fn: core.Function) -> None:
     unbound = [s for s in _needed(door, rest, fn.body.result) if id(s) not in used]
     writer.statements((*_unchecked(unbound), *rest))
     writer.deliver(fn.body.result, "return ")
+
+
+def _takes_functions(fn: core.Function) -> bool:
+    return any(isinstance(p.sort, core.FnSort) for p in fn.params)
+
+
+def _wrap_functions(writer: FunctionWriter, fn: core.Function) -> None:
+    """A function that comes from outside is checked against its annotation at every call."""
+    for param in fn.params:
+        if isinstance(param.sort, core.FnSort):
+            sig = param.sort.signature
+            checked = writer.closure(core.Lambda(fn.span, sig.params, sig.result, sig.body, sig.door))
+            writer.write(f"{writer.local(param.name)} = {checked}")
 
 
 def _is_live(stmt: core.Stmt) -> bool:

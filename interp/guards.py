@@ -161,7 +161,7 @@ def foreign(value: Any) -> str:
 def dtype_name(dtype: Any) -> str:
     try:
         return str(dtype_of(dtype))
-    except (KeyError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError):
         return str(dtype)
 
 

@@ -16,7 +16,7 @@ from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import Span
 from .blame import RUNTIME_ERRORS, diagnose
-from .compile import Code, ExternError, Options, compile_program
+from .compile import Code, ExternError, Options, compile_program, guarded_call
 from .dtypes import dtype_of, numpy_dtype
 from .guards import describe, foreign
 from .source import PLAIN
@@ -85,7 +85,7 @@ class Machine:
         try:
             return action(*args)
         except RUNTIME_ERRORS as problem:
-            raise self.explained(problem) from None
+            raise self.explained(problem) from problem.__cause__
 
     def explained(self, problem: BaseException) -> BaseException:
         """A ShapeError for what the program did wrong; a bug of ours, or the user's own exception, as it is."""
@@ -99,6 +99,14 @@ class Machine:
             impls = next((i for i in self.program.impls if i.name == name), None)
             return self.function(impls.choices[-1]) if impls is not None else None
         return found
+
+    def fixes_dtypes(self, name: str) -> bool:
+        """Whether the door of a function lets only arrays of NumPy's own dtypes in."""
+        function = next((f for f in self.program.functions if f.name == name), None)
+        if function is None:
+            return False
+        wanted = [expected_dtype(function, p.name) for p in function.params]
+        return all(d is not None and numpy_dtype(d) in PLAIN for d in wanted)
 
     def call(self, name: str, args: Sequence[Any]) -> Any:
         """Call a function with converted arguments."""
@@ -241,10 +249,7 @@ def _foreign(value: Callable[..., Any]) -> Callable[..., Any]:
     """A Python callable as a function value: it sees arrays and returns arrays."""
 
     def call(*args: Any) -> Any:
-        result = value(*(outward(a) for a in args))
-        if isinstance(result, tuple):
-            return tuple(np.asarray(r) for r in result)
-        return np.asarray(result)
+        return guarded_call(value, getattr(value, "__name__", "the function"), tuple(map(outward, args)))
 
     return call
 

@@ -451,6 +451,7 @@ class FunctionWriter:
         operands = tuple((p.name, t) for (p, v), t in zip(pairs, texts, strict=True) if v is not None)
         site = Site(c.span, "kernel", self.function, callee=row.name, operands=operands)
         if c.guard or self.unit.guard_all:
+            self._count()
             self.write(f"guard({self.unit.constant(('row', row.name), lambda: row)}, {_tuple(texts)})", site)
         if self.unit.direct and row.name in METHODS and texts[0].isidentifier() and "-" not in texts[-1]:
             return METHODS[row.name].format(*texts), site
@@ -541,10 +542,10 @@ class FunctionWriter:
 
     def check(self, stmt: core.Assert) -> None:
         site = self.site_of(stmt)
-        self._count(site)
+        self._count()
         self.write(f"if {self.negated(stmt.cond)}: raise Failed", site)
 
-    def _count(self, site: Site) -> None:
+    def _count(self) -> None:
         if self.unit.count_checks:
             self.write("ran[0] += 1")
 
@@ -555,7 +556,7 @@ class FunctionWriter:
     def match_shape(self, stmt: core.MatchShape, *, checked: bool) -> None:
         site = self.site_of(stmt)
         if checked:
-            self._count(site)
+            self._count()
         whole = self.temp()
         self.write(f"{whole} = {self.local(stmt.tensor)}.shape")
         fits, binds, rest = self.pattern(stmt, whole)

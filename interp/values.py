@@ -22,6 +22,7 @@ SAFETENSORS = {
     "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
 }  # fmt: skip
 _GENERATED = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*:\s*(\w+)\s*")
+_NAMED = re.compile(r"(.*):\s*(\w*)\s*", re.DOTALL)
 _SUFFIXES = (".npy", ".npz", ".safetensors")
 _TOKEN = re.compile(
     r"""\s*(?:(?P<punctuation>[\[\],])|(?P<text>"(?:[^"\\]|\\.)*")
@@ -72,13 +73,11 @@ def _split_file(text: str) -> tuple[str | None, str, str]:
 
 def parse_literal(text: str) -> Literal:
     """`[[1, 2], [3, 4]]:int8`; rows of different lengths are refused."""
-    body, dtype = text, None
-    head, colon, name = text.rpartition(":")
-    if colon and not name.rstrip().endswith('"'):
-        if name.strip() not in DTYPES:
-            raise ValueProblem(f"{name.strip()!r} is not a dtype")
-        body, dtype = head, DTYPES[name.strip()]
-    items, shape = _nested(body)
+    named = _NAMED.fullmatch(text)
+    if named is not None and named[2] not in DTYPES:
+        raise ValueProblem(f"{named[2]!r} is not a dtype")
+    dtype = DTYPES[named[2]] if named is not None else None
+    items, shape = _nested(named[1] if named is not None else text)
     return Literal(items, shape, dtype)
 
 
@@ -354,6 +353,6 @@ def checked(array: Any) -> Array:
         made = made.astype(made.dtype.newbyteorder("="))
     try:
         dtype_of(made.dtype)
-    except (KeyError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError):
         raise ValueProblem(f"elements of type {made.dtype} are none that Rx has") from None
     return made

@@ -1,0 +1,336 @@
+"""Rx from Python: loading, calling with NumPy arrays, shapes without data, and what is said when something does not fit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+import rxlang as rx
+
+FF = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {
+  let z = @reshape(@cast(x, int32), [n, m, 4])
+  @reshape(@sum(z, axis=2), [n * m])
+}
+"""
+HALVES = """@halves = fn(x : Tensor([n, d], float32), y : Tensor([d, k], float32)) : Tensor {
+  let c ! Tensor([q * 2, k], float32) = @matmul(x, y)
+  assert c.dim(0) % 4 == 0, "whole blocks"
+  @reshape(c, [q, 2 * k])
+}
+"""
+
+
+def f32(*shape: int) -> np.ndarray:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def refused(function: object, *args: object, **named: object) -> rx.Diagnostic:
+    with pytest.raises(rx.ShapeError) as caught:
+        function(*args, **named)  # type: ignore[operator]
+    return caught.value.diagnostic
+
+
+def test_importing_the_package_imports_neither_numpy_nor_the_checker() -> None:
+    code = "import sys, rxlang; print([m for m in ('numpy', 'sympy', 'z3', 'rich', 'rxlang.pipeline') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_every_public_name_is_there() -> None:
+    names = ["load", "loads", "check_source", "CheckError", "ShapeError", "Report", "Diagnostic", "Size"]
+    assert [n for n in names if not hasattr(rx, n) or n not in rx.__all__] == []
+
+
+def test_a_function_takes_and_gives_arrays_by_position_and_by_name() -> None:
+    module = rx.loads(FF)
+    x = np.arange(16, dtype=np.int8).reshape(2, 8)
+    assert module.ff(x).tolist() == [6, 22, 38, 54]
+    assert module.ff(x=x).dtype == np.int32
+
+
+def test_load_reads_a_file_and_says_its_name(tmp_path: Path) -> None:
+    (tmp_path / "ff.rx").write_text(FF)
+    module = rx.load(tmp_path / "ff.rx")
+    assert refused(module.ff, np.zeros((2, 9), np.int8)).span.source.name.endswith("ff.rx")
+
+
+def test_a_rejected_program_raises_with_its_diagnostics_and_prints_like_check() -> None:
+    with pytest.raises(rx.CheckError) as caught:
+        rx.loads(FF + "let a = @ff(tensor([[1, 2, 3]], int8))\n")
+    assert [d.code for d in caught.value.diagnostics] == ["E301"]
+    assert str(caught.value).startswith("error[E301]: @ff needs axis 1 of `x` to be a multiple of 4, but it is 3")
+    assert "--> <text>:5:9" in str(caught.value)
+
+
+def test_a_syntax_error_raises_check_error_too() -> None:
+    with pytest.raises(rx.CheckError):
+        rx.loads("@f = fn(x : ) { x }")
+
+
+def test_check_source_reports_counts_and_diagnostics_without_running() -> None:
+    report = rx.check_source(FF, filename="ff.rx")
+    assert report.ok and report.files == ("ff.rx",)
+    assert report.counts.entry == 3 and report.counts.residual == 0
+
+
+def test_signature_and_residual_checks_can_be_read() -> None:
+    module = rx.loads(HALVES)
+    assert module.halves.signature.startswith("@halves = fn(x : Tensor([n, d], float32), ")
+    assert [(c.text, c.line, c.message) for c in module.halves.residual] == [
+        ("q * 2", 2, "axis 0 of `c`"),
+        ("c.dim(0) % 4 == 0", 3, "whole blocks"),
+    ]
+    assert rx.loads(FF).ff.residual == ()
+
+
+def test_shapes_come_from_shapes_alone() -> None:
+    ff = rx.loads(FF).ff
+    assert ff.shapes(x=(3, 16)) == (12,)
+    assert ff.shapes(x=("k", 16)) == (rx.Size("k * 4"),)
+    assert str(ff.shapes(x=("k", 16))[0]) == "k * 4"
+    assert ff.shapes(x=(rx.Size("2 * k"), 4)) == (rx.Size("2 * k"),)
+
+
+def test_shapes_of_several_results_are_several_shapes() -> None:
+    source = """@two = fn(x : Tensor([n, m], float32)) : (Tensor([m, n], float32), Tensor([n], float32)) {
+      (@matrix_transpose(x), @sum(x, axis=1))
+    }"""
+    assert rx.loads(source).two.shapes(x=(2, "m")) == ((rx.Size("m"), 2), (2,))
+
+
+def test_shapes_that_do_not_fit_are_refused_as_a_call_would_be() -> None:
+    assert refused(rx.loads(FF).ff.shapes, x=(3, 15)).message.startswith(
+        "@ff needs axis 1 of `x` to be a multiple of 4"
+    )
+
+
+@pytest.mark.parametrize("shape", [(2, 8), (2, 4), (2, 0), (0, 8), (1, 8)])
+def test_valid_inputs_are_never_refused(shape: tuple[int, int]) -> None:
+    assert rx.loads(FF).ff(np.zeros(shape, np.int8)).shape == (shape[0] * shape[1] // 4,)
+
+
+def test_a_failing_door_names_argument_axis_wanted_and_found() -> None:
+    ff = rx.loads(FF).ff
+    diagnostic = refused(ff, np.zeros((2, 9), np.int8))
+    assert diagnostic.code == "R401"
+    assert diagnostic.message == "@ff needs axis 1 of `x` to be a multiple of 4, but it is 9"
+    assert diagnostic.caption == "`x` is Tensor([2, 9], int8), the parameter is Tensor([n, m * 4], int8)"
+    assert diagnostic.span.text == "m * 4"
+    assert refused(ff, np.zeros(8, np.int8)).message == "@ff needs `x` to have rank 2, but it has rank 1"
+    assert refused(ff, np.zeros((2, 8))).message == "@ff needs `x` to be int8, but it is float64"
+
+
+def test_a_size_bound_by_another_argument_is_shown_with_its_value() -> None:
+    diagnostic = refused(rx.loads(HALVES).halves, f32(4, 3), f32(5, 2))
+    assert diagnostic.message == "@halves needs axis 0 of `y` to be d = 3, but it is 5"
+
+
+def test_a_failing_assertion_shows_its_message_and_what_was_found() -> None:
+    module = rx.loads(HALVES)
+    assert module.halves(f32(8, 3), f32(3, 2)).shape == (4, 4)
+    diagnostic = refused(module.halves, f32(6, 3), f32(3, 2))
+    assert diagnostic.message == "assertion failed: whole blocks"
+    assert diagnostic.notes == ("here c.dim(0) = 6",)
+    assert refused(module.halves, f32(5, 3), f32(3, 2)).message == "`c` needs axis 0 to be a multiple of 2, but it is 5"
+
+
+def test_where_is_refused_with_the_values_of_its_names() -> None:
+    module = rx.loads("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) where 1 <= n, n <= 8 { x }")
+    assert refused(module.f, f32(0)).message == "@f requires `1 <= n`, but n = 0"
+    assert refused(module.f, f32(9)).message == "@f requires `n <= 8`, but n = 9"
+    assert module.f(f32(8)).shape == (8,)
+
+
+def test_match_shape_fails_at_run_time_whatever_was_simplified() -> None:
+    module = rx.loads("""@f = fn(a : Tensor([n], float32), b : Tensor([m], float32)) : Tensor([m], float32) {
+      match_shape(b, [], [n])
+      b
+    }""")
+    assert module.f(f32(3), f32(3)).shape == (3,)
+    assert refused(module.f, f32(2), f32(3)).message == "match_shape needs axis 0 of `b` to be n = 2, but it is 3"
+
+
+def test_an_undecided_precondition_is_checked_on_the_actual_shapes() -> None:
+    module = rx.loads(
+        """@f = fn(x : Tensor([n, m], float32), y : Tensor([k, p], float32)) : Tensor { @matmul(x, y) }"""
+    )
+    assert module.f(f32(2, 3), f32(3, 4)).shape == (2, 4)
+    diagnostic = refused(module.f, f32(2, 8), f32(3, 4))
+    assert diagnostic.code == "R401"
+    assert diagnostic.message.startswith("@matmul needs ") and "8 and 3" in diagnostic.message
+    assert diagnostic.span.text == "@matmul(x, y)"
+    assert diagnostic.caption == "`x` is Tensor([2, 8], float32), `y` is Tensor([3, 4], float32)"
+
+
+def test_the_caller_of_a_door_is_blamed_with_its_call() -> None:
+    module = rx.loads("""@g = fn(x : Tensor([n, 2], float32)) : Tensor([n, 2], float32) { x }
+@f = fn(x : Tensor([n, m], float32)) : Tensor {
+  @g(x)
+}""")
+    diagnostic = refused(module.f, f32(2, 3))
+    assert diagnostic.message == "@g needs axis 1 of `x` to be 2, but it is 3"
+    assert module.f(f32(3, 2)).shape == (3, 2)
+
+
+def test_arguments_that_do_not_fit_the_names_are_type_errors() -> None:
+    ff = rx.loads(FF).ff
+    x = np.zeros((2, 8), np.int8)
+    for call, message in [
+        (lambda: ff(), "@ff is called without 'x'"),
+        (lambda: ff(x, x), "@ff takes 1 argument, but gets 2"),
+        (lambda: ff(x, x=x), "@ff gets 'x' twice"),
+        (lambda: ff(y=x), "@ff has no parameter 'y'; its parameters are x"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            call()
+
+
+def test_what_is_no_array_is_refused_without_a_guess() -> None:
+    ff = rx.loads(FF).ff
+    assert refused(ff, [[1, 2]]).message == "@ff needs `x` to be a NumPy array, but it is a Python list"
+    assert refused(ff, 3).code == "R404"
+    assert refused(ff, np.zeros((2, 8), "M8[s]")).message == "@ff needs `x` to be int8, but it is datetime64[s]"
+
+
+def test_sizes_come_as_ints_and_permuting_keywords_changes_nothing() -> None:
+    module = rx.loads("""@f = fn(x : Tensor([n], float32), k : Size, y : Tensor([k], float32)) : Tensor([n + k], float32) {
+      @concat([x, y])
+    }""")
+    x, y = f32(2), f32(3)
+    expected = [0, 1, 0, 1, 2]
+    assert module.f(x, 3, y).tolist() == expected
+    assert module.f(y=y, k=np.int64(3), x=x).tolist() == module.f(k=3, x=x, y=y).tolist() == expected
+    assert refused(module.f, x, 4, y).message == "@f needs axis 0 of `y` to be k = 4, but it is 3"
+    assert refused(module.f, x, 3.0, y).message == "@f needs `k` to be an integer, but it is a Python float"
+    assert refused(module.f, x, True, y).code == "R404"
+
+
+def test_the_callers_arrays_are_not_modified() -> None:
+    module = rx.loads("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { let x = x + 1.0 \n x * 2.0 }")
+    x = f32(3)
+    assert module.f(x).tolist() == [2, 4, 6]
+    assert x.tolist() == [0, 1, 2]
+
+
+def test_other_byte_orders_and_dtypes_of_ml_dtypes_work() -> None:
+    module = rx.loads("@f = fn(x : Tensor([n], d)) : Tensor([n], d) where d in floating { (x + x) * 2.0 + x }")
+    assert module.f(f32(3).astype(">f4")).tolist() == [0, 5, 10]
+    small = module.f(f32(3).astype(ml_dtypes.bfloat16))
+    assert small.dtype == ml_dtypes.bfloat16 and small.astype(np.float32).tolist() == [0, 5, 10]
+    assert module.f(f32(3).astype(np.float16)).dtype == np.float16
+
+
+def test_results_of_rank_0_are_arrays() -> None:
+    result = rx.loads("@f = fn(x : Tensor([n], float32)) : float32 { @sum(x) }").f(f32(3))
+    assert isinstance(result, np.ndarray) and result.shape == () and result.dtype == np.float32
+
+
+def test_the_actual_extent_of_a_data_dependent_result_is_delivered_and_checked() -> None:
+    module = rx.loads("""@keep = fn(x : Tensor([n, d], float32), mask : Tensor([n], bool)) : Tensor([k, d], float32)
+      where k <= n { @filter(x, mask) }""")
+    assert module.keep(f32(3, 2), np.array([True, False, True])).tolist() == [[0, 1], [4, 5]]
+    assert refused(module.keep, f32(3, 2), np.array([True])).message.startswith("@keep needs axis 0 of `mask`")
+
+
+def test_implementations_are_chosen_at_run_time_and_the_last_one_blames() -> None:
+    module = rx.loads("""@first = fn(x : Tensor([n, 4], float32)) : Tensor([n], float32) { @sum(x, axis=1) }
+@second = fn(x : Tensor([n, m], float32)) : Tensor([n], float32) { @sum(x * 10.0, axis=1) }
+@either = [@first, @second]
+@f = fn(x : Tensor([n, m], float32)) : Tensor([n], float32) { @either(x) }""")
+    assert module.f(np.ones((2, 4), np.float32)).tolist() == [4, 4]
+    assert module.f(np.ones((2, 3), np.float32)).tolist() == [30, 30]
+    assert module.either(np.ones((1, 4), np.float32)).tolist() == [4]
+    assert refused(module.either, f32(4)).message == "@second needs `x` to have rank 2, but it has rank 1"
+
+
+def test_functions_are_values_and_capture_what_they_use() -> None:
+    module = rx.loads("""@twice = fn(f : fn(Tensor([n], float32)) : Tensor([n], float32), x : Tensor([n], float32))
+  : Tensor([n], float32) { f(f(x)) }
+@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) {
+  let y = x
+  let g = fn(t : Tensor([n], float32)) : Tensor([n], float32) { t + y }
+  let y = y * 100.0
+  @twice(g, @twice(@relu, x)) + y
+}""")
+    assert module.f(f32(3)).tolist() == [0, 103, 206]
+    assert module.twice(np.negative, f32(3)).tolist() == [0, 1, 2]
+    assert refused(module.twice, lambda x: x[:2], f32(3)).code == "R401"
+    assert refused(module.twice, lambda x: x["no"], f32(3)).code == "R403"
+
+
+def test_recursion_runs_and_too_much_of_it_is_told() -> None:
+    module = rx.loads("""@power = fn(n : Size, x : Tensor([m], float32)) : Tensor([m], float32) where n >= 0 {
+  if (n == 0) { x } else { @power(n - 1, x * 2.0) }
+}""")
+    assert module.power(3, f32(2)).tolist() == [0, 8]
+    assert refused(module.power, -1, f32(2)).message == "@power requires `n >= 0`, but n = -1"
+    assert refused(module.power, 10**6, f32(1)).message == "@power calls itself too deeply"
+
+
+def test_externs_run_only_when_allowed_and_their_results_are_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "denoising.py").write_text(
+        "def good(x): return x * 2\ndef short(x): return x[1:]\ndef broken(x): raise KeyError('no')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def module(name: str, allow: bool = True) -> object:
+        declared = "fn(x : Tensor([b, t], float32)) : Tensor([b, t], float32)"
+        return rx.loads(f'extern @e = {declared} = "denoising:{name}"', allow_extern=allow)
+
+    assert module("good").e(f32(1, 2)).tolist() == [[0, 2]]
+    assert "--allow-extern" in refused(module("good", allow=False).e, f32(1, 2)).message
+    assert refused(module("short").e, f32(2, 2)).message == "the result of @e needs axis 0 to be b = 2, but it is 1"
+    with pytest.raises(rx.ShapeError, match="broken raised KeyError") as caught:
+        module("broken").e(f32(1, 2))
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert refused(module("missing").e, f32(1, 2)).code == "R403"
+
+
+def test_weights_are_read_once_and_only_below_the_programs_folder(tmp_path: Path) -> None:
+    np.save(tmp_path / "w.npy", f32(2, 3))
+    (tmp_path / "inner").mkdir()
+    source = 'const w : Tensor([2, k], float32) = load("w.npy")\n@f = fn(x : Tensor([n, 2], float32)) : Tensor { @matmul(x, w) }'
+    (tmp_path / "p.rx").write_text(source)
+    (tmp_path / "inner" / "p.rx").write_text(source.replace("w.npy", "../w.npy"))
+    module = rx.load(tmp_path / "p.rx")
+    for n in (4, 1, 4, 1):
+        assert np.array_equal(module.f(f32(n, 2)), f32(n, 2) @ f32(2, 3))
+    assert module._machine.weights.count == 1
+    with pytest.raises(rx.CheckError, match="outside"):
+        rx.load(tmp_path / "inner" / "p.rx")
+    assert rx.load(tmp_path / "inner" / "p.rx", roots=[tmp_path]).f(f32(1, 2)).shape == (1, 3)
+
+
+def test_missing_weights_stop_the_loading_of_a_program_that_checks(tmp_path: Path) -> None:
+    source = 'const w : Tensor([2, 3], float32) = load("none.npy")\n@f = fn(x : Tensor([n, 2], float32)) : Tensor { @matmul(x, w) }'
+    (tmp_path / "p.rx").write_text(source)
+    assert rx.check_source(source, filename=str(tmp_path / "p.rx")).ok
+    with pytest.raises(rx.CheckError, match="none.npy"):
+        rx.load(tmp_path / "p.rx")
+
+
+def test_modules_list_their_functions_and_name_them_when_one_is_missing() -> None:
+    module = rx.loads(FF)
+    assert list(module) == ["ff"] and "ff" in dir(module)
+    assert module["ff"] is module.ff
+    with pytest.raises(AttributeError, match="no function @gg; its functions are ff"):
+        module.gg  # noqa: B018
+    assert repr(module) == "<rx module with @ff>"
+
+
+def test_a_script_runs_as_main_and_gives_its_names() -> None:
+    assert {k: v.tolist() for k, v in rx.loads("let a = tensor([1, 2], int8)\nlet b = a + 1").main().items()} == {
+        "a": [1, 2],
+        "b": [2, 3],
+    }
+
+
+def test_same_shape_new_data_gives_new_results() -> None:
+    ff = rx.loads(FF).ff
+    first, second = ff(np.ones((1, 4), np.int8)), ff(np.zeros((1, 4), np.int8))
+    assert first.tolist() == [4] and second.tolist() == [0]

@@ -1,0 +1,287 @@
+"""`rx run`: arguments in all their forms, what is printed, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rxlang.cli.main import invoke
+
+FF = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {
+  let z = @reshape(@cast(x, int32), [n, m, 4])
+  @reshape(@sum(z, axis=2), [n * m])
+}
+@scaled = fn(x : Tensor([n], float32), k : Size, on : Bool) : Tensor([n], float32) where k >= 1 {
+  if (on) { x * @cast(@size_to_tensor(k), float32) } else { x }
+}
+@show = fn(x : Tensor) : Tensor { x }
+"""
+
+
+class Ran:
+    """How a command ended, and what it printed."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+@pytest.fixture
+def rx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # noqa: ANN201
+    """Runs a command line in a folder that has ff.rx."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ff.rx").write_text(FF)
+
+    def run(*arguments: str) -> Ran:
+        status = invoke(list(arguments))
+        out, err = capsys.readouterr()
+        return Ran(status, out, err)
+
+    return run
+
+
+def show(rx, value: str) -> Ran:  # noqa: ANN001
+    return rx("run", "ff.rx", "--call", "@show", "--arg", f"x={value}")
+
+
+def test_a_function_is_called_and_its_result_printed_with_type_and_value(rx) -> None:
+    ran = rx("run", "ff.rx", "--call", "@ff", "--arg", "x=int8[2,8]:arange")
+    assert (ran.status, ran.out, ran.err) == (0, "result : Tensor([4], int32) = [ 6, 22, 38, 54]\n", "")
+
+
+def test_the_at_sign_may_be_left_out_and_several_arguments_given(rx) -> None:
+    ran = rx("run", "ff.rx", "--call", "scaled", "--arg", "k=3", "--arg", "on=true", "--arg", "x=[1, 2.5]")
+    assert ran.out == "result : Tensor([2], float32) = [3. , 7.5]\n"
+
+
+def test_a_failing_check_ends_with_status_3_and_its_diagnostic(rx) -> None:
+    ran = rx("run", "ff.rx", "--call", "@ff", "--arg", "x=int8[2,7]:arange")
+    assert ran.status == 3 and ran.out == ""
+    assert ran.err.startswith(
+        "error[R401]: @ff needs axis 1 of `x` to be a multiple of 4, but it is 7\n  --> ff.rx:1:25"
+    )
+
+
+def test_nothing_is_executed_of_a_program_that_does_not_check(rx) -> None:
+    Path("bad.rx").write_text("let a = tensor([1], int8)\nlet b : Tensor([2], int8) = a\n")
+    ran = rx("run", "bad.rx")
+    assert ran.status == 1 and ran.out == "" and "error[E" in ran.err
+
+
+def test_a_script_prints_its_names_in_order(rx) -> None:
+    Path("s.rx").write_text("let b = tensor([1, 2], int8)\nlet a = b + b\nlet n = @size_to_tensor(a.dim(0))\n")
+    ran = rx("run", "s.rx")
+    assert ran.status == 0
+    assert ran.out.splitlines() == [
+        "b : Tensor([2], int8) = [1, 2]",
+        "a : Tensor([2], int8) = [2, 4]",
+        "n : Tensor([], int64) = 2",
+    ]
+
+
+def test_main_runs_without_being_asked_for(rx) -> None:
+    Path("m.rx").write_text("@main = fn(a : Tensor([n], int8)) : (Tensor([n], int8), Size) { (a, n) }\n")
+    ran = rx("run", "m.rx", "--arg", "a=[5, 6]")
+    assert ran.out == "result 0 : Tensor([2], int8) = [5, 6]\nresult 1 : Size = 2\n"
+
+
+def test_the_program_can_come_from_standard_input(rx, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"let a = tensor([1], int8)")))
+    assert rx("run", "-").out == "a : Tensor([1], int8) = [1]\n"
+
+
+def test_long_values_are_cut_as_numpy_cuts_them(rx) -> None:
+    assert (
+        show(rx, "int64[1000]:arange").out == "result : Tensor([1000], int64) = [  0,   1,   2, ..., 997, 998, 999]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [
+        ("3", "Tensor([], int64) = 3"),
+        ("-2.5", "Tensor([], float64) = -2.5"),
+        ("true", "Tensor([], bool) = True"),
+        ("1e3", "Tensor([], float64) = 1000."),
+        ("-inf:float16", "Tensor([], float16) = -inf"),
+        ("[]", "Tensor([0], float64) = []"),
+        ("[[], []]:int8", "Tensor([2, 0], int8) = []"),
+        ("[1, 2]:uint8", "Tensor([2], uint8) = [1, 2]"),
+        ("[1, 2]:bfloat16", "Tensor([2], bfloat16) = [1, 2]"),
+        ("[ 1,2 , 3 ] : float32", "Tensor([3], float32) = [1., 2., 3.]"),
+        ("[true, false]", "Tensor([2], bool) = [ True, False]"),
+        ('["a", "b:c"]', "Tensor([2], string) = ['a', 'b:c']"),
+        ("int64[]:zeros", "Tensor([], int64) = 0"),
+        ("bool[2]:ones", "Tensor([2], bool) = [ True,  True]"),
+        ("float32[2, 0]:random", "Tensor([2, 0], float32) = []"),
+    ],
+)
+def test_literals_and_generated_tensors(rx, value: str, printed: str) -> None:
+    ran = show(rx, value)
+    assert (ran.status, ran.out) == (0, f"result : {printed}\n"), ran.err
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("[[1, 2], [3]]", "rows of different lengths: 2 and 1"),
+        ("[1, [2]]", "mixes numbers and rows"),
+        ("[[1], 2]", "mixes numbers and rows"),
+        ("[1, 2", "is not a value"),
+        ("1 2", "goes on after its value"),
+        ("", "is not a value"),
+        ("hello", "cannot be read"),
+        ("300:int8", "300 is out of the range of int8, -128 to 127"),
+        ("-1:uint8", "out of the range of uint8"),
+        ("9" * 30, "out of the range of int64"),
+        ("2.5:int8", "2.5 is no element of a int8 tensor"),
+        ("true:int8", "no element of a int8 tensor"),
+        ("1:int7", "'int7' is not a dtype"),
+        ("[" * 5000, "at most 64 axes"),
+        ("float32[2]:gaussian", "none of random, zeros, ones, arange"),
+        ("float32[-2]:zeros", "not a shape"),
+        ("float32[999999999999,999999999999]:zeros", "cannot be made"),
+        ("none.npy", "cannot be read"),
+        ("none.npz:w", "cannot be read"),
+        ("junk.npy", "junk.npy cannot be read"),
+        ("junk.npz:w", "cannot be read"),
+        ("junk.safetensors:w", "is not a .safetensors file"),
+        ("objects.npy", "cannot be read"),
+        ("dates.npy", "none that Rx has"),
+        ("some.npz:q", "has no tensor 'q'; it has a, b"),
+        ("some.npz", "say which"),
+        ("one.npy:k", "no key"),
+    ],
+)
+def test_a_bad_value_is_one_line_and_status_2(rx, value: str, said: str) -> None:
+    for name in ("junk.npy", "junk.npz", "junk.safetensors"):
+        Path(name).write_bytes(b"\xff" * 64)
+    np.save("objects.npy", np.array([object()]), allow_pickle=True)
+    np.save("dates.npy", np.zeros(2, "M8[s]"))
+    np.save("one.npy", np.zeros(2))
+    np.savez("some.npz", a=np.zeros(1), b=np.zeros(2))
+    ran = show(rx, value)
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err and ran.err.count("\n") == 1 and ran.err.startswith("rx: --arg x: "), ran.err
+
+
+def test_files_of_three_kinds_are_arguments(rx) -> None:
+    x = np.arange(3, dtype=np.float32)
+    np.save("x.npy", x)
+    np.savez("x.npz", x=x)
+    header = json.dumps({"x": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}}).encode()
+    Path("x.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + x.tobytes())
+    for value in ("x.npy", "x.npz:x", "x.npz", "x.safetensors:x", "x.safetensors"):
+        assert show(rx, value).out == "result : Tensor([3], float32) = [0., 1., 2.]\n"
+
+
+def test_bfloat16_weights_keep_their_dtype(rx) -> None:
+    header = json.dumps({"x": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}).encode()
+    Path("x.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"\x80\x3f\x00\x40")
+    assert show(rx, "x.safetensors:x").out == "result : Tensor([2], bfloat16) = [1, 2]\n"
+
+
+@pytest.mark.parametrize("place", [[0, 13], [-4, 8], [4, 16]])
+def test_a_tensors_place_that_does_not_fit_its_shape_is_refused(rx, place: list[int]) -> None:
+    header = json.dumps({"x": {"dtype": "F32", "shape": [3], "data_offsets": place}}).encode()
+    Path("x.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 12)
+    ran = show(rx, "x.safetensors:x")
+    assert ran.status == 2 and "damaged" in ran.err
+
+
+def test_a_literal_takes_the_dtype_that_the_parameter_declares_where_it_fits(rx) -> None:
+    ran = rx("run", "ff.rx", "--call", "ff", "--arg", "x=[[1, 2, 3, 4]]")
+    assert ran.out == "result : Tensor([1], int32) = [10]\n"
+    assert rx("run", "ff.rx", "--call", "ff", "--arg", "x=[[1, 2, 3, 400]]").status == 3
+    assert rx("run", "ff.rx", "--call", "ff", "--arg", "x=[[1, 2, 3, 4]]:int16").status == 3
+
+
+def test_random_values_follow_the_seed(rx) -> None:
+    def once(*options: str) -> str:
+        return rx("run", "ff.rx", "--call", "show", "--arg", "x=float32[3]:random", *options).out
+
+    assert once("--seed", "1") == once("--seed", "1") != once("--seed", "2")
+    assert once() == once("--seed", "0")
+
+
+def test_out_writes_the_results_as_npy(rx) -> None:
+    Path("s.rx").write_text("let a = tensor([1, 2], int8)\nlet p = (a, a + a)\n")
+    assert rx("run", "s.rx", "--out", "made/here").status == 0
+    assert sorted(p.name for p in Path("made/here").iterdir()) == ["a.npy", "p.0.npy", "p.1.npy"]
+    assert np.load("made/here/p.1.npy").tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.rx"], "cannot read 'none.rx': No such file or directory"),
+        (["ff.rx"], "neither a script nor @main: --call one of its functions (@ff, @scaled, @show)"),
+        (["ff.rx", "--call", "@gg"], "has no function @gg; it has @ff, @scaled, @show"),
+        (["ff.rx", "--call", "@ff_impl"], "has no function @ff_impl"),
+        (["ff.rx", "--call", "@ff"], "@ff is called without 'x'"),
+        (["ff.rx", "--call", "@ff", "--arg", "y=3"], "@ff has no parameter 'y'; its parameters are x"),
+        (["ff.rx", "--call", "@ff", "--arg", "x"], "is not NAME=VALUE"),
+        (["ff.rx", "--call", "@ff", "--arg", "x=1", "--arg", "x=2"], "given twice"),
+        (["ff.rx", "--call", "@scaled", "--arg", "x=[1]", "--arg", "on=true", "--arg", "k=1.5"], "a Size: an integer"),
+        (["s.rx", "--arg", "x=1"], "has a script, which takes no arguments"),
+        (["ff.rx", "--root", "nowhere"], "is not a folder"),
+        (["s.rx", "--out", "ff.rx"], "cannot write into 'ff.rx'"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(rx, arguments: list[str], said: str) -> None:
+    Path("s.rx").write_text("let a = tensor([1], int8)\n")
+    ran = rx("run", *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err and ran.err.count("\n") == 1
+
+
+def test_stats_tell_checks_proved_and_executed_weights_and_times(rx) -> None:
+    np.save("w.npy", np.ones((2, 2), np.float32))
+    Path("w.rx").write_text(
+        'const w : Tensor([2, 2], float32) = load("w.npy")\n'
+        "@f = fn(x : Tensor([n, 2], float32)) : Tensor([n, 2], float32) { @matmul(x, w) }\n"
+    )
+    ran = rx("run", "w.rx", "--call", "f", "--arg", "x=float32[3,2]:ones", "--stats")
+    lines = ran.out.splitlines()[4:]
+    assert ran.status == 0, ran.err
+    assert lines[0].endswith("at doors); 3 executed") and " proved, " in lines[0]
+    assert lines[1] == "weights: 1 array read"
+    assert lines[3].startswith("  @f: 1 call, ")
+
+
+def test_externs_need_permission(rx, monkeypatch) -> None:
+    Path("python_side.py").write_text("def twice(x): return x + x\n")
+    monkeypatch.syspath_prepend(Path.cwd())
+    Path("e.rx").write_text('extern @e = fn(x : Tensor([n], int8)) : Tensor([n], int8) = "python_side:twice"\n')
+    call = ("run", "e.rx", "--call", "e", "--arg", "x=[1, 2]")
+    refused = rx(*call)
+    assert (refused.status, refused.err) == (2, "rx: e.rx runs Python code (@e): allow it with --allow-extern\n")
+    assert rx(*call, "--allow-extern").out == "result : Tensor([2], int8) = [2, 4]\n"
+
+
+def test_missing_weights_are_told_and_end_with_status_2(rx) -> None:
+    Path("w.rx").write_text('const w : Tensor([2], float32) = load("none.npy")\nlet a = w\n')
+    ran = rx("run", "w.rx")
+    assert ran.status == 2 and 'error[E240]: there is no file "none.npy"' in ran.err
+
+
+def test_weights_that_changed_since_the_check_fail_their_annotation(rx) -> None:
+    Path("w.rx").write_text('const w : Tensor([2, k], float32) = load("w.npy")\n@f = fn() : Tensor { w }\n')
+    np.save("w.npy", np.ones((3, 2), np.float32))
+    assert rx("run", "w.rx", "--call", "f").status == 1
+
+
+def test_a_kernel_that_fails_is_a_diagnostic(rx) -> None:
+    Path("k.rx").write_text("@f = fn(n : Size) : Tensor { @zeros([n, n]) }\n")
+    ran = rx("run", "k.rx", "--call", "f", "--arg", "n=999999999999")
+    assert ran.status == 3 and "error[R402]: @zeros" in ran.err
+
+
+def test_a_recursion_without_end_is_a_diagnostic(rx) -> None:
+    Path("r.rx").write_text("@f = fn(n : Size, x : Tensor([m], int8)) : Tensor([m], int8) { @f(n + 1, x) }\n")
+    ran = rx("run", "r.rx", "--call", "f", "--arg", "n=0", "--arg", "x=[1]")
+    assert ran.status == 3 and "error[R402]: @f calls itself too deeply" in ran.err
