@@ -242,10 +242,9 @@ def _wording(state: State, stmt: core.Assert | core.MatchShape, env: Env, subjec
     what, cond = stmt.origin.what, stmt.cond
     if isinstance(cond, core.Compare):
         if what == "rank":
-            return (
-                f"{subject} to have rank {_side(state, cond.right, env)}",
-                f"its rank is {_side(state, cond.left, env)}",
-            )
+            rank = _side(state, cond.left, env)
+            found = f"its rank is {rank}" if rank.isdigit() else "its rank is not known"
+            return f"{subject} to have rank {_side(state, cond.right, env)}", found
         if what == "dtype":
             return f"{subject} to have dtype {_side(state, cond.right, env)}", f"it has {_side(state, cond.left, env)}"
         if what == "dim":

@@ -1,4 +1,4 @@
-"""One obligation to its status: proved, refuted, or left for run time; counted, and reported where there is something to say."""
+"""One obligation to its status: proved, refuted, or left for run time; counted, and reported where that matters."""
 
 from __future__ import annotations
 

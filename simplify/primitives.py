@@ -376,6 +376,8 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
         result = row.rule(ctx, *arguments)
     except RankUnknown:
         ctx.judged(UNDECIDED, "shapes that fit, but a rank is not known", ())
+        if row.elementwise:
+            return TensorInfo(arguments[0].shape, dtypes[0])
         return _unknown_result(walker, row, column, dtypes)
     return _results(row, result, dtypes)
 
@@ -415,7 +417,7 @@ def _dtypes(
 ) -> list[AnyDType | None]:
     """Check the operands' dtypes against the column; the dtypes of the results."""
     letters: dict[str, AnyDType] = {}
-    weak: dict[str, list[Value]] = {}
+    weak: dict[tuple[str, Word], list[Value]] = {}
     slots = iter(column.inputs)
     for param, given in zip(row.params, arguments, strict=True):
         if param.kind not in ("tensor", "tensors", "index"):
@@ -426,11 +428,11 @@ def _dtypes(
             place = f"{param.name}[{position}]" if param.kind == "tensors" else param.name
             if isinstance(operand, TensorInfo) and operand.dtype is None:
                 found = ctx.info.find(place)
-                weak.setdefault(slot.var or param.name, []).append(found.value if found else POISON)
+                weak.setdefault((slot.var or param.name, slot), []).append(found.value if found else POISON)
             elif isinstance(operand, TensorInfo):
                 _check_operand(walker, ctx, slot, letters, operand.dtype, place)
-    for letter, values in weak.items():
-        _check_numbers(walker, ctx, letter, letters, values)
+    for (letter, word), values in weak.items():
+        _check_numbers(walker, ctx, letter, word, letters, values)
     return [_result_dtype(walker, r, letters, row, arguments) for r in column.results]
 
 
@@ -455,13 +457,14 @@ def _check_operand(
 
 
 def _check_numbers(
-    walker: Walker, ctx: SymbolicCtx, letter: str, letters: dict[str, AnyDType], values: list[Value]
+    walker: Walker, ctx: SymbolicCtx, letter: str, word: Word, letters: dict[str, AnyDType], values: list[Value]
 ) -> None:
     """Literal numbers take the other operand's dtype, if they are of its kind."""
     numbers = [v.value for v in values if isinstance(v, NumberValue)]
     if letter not in letters:
         kinds = [type(n) for n in numbers] or [int]
         letters[letter] = WEAK[float if float in kinds else int if int in kinds else bool]
+        _check_operand(walker, ctx, word, letters, letters[letter], letter)
         return
     dtype = walker.state.dtype(letters[letter])
     if not isinstance(dtype, DType):

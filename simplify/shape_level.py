@@ -287,9 +287,16 @@ class ShapeLevel:
                 self._learn_equal(expr, reason)
                 return None
         truth = self.truth(expr)
+        if isinstance(expr, core.Compare) and positive:
+            self._learn_bound(expr)
         if not isinstance(truth, Undecided):
             self.state.assume(truth if positive else negate(truth), reason)
         return None
+
+    def _learn_bound(self, expr: core.Compare) -> None:
+        small, large = (expr.left, expr.right) if expr.op in ("<", "<=") else (expr.right, expr.left)
+        if expr.op in ("<", "<=", ">", ">=") and isinstance(small, core.SizeExpr) and isinstance(large, core.SizeExpr):
+            self.state.learn_bound(self.size(small), self.size(large) - (1 if expr.op in ("<", ">") else 0))
 
     def _learn_equal(self, expr: core.Compare, reason: object) -> None:
         assert isinstance(expr.left, core.SizeExpr) and isinstance(expr.right, core.SizeExpr)

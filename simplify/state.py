@@ -76,7 +76,7 @@ class State:
         """If one side is a dimension that nobody has named yet, it is written as the other from here on."""
         for one, other in ((a, b), (b, a)):
             found = None if isinstance(one, int) else single_var(one)
-            if found in self.anonymous and found not in variables(self.settled(other)):
+            if found is not None and self._may_be_written(found, self.settled(other)):
                 self._solved[found] = other
                 return
 
@@ -100,9 +100,32 @@ class State:
             self.opaque[after] = self.opaque.pop(variable)
 
     def upper_bound(self, size: Size) -> Size | None:
-        """An upper bound over the inputs of a size that only the run decides, where one is known."""
-        found = single_var(size) if not isinstance(size, int) else None
-        return self.opaque.get(found) if found is not None else None
+        """An upper bound over the inputs of a size that only the run decides, where one is known: `n * 3` for `k * 3`, k <= n."""
+        if isinstance(size, int):
+            return size
+        bounds: dict[Var, Size] = {}
+        for mono, factor in size.mons.items():
+            open_ = [a for a in mono if not isinstance(a, Var) or a in self.opaque]
+            for atom in open_:
+                bound = self.opaque.get(atom) if isinstance(atom, Var) else None
+                if bound is None or factor < 0 or not isinstance(atom, Var):
+                    return None
+                bounds[atom] = bound
+        return substitute(size, bounds)
+
+    def _may_be_written(self, variable: Var, size: Size) -> bool:
+        """Whether a variable that nobody has named, or that only the run decides, is better written as the size."""
+        inside = variables(size)
+        if variable in inside:
+            return False
+        return variable in self.anonymous or (variable in self.opaque and not any(v in self.opaque for v in inside))
+
+    def learn_bound(self, size: Size, bound: Size) -> None:
+        """`size <= bound`: an upper bound for a size that only the run decides."""
+        found = single_var(size)
+        known = any(v in self.opaque for v in variables(bound))
+        if found is not None and not known and self.opaque.get(found, bound) is None:
+            self.opaque[found] = bound
 
     # Shapes
 

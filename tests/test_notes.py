@@ -6,24 +6,33 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from rxlang.cli.main import rx
+from rxlang.cli.main import invoke
 
 NOTES = Path(__file__).parent / "notes"
 PROGRAMS = sorted(NOTES.glob("*.rx"))
 
 
-def _run(*args: str) -> str:
-    result = CliRunner().invoke(rx, args)
-    text = result.stdout + result.stderr
-    return f"$ rx {args[0]} {' '.join(Path(a).name for a in args[1:])}\n{text.replace(str(NOTES) + '/', '')}[exit {result.exit_code}]\n"
+@pytest.fixture
+def rx(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Run a command line; its output and exit status as one text."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(NOTES)
+
+    def run(*arguments: str) -> str:
+        status = invoke(list(arguments))
+        printed = capsys.readouterr()
+        return f"$ rx {' '.join(arguments)}\n{printed.err}{printed.out}[exit {status}]\n"
+
+    return run
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
-def test_a_note_gives_its_answer(program: Path, golden: Callable[[Path, str], None]) -> None:
-    text = _run("check", str(program)) + "\n" + _run("desugar", str(program)) + "\n" + _run("shapes", str(program))
-    golden(program.with_suffix(".out"), text)
+def test_a_note_gives_its_answer(
+    program: Path, rx: Callable[..., str], golden: Callable[[Path, str], None]
+) -> None:
+    golden(program.with_suffix(".out"), "\n".join(rx(c, program.name) for c in ("check", "desugar", "shapes")))
 
 
 RUNS = {
@@ -46,5 +55,5 @@ RUNS = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_note_runs(name: str, golden: Callable[[Path, str], None]) -> None:
-    golden(NOTES / f"{name}.run", _run("run", str(NOTES / f"{name}.rx"), *RUNS[name]))
+def test_a_note_runs(name: str, rx: Callable[..., str], golden: Callable[[Path, str], None]) -> None:
+    golden(NOTES / f"{name}.run", rx("run", f"{name}.rx", *RUNS[name]))
