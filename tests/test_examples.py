@@ -15,7 +15,7 @@ EXAMPLES = ROOT / "examples"
 CACHE = ROOT / ".cache" / "minilm"
 PROGRAMS = sorted(EXAMPLES.rglob("*.rx"))
 WRONG = {"ff_wrong.rx": ["E301"]}
-NEEDS_WEIGHTS = {"minilm.rx"}
+NEEDS_WEIGHTS = {"minilm.rx", "weights.rx"}
 
 
 def name(path: Path) -> str:
