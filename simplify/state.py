@@ -100,7 +100,7 @@ class State:
             self.opaque[after] = self.opaque.pop(variable)
 
     def upper_bound(self, size: Size) -> Size | None:
-        """An upper bound over the inputs of a size that only the run decides, where one is known: `n * 3` for `k * 3`, k <= n."""
+        """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n."""
         if isinstance(size, int):
             return size
         bounds: dict[Var, Size] = {}
