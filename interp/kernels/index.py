@@ -189,7 +189,7 @@ def topk(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
 def truncate(x: Array, size: Any, axis: int) -> Array:
     asked = np.asarray(size)[()]
     if not math.isfinite(asked):
-        raise ValueError(f"@truncate needs `size` to be a finite number, but it is {asked}")
+        raise ValueError(f"`size` is {asked}, which is no finite number")
     whole = math.floor(asked)
     count = min(max(whole + (asked - whole >= 0.5), 0), x.shape[axis])
     result: Array = x[(slice(None),) * (axis % x.ndim) + (slice(count),)]

@@ -94,7 +94,7 @@ def einsum(equation: str, xs: Sequence[Array]) -> Array:
     """
     parsed = parse_equation(equation)
     if isinstance(parsed, str):
-        raise ValueError(f"@einsum needs {parsed}")
+        raise ValueError(f"`equation` needs {parsed}")
     dtype = xs[0].dtype
     labelled, result = _without_ellipsis(parsed, xs)
     if len(xs) == 2:
