@@ -100,6 +100,8 @@ class Code:
     def entry(self, name: str, span: Span) -> Entry:
         """What a name is; raises where nothing binds it, silently where its definition was wrong."""
         found = self.scope.find(name)
+        if found is None and self.unit.is_lost(name):
+            raise Broken
         if found is None and name in DTYPES:
             fail("E206", f"`{name}` is a DType, and stands where something else is needed", span)
         if found is None:
@@ -118,6 +120,8 @@ class Code:
         if not isinstance(head, sweet.Name) or head.name not in self.unit.links or self.scope.find(head.name):
             return None
         found = self.world.foreign_const(self.unit, head.name, attr.name.name)
+        if found is None and self.world.is_gone(self.unit, head.name, attr.name.name):
+            raise Broken
         if found is None:
             fail("E201", f"`{head.name}` has no const `{attr.name.name}`", attr.span)
         if found.sort is None:

@@ -10,7 +10,7 @@ from ..lang.modules import Modules
 from ..ops.model import Primitive
 from .code import Hooks
 from .consts import consts
-from .errors import fail, nearest
+from .errors import Broken, fail, nearest
 from .functions import Translator, declare, lambda_, signature
 from .scope import walk
 from .script import Script
@@ -34,7 +34,7 @@ def desugar(modules: Modules, lookup: Callable[[str], Primitive | None]) -> tupl
     for unit in world.units:
         _implementations(world, unit.impls)
     infos = [info for unit in world.units for info in unit.fns.values()]
-    for info in infos:
+    for info in translator.in_order(infos):
         translator.translate(info)
     main, script = Script(world.entry, hooks).run() if world.entry.script else (None, ())
     _recursion(world, infos)
@@ -86,6 +86,8 @@ def _choices(world: World, info: ImplsInfo) -> None:
                 names.append(found.name)
             case ImplsInfo():
                 fail("E222", f"@{choice.name} is a list of implementations itself", choice.span)
+            case None if unit.is_lost(choice.name):
+                raise Broken
             case None:
                 known = nearest(choice.name, unit.fns)
                 help = f"did you mean `@{known}`?" if known else None

@@ -28,7 +28,7 @@ from .errors import Broken, fail, nearest
 from .scope import SHAPE_SORTS, Entry, Scope, depth, identifiers, variable, walk
 from .sorts import expand, is_bare, says_nothing, sort_of
 from .statements import block, block_result, statements
-from .world import FnInfo, ParamInfo, World
+from .world import FnInfo, ImplsInfo, ParamInfo, World
 
 MAX_DEPTH = 150
 
@@ -128,17 +128,18 @@ class Translator:
     def __init__(self, world: World, hooks: Hooks) -> None:
         self.world = world
         self.hooks = hooks
-        self.stack: list[FnInfo] = []
+        self.busy = False
         self.notes: dict[str, list[Entry]] = {}
 
     def result(self, info: FnInfo, span: Span) -> core.Sort:
         """The sort of a function's result; where it is not annotated, that of its body."""
         if info.result is not None:
             return info.result
-        if info.state == "working":
+        if info.state == "new" and not self.busy:
+            for callee in self.in_order([info]):
+                self.translate(callee)
+        if info.state in ("new", "working"):  # what is not in a circle has been translated before
             fail("E212", f"@{info.name} calls itself: its result has to be annotated", span, help=_recursion_help(info))
-        if info.state == "new":
-            self.translate(info)
         if info.result is None or info.state == "broken":
             raise Broken
         return info.result
@@ -148,12 +149,36 @@ class Translator:
         if info.state != "new":
             return
         info.state = "working"
+        self.busy = True
         try:
             info.functions = self._functions(info)
             info.state = "done"
         except RxError as problem:
             self.world.report(problem)
             info.state = "broken"
+        self.busy = False
+
+    def in_order(self, infos: list[FnInfo]) -> Iterator[FnInfo]:
+        """Functions without an annotated result before those that call them."""
+        seen: set[str] = set()
+        for info in infos:
+            stack = [(info, iter(self._open_callees(info)))] if info.name not in seen else []
+            seen.add(info.name)
+            while stack:
+                callee = next((c for c in stack[-1][1] if c.name not in seen), None)
+                if callee is None:
+                    yield stack.pop()[0]
+                else:
+                    seen.add(callee.name)
+                    stack.append((callee, iter(self._open_callees(callee))))
+
+    def _open_callees(self, info: FnInfo) -> list[FnInfo]:
+        if info.decl.fn.body is None:
+            return []
+        names = dict.fromkeys(n.name for n in walk(info.decl.fn.body) if isinstance(n, sweet.FnName))
+        targets = (self.world.target(info.unit, n) for n in names)
+        models = (t.model if isinstance(t, ImplsInfo) else t for t in targets)
+        return [t for t in models if isinstance(t, FnInfo) and t.result is None and t.state == "new"]
 
     def _functions(self, info: FnInfo) -> tuple[core.Function, ...]:
         if info.form == "extern" and info.decl.fn.body is None:

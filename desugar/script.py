@@ -53,14 +53,9 @@ class Script:
         made = len(self.code.stmts)
         if not attempt(self.code, stmt):
             return False
-        for core_stmt in self.code.stmts[made:]:
-            if (
-                isinstance(core_stmt, core.Let)
-                and isinstance(stmt, sweet.Let)
-                and len(core_stmt.names) == len(stmt.names)
-            ):
-                if core_stmt.span == stmt.span:
-                    self.bound.extend(core_stmt.names)
+        for made_stmt in self.code.stmts[made:]:
+            if isinstance(stmt, sweet.Let) and isinstance(made_stmt, core.Let) and made_stmt.span == stmt.span:
+                self.bound.extend(made_stmt.names)
         return True
 
     def _show(self, stmt: sweet.ExprStmt, rest: list[sweet.Stmt]) -> bool:

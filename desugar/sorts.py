@@ -40,11 +40,13 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
         return sweet.TensorType(type_.span, None, None)
     head, _, rest = name.rpartition(".")
     home = unit.world.by_alias.get(unit.links.get(head, "?")) if head else unit
-    if home is None and head in unit.links:
+    if home is None and (head in unit.links or unit.is_lost(head)):
         raise Broken
     if home is None:
         fail("E216", f"there is no import called `{head}`", type_.span)
     decl = home.types.get(rest)
+    if decl is None and home.is_lost(rest):
+        raise Broken
     if decl is None:
         known = nearest(name, (*SIMPLE_NAMES, *home.types, *DTYPES))
         fail("E216", f"there is no type `{name}`", type_.span, help=f"did you mean `{known}`?" if known else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from ..lang import core, sweet
@@ -10,7 +11,7 @@ from ..lang.modules import Loaded, Modules
 from ..ops.model import Primitive
 from ..ops.registry import names as primitive_names
 from .errors import Broken, fail, nearest, problem
-from .scope import Entry, Scope, identifiers
+from .scope import Entry, Scope, identifiers, walk
 
 Lookup = Callable[[str], Primitive | None]
 
@@ -69,6 +70,10 @@ class PrimitiveInfo:
         self.name = name
 
 
+# Where a text defines names: `@f = fn`, `let (a, b)`, `const w`, `type T`, `as attn`.
+_DEFINED = re.compile(r"@([\w.']+)\s*=|\blet\s+(\([^)=]*\)|[\w']+)|\b(?:const|type|as)\s+([\w']+)")
+_NAME = re.compile(r"[A-Za-z_][\w.']*")
+
 Target = FnInfo | ImplsInfo | PrimitiveInfo
 
 
@@ -87,6 +92,16 @@ class Unit:
         self.consts: dict[str, sweet.Const] = {}
         self.script: list[sweet.Stmt] = []
         self.scope = Scope(world.scope)
+        self._lost: set[str] | None = set() if not loaded.broken else None
+
+    def is_lost(self, name: str) -> bool:
+        """Whether a name is defined in a part of the text that could not be read: its uses say nothing more."""
+        if self._lost is None:
+            text = self.module.source.text
+            named = {n for found in _DEFINED.findall(text) for part in found for n in _NAME.findall(part)}
+            bound = {n.name for n in walk(self.module) if isinstance(n, sweet.Ident)}
+            self._lost = named - bound
+        return name in self._lost
 
     def qualified(self, name: str) -> str:
         return f"{self.alias}.{name}" if self.alias else name
@@ -187,6 +202,11 @@ class World:
         target = self.by_alias.get(unit.links.get(alias, "?"))
         return None if target is None else target.scope.entries.get(name)
 
+    def is_gone(self, unit: Unit, alias: str, name: str) -> bool:
+        """Whether a name of an import was lost with its file, or with the part of it that could not be read."""
+        other = self.by_alias.get(unit.links.get(alias, "?"))
+        return other is None or other.is_lost(name)
+
     def is_foreign(self, unit: Unit, name: str) -> bool:
         """Whether a core name belongs to a const that this file does not see: its own names have to avoid it."""
         return name not in unit.consts and name in self.const_names.values()
@@ -230,7 +250,12 @@ class World:
         found = self.target(unit, callee.name)
         if found is not None:
             return found
+        if unit.is_lost(callee.name):
+            raise Broken
         head, _, rest = callee.name.partition(".")
+        other = self.by_alias.get(unit.links.get(head, "?"))
+        if rest and (unit.is_lost(head) or (other is not None and other.is_lost(rest))):
+            raise Broken
         if rest and head in unit.links and unit.links[head] not in self.by_alias:
             raise Broken
         if rest and head != "prelude" and head not in unit.links:

@@ -18,15 +18,17 @@ MAX_DEPTH = 100
 class Loaded(Node):
     """One file of a program.
 
-    `alias` is how the program names it: `` for the entry, `attn` or `attn.base` for an import, by the first way that leads to
-    it. `links` maps each alias that this file itself uses to the alias of the program (`?` if there is no such file). `folder` is its folder as seen from the
-    program's (`` if it is the same), for the weights that it loads.
+    `alias` is how the program names it: `` for the entry, `attn` or `attn.base` for an import, by the first way that
+    leads to it. `links` maps each alias that this file itself uses to the alias of the program (`?` if there is no such
+    file). `folder` is its folder as seen from the program's (`` if it is the same), for the weights that it loads.
+    `broken` tells that some of the text could not be read.
     """
 
     alias: str
     folder: str
     module: sweet.Module
     links: tuple[tuple[str, str], ...]
+    broken: bool = False
 
 
 class Modules(Node):
@@ -51,6 +53,7 @@ class _File:
         self.path = path
         self.imports: dict[str, _File | None] = {}
         self.alias: str | None = None
+        self.broken = False
 
 
 class _Loader:
@@ -80,6 +83,7 @@ class _Loader:
         module, diagnostics = parse(source)
         self.diagnostics.extend(diagnostics)
         file = _File(module, folder, path)
+        file.broken = any(d.severity == "error" for d in diagnostics)
         if path is not None:
             self.done[path] = file
         for item in module.items:
@@ -149,4 +153,4 @@ class _Loader:
     def _loaded(self, file: _File) -> Loaded:
         links = tuple((alias, found.alias or "" if found else "?") for alias, found in file.imports.items())
         folder = relpath(file.folder, self.files.base)
-        return Loaded(file.alias or "", "" if folder == "." else folder, file.module, links)
+        return Loaded(file.alias or "", "" if folder == "." else folder, file.module, links, file.broken)
