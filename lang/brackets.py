@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..grammar.table import LITERALS
 from .diagnostics import Diagnostic, Edit, Label, error
-from .lalr import MAX_DEPTH
+from .lalr import MAX_DEPTH, too_deep
 from .lexer import KIND, Tokens
 from .lines import NOT_BEFORE, PREFIXES, Lines, Unbalanced, find_lines
 from .recovery import first_trouble, function_of
@@ -160,11 +160,6 @@ def _too_deep(piece: Tokens) -> Diagnostic | None:
         if depth > MAX_DEPTH:
             return too_deep(Span(piece.source, piece.starts[i], piece.ends[i]))
     return None
-
-
-def too_deep(span: Span) -> Diagnostic:
-    message = f"this is nested more than {MAX_DEPTH} deep"
-    return error("E104", message, span, help="give names to its parts with `let`")
 
 
 def _best(piece: Tokens, trouble: Unbalanced) -> Mend:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..grammar.table import ACTIONS, GOTOS, RULES, STARTS
+from .diagnostics import Diagnostic, error
+from .source import Span
 
 MAX_DEPTH = 200
 """How deep a tree may be: later phases walk trees by recursion."""
@@ -29,6 +31,11 @@ class TooDeep(Exception):
     def __init__(self, start: int, end: int) -> None:
         self.start = start
         self.end = end
+
+
+def too_deep(span: Span) -> Diagnostic:
+    message = f"this is nested more than {MAX_DEPTH} deep"
+    return error("E104", message, span, help="give names to its parts with `let`")
 
 
 def row_of(state: int) -> dict[int, int]:

@@ -8,9 +8,9 @@ from typing import Any
 from . import sweet
 from .build import TreeBuilder
 from .diagnostics import Diagnostic, RxError, error, in_order
-from .lalr import MAX_DEPTH, Parser, Stuck, TooDeep, tree_rules
+from .lalr import MAX_DEPTH, Parser, Stuck, TooDeep, too_deep, tree_rules
 from .lexer import scan, unreadable
-from .lines import CLOSER, END, OPENER, Lines, Unbalanced, find_lines
+from .lines import BEGINNINGS, CLOSER, END, OPENER, Lines, Unbalanced, find_lines
 from .node import replace
 from .source import Source, Span
 
@@ -50,8 +50,6 @@ def parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
 
 def _parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
     tokens = scan(source)
-    builder = TreeBuilder(source)
-    parser = Parser(source.text, tree_rules(builder))
     problems: list[Diagnostic] = []
     try:
         lines = find_lines(tokens)
@@ -60,32 +58,44 @@ def _parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
 
         mended, problems = brackets.mend(tokens)
         lines = find_lines(mended)
+    items = _read_items(source, lines, problems)
+    problems = _one_for_each_mistake(source, tokens.problems, problems)
+    module = sweet.Module(Span(source, 0, len(source.text)), source, tuple(items), tuple(tokens.comments))
+    return module, tuple(in_order(problems))
+
+
+def _read_items(source: Source, lines: Lines, problems: list[Diagnostic]) -> list[sweet.Item]:
+    """The items that can be read; what is wrong with the others goes to `problems`."""
+    builder = TreeBuilder(source)
+    parser = Parser(source.text, tree_rules(builder))
     items: list[sweet.Item] = []
     at = 0
     while at < len(lines.items):
         first, last = lines.items[at]
-        at += 1
         kinds, starts, ends = lines.kinds[first:last], lines.starts[first:last], lines.ends[first:last]
+        following = at + 1
         try:
             if lines.depth > MAX_DEPTH:
                 _check_depth(kinds, starts, ends)
-            item = parser.parse(kinds, starts, ends, "item")
-            if not builder.problems:
-                items.append(item)
-            else:
-                function = f"@{item.name.name}" if isinstance(item, sweet.FnDecl) else None
-                problems += [replace(problem, function=function) for problem in builder.problems]
+            item: sweet.Item = parser.parse(kinds, starts, ends, "item")
+            if builder.problems:
+                problems += _of_function(item, builder.problems)
                 builder.problems.clear()
-        except Stuck:
-            region_end = _region_end(source, lines, at)
+            else:
+                items.append(item)
+        except Stuck as stuck:
+            following = _region_end(source, lines, following, broken_off=stuck.at == last - first)
             if len(problems) < MAX_PROBLEMS:
-                problems += _recover(source, lines, at - 1, region_end)
-            at = region_end
+                problems += _recover(source, lines, at, following)
         except TooDeep as deep:
-            problems.append(too_deep(source, deep))
-    problems = _one_for_each_mistake(source, tokens.problems, problems)
-    module = sweet.Module(Span(source, 0, len(source.text)), source, tuple(items), tuple(tokens.comments))
-    return module, tuple(in_order(problems))
+            problems.append(too_deep(Span(source, deep.start, deep.end)))
+        at = following
+    return items
+
+
+def _of_function(item: sweet.Item, problems: list[Diagnostic]) -> list[Diagnostic]:
+    function = f"@{item.name.name}" if isinstance(item, sweet.FnDecl) else None
+    return [replace(problem, function=function) for problem in problems]
 
 
 def _check_depth(kinds: list[int], starts: list[int], ends: list[int]) -> None:
@@ -97,8 +107,10 @@ def _check_depth(kinds: list[int], starts: list[int], ends: list[int]) -> None:
             raise TooDeep(start, end)
 
 
-def _region_end(source: Source, lines: Lines, item: int) -> int:
-    """The first item from this one on that starts in column 1."""
+def _region_end(source: Source, lines: Lines, item: int, broken_off: bool) -> int:
+    """The first item from this one on that starts in column 1; after one that breaks off, with a word that begins one."""
+    if broken_off and item < len(lines.items) and lines.kinds[lines.items[item][0]] not in BEGINNINGS:
+        item += 1
     while item < len(lines.items):
         start = lines.starts[lines.items[item][0]]
         if start == 0 or source.text[start - 1] in "\r\n\ufeff":
@@ -137,15 +149,6 @@ def _one_for_each_mistake(source: Source, lexical: list[Diagnostic], others: lis
     return result[:MAX_PROBLEMS]
 
 
-def too_deep(source: Source, deep: TooDeep) -> Diagnostic:
-    return error(
-        "E104",
-        f"this is nested more than {MAX_DEPTH} deep",
-        Span(source, deep.start, deep.end),
-        help="give names to its parts with `let`",
-    )
-
-
 def parse_expr(text: str) -> sweet.Expr:
     """One expression; raises RxError."""
     result: sweet.Expr = _parse_part(text, "expression")
@@ -175,7 +178,7 @@ def _parse_part(text: str, start: str) -> Any:
         span = Span(source, lines.starts[at], lines.ends[at]) if at < len(lines.kinds) else whole
         problems.append(error("E101", f"`{text}` cannot be read as {start}", span))
     except TooDeep as deep:
-        problems.append(too_deep(source, deep))
+        problems.append(too_deep(Span(source, deep.start, deep.end)))
     problems += builder.problems
     if problems:
         raise RxError(*in_order(problems))
