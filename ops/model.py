@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol
 
-from ..lang.dtypes import DType
 from ..lang.node import Node
 
 # A size: a Python int, or a symbolic term with the operators + - * // %. A condition: a bool, or a symbolic one.
@@ -99,7 +98,7 @@ class Param(Node):
       pairs     a tuple of pairs of Dims: `[(0, 1), (2, n)]`
       int       a literal integer;  ints: a tuple of them, a single one is taken as a tuple of one
       float bool str dtype   an attribute
-    An optional parameter has `required` False; its default is None if nothing else is said. `span`-free on purpose: a row is code.
+    An optional parameter has `required` False; its default is None if nothing else is said.
     """
 
     name: str

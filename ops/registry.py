@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from . import prelude
 from .model import Param, Primitive
 
 _ROWS: dict[str, Primitive] = {}
@@ -46,8 +47,15 @@ def primitive(
     def add(rule: Callable[..., Any]) -> Callable[..., Any]:
         register(
             Primitive(
-                name, parse_params(params), dtypes, rule, rule.__doc__ or "", results,
-                elementwise=elementwise, onnx=onnx, needs=needs or {},
+                name,
+                parse_params(params),
+                dtypes,
+                rule,
+                rule.__doc__ or "",
+                results,
+                elementwise=elementwise,
+                onnx=onnx,
+                needs=needs or {},
             )  # fmt: skip
         )
         return rule
@@ -65,15 +73,15 @@ _FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index")
 
 
 def lookup(name: str) -> Primitive | None:
-    """The row of a primitive, or None."""
+    """The row of a primitive, or None; its rule stands in Python or, in prelude.rx, in Rx."""
     _load()
-    return _ROWS.get(name)
+    return _ROWS.get(name) or prelude.row(name)
 
 
 def names() -> tuple[str, ...]:
     """All primitives, in the order of their declaration."""
     _load()
-    return tuple(_ROWS)
+    return (*_ROWS, *prelude.names())
 
 
 def _load() -> None:

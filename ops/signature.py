@@ -137,7 +137,7 @@ class _Scope:
         if at is None:
             dims = self.ctx.dims(value)
             if len(dims) != len(items):
-                self.ctx.fail(f"`{param}` to have rank {len(items)}, but it has rank {len(dims)}", ((param, None),))
+                self.ctx.fail(f"`{param}` to have rank {len(items)}, but its rank is {len(dims)}", ((param, None),))
             pairs = [(i, item, dims[i]) for i, item in enumerate(items)]
             return [c for i, item, dim in pairs for c in self._dim(param, i, item, dim)]
         front, tail = items[:at], items[at + 1 :]
@@ -228,7 +228,7 @@ def _around(
     if not any(isinstance(d, Segment) for d in shape):
         dims = ctx.dims(value)
         if len(dims) < front + tail:
-            ctx.fail(f"`{param}` to have rank {front + tail} at least, but it has rank {len(dims)}", ((param, None),))
+            ctx.fail(f"`{param}` to have rank {front + tail} or more, but its rank is {len(dims)}", ((param, None),))
         return dims[:front], dims[front : len(dims) - tail], dims[len(dims) - tail :]
     head, back = shape[:front], shape[len(shape) - tail :]
     if len(shape) < front + tail + 1 or any(isinstance(d, Segment) for d in head + back):

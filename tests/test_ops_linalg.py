@@ -65,7 +65,7 @@ def same(a: Any, b: Any) -> None:
 def test_every_row_of_the_family_has_a_kernel_with_its_parameters_and_a_doc() -> None:
     rows = [registry.lookup(n) for n in registry.names()]
     ours = [r for r in rows if r is not None and r.rule is not None and r.rule.__module__.endswith(".rules.linalg")]
-    assert len(ours) >= 9
+    assert len(ours) >= 8
     for row in ours:
         assert list(inspect.signature(kernels.lookup(row.name)).parameters) == [p.name for p in row.params]
         assert len(row.doc) > 30

@@ -223,34 +223,7 @@ def update_slice(ctx: Ctx, x: TensorInfo, update: TensorInfo, starts: tuple[Dim,
     return a
 
 
-@primitive("embedding", "ids: tensor, table: tensor", "I:integer, T:any -> T")
-def embedding(ctx: Ctx, ids: TensorInfo, table: TensorInfo) -> Shape:
-    """A row of `table` for each id: `[*s]` and `[v, d]` give `[*s, d]`. 0 <= id < v, checked on the values.
-
-    PyTorch's `embedding`; ONNX Gather on axis 0.
-    """
-    rows = ctx.dims(table)
-    if len(rows) != 2:
-        ctx.fail(f"`table` to have rank 2, [entries, width], but its rank is {len(rows)}", (("table", None),))
-    return (*known(ctx, ids), rows[1])
-
-
 # By value
-
-
-@primitive("filter", "x: tensor, mask: tensor", "T:any, bool -> T", onnx=("Compress",))
-def filter_(ctx: Ctx, x: TensorInfo, mask: TensorInfo) -> Shape:
-    """The entries of axis 0 where `mask` is true: `[n, *s]` and `[n]` give `[k, *s]`, where the data decides k <= n.
-
-    NumPy's `compress`, ONNX Compress on axis 0.
-    """
-    shape, flags = known(ctx, x), ctx.dims(mask)
-    if len(flags) != 1:
-        ctx.fail(f"`mask` to have rank 1, but its rank is {len(flags)}", (("mask", None),))
-    i = place(ctx, shape, 0)
-    what = "axis 0 of `x` and axis 0 of `mask` to be equal"
-    ctx.require(ctx.eq(shape[i], flags[0]), what, (("x", 0), ("mask", 0)))
-    return put(shape, i, ctx.fresh("k", 0, shape[i]))
 
 
 @primitive("nonzero", "x: tensor", "T:any -> int64...", results="tuple", onnx=("NonZero",))

@@ -194,12 +194,6 @@ def vecdot(ctx: Ctx, x: TensorInfo, y: TensorInfo, axis: int) -> Shape:
     return broadcast(ctx, without(a, i), without(b, j), last=last)
 
 
-@primitive("outer", "x: tensor, y: tensor", "T:numeric, T -> T")
-def outer(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
-    """All products of two rank-1 tensors: `[n]` and `[m]` give `[n, m]`. Array API `outer`."""
-    return (_vector(ctx, x, "x"), _vector(ctx, y, "y"))
-
-
 def _vector(ctx: Ctx, x: TensorInfo, name: str) -> Dim:
     dims = ctx.dims(x)
     if len(dims) != 1:

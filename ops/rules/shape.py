@@ -170,17 +170,6 @@ def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Shape
     return tuple(dims[i] for i in places(ctx, dims, axes, "axes"))
 
 
-@primitive("matrix_transpose", "x: tensor", "T:any -> T")
-def matrix_transpose(ctx: Ctx, x: TensorInfo) -> Shape:
-    """The last two axes swapped: `[*s, m, n]` becomes `[*s, n, m]`. The rank is at least 2. Array API
-    `matrix_transpose`.
-    """
-    shape = known(ctx, x)
-    _at_least_two(ctx, shape)
-    rows, columns = place(ctx, shape, -2), place(ctx, shape, -1)
-    return (*shape[:rows], shape[columns], shape[rows])
-
-
 def _at_least_two(ctx: Ctx, shape: Shape) -> None:
     if is_plain(shape) and len(shape) < 2:
         ctx.fail(f"`x` to have rank 2 or more, but its rank is {len(shape)}")
