@@ -272,6 +272,8 @@ def _residual(block: core.Block) -> Iterator[Check]:
 
 def _purpose(origin: core.Origin) -> str:
     declared = origin.declared
+    if origin.what == "where" and declared is not None and declared.function:
+        return f"what @{declared.function} requires"
     if declared is None or origin.what in ("assert", "where", "obligation"):
         return "a condition of the program"
     part = f"axis {origin.axis}" if origin.what == "dim" else origin.what

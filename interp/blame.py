@@ -56,7 +56,9 @@ def _check(problem: BaseException, trail: Sequence[Frame], check: core.Assert | 
     frame = trail[-1]
     env = {name: frame.locals[local] for name, local in frame.site.names if local in frame.locals}
     origin, declared = check.origin, check.origin.declared
-    message = _sentence(check, env, frame.site.function)
+    if frame.site.call is not None:
+        return _callee_check(problem, trail, check, env, frame.site.call)
+    message = _sentence(check, env, env, frame.site.function)
     if isinstance(problem, Undefined) and "a size" not in message:
         message = f"{message} ({problem})" if str(problem) not in message else message
     values = _values(check, env)
@@ -73,7 +75,35 @@ def _check(problem: BaseException, trail: Sequence[Frame], check: core.Assert | 
     )  # fmt: skip
 
 
-def _sentence(check: core.Assert | core.MatchShape, env: Mapping[str, Any], function: str) -> str:
+def _callee_check(
+    problem: BaseException,
+    trail: Sequence[Frame],
+    check: core.Assert | core.MatchShape,
+    env: Mapping[str, Any],
+    call: core.Call,
+) -> Diagnostic:
+    """A check of a callee's parameter that stands before the call: its condition speaks of the caller's names, its annotation
+    of the callee's."""
+    frame = trail[-1]
+    given = {name: frame.locals[local] for name, local in frame.site.given if local in frame.locals}
+    declared, origin = check.origin.declared, check.origin
+    assert declared is not None
+    function = declared.function or ""
+    message = _sentence(check, env, given, function)
+    if isinstance(problem, Undefined) and str(problem) not in message:
+        message = f"{message} ({problem})"
+    values = _values(check, given)
+    notes = (f"here {values}",) if values and values not in message else ()
+    labels = (Label(origin.span, f"@{_shown(function)} asks for it here"), *_chain(trail, call.span))
+    return error(
+        "R401", message, call.span, caption=_found(declared, given, _argument(call, frame.site.given, declared.tensor)), labels=labels, notes=notes, function=_function(frame)
+    )  # fmt: skip
+
+
+def _sentence(
+    check: core.Assert | core.MatchShape, env: Mapping[str, Any], outer: Mapping[str, Any], function: str
+) -> str:
+    """What was asked, and what was found; `env` has the names of the condition, `outer` those of the annotation."""
     origin, declared = check.origin, check.origin.declared
     text = origin.text or origin.span.text
     if isinstance(check, core.MatchShape):
@@ -86,15 +116,14 @@ def _sentence(check: core.Assert | core.MatchShape, env: Mapping[str, Any], func
         lead = f"@{_shown(function)} requires" if origin.what == "where" else "assertion failed:"
         if origin.what == "obligation":
             lead = "this needs"
-        values = _values(check, env)
+        values = _values(check, outer)
         return f"{lead} `{text}`" + (f", but {values}" if values else "")
-    return _part(check, declared, env, text)
+    return _part(check, declared, env, outer.get(declared.tensor), text)
 
 
-def _part(check: core.Assert, declared: core.Declared, env: Mapping[str, Any], text: str) -> str:
+def _part(check: core.Assert, declared: core.Declared, env: Mapping[str, Any], tensor: Any, text: str) -> str:
     """The sentence about a rank, a dimension or a dtype that an annotation asks for."""
     origin = check.origin
-    tensor = env.get(declared.tensor)
     shape = getattr(tensor, "shape", ())
     match origin.what:
         case "rank":
@@ -149,13 +178,22 @@ def _wanted_dtype(cond: core.BoolExpr, env: Mapping[str, Any], text: str) -> str
     return text
 
 
-def _found(declared: core.Declared | None, env: Mapping[str, Any]) -> str:
+def _argument(call: core.Call, given: Sequence[tuple[str, str]], param: str) -> str:
+    """The argument as the caller wrote it, if that is short."""
+    names = [name for name, _ in given]
+    if param not in names or len(names) != len(call.args):
+        return ""
+    text = call.args[names.index(param)].value.span.text
+    return f"`{text}`" if len(text) <= 24 and "\n" not in text else "the argument"
+
+
+def _found(declared: core.Declared | None, env: Mapping[str, Any], argument: str = "") -> str:
     """ "`x` is Tensor([8, 15], int8), the parameter is Tensor([n, m * 4], int8)"."""
     if declared is None or declared.tensor not in env:
         return ""
     spelling = _spelling(declared)
     noun = "the parameter is" if declared.kind == "param" else "declared"
-    subject = declared.subject if declared.subject.startswith("the ") else f"`{declared.subject}`"
+    subject = argument or (declared.subject if declared.subject.startswith("the ") else f"`{declared.subject}`")
     found = f"{subject} is {describe(env[declared.tensor])}"
     return f"{found}, {noun} {spelling}" if spelling else found
 

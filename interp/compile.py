@@ -121,6 +121,7 @@ def _write(program: core.Program, weights: Weights, options: Options) -> Unit:
         _write_script(unit, program, program.main)
     for impls in program.impls:
         _write_impls(unit, impls)
+    unit.finish()
     for name in sorted(unit.primitives):
         unit.globals["p_" + mangle(name)] = _primitive_value(unit.row(name))
     return unit

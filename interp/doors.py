@@ -35,7 +35,7 @@ def _writer(unit: Unit, fn: core.Function, prefix: str) -> FunctionWriter:
 
 def _plain(unit: Unit, fn: core.Function, prefix: str, stmts: tuple[core.Stmt, ...]) -> None:
     writer = _writer(unit, fn, prefix)
-    writer.statements(stmts)
+    writer.statements(stmts, fn.body.result)
     writer.deliver(fn.body.result, "return ")
 
 
@@ -75,7 +75,7 @@ def _entry(unit: Unit, fn: core.Function) -> None:
     writer.indent -= 1
     rest = fn.body.stmts[fn.door :]
     unbound = [s for s in _needed(door, rest, fn.body.result) if id(s) not in used]
-    writer.statements((*_unchecked(unbound), *rest))
+    writer.statements((*_unchecked(unbound), *rest), fn.body.result)
     writer.deliver(fn.body.result, "return ")
 
 

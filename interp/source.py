@@ -6,14 +6,14 @@ A failure is found again by its line: nothing is recorded while a program runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..lang import core
 from ..lang.dtypes import CLASSES, DTYPES, DType, members
-from ..lang.node import Node
+from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops import registry as rows
 from ..ops.binding import bind
@@ -38,8 +38,8 @@ METHODS = {
     "matrix_transpose": "{}.swapaxes(-1, -2)",
     "swapaxes": "{}.swapaxes({}, {})",
 }
-# Python takes a hundred levels of indentation.
-DEEPEST = 80
+# Python takes a hundred levels of indentation; what is deeper is outlined.
+DEEPEST = 40
 # What the combined door check may raise on values that do not fit; the door's own statements then say which check failed.
 UNFIT = "(ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
 
@@ -49,7 +49,8 @@ class Site(Node):
 
     kind is check, door (the call of a function's own checks), call (of a function of the program), kernel, extern or size.
     `names` maps the Rx names that a check speaks of to Python locals; `operands` pairs a kernel's parameters with Python
-    texts, which are locals where a diagnostic can show them.
+    texts, which are locals where a diagnostic can show them. Of a callee's check that stands before its call, `call` is that
+    call and `given` maps the callee's parameters to Python locals.
     """
 
     span: Span
@@ -59,6 +60,8 @@ class Site(Node):
     callee: str = ""
     names: tuple[tuple[str, str], ...] = ()
     operands: tuple[tuple[str, str], ...] = ()
+    call: core.Call | None = None
+    given: tuple[tuple[str, str], ...] = ()
 
 
 Line = tuple[str, Site | None]
@@ -77,19 +80,19 @@ class Unit:
         self.guard_all = guard_all
         self.count_checks = count_checks
         self.lines: list[Line] = []
-        self._outlined: list[list[Line]] = []
+        self.later: list[Callable[[], None]] = []
+        self._outlined = 0
         self.globals: dict[str, Any] = {}
         self.externs: dict[str, core.Function] = {}
         self.primitives: set[str] = set()
         # Whether a dtype of ml_dtypes or strings turned up, to which NumPy's functions do not do what the kernels do.
         self.extended = False
         self._pool: dict[Any, str] = {}
-        self._numbers = 0
 
-    def number(self) -> int:
-        """A number that no other outlined function has."""
-        self._numbers += 1
-        return self._numbers
+    def outlined_name(self) -> str:
+        """A name that no other function has."""
+        self._outlined += 1
+        return f"a{self._outlined}"
 
     def constant(self, key: Any, make: Callable[[], Any]) -> str:
         """The global that holds `make()`; one per key."""
@@ -135,20 +138,15 @@ class Unit:
         self.lines.append((" " * indent + text, site))
         return len(self.lines) - 1
 
-    def outline(self, name: str, write: Callable[[], str]) -> None:
-        """A function of its own for what would be nested too deeply for Python; `write` gives its parameters."""
-        around, self.lines = self.lines, []
-        header = self.write(0, "")
-        params = write()
-        self.lines[header] = (f"def {name}({params}):", None)
-        self._outlined.append(self.lines)
-        self.lines = around
+    def finish(self) -> None:
+        """Write the functions that were put off."""
+        while self.later:
+            self.later.pop()()
 
     def text(self) -> tuple[str, dict[int, Site]]:
         """The module's text and the site of each line that has one."""
-        lines = [line for part in (self.lines, *self._outlined) for line in part]
-        sites = {number: site for number, (_, site) in enumerate(lines, start=1) if site is not None}
-        return "\n".join(text for text, _ in lines) + "\n", sites
+        sites = {number: site for number, (_, site) in enumerate(self.lines, start=1) if site is not None}
+        return "\n".join(text for text, _ in self.lines) + "\n", sites
 
 
 def numpy_function(path: str) -> Any:
@@ -408,19 +406,21 @@ class FunctionWriter:
         self.indent -= 1
 
     def _outlined_arm(self, block: core.Block, prefix: str) -> None:
-        inner = FunctionWriter(self.unit, self.function, (), 1)
-        inner.outer, inner.extern, inner.used = self, self.extern, self.used
-        name = f"a{self.unit.number()}"
+        """A function of its own for what Python would not indent any further; it is written later."""
+        names = [n for n in sorted(names_of(block)) if self.knows(n) and self.local(n).startswith("v_")]
+        name = self.unit.outlined_name()
+        self.write(f"{prefix}{name}({', '.join(map(self.local, names))})")
 
-        def write() -> str:
+        def write() -> None:
+            inner = FunctionWriter(self.unit, self.function, names, 1)
+            inner.extern, inner.used = self.extern, self.used
+            self.unit.write(0, f"def {name}({', '.join(inner.params)}):")
             inner.block(block, "return ")
-            return ", ".join(inner.captured)
 
-        self.unit.outline(name, write)
-        self.write(f"{prefix}{name}({', '.join(inner.captured.values())})")
+        self.unit.later.append(write)
 
     def block(self, block: core.Block, prefix: str) -> None:
-        self.statements(block.stmts)
+        self.statements(block.stmts, block.result)
         self.deliver(block.result, prefix)
 
     # Calls
@@ -516,14 +516,15 @@ class FunctionWriter:
 
     # Statements
 
-    def statements(self, stmts: Iterable[core.Stmt]) -> None:
-        for stmt in stmts:
+    def statements(self, stmts: Sequence[core.Stmt], result: core.Value | None = None) -> None:
+        for i, stmt in enumerate(stmts):
             match stmt:
                 case core.Let():
                     self.let(stmt)
                 case core.Assert():
                     if stmt.status in LIVE:
-                        self.check(stmt)
+                        callee = self._callee_of(stmt)
+                        self.check(stmt, call_of(callee, (*stmts[i + 1 :], result)) if callee else None)
                 case core.MatchShape():
                     self.match_shape(stmt, checked=stmt.status in LIVE)
                 case core.ExprStmt(value=value):
@@ -540,8 +541,17 @@ class FunctionWriter:
             self.scope.bind(name, local)
             self.forget(name)
 
-    def check(self, stmt: core.Assert) -> None:
+    def _callee_of(self, stmt: core.Assert) -> str | None:
+        """The function whose check of a parameter this is, where that is another one than the one that it stands in."""
+        declared = stmt.origin.declared
+        if stmt.status is not core.Status.RESIDUAL or declared is None or declared.kind != "param":
+            return None
+        return declared.function if declared.function != self.function else None
+
+    def check(self, stmt: core.Assert, call: core.Call | None = None) -> None:
         site = self.site_of(stmt)
+        if call is not None:
+            site = replace(site, call=call, given=self._given(call))
         self._count()
         self.write(f"if {self.negated(stmt.cond)}: raise Failed", site)
 
@@ -552,6 +562,16 @@ class FunctionWriter:
     def site_of(self, stmt: core.Assert | core.MatchShape) -> Site:
         names = tuple((n, self.local(n)) for n in sorted(names_of(stmt)) if self.knows(n))
         return Site(stmt.span, "check", self.function, check=stmt, names=names)
+
+    def _given(self, call: core.Call) -> tuple[tuple[str, str], ...]:
+        """The callee's parameters with the locals that hold their arguments."""
+        callee = self.unit.functions.get(call.callee.name)
+        pairs = zip(callee.params, call.args, strict=False) if callee is not None else ()
+        return tuple(
+            (p.name, self.local(a.value.name))
+            for p, a in pairs
+            if isinstance(a.value, core.Var | core.SizeVar | core.ShapeVar | core.DTypeVar) and self.knows(a.value.name)
+        )
 
     def match_shape(self, stmt: core.MatchShape, *, checked: bool) -> None:
         site = self.site_of(stmt)
@@ -620,6 +640,29 @@ def make_tensor(v: core.TensorLit) -> Any:
     made = np.array(v.values, dtype=numpy_dtype(v.dtype)).reshape(v.shape)
     made.flags.writeable = False
     return made
+
+
+def call_of(name: str, following: Iterable[Any]) -> core.Call | None:
+    """The first decided call of a function in what follows."""
+    for item in following:
+        for node in nodes_of(item):
+            if isinstance(node, core.Call) and node.decided and node.callee.name == name:
+                return node
+    return None
+
+
+def nodes_of(root: Any) -> Iterator[Any]:
+    """The nodes below one, from left to right, origins left out."""
+    stack = [root]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Span):
+            continue
+        if isinstance(item, tuple):
+            stack.extend(reversed(item))
+        elif isinstance(item, Node) and not isinstance(item, core.Origin | core.FnSort):
+            yield item
+            stack.extend(getattr(item, f) for f in reversed(item._fields))
 
 
 def names_of(node: Any) -> set[str]:

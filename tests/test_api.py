@@ -23,6 +23,10 @@ HALVES = """@halves = fn(x : Tensor([n, d], float32), y : Tensor([d, k], float32
 }
 """
 
+WEIGHTED = """const w : Tensor([2, k], float32) = load("NAME")
+@f = fn(x : Tensor([n, 2], float32)) : Tensor { @matmul(x, w) }
+"""
+
 
 def f32(*shape: int) -> np.ndarray:
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
@@ -294,7 +298,7 @@ def test_externs_run_only_when_allowed_and_their_results_are_checked(
 def test_weights_are_read_once_and_only_below_the_programs_folder(tmp_path: Path) -> None:
     np.save(tmp_path / "w.npy", f32(2, 3))
     (tmp_path / "inner").mkdir()
-    source = 'const w : Tensor([2, k], float32) = load("w.npy")\n@f = fn(x : Tensor([n, 2], float32)) : Tensor { @matmul(x, w) }'
+    source = WEIGHTED.replace("NAME", "w.npy")
     (tmp_path / "p.rx").write_text(source)
     (tmp_path / "inner" / "p.rx").write_text(source.replace("w.npy", "../w.npy"))
     module = rx.load(tmp_path / "p.rx")
@@ -307,7 +311,7 @@ def test_weights_are_read_once_and_only_below_the_programs_folder(tmp_path: Path
 
 
 def test_missing_weights_stop_the_loading_of_a_program_that_checks(tmp_path: Path) -> None:
-    source = 'const w : Tensor([2, 3], float32) = load("none.npy")\n@f = fn(x : Tensor([n, 2], float32)) : Tensor { @matmul(x, w) }'
+    source = WEIGHTED.replace("NAME", "none.npy")
     (tmp_path / "p.rx").write_text(source)
     assert rx.check_source(source, filename=str(tmp_path / "p.rx")).ok
     with pytest.raises(rx.CheckError, match="none.npy"):
