@@ -95,8 +95,9 @@ def _callee_check(
     values = _values(check, given)
     notes = (f"here {values}",) if values and values not in message else ()
     labels = (Label(origin.span, f"@{_shown(function)} asks for it here"), *_chain(trail, call.span))
+    caption = _found(declared, given, _argument(call, frame.site.given, declared.tensor))
     return error(
-        "R401", message, call.span, caption=_found(declared, given, _argument(call, frame.site.given, declared.tensor)), labels=labels, notes=notes, function=_function(frame)
+        "R401", message, call.span, caption=caption, labels=labels, notes=notes, function=_function(frame)
     )  # fmt: skip
 
 

@@ -1,0 +1,98 @@
+"""What running costs beside hand-written NumPy: a chain of 200 small operations, and the door checks of three tensors.
+
+`python benchmarks/running.py` prints a table and ends with status 1 beyond its bounds. Both sides of a comparison are timed in
+turns, so that a busy machine slows both.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter_ns
+
+import numpy as np
+import rxlang as rx
+
+OPERATIONS = 200
+CHAIN_BOUND = 1.15
+DOOR_BOUND = 0.4  # microseconds a call
+DOORS = """@three = fn(x : Tensor([n, k], float32), y : Tensor([k, m], float32), z : Tensor([n, m], float32))
+  : Tensor([n, m], float32) { z }
+"""
+# Per turn of the chain: the statement in Rx, and by hand.
+STEPS = (
+    ("@matmul(x, w)", "np.matmul(x, w)"),
+    ("x + b", "np.add(x, b)"),
+    ("@reshape(x, [4, 16])", "np.reshape(x, (4, 16))"),
+    ("@reshape(x, [8, 8])", "x.reshape(8, 8)"),
+)
+
+
+def chain_in_rx() -> str:
+    lines = [f"  let x = {STEPS[i % 4][0]}" for i in range(OPERATIONS)]
+    params = ", ".join(f"{name} : Tensor([8, 8], float64)" for name in "xwb")
+    return "\n".join([f"@chain = fn({params}) : Tensor([8, 8], float64) {{", *lines, "  x", "}"])
+
+
+def chain_by_hand(methods: bool) -> Callable[..., np.ndarray]:
+    """The same in NumPy; with `methods` each reshape is the array's method, which is faster than the function."""
+    lines = [f"    x = {STEPS[i % 4][1]}" for i in range(OPERATIONS)]
+    if methods:
+        lines = [line.replace("np.reshape(x, (4, 16))", "x.reshape(4, 16)") for line in lines]
+    space: dict[str, object] = {"np": np}
+    exec("\n".join(["def chain(x, w, b):", *lines, "    return x"]), space)
+    return space["chain"]  # type: ignore[return-value]
+
+
+def paired(first: Callable[[], object], second: Callable[[], object], rounds: int) -> tuple[float, float, float]:
+    """Medians of both in microseconds, and the median of their ratios."""
+    times = []
+    for _ in range(rounds):
+        begin = perf_counter_ns()
+        first()
+        between = perf_counter_ns()
+        second()
+        times.append((between - begin, perf_counter_ns() - between))
+    a, b = zip(*times, strict=True)
+    return median(a) / 1e3, median(b) / 1e3, median(x / y for x, y in times)
+
+
+def chain(rounds: int = 1000) -> float:
+    module = rx.loads(chain_in_rx())
+    by_hand = chain_by_hand(methods=True)
+    x, w, b = np.ones((8, 8)), np.eye(8), np.zeros((8, 8))
+    assert np.array_equal(module.chain(x, w, b), by_hand(x, w, b))
+    rx_us, hand_us, ratio = paired(lambda: module.chain(x, w, b), lambda: by_hand(x, w, b), rounds)
+    print(f"chain of {OPERATIONS} operations   rx {rx_us:7.1f} us   by hand {hand_us:7.1f} us   ratio {ratio:.3f}")
+    return ratio
+
+
+def doors(rounds: int = 300, calls: int = 200) -> float:
+    """The cost of the checks alone: the function with its door against the same without."""
+    space = rx.loads(DOORS)._machine.code.namespace
+    with_door, without = space["f_three"], space["b_three"]
+    x, y, z = np.zeros((2, 3), np.float32), np.zeros((3, 5), np.float32), np.zeros((2, 5), np.float32)
+
+    def repeat(function: Callable[..., object]) -> Callable[[], None]:
+        def run() -> None:
+            for _ in range(calls):
+                function(x, y, z)
+
+        return run
+
+    with_us, without_us, _ = paired(repeat(with_door), repeat(without), rounds)
+    cost = (with_us - without_us) / calls
+    print(f"door of three tensors     {cost:.3f} us a call")
+    return cost
+
+
+def main() -> int:
+    ratio, cost = chain(), doors()
+    fine = ratio <= CHAIN_BOUND and cost <= DOOR_BOUND
+    print(f"bounds: ratio {CHAIN_BOUND}, door {DOOR_BOUND} us: {'kept' if fine else 'exceeded'}")
+    return int(not fine)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
