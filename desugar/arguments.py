@@ -132,19 +132,22 @@ def _index_list(code: Code, expr: sweet.ListExpr) -> core.Value:
 
 
 def _size(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
-    if shapes.level(code, expr) == "Tensor":
+    if _is_tensor(code, expr):
         return tensor(code, expr)
     return shapes.size(code, expr)
+
+
+def _is_tensor(code: Code, expr: sweet.Expr) -> bool:
+    return shapes.level(code, expr) == "Tensor" and not isinstance(expr, sweet.FloatLit)
 
 
 def _sizes(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     if isinstance(expr, sweet.TupleExpr):
         return core.ShapeLit(expr.span, shapes.dims(code, expr.items))
-    match shapes.level(code, expr):
-        case "Tensor":
-            return tensor(code, expr)
-        case "Size" | "Number":
-            return core.ShapeLit(expr.span, (shapes.size(code, expr),))
+    if _is_tensor(code, expr):
+        return tensor(code, expr)
+    if shapes.level(code, expr) in ("Size", "Number"):
+        return core.ShapeLit(expr.span, (shapes.size(code, expr),))
     return shapes.shape(code, expr)
 
 

@@ -9,9 +9,9 @@ from . import arguments, patterns, shapes
 from .annotations import leaves
 from .code import Code, Hooks
 from .errors import fail
-from .functions import MAX_DEPTH, printable, unused
+from .functions import MAX_DEPTH, unused
 from .scope import SHAPE_SORTS, Entry, depth, identifiers, variable
-from .sorts import expand, sort_of
+from .sorts import expand, in_core, sort_of
 from .world import Unit
 
 
@@ -42,7 +42,7 @@ def _const(unit: Unit, item: sweet.Const, hooks: Hooks) -> core.ConstDef:
     entry = Entry(item.name.name, sort, variable(item.name.span, name, sort), item.name.span, "const", nonneg, literal)
     unit.world.bind_const(unit, entry)
     checks = _checks(code, item, type_, name)
-    annotation = "" if item.type is None else printable(unit.world, print_type(type_ or item.type))
+    annotation = "" if type_ is None else print_type(in_core(code, type_))
     return core.ConstDef(item.span, name, sort, value, annotation, checks)
 
 

@@ -26,7 +26,7 @@ from .annotations import leaves
 from .code import Code, Hooks, spelled
 from .errors import Broken, fail, nearest
 from .scope import SHAPE_SORTS, Entry, Scope, depth, identifiers, variable, walk
-from .sorts import expand, is_bare, says_nothing, sort_of
+from .sorts import expand, in_core, is_bare, says_nothing, sort_of
 from .statements import block, block_result, statements
 from .world import FnInfo, ImplsInfo, ParamInfo, World
 
@@ -70,6 +70,8 @@ def _declare(info: FnInfo) -> None:
     info.params = tuple(params)
     result = None if decl.fn.result is None else expand(unit, decl.fn.result)
     info.result = None if result is None else sort_of(result)
+    if info.form == "extern" and info.result is None:
+        info.result = core.TENSOR
     if info.form != "sweet":
         _check_bare(info, result)
         return
@@ -696,15 +698,8 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> c
     if inner.failed:
         raise Broken
     body = core.Block(span, tuple(inner.stmts), variable(span, out, sort))
-    text = printable(code.world, print_type(type_))
+    text = print_type(in_core(code, type_))
     return core.FnSort(text, core.Function(span, "inline", name, tuple(params), sort, body, door, None, text))
-
-
-def printable(world: World, text: str) -> str:
-    """A printed type with the consts of other files under their core names."""
-    for (alias, name), core_name in world.const_names.items():
-        text = text.replace(f"::{alias}.{name}", core_name) if alias else text.replace(f"::{name}", core_name)
-    return text
 
 
 # Function values

@@ -193,9 +193,19 @@ class Solver:
             return core.DimOf(axis.expr.span, self.leaves[axis.leaf].tensor, axis.axis)
         if isinstance(axis.expr, sweet.Name):
             return core.SizeVar(axis.expr.span, self.code.core_name(axis.expr.name))
-        name = self.between.setdefault(id(axis), "") or self.code.fresh("size")
-        self.between[id(axis)] = name
-        return core.SizeVar(axis.expr.span, name)
+        return core.SizeVar(axis.expr.span, self._generated(axis))
+
+    def _generated(self, axis: Axis) -> str:
+        """The name of a dimension between two splices, where the user has given it none."""
+        if id(axis) not in self.between:
+            name, span = self.code.fresh("size"), axis.expr.span
+            here = core.SizeVar(span, name)
+            self.between[id(axis)] = name
+            self.code.scope.bind(Entry(name, core.SIZE, here, span, "generated", True))
+            self.binder[name] = (axis.leaf, axis)
+            self.order[name] = len(self.bound)
+            self.bound.append(Bound(name, name, core.SIZE, here, span, True))
+        return self.between[id(axis)]
 
     def _bind_by_inversion(self) -> None:
         waiting = [a for a in self.axes if not isinstance(a.expr, sweet.Name) and a.leaf not in self.bad_leaves]
@@ -489,6 +499,7 @@ class Solver:
             return core.DimOf(expr.span, self.leaves[axis.leaf].tensor, axis.axis)
         if id(axis) in self.inverses:
             binds.append(self.between[id(axis)])
+            gives.add(binds[-1])
             return core.SizeVar(expr.span, binds[-1])
         names = {n.name for n in size_names(expr)}
         if names & self.broken:

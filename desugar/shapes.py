@@ -116,6 +116,8 @@ def _level_of_result(code: Code, callee: sweet.FnName) -> str:
             return word(code.hooks.result(model, callee.span))
         case None if code.opaque is not None:
             return word(code.opaque.result)
+        case None:
+            return "Tensor"
     return "?"
 
 
@@ -410,9 +412,11 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
     found = level(code, expr)
     if isinstance(expr, sweet.Name) and found == "?":
         code.entry(expr.name, expr.span)
+    if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.FnName):
+        code.world.called(code.unit, expr.callee)
     shown = spelled(expr.span)
     name = {"Tensor": "tensor", "Fn": "function", "Tuple": "tuple", "List": "list", "Text": "text"}.get(found, found)
-    name = {"Number": "number", "Truth": "Bool"}.get(name, name)
+    name = "number" if isinstance(expr, sweet.FloatLit) else {"Number": "number", "Truth": "Bool"}.get(name, name)
     wanted = "tensor" if want == "Tensor" else want
     subject = f"`{shown}`" if len(shown) <= 40 else "this"
     message = f"{subject} is a {name}; a {wanted} is needed here" if found != "?" else f"a {wanted} is needed here"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Protocol
+
 from ..lang import core, sweet
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.printer import print_type
+from ..lang.source import Span
 from .errors import Broken, fail, nearest
+from .scope import Scope
 from .world import Unit
 
 _SORTS: dict[str, core.Sort] = {
@@ -59,26 +64,56 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
 
 def _abroad(home: Unit, type_: sweet.Type) -> sweet.Type:
     """An alias of another file: the consts in it are that file's."""
-    if not home.consts:
-        return type_
-    found = _with_consts(home, type_)
-    assert isinstance(found, sweet.NamedType | sweet.TensorType | sweet.TupleType | sweet.FnType)
-    return found
+    return _renamed(type_, lambda name: f"::{home.qualified(name)}" if name in home.consts else name)
 
 
-def _with_consts(home: Unit, node: Node) -> Node:
-    if isinstance(node, sweet.Name):
-        if node.name in home.consts:
-            return replace(node, name=f"::{home.qualified(node.name)}")
-        return node
-    changes: dict[str, object] = {}
-    for field in node._fields:
-        value = getattr(node, field)
-        if isinstance(value, Node):
-            changes[field] = _with_consts(home, value)
-        elif field != "span" and isinstance(value, tuple):
-            changes[field] = tuple(_with_consts(home, v) if isinstance(v, Node) else v for v in value)
-    return replace(node, **changes) if changes else node
+class Scoped(Protocol):
+    """Who has a scope: what translates a function."""
+
+    scope: Scope
+
+
+def in_core(code: Scoped, type_: sweet.Type) -> sweet.Type:
+    """An annotation that stays in the core's text: consts of other files are called there what the core calls them."""
+
+    def core_name(name: str) -> str:
+        entry = code.scope.find(name)
+        variable = entry.expr if entry is not None else None
+        return variable.name if isinstance(variable, core.SizeVar | core.ShapeVar | core.DTypeVar) else name
+
+    return _renamed(type_, core_name)
+
+
+def _renamed(type_: sweet.Type, rename: Callable[[str], str]) -> sweet.Type:
+    """A type with the names in its shapes and dtypes changed."""
+    match type_:
+        case sweet.TensorType():
+            shape, dtype = _renamed_in(type_.shape, rename), _renamed_in(type_.dtype, rename)
+            return sweet.TensorType(type_.span, shape, dtype)
+        case sweet.TupleType():
+            return replace(type_, items=tuple(_renamed(t, rename) for t in type_.items))
+        case sweet.FnType():
+            params = tuple(_renamed(t, rename) for t in type_.params)
+            return replace(type_, params=params, result=_renamed(type_.result, rename))
+        case sweet.NamedType():
+            return type_
+
+
+def _renamed_in(node: Any, rename: Callable[[str], str]) -> Any:
+    match node:
+        case sweet.Name():
+            return replace(node, name=rename(node.name))
+        case sweet.Splice():
+            return replace(node, name=replace(node.name, name=rename(node.name.name)))
+        case sweet.Call():
+            return replace(node, args=_renamed_in(node.args, rename))
+        case sweet.Attr() | sweet.FnName() | Span():
+            return node
+        case Node():
+            return replace(node, **{f: _renamed_in(getattr(node, f), rename) for f in node._fields if f != "span"})
+        case tuple():
+            return tuple(_renamed_in(item, rename) for item in node)
+    return node
 
 
 def sort_of(type_: sweet.Type | None) -> core.Sort:
