@@ -42,7 +42,10 @@ class Mend(NamedTuple):
 
 
 def mend(tokens: Tokens) -> tuple[Tokens, list[Diagnostic]]:
-    """Tokens whose brackets match, and what was wrong with them. Pieces that cannot be mended are left out."""
+    """Tokens whose brackets match, and what was wrong with them.
+
+    Pieces that cannot be mended are left out.
+    """
     problems: list[Diagnostic] = []
     result = Tokens(tokens.source)
     for piece in _pieces(tokens):
@@ -369,6 +372,9 @@ def _describe(piece: Tokens, mend: Mend) -> Diagnostic:
         labels = (Label(span, message),)
         message = f"expected `{_SIGN[mend.kind]}`, found `{place.text}`"
         return error("E105", message, place, labels=labels, function=function)
+    if mend.instead and mend.kind in _OPENER_OF and subject in _OPENER_OF:
+        message = f"expected `{_SIGN[mend.kind]}`, found `{sign}`"
+        return error("E105", message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
     if mend.instead:
         return error("E105", message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
     if not mend.kind:

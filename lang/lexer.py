@@ -22,12 +22,33 @@ WORDS = {text: KIND[name] for text, name in LITERALS.items() if text.isalpha()}
 SIGNS = {text: KIND[name] for text, name in LITERALS.items() if not text.isalpha()} | {";": KIND["_END"]}
 
 _ORDER = ("NAME", "SPACE", "FLOAT", "INT", "FN_NAME", "STRING", "COMMENT", "NEWLINE", "COMPARE", "DIVIDE", "SIGN")
+_ELSEWHERE = {
+    "->": ":",
+    "=>": ">=",
+    "<>": "!=",
+    "===": "==",
+    "!==": "!=",
+    ":=": "=",
+    "+=": "=",
+    "-=": "=",
+    "*=": "=",
+    "/=": "=",
+}
+"""Signs of other languages, made of signs that never follow each other here, and what to write instead."""
+
 _SCANNER = re.compile(
-    "|".join([f"({PATTERNS[name]})" for name in _ORDER] + ["(" + "|".join(map(re.escape, SIGNS)) + ")", r"([\s\S])"])
+    "|".join(
+        [f"({PATTERNS[name]})" for name in _ORDER[:-3]]
+        + ["(" + "|".join(map(re.escape, sorted(_ELSEWHERE, key=len, reverse=True))) + ")"]
+        + [f"({PATTERNS[name]})" for name in _ORDER[-3:]]
+        + ["(" + "|".join(map(re.escape, SIGNS)) + ")", r"([\s\S])"]
+    )
 )
 _NAME, _SPACE, _FLOAT, _INT, _FN_NAME, _STRING, _COMMENT, _NEWLINE = range(1, 9)
-_SIGN, _ODD = len(_ORDER) + 1, len(_ORDER) + 2
-_KIND_OF_GROUP = [0] + [KIND.get(name, 0) for name in _ORDER]
+_FOREIGN, _SIGN, _ODD = len(_ORDER) - 2, len(_ORDER) + 2, len(_ORDER) + 3
+_KIND_OF_GROUP = [0] + [KIND.get(name, 0) for name in (*_ORDER[:-3], "", *_ORDER[-3:])]
+_DOT = KIND["DOT"]
+_BEFORE_NUMBER = kinds("LPAR LSQB COMMA EQUAL COMPARE SIGN STAR DIVIDE POWER OR AND COLON LBRACE _END BANG")
 _AFTER_NUMBER = re.compile(r"[A-Za-z0-9_]+|\.(?![.A-Za-z_])[A-Za-z0-9_]*")
 _UNREADABLE = 50
 """How many unreadable pieces of one file are reported."""
@@ -73,9 +94,13 @@ def scan(source: Source) -> Tokens:
             kind = WORDS.get(found.group(), _KIND_OF_GROUP[_NAME])
         elif group == _SIGN:
             kind = SIGNS[found.group()]
+            if kind == _DOT and text[at : at + 1].isdecimal() and (fresh or kinds[-1:] and kinds[-1] in _BEFORE_NUMBER):
+                kind, at = _number_without_zero(tokens, start)
         elif group == _COMMENT:
             tokens.comments.append(Comment(Span(source, start, at), text[start:at].rstrip(), fresh))
             continue
+        elif group == _FOREIGN:
+            kind = _foreign(tokens, start, at)
         elif group == _ODD:
             kind, at = _odd(tokens, start)
             if kind < 0:
@@ -104,6 +129,16 @@ def _end_of_number(tokens: Tokens, start: int, end: int) -> int:
     else:
         tokens.report(error("E107", f"`{_short(span.text)}` is not a number", span, help=_number_help(span.text)))
     return rest.end()
+
+
+def _number_without_zero(tokens: Tokens, start: int) -> tuple[int, int]:
+    """Report a number that begins with its point."""
+    found = _SCANNER.match(tokens.source.text, start + 1)
+    end = found.end() if found else start + 1
+    span = Span(tokens.source, start, end)
+    help = f"write `0{_short(span.text)}`"
+    tokens.report(error("E107", "a number needs a digit before its point", span, help=help))
+    return KIND["FLOAT"], end
 
 
 def _number_help(text: str) -> str:
@@ -161,14 +196,28 @@ def unreadable(source: Source, at: int) -> Diagnostic:
     return error("E102", f"the file contains {what}", Span(source, at, at + 1), help="save the file as UTF-8 text")
 
 
+def _foreign(tokens: Tokens, start: int, end: int) -> int:
+    """Report a sign of another language; the kind of what is written instead."""
+    sign = tokens.source.text[start:end]
+    meant = _ELSEWHERE[sign]
+    help = f"write `{meant}`"
+    if sign[0] in "+-*/" and meant == "=":
+        help = f"bind the name again: `let x = x {sign[0]} 1`"
+    _report(tokens, start, end, f"`{sign}` is not a sign of Rx", help)
+    return _kind_of(meant)
+
+
+def _kind_of(sign: str) -> int:
+    found = _SCANNER.match(sign)
+    group = found.lastindex if found else None
+    return SIGNS[sign] if group == _SIGN else _KIND_OF_GROUP[group or 0]
+
+
 def _lookalike(tokens: Tokens, start: int) -> tuple[int, int]:
     char = tokens.source.text[start]
     meant = _LOOKALIKES[char]
     _report(tokens, start, start + 1, f"{_describe(char)} is not a sign of Rx", f"write `{meant}`")
-    found = _SCANNER.match(meant)
-    group = found.lastindex if found else None
-    kind = SIGNS[meant] if group == _SIGN else _KIND_OF_GROUP[group or 0]
-    return kind, start + 1
+    return _kind_of(meant), start + 1
 
 
 def _odd_word(tokens: Tokens, start: int) -> int:

@@ -24,7 +24,7 @@ _SPECIAL = _SOFT | _BRACKETS | kinds("_END EQUAL ASSERT")
 _NAME, _FN_NAME, _STRING = KIND["NAME"], KIND["FN_NAME"], KIND["STRING"]
 END, _EQUAL, _ASSERT, _COMPARE = KIND["_END"], KIND["EQUAL"], KIND["ASSERT"], KIND["COMPARE"]
 _LBRACE, _RBRACE, _LPAR, _WHERE, _IN = KIND["LBRACE"], KIND["RBRACE"], KIND["LPAR"], KIND["WHERE"], KIND["IN"]
-_IMPORT, _AS, _WITH, _STACK = KIND["IMPORT"], KIND["AS"], KIND["WITH"], KIND["STACK"]
+_COLON, _IMPORT, _AS, _WITH, _STACK = KIND["COLON"], KIND["IMPORT"], KIND["AS"], KIND["WITH"], KIND["STACK"]
 
 
 class Unbalanced(Exception):
@@ -139,4 +139,7 @@ def _soften(tokens: Tokens, i: int, before: int) -> int:
         return kind if after == _FN_NAME or after in PREFIXES else _NAME
     if kind == _IMPORT:
         return kind if after == _STRING else _NAME
-    return kind if after == _NAME or after in _SOFT else _NAME
+    if after in _SOFT:
+        named = raw[i + 2] if i + 2 < len(raw) else 0
+        return kind if named in (_EQUAL, _COLON) else _NAME
+    return kind if after == _NAME else _NAME

@@ -58,10 +58,15 @@ def _parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
 
         mended, problems = brackets.mend(tokens)
         lines = find_lines(mended)
-    items = _read_items(source, lines, problems)
+    touched = [span.start for problem in problems for span in (problem.span, *(label.span for label in problem.labels))]
+    items = [item for item in _read_items(source, lines, problems) if not _holds(item.span, touched)]
     problems = _one_for_each_mistake(source, tokens.problems, problems)
     module = sweet.Module(Span(source, 0, len(source.text)), source, tuple(items), tuple(tokens.comments))
     return module, tuple(in_order(problems))
+
+
+def _holds(span: Span, offsets: list[int]) -> bool:
+    return any(span.start <= offset <= span.end for offset in offsets)
 
 
 def _read_items(source: Source, lines: Lines, problems: list[Diagnostic]) -> list[sweet.Item]:

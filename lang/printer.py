@@ -160,7 +160,8 @@ def _bound(e: sweet.Expr) -> tuple[int, str]:
         case sweet.InClass():
             return _COMPARISON, f"{_expr(e.item, _SUM)} in {_choices(e)}"
         case sweet.Attr():
-            return _POSTFIX, f"{_expr(e.value, _POSTFIX)}.{e.name.name}"
+            value = f"({print_expr(e.value)})" if isinstance(e.value, sweet.FnName) else _expr(e.value, _POSTFIX)
+            return _POSTFIX, f"{value}.{e.name.name}"
         case sweet.Call():
             return _POSTFIX, f"{_expr(e.callee, _POSTFIX)}({', '.join(map(print_arg, e.args))})"
         case sweet.Index():

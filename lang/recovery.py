@@ -203,6 +203,8 @@ def _changes(region: Region, at: int, stuck: int, far: float) -> list[Change]:
         put = tuple(KIND[name] for name in _OTHER_WORDS[region.text(at)][0])
         changes.append(Change(at, 1, put, 0.1))
     changes += [Change(at, 0, (kind,), _COSTS.get(kind, 3.0) + far) for kind in _INSERTED]
+    if at < len(kinds) and region.text(at) in ("Tensor", "Size", "Shape", "DType", "Bool"):
+        changes.append(Change(at, 0, (KIND["COLON"],), 0.9 + far))
     if at == stuck:
         changes += [Change(at, 0, (kind, _NAME), 1.5 + _COSTS.get(kind, 3.0)) for kind in _INSERTED]
         changes.append(Change(at, 0, (_NAME, _END), 2.9))
