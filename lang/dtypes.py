@@ -61,3 +61,7 @@ def int_range(dtype: DType) -> tuple[int, int]:
     if dtype.kind == "uint":
         return 0, 2**dtype.bits - 1
     return -(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1
+
+
+# What a literal number is where nothing else says it.
+WEAK = {bool: DTYPES["bool"], int: DTYPES["int64"], float: DTYPES["float64"]}

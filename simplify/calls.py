@@ -7,14 +7,14 @@ from typing import Any
 from ..lang import core
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
-from ..lang.dtypes import DType
+from ..lang.dtypes import WEAK, DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
 from . import blame, dims
 from .conditions import Cond
 from .judge import Outcome
-from .primitives import WEAK, call_primitive, number_fits
+from .primitives import call_primitive, number_fits
 from .shape_level import Poisoned, ShapeLevel
 from .values import POISON, Entry, Env, FnValue, NumberValue, Poison, TupleValue, Undecided, Value
 from .walk import Check, Walker, bound_names, is_older, with_needs
@@ -41,24 +41,28 @@ class CallWalker(Walker):
         else:
             target = FnValue(expr.callee.name, self.program.functions.get(expr.callee.name))
         if not isinstance(target, FnValue):
-            self.values([a.value for a in expr.args], env)
-            return Entry(POISON, expr.span), expr
+            return Entry(POISON, expr.span), self._walked(expr, env)
         if target.closure is not None:
             return self._call_lambda(target, expr, env)
+        if target.function is not None and target.env is not None:
+            return self._call_parameter(target, target.function, expr, env)
         if target.function is not None:
             return self._call_function(target.function, expr, env)
         if target.name in self.program.impls:
             return self._call_impls(self.program.impls[target.name], expr, env)
         row = self.program.lookup(target.name.removeprefix("prelude."))
         if row is None:
-            self.values([a.value for a in expr.args], env)
-            return Entry(POISON, expr.span), expr
+            return Entry(POISON, expr.span), self._walked(expr, env)
         return call_primitive(self, row, expr, env)
+
+    def _walked(self, expr: core.Call, env: Env) -> core.Call:
+        """A call of which nothing is known, with its arguments simplified."""
+        found = self.values([a.value for a in expr.args], env)
+        return replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
 
     # A function of the program
 
     def _call_function(self, function: core.Function, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        at = len(self.out)
         found = self.values([a.value for a in expr.args], env)
         found = [self._typed_number(function, p, e, v) for p, (e, v) in zip(function.params, found, strict=True)]
         entries = tuple(e for e, _ in found)
@@ -66,12 +70,12 @@ class CallWalker(Walker):
         if any(_poisoned(e.value) for e in entries):
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         site = Site(expr.span, function, entries, _spans(expr))
-        inner, kept = self._door(function, entries, env, site)
+        inner, kept = self._door(function, entries, self._consts(env), site)
         if kept is None:
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         through_value = isinstance(expr.callee, core.Var)
         if kept and not through_value:
-            args = self._residual_door(function, args, kept, at)
+            args = self._residual_door(function, args, kept)
         after = replace(expr, args=tuple(args), decided=not through_value)
         return self._result(function, inner, expr.span), after
 
@@ -90,16 +94,19 @@ class CallWalker(Walker):
         return replace(entry, value=TensorInfo((), dtype, data)), literal
 
     def call_with(self, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
-        inner, kept = self._door(function, entries, env, Site(function.span, function, entries, ()))
+        inner, kept = self._door(function, entries, self._consts(env), Site(function.span, function, entries, ()))
         return Entry(POISON, function.span) if kept is None else self._result(function, inner, function.span)
 
     def _door(
         self, function: core.Function, entries: tuple[Entry, ...], env: Env, site: Site
     ) -> tuple[Env, tuple[core.Stmt, ...] | None]:
         """Decide the callee's door under the caller's facts. What stays of it, in the callee's names; None if it is refuted."""
-        inner: Env = dict(self._consts(env))
+        inner = dict(env)
         for param, entry in zip(function.params, entries, strict=True):
             inner[param.name] = entry
+        for param, entry in zip(function.params, entries, strict=True):
+            if isinstance(param.sort, core.FnSort) and isinstance(entry.value, FnValue):
+                self._check_passed(param.sort.signature, entry.value, inner, site)
         kept: list[core.Stmt] = []
         # Of a parameter whose very rank is not known one warning is enough.
         vague: set[Span] = set()
@@ -218,11 +225,22 @@ class CallWalker(Walker):
     # What is left of a door
 
     def _residual_door(
-        self, function: core.Function, args: list[core.Arg], kept: tuple[core.Stmt, ...], at: int
+        self, function: core.Function, args: list[core.Arg], kept: tuple[core.Stmt, ...]
     ) -> list[core.Arg]:
         """The callee's residual checks before the call, in the caller's names: arguments that are not names get one."""
-        named: list[core.Arg] = []
         names: dict[str, core.Value] = {}
+        named = self._name_arguments(function, args, names)
+        for stmt in kept:
+            for bound in bound_names(stmt):
+                names[bound] = core.Var(stmt.span, self.temporary())
+            self.out.append(_renamed(stmt, names))
+        return named
+
+    def _name_arguments(
+        self, function: core.Function, args: list[core.Arg], names: dict[str, core.Value]
+    ) -> list[core.Arg]:
+        """The arguments as names, so that checks can speak of them; `names` gets what each parameter is called here."""
+        named: list[core.Arg] = []
         for param, arg in zip(function.params, args, strict=True):
             if not isinstance(arg.value, core.Var | core.SizeVar | core.SizeLit | core.ShapeVar | core.DTypeLit):
                 name = self.temporary()
@@ -231,10 +249,6 @@ class CallWalker(Walker):
                 arg = replace(arg, value=_reference(param.sort, arg.span, name))
             names[param.name] = arg.value
             named.append(arg)
-        for stmt in kept:
-            for bound in bound_names(stmt):
-                names[bound] = core.Var(stmt.span, self.temporary())
-            self.out.append(_renamed(stmt, names))
         return named
 
     # Specialisation
@@ -265,7 +279,9 @@ class CallWalker(Walker):
         self.out, self.quiet, self.trial = [], True, True
         self.state.push()
         found = [e for e, _ in self.values([a.value for a in expr.args], env)]
-        _, kept = self._door(function, tuple(found), env, Site(expr.span, function, tuple(found), _spans(expr)))
+        _, kept = self._door(
+            function, tuple(found), self._consts(env), Site(expr.span, function, tuple(found), _spans(expr))
+        )
         self.state.pop()
         self.out, self.quiet, self.trial = outer, quiet, trial
         return False if kept is None else None if kept else True
@@ -284,7 +300,9 @@ class CallWalker(Walker):
             quiet, trial = self.quiet, self.trial
             if function is not choices[-1]:
                 self.quiet = self.trial = True
-            inner, kept = self._door(function, entries, env, Site(expr.span, function, entries, _spans(expr)))
+            inner, kept = self._door(
+                function, entries, self._consts(env), Site(expr.span, function, entries, _spans(expr))
+            )
             self.quiet, self.trial = quiet, trial
             guard = tuple(c for c, _ in self.state.facts.conditions()[base:] if is_older(c, newest))
             value = self._result(function, inner, expr.span) if kept is not None else Entry(POISON, expr.span)
@@ -309,12 +327,78 @@ class CallWalker(Walker):
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
         if any(_poisoned(e.value) for e in entries):
             return Entry(POISON, expr.span), after
-        inner, kept = self._door(
-            signature, entries, {**target.env, **env}, Site(expr.span, signature, entries, _spans(expr))
-        )
+        inner, kept = self._door(signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr)))
         if kept is None:
             return Entry(POISON, expr.span), after
-        return self._inline(signature, {**target.env, **inner}, expr.span), after
+        return self._inline(signature, inner, expr.span), after
+
+    def _call_parameter(
+        self, target: FnValue, signature: core.Function, expr: core.Call, env: Env
+    ) -> tuple[Entry, core.Value]:
+        """A call of a function parameter: what its signature says of the result is checked when it runs."""
+        found = self.values([a.value for a in expr.args], env)
+        entries = tuple(e for e, _ in found)
+        args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
+        after = replace(expr, args=tuple(args))
+        if any(_poisoned(e.value) for e in entries):
+            return Entry(POISON, expr.span), after
+        inner, kept = self._door(signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr)))
+        if kept is None:
+            return Entry(POISON, expr.span), after
+        result = self._result(signature, inner, expr.span)
+        checks = signature.body.stmts[signature.door + 1 :]
+        if self.quiet or not checks:
+            return result, after
+        names: dict[str, core.Value] = {}
+        args = self._name_arguments(signature, args, names)
+        out = signature.body.stmts[signature.door]
+        assert isinstance(out, core.Let)
+        name = self.temporary()
+        names[out.names[0]] = core.Var(expr.span, name)
+        self.out.append(replace(out, names=(name,), value=replace(expr, args=tuple(args))))
+        for stmt in checks:
+            for bound in bound_names(stmt):
+                names[bound] = core.Var(stmt.span, self.temporary())
+            if isinstance(stmt, Check):
+                stmt = replace(stmt, status=Status.ENTRY)
+                self.log.count(Status.ENTRY)
+            self.out.append(_renamed(stmt, names))
+        return result, core.Var(expr.span, name)
+
+    def _check_passed(self, signature: core.Function, given: FnValue, env: Env, site: Site) -> None:
+        """A function argument against the parameter's signature: for every call that the signature allows, the function's
+        door holds and its result is what the signature says. What stays open is checked when it is called."""
+        target = given.function
+        if given.closure is not None:
+            c = given.closure
+            target = core.Function(c.span, "inline", "fn", c.params, c.result, c.body, c.door)
+        if target is None or target is signature or len(target.params) != len(signature.params):
+            return
+        self.state.push()
+        inner, own = dict(env), dict(given.env if given.env is not None else self._consts(env))
+        for param in signature.params:
+            inner[param.name] = Entry(self.unknown(param.sort, param.name), site.span)
+        names, self.names, outer, self.out = self.names, {}, self.out, []
+        self.assume_all(signature.body.stmts[: signature.door], inner, name_dims=False)
+        entries = tuple(inner[p.name] for p in signature.params)
+        result_env, kept = self._door(target, entries, own, Site(site.span, target, entries, ()))
+        if kept is not None:
+            self._check_promise(signature, target, result_env, inner, site)
+        self.out, self.names = outer, names
+        self.state.pop()
+
+    def _check_promise(
+        self, signature: core.Function, target: core.Function, result_env: Env, env: Env, site: Site
+    ) -> None:
+        """What the signature says of the result, of what the function gives."""
+        out = signature.body.stmts[signature.door]
+        assert isinstance(out, core.Let)
+        env[out.names[0]] = self.settle(self._result(target, result_env, site.span))
+        for stmt in signature.body.stmts[signature.door + 1 :]:
+            if isinstance(stmt, Check):
+                self._door_check(stmt, env, site, aloud=True)
+            else:
+                self._silently(stmt, env)
 
 
 def _asked_dtype(function: core.Function, param: str) -> DType | None:

@@ -52,6 +52,7 @@ Literal = tuple[Cond, int]
 Point = dict[Var, int]
 _NATURAL: Bounds = (0, None)
 _ANY: Bounds = (None, None)
+_MOST_DEGREE, _MOST_MONOMIALS = 24, 4_000
 _FAR = 1 << 64  # propagation that drives a bound further than this is running away
 
 
@@ -242,7 +243,7 @@ class Solved:
         solution: tuple[Var | None, Size] | None = solve_equation(cond.term)
         if solution is None:
             solution = self._solve_by_quotients(cond.term, mask, work)
-        if solution is None:
+        if solution is None or not self._fits(*solution):
             if all(cond != c for c, _ in self.lits):
                 self.lits.append((cond, mask))
         elif solution[0] is not None:
@@ -289,6 +290,22 @@ class Solved:
             work.append((ge0(value - low), span))
         if high is not None:
             work.append((ge0(high - value), span))
+
+    def _fits(self, v: Var | None, value: Size) -> bool:
+        """Do the terms stay small when the value is put for the variable?"""
+        if v is None or isinstance(value, int) or (len(value.mons) <= 3 and degree(value) == 1):
+            return True
+        size, power = len(value.mons), degree(value)
+        if power > _MOST_DEGREE // 3:
+            return False
+        terms = [e for e in self.solved.values() if type(e) is Term]
+        terms += [t for c, _ in self.lits for t in cond_terms(c)]
+        for term in terms:
+            if v in term_vars(term):
+                deep = degree(term)
+                if deep * power > _MOST_DEGREE or len(term.mons) * size**deep > _MOST_MONOMIALS:
+                    return False
+        return True
 
     def _fresh(self, nonneg: bool) -> Var:
         self.made += 1
@@ -473,6 +490,27 @@ class Solved:
         return substitute_cond(cond, {}, self.ranges) is True or any(cond == c for c, _ in self.lits)
 
 
+def degree(term: Term) -> int:
+    """The greatest number of factors in a monomial, counting what is inside of divisions and maxima."""
+    return max(sum(_atom_degree(a) for a in m) for m in term.mons)
+
+
+def _atom_degree(atom: Atom) -> int:
+    if type(atom) is Var:
+        return 1
+    parts = (atom.num, atom.den) if type(atom) is Floor else atom.args
+    return max(1, *(degree(p) for p in parts if type(p) is Term))
+
+
+def cond_terms(cond: Cond) -> Iterator[Term]:
+    """The terms of a condition's comparisons."""
+    if isinstance(cond, (AnyOf, AllOf)):
+        for part in cond.parts:
+            yield from cond_terms(part)
+    elif not isinstance(cond, bool):
+        yield cond.term
+
+
 def _only_var(term: Term) -> Var | None:
     """The variable of a term that is linear in it alone."""
     mons = term.mons
@@ -528,16 +566,26 @@ def solve(state: Solved, budget: Budget) -> Point | int | None:
     found = sample(state)
     if found is not None:
         return found
+    free = sorted(set().union(*(cond_vars(c) for c, _ in state.lits)))
+    few = points.every(free, state.ranges)
+    if few is not None:
+        # every point there is; variables outside of the literals have some value in their ranges
+        conds = [c for c, _ in state.lits]
+        return next((_widened(state, p) for p in few if points.holds(conds, p)), state.mask())
     least = [(c.term, m) for c, m in state.lits if type(c) is Ge0]
     equal = [(c.term, m) for c, m in state.lits if type(c) is Eq0]
     answer = linear.refute(least, equal, state.ranges, state.spans) if least or equal else None
     if isinstance(answer, int):
         return answer
     if answer is not None:
-        whole = {**{v: points.clamp(1, state.range_of(v)) for v in state.free()}, **answer}
+        whole = _widened(state, answer)
         if all_hold(state, whole):
-            return state.complete(whole)
+            return whole
     return _by_cases(state, budget)
+
+
+def _widened(state: Solved, point: Point) -> Point:
+    return state.complete({**{v: points.clamp(1, state.range_of(v)) for v in state.free()}, **point})
 
 
 def sample(state: Solved) -> Point | None:
@@ -596,6 +644,11 @@ def _split(state: Solved) -> tuple[list[Cond], int, Solved] | None:
     for atom in _atoms(state):
         if type(atom) is Max:
             return _max_cases(state, atom)
+    small = _small_range(state)
+    if small is not None:
+        low, high = state.range_of(small)
+        assert low is not None and high is not None
+        return [eq0(of_atom(small) - x) for x in range(low, high + 1)], state.spans[small], state
     for v in _zero_candidates(state):
         return [eq0(of_atom(v)), ge0(of_atom(v) - 1)], state.spans.get(v, 0), state
     return None
@@ -650,6 +703,23 @@ def _replace_in(cond: Cond, atom: Atom, by: Size) -> Cond:
     if type(cond) is Ge0:
         return ge0(term)
     return eq0(term) if type(cond) is Eq0 else ne0(term)
+
+
+def _small_range(state: Solved) -> Var | None:
+    """A variable with two to four values that stands in a division or a product."""
+    for v in sorted(state.ranges):
+        low, high = state.ranges[v]
+        if low is None or high is None or high - low > 3:
+            continue
+        for cond, _ in state.lits:
+            for term in cond_terms(cond):
+                if any(_bends(m, v) for m in term.mons):
+                    return v
+    return None
+
+
+def _bends(mono: Mono, v: Var) -> bool:
+    return any((a == v and len(mono) > 1) if type(a) is Var else v in a.vars for a in mono)
 
 
 def _zero_candidates(state: Solved) -> list[Var]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from ..lang import core, sweet
-from ..lang.dtypes import DTYPES
+from ..lang.dtypes import DTYPES, WEAK
 from ..ops.model import Segment, TensorInfo
 from .conditions import Cond, all_of, eq, ge
 from .shape_level import Poisoned, ShapeLevel, Truth, _and, sweet_names, sweet_size
@@ -315,7 +315,7 @@ Cases = list[tuple[Cond, Cond]]
 
 def join(state: State, a: Value, b: Value, cases: Cases) -> Value:
     """What two values have in common; `cases` gathers what a new size is in either arm."""
-    a, b = _as_tensor(a, b), _as_tensor(b, a)
+    a, b = _as_tensor(a), _as_tensor(b)
     match a, b:
         case TensorInfo(), TensorInfo():
             return _join_tensors(state, a, b, cases)
@@ -334,12 +334,12 @@ def join(state: State, a: Value, b: Value, cases: Cases) -> Value:
     return a if a == b else POISON
 
 
-def _as_tensor(value: Value, other: Value) -> Value:
-    """A literal number takes the other arm's dtype."""
-    if not isinstance(value, NumberValue) or value == other:
+def _as_tensor(value: Value) -> Value:
+    """A literal number that leaves an arm has the dtype that it has alone."""
+    if not isinstance(value, NumberValue):
         return value
-    dtype: AnyDType | None = other.dtype if isinstance(other, TensorInfo) else None
-    return TensorInfo((), dtype, value.value if isinstance(value.value, int) and dtype is not None else None)
+    data = value.value if isinstance(value.value, int) and not isinstance(value.value, bool) else None
+    return TensorInfo((), WEAK[type(value.value)], data)
 
 
 def _join_tensors(state: State, a: TensorInfo, b: TensorInfo, cases: Cases) -> TensorInfo:

@@ -9,7 +9,7 @@ from typing import Any
 from ..lang.node import Node
 from . import points
 from .conditions import AllOf, Cond, Condition, Eq0, Ge0, cond_vars, eq0, evaluate_cond, ge0, negate, substitute_cond
-from .decide import Budget, Point, Solved, solve, solve_equation
+from .decide import Budget, Point, Solved, degree, solve, solve_equation
 from .terms import Bounds, Size, Term, Var, bounds, of_atom, substitute, term_vars
 
 
@@ -30,6 +30,7 @@ LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown")
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
 _CASES = 40
 _STEPS = 2000
+_MOST_DEGREE = 4
 _NEVER = Ge0(Term({(): -1}))
 
 
@@ -84,7 +85,7 @@ class Facts:
             return
         term = substitute(cond.term, self._shown)
         solution = solve_equation(term) if type(term) is Term else None
-        if solution is None:
+        if solution is None or (type(solution[1]) is Term and degree(solution[1]) > _MOST_DEGREE):
             return
         v, value = solution
         for w, e in self._shown.items():

@@ -27,7 +27,12 @@ _PATTERNS: tuple[tuple[int, ...], ...] = (
     (12, 90, 55, 1, 0, 33),
     (255, 1000, 7, 129, 64, 2),
     (1, 0, 0, 1, 1, 0),
+    (90, 0, 1, 60, 0, 7),
+    (0, 100, 70, 1, 25, 0),
+    (10_007, 9_973, 20_011, 5_003, 30_011, 7_001),
+    (3_000, 10**9, 50, 10**8, 4, 10**7),
 )
+_MOST_POINTS = 300
 
 
 def clamp(value: int, range_: Bounds) -> int:
@@ -45,9 +50,27 @@ def clamp(value: int, range_: Bounds) -> int:
 def samples(free: Sequence[Var], ranges: Ranges) -> Iterator[Point]:
     """Points within the ranges, from telling ones to odd ones."""
     limits = [ranges.get(v, (0 if v.nonneg else None, None)) for v in free]
-    for round_, pattern in enumerate(_PATTERNS):
+    for turn, pattern in enumerate(_PATTERNS):
         wide = len(pattern)
-        yield {v: clamp(_signed(pattern[i % wide] + i // wide, v, round_ + i), limits[i]) for i, v in enumerate(free)}
+        step = 0 if len(set(pattern)) == 1 else 1
+        yield {
+            v: clamp(_signed(pattern[i % wide] + i // wide * step, v, turn + i), limits[i]) for i, v in enumerate(free)
+        }
+
+
+def every(free: Sequence[Var], ranges: Ranges) -> Iterator[Point] | None:
+    """All points within the ranges, where they are few."""
+    count = 1
+    choices: list[range] = []
+    for v in free:
+        low, high = ranges.get(v, (None, None))
+        if low is None or high is None:
+            return None
+        count *= high - low + 1
+        if count > _MOST_POINTS:
+            return None
+        choices.append(range(low, high + 1))
+    return (dict(zip(free, values, strict=True)) for values in product(*choices))
 
 
 def _signed(value: int, v: Var, turn: int) -> int:

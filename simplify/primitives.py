@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from ..lang import core
 from ..lang.core import Status
-from ..lang.dtypes import DTYPES, DType, int_range
+from ..lang.dtypes import DTYPES, WEAK, DType, int_range
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.binding import BindError, bind
@@ -40,7 +40,6 @@ from .values import (
 from .walk import Walker
 
 _INT64 = DTYPES["int64"]
-WEAK = {bool: DTYPES["bool"], int: _INT64, float: DTYPES["float64"]}
 
 
 class CallInfo(Node):
@@ -102,7 +101,7 @@ class SymbolicCtx:
         status = self.walker.judge(
             cond,
             lambda outcome: blame.precondition(self.walker, self.info, what, at, outcome, code),
-            claim=True,
+            claim=not self.residual,
             sizes=self._sizes,
         )
         if status is Status.REFUTED:

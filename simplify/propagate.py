@@ -23,7 +23,7 @@ from .judge import Log, Options
 from .shape_level import sweet_names, sweet_size
 from .state import State
 from .terms import Size
-from .values import Entry, Env, SizeValue, Value
+from .values import Entry, Env, FnValue, SizeValue, Value
 from .walk import Program, Walker
 
 Header = Callable[[core.Load], TensorInfo | None]
@@ -127,6 +127,9 @@ class _Checker:
     def _bind_params(self, walker: Walker, function: core.Function, env: Env) -> Env:
         params = {p.name: Entry(walker.unknown(p.sort, p.name), _param_span(function, p.name)) for p in function.params}
         env.update(params)
+        for name, entry in params.items():
+            if isinstance(entry.value, FnValue):
+                env[name] = params[name] = replace(entry, value=replace(entry.value, env=env))
         return params
 
     def _close(self, walker: Walker, name: str, params: Env, result: Entry | None) -> None:

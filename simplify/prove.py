@@ -29,8 +29,10 @@ def prove_line(text: str) -> dict[str, Any]:
         row = json.loads(text)
     except RecursionError:
         return _error(None, "the line is nested too deeply")
-    except ValueError as wrong:
+    except json.JSONDecodeError as wrong:
         return _error(None, f"not JSON: {wrong}")
+    except ValueError:
+        return _error(None, "not JSON that can be read: a number has too many digits")
     if not isinstance(row, dict):
         return _error(None, "expected an object")
     try:

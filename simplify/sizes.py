@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .terms import Size, Term, Var, of_atom
+from .terms import Size, Term, Var, of_atom, variables
 
 
 def as_term(variable: Var) -> Term:
@@ -24,6 +24,8 @@ def is_ordinary(size: Size) -> bool:
     """Whether it surely fits int64: dimensions are taken to be below 2**31 where two are multiplied, else below 2**46."""
     if isinstance(size, int):
         return -(2**63) <= size < 2**63
+    if not all(v.nonneg for v in variables(size)):  # a Size parameter may be any integer
+        return False
     return max(map(len, size.mons)) <= 2 and sum(map(abs, size.mons.values())) <= 2**16
 
 

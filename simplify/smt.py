@@ -12,7 +12,8 @@ from typing import Any
 import z3
 
 from .conditions import AllOf, AnyOf, Cond, Eq0, Ge0
-from .terms import Atom, Floor, Max, Size, Var
+from .decide import cond_terms
+from .terms import Atom, Floor, Max, Size, Term, Var
 
 LIMIT = 200_000
 
@@ -90,6 +91,9 @@ class Question:
 
 def solve(conds: Iterable[Cond], variables: Iterable[Var], limit: int = LIMIT) -> dict[Var, int] | bool | None:
     """Values that satisfy all conditions; False where there are none, None where the limit came first."""
+    conds = list(conds)
+    if any(_too_hard(t) for c in conds for t in cond_terms(c)):
+        return None
     question = Question(limit)
     for cond in conds:
         question.solver.add(question.cond(cond))
@@ -104,3 +108,17 @@ def solve(conds: Iterable[Cond], variables: Iterable[Var], limit: int = LIMIT) -
         known = question.atoms.get(v)
         values[v] = model.eval(known, model_completion=True).as_long() if known is not None else 0
     return values
+
+
+def _too_hard(term: Term) -> bool:
+    """Would z3 spend long in one step, where it does not look at its limit?"""
+    if len(term.mons) > 200 or any(k.bit_length() > 128 for k in term.mons.values()):
+        return True
+    if max(map(len, term.mons)) > 4:
+        return True
+    for mono in term.mons:
+        for atom in mono:
+            parts = (atom.num, atom.den) if type(atom) is Floor else atom.args if type(atom) is Max else ()
+            if any(_too_hard(p) for p in parts if type(p) is Term):
+                return True
+    return False

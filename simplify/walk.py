@@ -58,6 +58,8 @@ class Program:
         self.lookup = lookup
         self.header = header
         self.consts: Env = {}
+        # Every name of the program: those that simplification makes are none of them.
+        self.taken = _names_in(core_program)
         self.walkers: dict[str, Walker] = {}
 
     def implementation(self, wrapper: core.Function) -> core.Function | None:
@@ -76,7 +78,38 @@ class Program:
 
     def is_opaque(self, wrapper: core.Function) -> bool:
         """Whether callers know the result only by its annotation."""
-        return wrapper.kind == "extern" or wrapper.kind == "signature" or self.implementation(wrapper) is not None
+        return wrapper.kind == "extern" or is_signature(wrapper) or self.implementation(wrapper) is not None
+
+
+def _names_in(program: core.Program) -> frozenset[str]:
+    found: set[str] = {c.name for c in program.consts}
+    stack: list[object] = [program.functions, program.main]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(node)
+        elif isinstance(node, core.Function | core.Lambda):
+            found.update(p.name for p in node.params)
+            stack.append(node.body)
+        elif isinstance(node, core.Block):
+            stack.extend((*node.stmts, node.result))
+        elif isinstance(node, core.Let | core.MatchShape):
+            found.update(bound_names(node))
+            stack.append(node.value if isinstance(node, core.Let) else None)
+        elif isinstance(node, core.If):
+            stack.extend((node.cond, node.then, node.orelse))
+        elif isinstance(node, core.Call):
+            stack.extend(a.value for a in node.args)
+    return frozenset(found)
+
+
+def is_signature(function: core.Function) -> bool:
+    """Whether it stands for a function parameter: what follows its door begins with a call of the parameter itself."""
+    rest = function.body.stmts[function.door :]
+    match rest:
+        case (core.Let(value=core.Call(callee=core.Var(name=name))), *_):
+            return name == function.name
+    return False
 
 
 class Walker(Judge):
@@ -255,6 +288,7 @@ class Walker(Judge):
         except Poisoned:
             if any(n.cond is False for n in level.needs):
                 self._broken(stmt, env, level.needs)
+            self.out.append(replace(stmt, status=Status.RESIDUAL))
             return
         origin = stmt.origin
         status = self.judge(
@@ -305,6 +339,9 @@ class Walker(Judge):
         try:
             truth, found = dims.match(level, stmt)
         except Poisoned:
+            self.out.append(replace(stmt, status=Status.RESIDUAL))
+            for name in stmt.binds:
+                env[name] = Entry(POISON, stmt.span)
             return
         truth = with_needs(truth, level.needs)
         status = self.judge(
@@ -440,8 +477,11 @@ class Walker(Judge):
                 found[position] = (entry, core.Var(value.span, name))
 
     def temporary(self) -> str:
-        self._temporaries += 1
-        return f"t{self._temporaries}'"
+        while True:
+            self._temporaries += 1
+            name = f"t{self._temporaries}'"
+            if name not in self.program.taken:
+                return name
 
     def _shape_level(self, expr: core.ShapeLevel, env: Env) -> Entry:
         level = ShapeLevel(self.state, env)
@@ -476,7 +516,7 @@ class Walker(Judge):
         try:
             truth = level.truth(cond)
         except Poisoned:
-            return Entry(POISON, expr.span), expr
+            return self._both(expr, cond, None, env)
         if level.needs:
             self._shape_level(cond, env)
         known = self.decide(truth)
