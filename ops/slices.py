@@ -53,17 +53,25 @@ def _bound(ctx: Ctx, n: Dim, bound: Dim, high: Dim | None, low: int, clamp_low: 
         return (n if high is None else high), True
     from_end = _from_end(ctx, bound)
     if from_end is None:
+        if _is_long(n):
+            return ctx.fresh("bound") + low, False
         return _open_bound(ctx, n, bound, low), False
     if from_end:
         return (larger(ctx, bound + n, low) if clamp_low else bound + n), False
     return (bound if high is None else smaller(ctx, bound, high)), False
 
 
+def _is_long(size: Dim) -> bool:
+    """Whether a symbolic size is a sum of more than three products, as the formula for an open bound is: put into
+    itself, for slices of slices by bounds of unknown sign, the formula would grow without limit."""
+    return len(getattr(size, "mons", ())) > 3
+
+
 def _open_bound(ctx: Ctx, n: Dim, bound: Dim, low: int) -> Dim:
     """A bound whose sign is not known, clamped to 0 .. n, or to -1 .. n - 1 where `low` is -1.
 
-    One of the two summands is 0: the second where the bound is not negative (then -n * bound is not positive), the first
-    where it counts from the end (then -n * bound is n or more, and the minimum is bound + n).
+    One of the two summands is 0: the second where the bound is not negative (then -n * bound is not positive), the
+    first where it counts from the end (then -n * bound is n or more, and the minimum is bound + n).
     """
     ahead = ctx.max(0, ctx.min(bound - low, n))
     back = ctx.max(0, ctx.min(bound + n - low, 0 - n * bound))

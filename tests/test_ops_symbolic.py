@@ -264,3 +264,13 @@ def test_sizes_that_the_data_decides_are_bounded() -> None:
         ctx = SymbolicCtx()
         assert len({s[0] for s in shapes(row.rule(ctx, *args))}) == 1
         assert [(low, high) for _, low, high in ctx.drawn] == [(0, most)]
+
+
+def test_slices_of_slices_by_bounds_of_unknown_sign_stay_small() -> None:
+    row = registry.lookup("slice")
+    assert row is not None and row.rule is not None
+    length: Any = n
+    for _ in range(50):
+        ctx = SymbolicCtx()
+        length = row.rule(ctx, tensor(length), (0,), (b,), None, (1,)).shape[0]
+        assert len(getattr(length, "mons", ())) < 10
