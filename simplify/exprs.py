@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .conditions import Cond, Condition, all_of, any_of, eq, ge, gt, le, lt, ne, negate
-from .terms import Size, Term, ceildiv, floordiv, mod, smax, smin, var
+from .terms import Size, Term, ceildiv, floordiv, mod, smax, smin, var, weight
 
 _TOKEN = re.compile(r"\d\w*|[^\W\d]\w*'*|//|&&|\|\||[=!<>]=|\S")
 _MOST_TOKENS = 20_000
 _MOST_DEPTH = 100
 _MOST_MONOMIALS = 2_000
 _MOST_DEGREE = 64
+_MOST_ATOMS = 4_000
 _MOST_DIGITS = 400
 _MOST_BITS = 8_192
 
@@ -154,10 +155,10 @@ class _Reader:
             if len(args) != 2:
                 raise ExpressionError("ceildiv takes two sizes")
             self.divisor(args[1])
-            return ceildiv(args[0], args[1])
+            return _light(ceildiv(args[0], args[1]))
         if len(args) > 64:
             raise ExpressionError(f"{name} takes at most 64 sizes")
-        return smin(*args) if name == "min" else smax(*args)
+        return _light(smin(*args) if name == "min" else smax(*args))
 
     def arithmetic(self, op: str, a: Size, b: Size) -> Size:
         if op == "+":
@@ -169,10 +170,10 @@ class _Reader:
             return a * b
         self.divisor(b)
         if op == "//":
-            return floordiv(a, b)
+            return _light(floordiv(a, b))
         if op == "%":
-            return mod(a, b)
-        self.owe(eq(mod(a, b), 0), "the division `/` may not come out even")
+            return _light(mod(a, b))
+        self.owe(eq(_light(mod(a, b)), 0), "the division `/` may not come out even")
         return floordiv(a, b)
 
     def divisor(self, size: Size) -> None:
@@ -221,6 +222,12 @@ def _cond(value: Size | Cond, op: str) -> Cond:
     if isinstance(value, (bool, Condition)):
         return value
     raise ExpressionError(f"'{op}' takes conditions, found a size")
+
+
+def _light(size: Size) -> Size:
+    if weight(size) > _MOST_ATOMS:
+        raise ExpressionError("the expression is too large")
+    return size
 
 
 def _check_product(a: Size, b: Size) -> None:

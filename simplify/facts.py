@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 from ..lang.node import Node
 from . import points
-from .conditions import AllOf, Cond, Condition, Eq0, Ge0, cond_vars, eq0, evaluate_cond, ge0, negate, substitute_cond
+from .conditions import (
+    AllOf,
+    Cond,
+    Condition,
+    Eq0,
+    Ge0,
+    all_of,
+    cond_vars,
+    eq0,
+    evaluate_cond,
+    ge0,
+    negate,
+    substitute_cond,
+)
 from .decide import Budget, Point, Solved, degree, solve, solve_equation
 from .terms import Bounds, Size, Term, Var, bounds, of_atom, substitute, term_vars
 
@@ -29,7 +42,7 @@ class Verdict(Node):
 LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown")
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
 _CASES = 40
-_STEPS = 2000
+_STEPS = 600
 _MOST_DEGREE = 4
 _NEVER = Ge0(Term({(): -1}))
 
@@ -146,6 +159,9 @@ class Facts:
             for value, answer in answers.items():
                 if answer is None:
                     answers[value] = self._ask(part, plain if value else negate(plain))
+        for value, answer in answers.items():
+            if isinstance(answer, dict) and not _shows(answer, part, plain, value):
+                answers[value] = None
         return self._verdict(answers, by, mask, part)
 
     def _ask(self, part: Solved, wanted: Cond) -> Point | int | None:
@@ -226,25 +242,46 @@ class Facts:
         goal = substitute_cond(cond if wanted else negate(cond), state.solved)
         if state.contradiction is not None or goal is False:
             return None
-        sizes = [substitute(s, state.solved) for s in at_least_one]
-        lively = [ge0(s - 1) for s in sizes]
-        part = state.part(goal, *lively)
-        conds: list[Cond] = [c for c, _ in part.lits]
-        if goal is not True:
-            conds.append(goal)
-        wishes = [[*conds, *lively], conds] if lively else [conds]
-        free = sorted(set(part.ranges).union(*(cond_vars(c) for c in wishes[0])))
-        for wish in wishes:
-            for floor in (1, 0):
-                found = _smallest(wish, free, floor, part)
-                if found is not None:
-                    return self._shown_point(found)
+        lively = all_of(*(ge0(substitute(s, state.solved) - 1) for s in at_least_one))
+        part = state.part(goal, lively)
+        conds = [c for c, _ in part.lits]
+        for wish in (all_of(goal, lively), goal) if lively is not True else (goal,):
+            found = self._smallest(part, wish)
+            if found is not None and points.holds_given([*conds, wish], found):
+                return self._shown_point(found)
+        return None
+
+    def _smallest(self, part: Solved, wish: Cond) -> Point | None:
+        """The smallest of the points where a wish holds too, in the variables that it leaves free."""
         child = part.copy()
-        child.learn(goal, 0)
-        answer = solve(child, Budget(_CASES))
-        if answer is None:
-            answer = self._ask(part, goal)
-        return self._shown_point(answer) if isinstance(answer, dict) else None
+        child.learn(wish, 0)
+        child.propagate()
+        conds = [c for c, _ in child.lits]
+        free = child.free()
+        some = solve(child.copy(), Budget(_CASES))
+        if some is None:
+            some = self._ask(part, wish)
+        if not isinstance(some, dict):
+            return None
+        least = {v: points.clamp(1, child.range_of(v)) for v in free}
+        for point in points.smallest_first(free, least, child.ranges, _STEPS):
+            if points.holds(conds, point):
+                return child.complete(point)
+        start = {v: some.get(v, least[v]) for v in free}
+        if not points.holds(conds, start):
+            return some
+        low = {v: x for v, x in least.items() if start[v] > x}
+        return child.complete(points.lessened(conds, start, low))
+
+
+def _shows(point: Point, part: Solved, plain: Condition, value: bool) -> bool:
+    """Is the point what it is said to be? Evaluation shares nothing with the search."""
+    conds = [c for c, _ in part.lits]
+    inside = all(
+        (low is None or point.get(v, low) >= low) and (high is None or point.get(v, high) <= high)
+        for v, (low, high) in part.ranges.items()
+    )
+    return inside and points.holds_given([*conds, plain if value else negate(plain)], point)
 
 
 def _sampled(part: Solved, plain: Condition) -> dict[bool, Point]:
@@ -258,14 +295,6 @@ def _sampled(part: Solved, plain: Condition) -> dict[bool, Point]:
             if len(seen) == 2:
                 break
     return seen
-
-
-def _smallest(conds: Sequence[Cond], free: list[Var], floor: int, part: Solved) -> Point | None:
-    least = {v: points.clamp(floor, part.range_of(v)) for v in free}
-    for point in points.smallest_first(free, least, part.ranges, _STEPS):
-        if points.holds(conds, point):
-            return point
-    return None
 
 
 def _smt() -> Any:

@@ -29,6 +29,8 @@ _PATTERNS: tuple[tuple[int, ...], ...] = (
     (1, 0, 0, 1, 1, 0),
     (90, 0, 1, 60, 0, 7),
     (0, 100, 70, 1, 25, 0),
+    (1_000, 0, 0, 0, 0, 0),
+    (0, 0, 0, 0, 0, 1_000),
     (10_007, 9_973, 20_011, 5_003, 30_011, 7_001),
     (3_000, 10**9, 50, 10**8, 4, 10**7),
 )
@@ -97,18 +99,16 @@ def smallest_first(free: Sequence[Var], least: Mapping[Var, int], ranges: Ranges
     base = {v: least[v] for v in free}
     yield base
     spent = 1
-    for away in range(1, len(free) + 1):
+    for away in range(1, min(len(free), 3) + 1):
         reach = max(2, min(200, int((budget / 4) ** (1 / away))))
-        choices = []
-        for chosen in combinations(range(len(free)), away):
-            choices.append([_steps(free[i], least[free[i]], ranges, reach) for i in chosen])
+        others = [_steps(v, least[v], ranges, reach) for v in free]
         for steps in _by_total(reach, away):
-            for chosen, lists in zip(combinations(range(len(free)), away), choices, strict=True):
-                if any(s >= len(values) for s, values in zip(steps, lists, strict=True)):
+            for chosen in combinations(range(len(free)), away):
+                if any(s >= len(others[i]) for s, i in zip(steps, chosen, strict=True)):
                     continue
                 point = dict(base)
-                for s, i, values in zip(steps, chosen, lists, strict=True):
-                    point[free[i]] = values[s]
+                for s, i in zip(steps, chosen, strict=True):
+                    point[free[i]] = others[i][s]
                 yield point
                 spent += 1
                 if spent > budget:
@@ -125,3 +125,29 @@ def _steps(v: Var, least: int, ranges: Ranges, reach: int) -> list[int]:
     down = range(least - 1, least - reach - 1, -1)
     values = [x for pair in zip(up, down, strict=True) for x in pair]
     return [x for x in values if (low is None or x >= low) and (high is None or x <= high)]
+
+
+def lessened(conds: Sequence[Cond], point: Point, least: Mapping[Var, int]) -> Point:
+    """The point with each variable moved towards its least value as far as the conditions let it."""
+    now = dict(point)
+    for _ in range(3):
+        before = dict(now)
+        for v, low in least.items():
+            for value in _towards(now[v], low):
+                if holds(conds, {**now, v: value}):
+                    now[v] = value
+                    break
+        if now == before:
+            break
+    return now
+
+
+def _towards(value: int, least: int) -> list[int]:
+    """Candidates between the least value and the present one, the least first."""
+    near = range(least, min(value, least + 12))
+    step = (value - least) // 2
+    far = []
+    while step > 0 and value - step >= least + 12:
+        far.append(value - step)
+        step //= 2
+    return [*near, *far]

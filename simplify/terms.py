@@ -48,7 +48,7 @@ class Var:
 class Floor:
     """The atom `num // den`: den is an int above 1 or a Term; nothing can be taken out of it."""
 
-    __slots__ = ("_hash", "den", "key", "num", "vars")
+    __slots__ = ("_hash", "den", "key", "num", "vars", "weight")
 
     def __init__(self, num: Size, den: Size) -> None:
         self.num = num
@@ -56,6 +56,7 @@ class Floor:
         self.key: tuple[Any, ...] = (1, _size_key(den), _size_key(num))
         self._hash = hash((num, den))
         self.vars = _size_vars(num) | _size_vars(den)
+        self.weight: int = 1 + weight(num) + weight(den)
 
     def __hash__(self) -> int:
         return self._hash
@@ -73,13 +74,14 @@ class Floor:
 class Max:
     """The atom `max(0, *args)`: args have no common factor and a positive leading coefficient."""
 
-    __slots__ = ("_hash", "args", "key", "vars")
+    __slots__ = ("_hash", "args", "key", "vars", "weight")
 
     def __init__(self, args: tuple[Size, ...]) -> None:
         self.args = args
         self.key: tuple[Any, ...] = (2, *(_size_key(a) for a in args))
         self._hash = hash(args) + 1
         self.vars = frozenset().union(*(_size_vars(a) for a in args))
+        self.weight: int = 1 + sum(weight(a) for a in args)
 
     def __hash__(self) -> int:
         return self._hash
@@ -752,6 +754,13 @@ def _quotient_end(end: int | None, d_low: int, d_high: int | None, lowest: bool)
 
 
 # ---------------------------------------------------------------- queries
+
+
+def weight(size: Size) -> int:
+    """How many atoms the size is made of, counted as often as they are written."""
+    if isinstance(size, int):
+        return 0
+    return sum(1 if type(a) is Var else a.weight for m in size.mons for a in m)
 
 
 def _size_vars(size: Size) -> frozenset[Var]:
