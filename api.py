@@ -11,10 +11,11 @@ from numpy import ndarray
 
 from . import pipeline
 from .interp.blame import RUNTIME_ERRORS
-from .interp.run import ArgumentProblem, ShapeError, arrange, convert, outward
+from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, outward
 from .interp.run import Machine as _Machine
 from .interp.run import Options as _RunOptions
 from .interp.source import PLAIN
+from .interp.trees import nodes_of
 from .lang import core
 from .lang.checked import Checked
 from .lang.diagnostics import Diagnostic, RxError
@@ -84,7 +85,7 @@ class Function:
         try:
             result = self._entry(*args)
         except RUNTIME_ERRORS as problem:
-            raise self._module._machine.explained(problem) from problem.__cause__
+            raise self._module._machine.explained(problem) from cause_of(problem)
         return result if type(result) is ndarray else outward(result)
 
     def _call_with(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -242,26 +243,15 @@ def _implementations(function: core.Function) -> set[str]:
     """The private functions that a wrapper calls: its own body."""
     return {
         n.callee.name
-        for n in _nodes(function.body)
+        for n in nodes_of(function.body)
         if isinstance(n, core.Call)
         and isinstance(n.callee, core.FnRef)
         and n.callee.name.rstrip("'") == f"{function.name}_impl"
     }
 
 
-def _nodes(block: Any) -> Iterator[Any]:
-    stack = [block]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, tuple):
-            stack.extend(item)
-        elif isinstance(item, Node) and not isinstance(item, core.Origin | core.Declared | core.FnSort):
-            yield item
-            stack.extend(getattr(item, f) for f in item._fields if f not in ("span", "origin"))
-
-
 def _residual(block: core.Block) -> Iterator[Check]:
-    for node in _nodes(block):
+    for node in nodes_of(block):
         if isinstance(node, core.Assert | core.MatchShape) and node.status is core.Status.RESIDUAL:
             text = node.origin.text or node.origin.span.text
             message = node.message if isinstance(node, core.Assert) and node.message else _purpose(node.origin)

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from .. import pipeline
+from ..interp.trees import reachable
 from ..lang import core
 from ..lang.diagnostics import RxError
 from ..lang.files import Files
@@ -19,6 +20,8 @@ from .files import Program, Unusable, folders, read_program, reason
 from .terminal import plural, print_diagnostics
 
 REJECTED, FAILED = 1, 3
+# How many Python frames a program's recursion may take; a call takes two or three.
+RECURSION = 20_000
 
 
 @click.command()
@@ -76,12 +79,10 @@ class Job:
 
     def run(self, name: str | None, args: Sequence[str], out: str | None, seed: int) -> int:
         function = self._function(name)
-        refused = _externs(self.core) if not self.allow_extern else []
+        refused = _externs(self.core, function) if not self.allow_extern else []
         if refused:
             raise Unusable(f"{self.name} runs Python code ({', '.join(refused)}): allow it with --allow-extern")
         folder = _folder(out)
-        import numpy as np
-
         from ..interp.run import Machine, ShapeError
         from ..interp.run import Options as RunOptions
         from .values import arguments
@@ -90,10 +91,10 @@ class Job:
         if function is None and args:
             raise Unusable(f"{self.name} has a script, which takes no arguments; --call @f calls a function")
         began = time.perf_counter()
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
         try:
-            with np.errstate(all="ignore"):
-                machine = Machine(self.core, self.files, RunOptions(allow_extern=True, instrument=self.stats))
-                results = _with_progress(lambda: self._results(machine, function, values))
+            machine = Machine(self.core, self.files, RunOptions(allow_extern=True, instrument=self.stats))
+            results = _with_progress(lambda: self._results(machine, function, values))
         except ShapeError as problem:
             print_diagnostics((problem.diagnostic,))
             return FAILED
@@ -159,8 +160,11 @@ class Job:
                 click.echo(f"  @{name}: {plural(calls, 'call')}, {spent / 1e6:.2f} ms")
 
 
-def _externs(program: core.Program) -> list[str]:
-    return [f"@{f.name}" for f in program.functions if f.kind == "extern"]
+def _externs(program: core.Program, start: core.Function | None) -> list[str]:
+    """The externs that a run may reach."""
+    first = start or program.main
+    reached = reachable(program, first) if first is not None else set()
+    return [f"@{f.name}" for f in program.functions if f.kind == "extern" and f.name in reached]
 
 
 def _folder(out: str | None) -> Path | None:

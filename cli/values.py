@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..interp.guards import describe
+from ..interp.dtypes import dtype_of, numpy_dtype
+from ..interp.guards import describe, dtype_name
 from ..interp.run import ArgumentProblem, arrange, expected_dtype
+from ..interp.source import PLAIN
 from ..interp.values import ValueProblem, parse_value
 from ..lang import core
 from ..lang.dtypes import DTYPES
@@ -46,8 +48,6 @@ def _value(function: core.Function, param: core.Param, text: str, random: np.ran
         case core.BaseSort(name="DType"):
             if text.strip() not in DTYPES:
                 raise ValueProblem(f"{text.strip()!r} is not a dtype")
-            from ..interp.dtypes import numpy_dtype
-
             return numpy_dtype(DTYPES[text.strip()])
         case core.BaseSort(name=sort):
             return _shape_level(sort, parse_value(text, random))
@@ -94,7 +94,7 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, np.dtype):
-        return describe_dtype(value)
+        return dtype_name(value)
     if isinstance(value, np.ndarray):
         return np.array2string(value, separator=", ", threshold=100, edgeitems=3, max_line_width=100)
     if isinstance(value, tuple):
@@ -102,10 +102,14 @@ def _text(value: Any) -> str:
     return str(value) if isinstance(value, int | float) else "a function"
 
 
-def describe_dtype(dtype: Any) -> str:
-    from ..interp.guards import dtype_name
-
-    return dtype_name(dtype)
+def portable(array: Any) -> Any:
+    """The array in a dtype that a .npy file can hold: what NumPy lacks is widened, strings get a fixed length."""
+    if array.dtype in PLAIN:
+        return array
+    kind = dtype_of(array.dtype).kind
+    if kind == "string":
+        return np.array(array.tolist(), dtype=np.str_).reshape(array.shape)
+    return array.astype({"int": np.int8, "uint": np.uint8}.get(kind, np.float32))
 
 
 def write_array(folder: Path, name: str, value: Any) -> None:
@@ -119,6 +123,6 @@ def write_array(folder: Path, name: str, value: Any) -> None:
         return
     path = folder / f"{stem}.npy"
     try:
-        np.save(path, np.asarray(value), allow_pickle=False)
+        np.save(path, portable(np.asarray(value)), allow_pickle=False)
     except (OSError, ValueError) as wrong:
         raise Unusable(f"cannot write {str(path)!r}: {reason(wrong)}") from wrong

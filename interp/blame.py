@@ -119,7 +119,13 @@ def _sentence(
             lead = "this needs"
         values = _values(check, outer)
         return f"{lead} `{text}`" + (f", but {values}" if values else "")
-    return _part(check, declared, env, outer.get(declared.tensor), text)
+    return _part(check, declared, env, _subject(check, env, outer.get(declared.tensor)), text)
+
+
+def _subject(check: core.Assert, env: Mapping[str, Any], otherwise: Any) -> Any:
+    """The tensor that a condition about a rank, a dimension or a dtype speaks of: the first one in it."""
+    accesses = _accesses(check)
+    return env.get(accesses[0].tensor, otherwise) if accesses else otherwise
 
 
 def _part(check: core.Assert, declared: core.Declared, env: Mapping[str, Any], tensor: Any, text: str) -> str:
@@ -211,7 +217,9 @@ def _values(check: core.Assert | core.MatchShape, env: Mapping[str, Any]) -> str
     """ "n = 5 and m = 3": the names of a condition with their values, as the user spelt them."""
     origin = check.origin
     text = origin.text or origin.span.text
-    bound = dict(origin.declared.bound) if origin.declared is not None else {}
+    declared = origin.declared
+    at_home = declared is not None and (not declared.tensor or declared.tensor in env)
+    bound = dict(declared.bound) if declared is not None and at_home else {}
     found: dict[str, str] = {}
     for name in re.findall(r"[A-Za-z_]\w*'*", text):
         value = env[name] if name in env else _evaluate(bound[name], env) if name in bound else None
@@ -355,8 +363,10 @@ def _operands(frame: Frame) -> str:
         value = frame.locals.get(text)
         if value is not None and hasattr(value, "shape"):
             parts.append(f"`{name}` is {describe(value)}")
-        elif not text.startswith(("v_", "t", "k", "D_", "c_")) or isinstance(value, int | tuple):
-            parts.append(f"`{name}` is {_show(value) if value is not None else text}")
+        elif isinstance(value, int | tuple):
+            parts.append(f"`{name}` is {_show(value)}")
+        elif not any(c.isalpha() for c in text):
+            parts.append(f"`{name}` is {text}")
     return ", ".join(parts)
 
 

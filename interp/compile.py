@@ -66,18 +66,24 @@ class Code:
 
     def function(self, name: str) -> Callable[..., Any]:
         """The function as it is called from outside: with its door."""
-        return self.namespace["f_" + mangle(name)]  # type: ignore[no-any-return]
+        return self._quietly(self.namespace["f_" + mangle(name)])
+
+    def _quietly(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """NumPy's own functions warn of infinities and the like, kernels do not; what calls the first is silenced once."""
+        silent = any(name.startswith("np_") for name in self.namespace)
+        return np.errstate(all="ignore")(function) if silent else function
 
     def init(self) -> None:
         """Evaluate the consts; to be called once, before anything else."""
-        self.namespace["consts"]()
+        self._quietly(self.namespace["consts"])()
 
     def const(self, name: str) -> Any:
         return self.namespace["c_" + mangle(name)]
 
     def main(self) -> dict[str, Any]:
         """Run the script; its names with their values."""
-        return self.namespace["script"]()  # type: ignore[no-any-return]
+        result: dict[str, Any] = self._quietly(self.namespace["script"])()
+        return result
 
     def _time_functions(self, program: core.Program) -> None:
         wrapped = {f.name for f in program.functions if f.kind != "private"}
@@ -90,11 +96,11 @@ class Code:
 
 _HELPERS: dict[str, Any] = {
     "Failed": guards.Failed,
+    "WILDCARD": WILDCARD,
     "as_sizes": guards.as_sizes,
     "ceildiv": guards.ceildiv,
     "exact": guards.exact,
     "floor": guards.floor,
-    "guard": guards.guard,
     "modulo": guards.modulo,
 }
 

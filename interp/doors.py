@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from ..lang import core
 from ..lang.node import replace
 from .names import mangle
-from .source import LIVE, SHAPE_LEVELS, UNFIT, FunctionWriter, Site, Unit, names_of
+from .source import LIVE, SHAPE_LEVELS, UNFIT, FunctionWriter, Site, Unit
+from .trees import names_of
 
 _INLINE = (core.Var, *SHAPE_LEVELS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from .dtypes import dtype_of
 
 # Only tensors of about a shape's length are handed to a rule with their elements.
 TRACKED = 64
+# How many different calls of a primitive a guard remembers.
+REMEMBERED = 1024
 _TENSORS = ("tensor", "tensors", "index")
 
 
@@ -63,8 +65,35 @@ def as_sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, int):
         return (value,)
     if value.ndim != 1 or value.dtype.kind not in "iu":
-        raise ValueError(f"a shape is a rank-1 integer tensor, not {describe(value)}")
+        raise Undefined(f"a shape is a rank-1 integer tensor, not {describe(value)}")
     return tuple(value.tolist())
+
+
+def make_guard(row: Primitive) -> Callable[..., None]:
+    """The check of a row's preconditions: what a rule looks at is remembered, and it is not asked twice about the same."""
+    passed: set[Any] = set()
+
+    def check(*args: Any) -> None:
+        key = tuple(map(_seen_by_rules, args))
+        if key in passed:
+            return
+        guard(row, args)
+        if len(passed) >= REMEMBERED:
+            passed.clear()
+        passed.add(key)
+
+    return check
+
+
+def _seen_by_rules(value: Any) -> Any:
+    """What a rule can see of an argument, to be compared."""
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.kind in "iu" and value.ndim <= 1 and value.size <= TRACKED:
+            return value.shape, value.dtype, value.tobytes()
+        return value.shape, value.dtype
+    if isinstance(value, tuple):
+        return tuple(map(_seen_by_rules, value))
+    return type(value), value
 
 
 def guard(row: Primitive, args: Sequence[Any]) -> None:
@@ -177,6 +206,7 @@ __all__ = [
     "exact",
     "floor",
     "guard",
+    "make_guard",
     "modulo",
     "tensor_info",
 ]

@@ -57,6 +57,11 @@ class WeightReader:
         return self._read[path, load.key]
 
 
+def cause_of(problem: BaseException) -> BaseException | None:
+    """The exception of the user's own Python code behind a failure."""
+    return problem.__cause__ if isinstance(problem, ExternError) else None
+
+
 class Machine:
     """A program that is ready to run. Its consts are evaluated when it is made."""
 
@@ -85,7 +90,7 @@ class Machine:
         try:
             return action(*args)
         except RUNTIME_ERRORS as problem:
-            raise self.explained(problem) from problem.__cause__
+            raise self.explained(problem) from cause_of(problem)
 
     def explained(self, problem: BaseException) -> BaseException:
         """A ShapeError for what the program did wrong; a bug of ours, or the user's own exception, as it is."""

@@ -6,7 +6,7 @@ A failure is found again by its line: nothing is recorded while a program runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,15 @@ import numpy as np
 from ..lang import core
 from ..lang.dtypes import CLASSES, DTYPES, DType, members
 from ..lang.node import Node, replace
-from ..lang.source import Span
+from ..lang.source import NOWHERE, Span
 from ..ops import registry as rows
 from ..ops.binding import bind
 from ..ops.model import Param, Primitive
 from .dtypes import is_extended, numpy_dtype
+from .guards import make_guard
 from .kernels import registry as kernels
 from .names import Scope, mangle
+from .trees import call_of, names_of
 
 SIZE_LEVEL = (core.SizeLit, core.SizeVar, core.SizeOp, core.RankOf, core.DimOf)
 SHAPE_LEVEL = (core.ShapeVar, core.ShapeOf, core.ShapeLit)
@@ -42,6 +44,9 @@ METHODS = {
 DEEPEST = 40
 # What the combined door check may raise on values that do not fit; the door's own statements then say which check failed.
 UNFIT = "(ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
+
+
+_MINUS_ONE = core.SizeLit(NOWHERE, -1)
 
 
 class Site(Node):
@@ -452,8 +457,9 @@ class FunctionWriter:
         site = Site(c.span, "kernel", self.function, callee=row.name, operands=operands)
         if c.guard or self.unit.guard_all:
             self._count()
-            self.write(f"guard({self.unit.constant(('row', row.name), lambda: row)}, {_tuple(texts)})", site)
-        if self.unit.direct and row.name in METHODS and texts[0].isidentifier() and "-" not in texts[-1]:
+            name = self.unit.constant(("guard", row.name), lambda: make_guard(row))
+            self.write(f"{name}({', '.join(texts)})", site)
+        if self.unit.direct and row.name in METHODS and texts[0].isidentifier() and "WILDCARD" not in texts[-1]:
             return METHODS[row.name].format(*texts), site
         kernel = self.unit.kernel(row, plain=plain)
         if kernel.startswith("np_"):
@@ -466,9 +472,11 @@ class FunctionWriter:
             return self.literal(param.default)
         if isinstance(v, core.Number):
             literal = self.literal(float(v.value) if param.kind == "float" else v.value)
-            return f"({literal},)" if param.kind in ("ints", "sizes", "shape") else literal
+            return f"({literal},)" if param.kind in ("ints", "sizes", "shape", "target") else literal
         match param.kind:
-            case "shape" | "sizes" | "ints":
+            case "target" if isinstance(v, core.ShapeLit):
+                return _tuple("WILDCARD" if d == _MINUS_ONE else self.dim(d) for d in v.dims)
+            case "shape" | "sizes" | "ints" | "target":
                 return self._sizes(v)
             case "tensors" | "pairs" if isinstance(v, core.ListValue | core.TupleValue):
                 return _tuple(self._item(i) for i in v.items)
@@ -481,7 +489,12 @@ class FunctionWriter:
             return f"({self.size(v)},)"
         if isinstance(v, SHAPE_LEVEL):
             return self.shape(v)
-        return f"as_sizes({self.atom(v)})"
+        mark = len(self._live)
+        text = f"as_sizes({self.atom(v)})"
+        self.release(mark)
+        target = self.temp()
+        self.write(f"{target} = {text}", Site(v.span, "size", self.function))
+        return target
 
     def _item(self, v: core.Value) -> str:
         if isinstance(v, core.Number):
@@ -640,54 +653,3 @@ def make_tensor(v: core.TensorLit) -> Any:
     made = np.array(v.values, dtype=numpy_dtype(v.dtype)).reshape(v.shape)
     made.flags.writeable = False
     return made
-
-
-def call_of(name: str, following: Iterable[Any]) -> core.Call | None:
-    """The first decided call of a function in what follows."""
-    for item in following:
-        for node in nodes_of(item):
-            if isinstance(node, core.Call) and node.decided and node.callee.name == name:
-                return node
-    return None
-
-
-def nodes_of(root: Any) -> Iterator[Any]:
-    """The nodes below one, from left to right, origins left out."""
-    stack = [root]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Span):
-            continue
-        if isinstance(item, tuple):
-            stack.extend(reversed(item))
-        elif isinstance(item, Node) and not isinstance(item, core.Origin | core.FnSort):
-            yield item
-            stack.extend(getattr(item, f) for f in reversed(item._fields))
-
-
-def names_of(node: Any) -> set[str]:
-    """The Rx names that a check speaks of, its annotation's included."""
-    found: set[str] = set()
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        match item:
-            case core.SizeVar(name=n) | core.ShapeVar(name=n) | core.DTypeVar(name=n) | core.BoolVar(name=n):
-                found.add(n)
-            case core.Var(name=n) | core.Splice(name=n):
-                found.add(n)
-            case core.RankOf(tensor=n) | core.DimOf(tensor=n) | core.ShapeOf(tensor=n) | core.DTypeOf(tensor=n):
-                found.add(n)
-            case core.Declared():
-                found.add(item.tensor)
-                stack.extend(e for _, e in item.bound)
-            case core.MatchShape():
-                found.add(item.tensor)
-                stack.extend((item.dims, item.origin))
-            case Span():
-                pass
-            case Node():
-                stack.extend(getattr(item, f) for f in item._fields)
-            case tuple():
-                stack.extend(item)
-    return found

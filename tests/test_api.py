@@ -265,6 +265,64 @@ def test_functions_are_values_and_capture_what_they_use() -> None:
     assert refused(module.twice, lambda x: x["no"], f32(3)).code == "R403"
 
 
+def test_a_function_whose_result_only_the_run_knows_is_checked_where_it_is_called() -> None:
+    module = rx.loads("""@app = fn(f : fn(Tensor([n], float32)) : Tensor([n], float32), x : Tensor([n], float32))
+  : Tensor([n], float32) { f(x) + x }
+@positive = fn(x : Tensor([n], float32)) : Tensor([k], float32) { @filter(x, x > 0.5) }
+@use = fn(x : Tensor([n], float32)) : Tensor { @app(@positive, x) }""")
+    assert module.use(f32(3) + 1).tolist() == [2, 4, 6]
+    assert refused(module.use, f32(3)).message == "the result of f needs axis 0 to be n = 3, but it is 2"
+
+
+def test_an_index_out_of_range_is_told_without_numpys_traceback() -> None:
+    module = rx.loads("""@pick = fn(x : Tensor([n], float32), i : Tensor([m], int64)) : Tensor([m], float32) {
+  @take(x, i, axis=0)
+}""")
+    diagnostic = refused(module.pick, f32(3), np.array([0, 7]))
+    assert diagnostic.code == "R402" and "7" in diagnostic.message and "size 3" in diagnostic.message
+    with pytest.raises(rx.ShapeError) as caught:
+        module.pick(f32(3), np.array([0, 7]))
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinities_warn_of_nothing() -> None:
+    module = rx.loads("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { 1.0 / x + @log(x) }")
+    assert module.f(f32(1)).shape == (1,)
+
+
+def test_defaults_hold_for_what_is_left_out() -> None:
+    module = rx.loads("""@f = fn(x : Tensor([n], float32), k : Size = 2, on : Bool = true) : Tensor {
+  if (on) { x[0:k] } else { x }
+}""")
+    assert module.f(f32(4)).tolist() == [0, 1]
+    assert module.f(f32(4), 3).tolist() == [0, 1, 2]
+    assert module.f(f32(4), on=False).tolist() == [0, 1, 2, 3]
+
+
+def test_tuples_of_tensors_travel_as_python_tuples() -> None:
+    module = rx.loads("""type Layer = (Tensor([i, o], float32), Tensor([o], float32))
+@dense = fn(x : Tensor([b, i], float32), l : Layer) : (Tensor([b, o], float32), Size) {
+  let (w, c) = l
+  (@matmul(x, w) + c, o)
+}""")
+    y, o = module.dense(f32(2, 3), (f32(3, 4), f32(4)))
+    assert y.shape == (2, 4) and o == 4
+    assert refused(module.dense, f32(2, 3), (f32(5, 4), f32(4))).message.startswith("@dense needs axis 0 of `l[0]`")
+    assert refused(module.dense, f32(2, 3), f32(3, 4)).message.startswith("@dense needs `l` to be a tuple of 2")
+
+
+def test_a_callees_check_blames_the_call_with_the_callers_argument() -> None:
+    module = rx.loads("""@sq = fn(x : Tensor([n, n], float32)) : Tensor([n, n], float32) where n >= 2 { x }
+@f = fn(p : Tensor([a, b], float32)) : Tensor { @sq(p) }""")
+    diagnostic = refused(module.f, f32(3, 2))
+    assert diagnostic.message == "@sq needs axis 1 of `x` to be n = 3, but it is 2"
+    assert diagnostic.span.text == "@sq(p)"
+    assert diagnostic.caption == "`p` is Tensor([3, 2], float32), the parameter is Tensor([n, n], float32)"
+    assert refused(module.f, f32(1, 1)).message == "@sq requires `n >= 2`, but n = 1"
+    assert [c.message for c in module.f.residual] == ["axis 1 of `x`", "what @sq requires"]
+
+
 def test_recursion_runs_and_too_much_of_it_is_told() -> None:
     module = rx.loads("""@power = fn(n : Size, x : Tensor([m], float32)) : Tensor([m], float32) where n >= 0 {
   if (n == 0) { x } else { @power(n - 1, x * 2.0) }

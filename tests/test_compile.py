@@ -53,7 +53,7 @@ def test_a_door_is_one_size_check_beside_rank_and_dtype() -> None:
 def test_proved_checks_leave_no_code() -> None:
     made = code("@f = fn(x : Tensor([n, m], float32)) : Tensor([m, n], float32) { @matrix_transpose(x) }")
     assert function_text(made, "f_f__impl") == ["return v_x.swapaxes(-1, -2)"]
-    assert "guard(" not in made.source
+    assert len(function_text(made, "b_f")) == 2
 
 
 def test_a_call_that_was_decided_skips_the_callees_door() -> None:

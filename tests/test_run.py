@@ -215,6 +215,13 @@ def test_out_writes_the_results_as_npy(rx) -> None:
     assert np.load("made/here/p.1.npy").tolist() == [2, 4]
 
 
+def test_dtypes_that_a_npy_file_cannot_hold_are_widened(rx) -> None:
+    assert rx("run", "ff.rx", "--call", "show", "--arg", "x=[1.5]:bfloat16", "--out", "made").status == 0
+    assert np.load("made/result.npy").dtype == np.float32 and np.load("made/result.npy").tolist() == [1.5]
+    assert rx("run", "ff.rx", "--call", "show", "--arg", 'x=["a", "bc"]', "--out", "made").status == 0
+    assert np.load("made/result.npy").tolist() == ["a", "bc"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -1,0 +1,78 @@
+"""Walks over core trees without recursion: the nodes below one, the names that are used, the functions that are reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..lang import core
+from ..lang.node import Node
+from ..lang.source import Span
+
+_PROVENANCE = ("span", "origin")
+
+
+def call_of(name: str, following: Iterable[Any]) -> core.Call | None:
+    """The first decided call of a function in what follows."""
+    for item in following:
+        for node in nodes_of(item):
+            if isinstance(node, core.Call) and node.decided and node.callee.name == name:
+                return node
+    return None
+
+
+def nodes_of(root: Any) -> Iterator[Any]:
+    """The nodes below one, from left to right, origins left out."""
+    stack = [root]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Span):
+            continue
+        if isinstance(item, tuple):
+            stack.extend(reversed(item))
+        elif isinstance(item, Node) and not isinstance(item, core.Origin | core.FnSort):
+            yield item
+            stack.extend(getattr(item, f) for f in reversed(item._fields) if f not in _PROVENANCE)
+
+
+def names_of(node: Any) -> set[str]:
+    """The Rx names that a check speaks of, its annotation's included."""
+    found: set[str] = set()
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        match item:
+            case core.SizeVar(name=n) | core.ShapeVar(name=n) | core.DTypeVar(name=n) | core.BoolVar(name=n):
+                found.add(n)
+            case core.Var(name=n) | core.Splice(name=n):
+                found.add(n)
+            case core.RankOf(tensor=n) | core.DimOf(tensor=n) | core.ShapeOf(tensor=n) | core.DTypeOf(tensor=n):
+                found.add(n)
+            case core.Declared():
+                found.add(item.tensor)
+                stack.extend(e for _, e in item.bound)
+            case core.MatchShape():
+                found.add(item.tensor)
+                stack.extend((item.dims, item.origin))
+            case Span():
+                pass
+            case Node():
+                stack.extend(getattr(item, f) for f in item._fields)
+            case tuple():
+                stack.extend(item)
+    return found
+
+
+def reachable(program: core.Program, start: core.Function) -> set[str]:
+    """The functions that a call of one may reach, its own name included, and those that the consts use."""
+    functions = {f.name: f for f in program.functions}
+    choices = {i.name: i.choices for i in program.impls}
+    pending: list[Any] = [program.consts, start]
+    reached = {start.name}
+    while pending:
+        for node in nodes_of(pending.pop()):
+            names = choices.get(node.name, (node.name,)) if isinstance(node, core.FnRef) else ()
+            new = [n for n in names if n in functions and n not in reached]
+            reached.update(new)
+            pending.extend(functions[n] for n in new)
+    return reached
