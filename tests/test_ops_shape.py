@@ -92,6 +92,14 @@ def test_every_row_of_the_family_has_a_kernel_with_its_parameters_and_a_doc() ->
         assert len(row.doc) > 30
 
 
+def test_what_is_called_directly_is_the_kernel() -> None:
+    x = array([2, 3, 1], "int8")
+    for name in ("permute_dims", "matrix_transpose", "squeeze", "flip", "tril", "triu", "sort"):
+        same(getattr(np, kernels.DIRECT[name])(x), run(name, x=x))
+    for name in ("concat", "stack"):
+        same(getattr(np, kernels.DIRECT[name])([x, x]), run(name, xs=[x, x]))
+
+
 # Reshape
 
 

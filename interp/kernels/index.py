@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .registry import kernel
+from .registry import DIRECT, kernel
 
 Array = np.ndarray[Any, Any]
+
+DIRECT.update({"sort": "sort", "unique_values": "unique"})
 
 
 @kernel("take")

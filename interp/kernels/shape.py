@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.model import WILDCARD
 from .registry import DIRECT, kernel
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 
-DIRECT["matrix_transpose"] = "matrix_transpose"
+DIRECT["permute_dims"] = "transpose"
+DIRECT["concat"] = "concatenate"
+DIRECT.update({name: name for name in ("matrix_transpose", "squeeze", "stack", "flip", "tril", "triu")})
 
 
 @kernel("reshape")
@@ -24,6 +27,9 @@ def _solved(source: Sequence[int], shape: Ints) -> Ints:
     """The shape with its -1 solved as the rule of @reshape does: equal sizes cancel first, so that a 0 may stand
     beside it.
     """
+    if any(size is not WILDCARD and size < 0 for size in shape):
+        raise ValueError(f"`shape` has a negative size: {list(shape)}")
+    shape = tuple(-1 if size is WILDCARD else size for size in shape)
     if -1 not in shape or 0 not in shape:
         return shape
     left = list(source)
