@@ -14,7 +14,7 @@ import numpy as np
 
 from ..lang import core
 from ..lang.node import Node, replace
-from ..ops.model import Primitive
+from ..ops.model import WILDCARD, Primitive
 from . import guards
 from .doors import write_function
 from .kernels import registry as kernels
