@@ -217,6 +217,7 @@ def _needs_literal(code: Code, param: Param, expr: sweet.Expr, what: str) -> NoR
 
 _READERS: dict[str, Callable[[Code, Param, sweet.Expr], core.Value]] = {
     "tensor": _tensor, "tensors": _tensors, "index": _index, "size": _size, "sizes": _sizes, "shape": _sizes,
+    "target": _sizes,
     "pairs": _pairs, "int": _int, "ints": _ints, "float": _float, "bool": _bool, "str": _str, "dtype": _dtype,
 }  # fmt: skip
 

@@ -19,6 +19,17 @@ Cond = Any
 AnyDType = Any
 
 
+class Wildcard:
+    """The literal -1 of a reshape, which stands for whatever size is left: no size itself, so that a size that turns out to
+    be -1 is never taken for it."""
+
+    def __repr__(self) -> str:
+        return "-1"
+
+
+WILDCARD = Wildcard()
+
+
 class Segment(Node):
     """Part of a shape whose length is not known; `symbol` tells one from another (`*batch`, or an unknown shape)."""
 
@@ -95,6 +106,7 @@ class Param(Node):
       size      a Dim (any integer; may be negative)
       sizes     a tuple of Dims
       shape     a tuple of Dims: written as a Shape, or given as a rank-1 integer tensor of known length
+      target    like shape, but one size may be a literal -1, which comes as WILDCARD
       pairs     a tuple of pairs of Dims: `[(0, 1), (2, n)]`
       int       a literal integer;  ints: a tuple of them, a single one is taken as a tuple of one
       float bool str dtype   an attribute

@@ -12,7 +12,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
-from ..ops.model import Out, Param, Primitive, RankUnknown, TensorInfo
+from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
 from . import blame, dims
 from .conditions import Cond, all_of, any_of, eq, le, lt, ne
 from .shape_level import Truth
@@ -303,6 +303,7 @@ _READERS: dict[str, Callable[[Param, Value, Walker], Any]] = {
     "size": _size,
     "sizes": _sizes,
     "shape": _sizes,
+    "target": _sizes,
     "pairs": _pairs,
     "int": _int,
     "ints": _ints,
@@ -332,11 +333,20 @@ def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) ->
         return Entry(POISON, call.span), replace(after, guard=True)
     info = CallInfo(call.span, row.name, entries)
     ctx = SymbolicCtx(walker, info)
+    wild = _wildcards(given)
     try:
-        value = _apply(walker, row, ctx, dict(entries))
+        value = _apply(walker, row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
     return Entry(value, call.span), replace(after, guard=ctx.residual) if ctx.residual else after
+
+
+def _wildcards(given: list[tuple[Param, core.Value]]) -> tuple[int, ...]:
+    """Where a target shape has a literal -1."""
+    for param, expr in given:
+        if param.kind == "target" and isinstance(expr, core.ShapeLit):
+            return tuple(i for i, d in enumerate(expr.dims) if isinstance(d, core.SizeLit) and d.value == -1)
+    return ()
 
 
 def _has_poison(value: Value) -> bool:
@@ -355,7 +365,7 @@ def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[
     return tuple(args)
 
 
-def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry]) -> Value:
+def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tuple[int, ...]) -> Value:
     try:
         arguments = [argument(p, entries[p.name].value, walker) if p.name in entries else p.default for p in row.params]
     except BadArgument as problem:
@@ -363,6 +373,9 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
         raise Refuted from None
     except RankUnknown:
         arguments = []
+    if wild and arguments:
+        at = next(i for i, p in enumerate(row.params) if p.kind == "target")
+        arguments[at] = tuple(WILDCARD if i in wild else d for i, d in enumerate(arguments[at]))
     column = parse_dtypes(row.dtypes)
     if not arguments:
         ctx.judged(UNDECIDED, "sizes whose number is known", ())

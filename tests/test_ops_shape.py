@@ -16,7 +16,7 @@ from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, Violation, evaluate
-from rxlang.ops.model import RankUnknown, Segment, TensorInfo
+from rxlang.ops.model import WILDCARD, RankUnknown, Segment, TensorInfo
 from rxlang.ops.slices import SENTINEL, slice_length
 
 dims = st.lists(st.integers(0, 4), min_size=1, max_size=4)
@@ -117,7 +117,7 @@ def test_reshape_keeps_the_elements_in_order(shape: list[int], dtype: str, data:
 def test_reshape_solves_its_minus_one_also_beside_zeros(shape: list[int], data: st.DataObject) -> None:
     x = array(shape)
     place = data.draw(st.integers(0, len(shape) - 1))
-    target = tuple(-1 if i == place else d for i, d in enumerate(shape))
+    target = tuple(WILDCARD if i == place else d for i, d in enumerate(shape))
     same(run("reshape", x=x, shape=target), x)
 
 
@@ -127,9 +127,9 @@ def test_reshape_accepts_what_numpy_accepts_and_more_only_beside_a_zero(
     shape: list[int], others: list[int], place: int
 ) -> None:
     x = array(shape)
-    target = (*others[:place], -1, *others[place:])
+    target = (*others[:place], WILDCARD, *others[place:])
     try:
-        expected = x.reshape(target).shape
+        expected = x.reshape([-1 if d is WILDCARD else d for d in target]).shape
     except ValueError:
         expected = None
     if expected is not None:
@@ -142,16 +142,17 @@ def test_reshape_accepts_what_numpy_accepts_and_more_only_beside_a_zero(
 def test_reshape_refuses_what_cannot_be() -> None:
     x = array([2, 3, 4])
     assert refused("reshape", x=x, shape=(5, 5)) == "as many elements in `shape` as `x` has"
-    assert "at most one -1" in refused("reshape", x=x, shape=(-1, -1))
+    assert "at most one -1" in refused("reshape", x=x, shape=(WILDCARD, WILDCARD))
+    assert "axis 0 is -1" in refused("reshape", x=x, shape=(-1, 12))
     assert "axis 0 is -2" in refused("reshape", x=x, shape=(-2, 12))
-    assert "divide evenly" in refused("reshape", x=x, shape=(-1, 5))
-    assert "at least 1" in refused("reshape", x=x, shape=(-1, 0))
+    assert "divide evenly" in refused("reshape", x=x, shape=(WILDCARD, 5))
+    assert "at least 1" in refused("reshape", x=x, shape=(WILDCARD, 0))
 
 
 def test_reshape_keeps_tracked_elements_between_rank_zero_and_one() -> None:
     assert data_of("reshape", x=scalar(7), shape=(1,)) == (7,)
     assert data_of("reshape", x=tracked(7), shape=()) == 7
-    assert data_of("reshape", x=tracked(7, 8), shape=(-1,)) == (7, 8)
+    assert data_of("reshape", x=tracked(7, 8), shape=(WILDCARD,)) == (7, 8)
     assert data_of("reshape", x=tracked(7, 8), shape=(2, 1)) is None
 
 
@@ -549,7 +550,7 @@ def tensor(*shape: Any) -> TensorInfo:
         ("stack", ((tensor(BATCH, 2), tensor(BATCH, 2)), -1), (BATCH, 2, 2)),
         ("slice", (tensor(BATCH, 7), (1,), (5,), (-1,)), (BATCH, 4)),
         ("reshape", (tensor(BATCH, 6), (BATCH, 2, 3)), (BATCH, 2, 3)),
-        ("reshape", (tensor(BATCH, 6), (BATCH, -1, 3)), (BATCH, 2, 3)),
+        ("reshape", (tensor(BATCH, 6), (BATCH, WILDCARD, 3)), (BATCH, 2, 3)),
         ("flatten", (tensor(BATCH, 2, 3), -2, -1), (BATCH, 6)),
         ("flatten", (tensor(BATCH, 2),), (154,)),
         ("broadcast_to", (tensor(BATCH, 1, 3), (BATCH, 2, 3)), (BATCH, 2, 3)),

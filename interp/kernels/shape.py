@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.model import WILDCARD
+from ...ops.model import Wildcard
 from .registry import DIRECT, kernel
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
+Target = tuple[int | Wildcard, ...]
 
 DIRECT["permute_dims"] = "transpose"
 DIRECT["concat"] = "concatenate"
@@ -19,17 +20,17 @@ DIRECT.update({name: name for name in ("matrix_transpose", "squeeze", "stack", "
 
 
 @kernel("reshape")
-def reshape(x: Array, shape: Ints) -> Array:
+def reshape(x: Array, shape: Target) -> Array:
     return np.reshape(x, _solved(np.shape(x), shape))
 
 
-def _solved(source: Sequence[int], shape: Ints) -> Ints:
+def _solved(source: Sequence[int], target: Target) -> Ints:
     """The shape with its -1 solved as the rule of @reshape does: equal sizes cancel first, so that a 0 may stand
     beside it.
     """
-    if any(size is not WILDCARD and size < 0 for size in shape):
-        raise ValueError(f"`shape` has a negative size: {list(shape)}")
-    shape = tuple(-1 if size is WILDCARD else size for size in shape)
+    if any(isinstance(size, int) and size < 0 for size in target):
+        raise ValueError(f"`shape` has a negative size: {list(target)}")
+    shape = tuple(size if isinstance(size, int) else -1 for size in target)
     if -1 not in shape or 0 not in shape:
         return shape
     left = list(source)

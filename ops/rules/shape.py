@@ -19,7 +19,7 @@ from ..axes import (
     total,
     without,
 )
-from ..model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from ..model import WILDCARD, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
 from ..registry import primitive
 from ..slices import SENTINEL, slice_length
 
@@ -30,7 +30,7 @@ TRACKED = 64
 # Reshape
 
 
-@primitive("reshape", "x: tensor, shape: shape", "T:any -> T", onnx=("Reshape",), needs={"shape": "exact"})
+@primitive("reshape", "x: tensor, shape: target", "T:any -> T", onnx=("Reshape",), needs={"shape": "exact"})
 def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     """The same elements, in row-major order, in another shape.
 
@@ -40,7 +40,7 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     refused. Array API `reshape`, ONNX Reshape (which writes a 0 for "as it was": here a 0 is the size 0).
     """
     source = known(ctx, x)
-    wild = [i for i, d in enumerate(shape) if isinstance(d, int) and d == -1]
+    wild = [i for i, d in enumerate(shape) if d is WILDCARD]
     if len(wild) > 1:
         ctx.fail("at most one -1 in `shape`", tuple(("shape", i) for i in wild))
     for i, d in enumerate(shape):
@@ -60,7 +60,7 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
 
 
 def _new_size(ctx: Ctx, size: Dim, axis: int) -> None:
-    if isinstance(size, int) and size < -1:
+    if isinstance(size, int) and size < 0:
         ctx.fail(f"sizes of at least 0 in `shape` (or one -1), but axis {axis} is {size}", (("shape", axis),))
     not_negative(ctx, size, f"axis {axis} of `shape`", (("shape", axis),))
 
