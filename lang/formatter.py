@@ -199,10 +199,7 @@ class _Layout:
             blank = bool(first and following and following.blank and i < len(first.before))
             parts += [remark.text, Hard(blank)]
         parts.append(body)
-        if self.after and not bubble:
-            parts.append(Trailing(self.after.text))
-            self.after = None
-        return concat(*parts)
+        return concat(*parts) if bubble else concat(*parts, *self.taken())
 
     def _hoist(self) -> None:
         if self.after:
@@ -320,15 +317,22 @@ class _Layout:
         return concat(*parts)
 
     def where(self, tree: Tree) -> Doc:
-        self._hoist()
+        """` where a, b`, on the next line if it does not fit. No line may end behind `where` itself."""
         word = self.doc(tree.children[0])
-        conditions = [child for child in tree.children[1:] if not (isinstance(child, Leaf) and child.kind == _COMMA)]
-        commas = [child for child in tree.children[1:] if isinstance(child, Leaf) and child.kind == _COMMA]
         parts: list[Doc] = []
-        for condition, comma in zip(conditions[:-1], commas, strict=True):
-            parts += [self.member(condition, comma), ",", LINE]
-        parts.append(self.slot(partial(self.doc, conditions[-1]), bubble=True))
+        for child in tree.children[1:]:
+            if isinstance(child, Leaf):
+                parts += [self.leaf(child), *self.taken(), LINE]
+            elif not parts:
+                parts.append(self.doc(child))
+            else:
+                parts.append(self.slot(partial(self.doc, child), bubble=True))
         return group(nest(LINE, word, " ", group(nest(*parts))))
+
+    def taken(self) -> list[Doc]:
+        """The comment behind the last token, to be written here."""
+        remark, self.after = self.after, None
+        return [Trailing(remark.text)] if remark else []
 
     def fn_type_(self, word: Leaf, *rest: Tree | Leaf) -> Doc:
         return self.fn_like(word, rest, in_line=True)
@@ -394,9 +398,7 @@ class _Layout:
         head = self.doc(first)
         parts: list[Doc] = []
         for operator, operand in links:
-            if self.after:
-                parts.append(Trailing(self.after.text))
-                self.after = None
+            parts += self.taken()
             above, operator.before = operator.before, []
             for remark in above:
                 parts += [HARD, remark.text]
