@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -84,7 +85,7 @@ def names() -> tuple[str, ...]:
     return (*_ROWS, *prelude.names())
 
 
+@cache
 def _load() -> None:
-    if not _ROWS:
-        for family in _FAMILIES:
-            import_module(f".rules.{family}", __package__)
+    for family in _FAMILIES:
+        import_module(f".rules.{family}", __package__)

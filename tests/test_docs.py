@@ -8,8 +8,8 @@ A ```rx block is a program that `rx check` has to accept. An HTML comment before
 
 A ```console block holds commands after `$ ` (rx, python, cat), run in a folder of the document's own, each with what it
 prints, errors included; a line `...` stands for any number of lines. RX_ACCEPT=1 puts the real output into the document.
-A ```python block is run, those of a document one after the other in one namespace; with `>>>` it is a session, and its
-output is compared. Other blocks are for reading.
+A ```python block is run, those of a document one after the other in one namespace, when its programs are there; with `>>>`
+it is a session, and its output is compared. Other blocks are for reading.
 """
 
 from __future__ import annotations
@@ -106,21 +106,30 @@ def answered(part: str, folder: Path) -> str:
     return part if agrees(printed, expected) else "\n".join([command, *lines_of(printed)]) + "\n"
 
 
-def check_python(block: Block, names: dict[str, Any]) -> None:
-    if ">>>" not in block.text:
-        exec(compile(block.text, f"line {block.line}", "exec"), names)
-        return
-    test = doctest.DocTestParser().get_doctest(block.text, names, "session", None, block.line)
-    report: list[str] = []
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append, clear_globs=False)
-    assert not report, "".join(report)
-    names.update(test.globs)
+def check_python(document: Path, folder: Path) -> None:
+    """Run the document's Python, in a process of its own: what it registers and changes stays there."""
+    done = run([*COMMANDS["python"], __file__, str(document)], folder)
+    assert done.returncode == 0, done.stdout
+
+
+def run_python(document: Path) -> int:
+    """How many examples of the document failed; each is printed. A block that is no session raises."""
+    names: dict[str, Any] = {"__name__": "document"}
+    failed = 0
+    for block in blocks(document.read_text(encoding="utf-8")):
+        if block.kind != "python":
+            continue
+        if ">>>" not in block.text:
+            exec(compile(block.text, f"{document.name}, line {block.line}", "exec"), names)
+            continue
+        test = doctest.DocTestParser().get_doctest(block.text, names, document.name, str(document), block.line)
+        failed += doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, clear_globs=False).failed
+        names.update(test.globs)
+    return failed
 
 
 @pytest.mark.parametrize("document", RUN, ids=lambda d: str(d.relative_to(ROOT)))
-def test_what_the_document_shows_is_so(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": "document"}
+def test_what_the_document_shows_is_so(document: Path, tmp_path: Path) -> None:
     text = document.read_text(encoding="utf-8")
     shown, done = "", 0
     for block in blocks(text):
@@ -129,9 +138,9 @@ def test_what_the_document_shows_is_so(document: Path, tmp_path: Path, monkeypat
         elif block.kind == "console":
             shown += text[done : block.start] + session(block, tmp_path)
             done = block.start + len(block.text)
-        elif block.kind == "python":
-            check_python(block, names)
     shown += text[done:]
+    if "```python" in text:
+        check_python(document, tmp_path)
     if os.environ.get("RX_ACCEPT"):
         document.write_text(shown, encoding="utf-8")
         text = shown
@@ -177,3 +186,7 @@ def needs_of(name: str) -> list[tuple[str, str]]:
     row = lookup(name)
     assert row is not None
     return sorted(row.needs.items())
+
+
+if __name__ == "__main__":
+    sys.exit(min(run_python(Path(sys.argv[1])), 1))

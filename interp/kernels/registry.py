@@ -8,6 +8,7 @@ array, a tuple of arrays, or an int where the row's result is a size.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -33,7 +34,11 @@ _FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index")
 
 def lookup(name: str) -> Callable[..., Any]:
     """The kernel of a primitive; every primitive has one (a test compares the tables)."""
-    if not _KERNELS:
-        for family in _FAMILIES:
-            import_module(f".{family}", __package__)
+    _load()
     return _KERNELS[name]
+
+
+@cache
+def _load() -> None:
+    for family in _FAMILIES:
+        import_module(f".{family}", __package__)
