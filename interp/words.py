@@ -1,0 +1,262 @@
+"""The words for a check that failed: what was asked, in the user's spelling, and what was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..lang import core, sweet
+from .dtypes import numpy_dtype
+from .guards import ceildiv, describe, dtype_name, exact, floor, modulo
+from .source import DTYPE_LEVEL, SHAPE_LEVEL
+
+Values = Mapping[str, Any]
+_BOUNDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}
+
+
+def sentence(check: core.Assert | core.MatchShape, env: Values, outer: Values) -> str:
+    """What was asked and what was found; `env` has the names of the condition, `outer` those of the annotation."""
+    origin, declared = check.origin, check.origin.declared
+    text = origin.text or origin.span.text
+    if isinstance(check, core.MatchShape):
+        who, subject = _speaker(origin, declared, check.tensor)
+        pattern = f"[{', '.join(_dim_text(d) for d in check.dims)}]"
+        return f"{who} needs {subject} to have a shape like {pattern}, but it is {describe(env.get(check.tensor))}"
+    if origin.what == "where":
+        found = values(check, outer)
+        who = f"@{declared.function}" if declared is not None and declared.function else "the signature"
+        return f"{who} needs `{text}` to hold" + (f", but {found}" if found else "")
+    if declared is None or origin.what not in ("rank", "dim", "dtype", "shape"):
+        found = values(check, outer)
+        reason = f" ({check.message})" if check.message else ""
+        return f"`{text}` does not hold{reason}" + (f": {found}" if found else "")
+    return _part(check, declared, env, _subject(check, env, outer.get(declared.tensor)), text)
+
+
+def _dim_text(dim: core.SizeExpr | core.Splice) -> str:
+    return f"*{dim.name}" if isinstance(dim, core.Splice) else " ".join(dim.span.text.split())
+
+
+def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -> tuple[str, str]:
+    """Who asks, and of what: ("@ff", "`x`"), ("@ff", "its result"), ("the annotation", "`y`")."""
+    if declared is None:
+        return "match_shape", f"`{tensor}`"
+    if declared.subject.startswith("the result of "):
+        return declared.subject.removeprefix("the result of "), "its result"
+    if declared.kind == "param" and declared.function:
+        return f"@{declared.function}", f"`{declared.subject}`"
+    who = "match_shape" if declared.kind == "match_shape" else "the annotation" if origin.claim else "the assertion"
+    return who, f"`{declared.subject}`"
+
+
+def _subject(check: core.Assert, env: Values, otherwise: Any) -> Any:
+    """The tensor that a condition about a rank, a dimension or a dtype speaks of: the first one in it."""
+    found = _accesses(check.cond)
+    return env.get(found[0].tensor, otherwise) if found else otherwise
+
+
+def _part(check: core.Assert, declared: core.Declared, env: Values, tensor: Any, text: str) -> str:
+    """The sentence about the rank, a dimension, the dtype or the shape that an annotation asks for."""
+    origin, cond = check.origin, check.cond
+    who, subject = _speaker(origin, declared, declared.tensor)
+    shape: tuple[int, ...] = getattr(tensor, "shape", ())
+    wanted = _evaluate(cond.right, env) if isinstance(cond, core.Compare) else None
+    match origin.what:
+        case "rank":
+            rank = text if wanted is None else str(wanted)
+            return f"{who} needs {subject} to have rank {rank}, but its rank is {len(shape)}"
+        case "dtype":
+            found = dtype_name(getattr(tensor, "dtype", None))
+            name = text if wanted is None else dtype_name(wanted)
+            return f"{who} needs {subject} to have dtype {_spelt(name, text)}, but it has {found}"
+        case "shape":
+            name = text if wanted is None else _shown(wanted)
+            return f"{who} needs {subject} to have shape {_spelt(name, text)}, but it has {_shown(tuple(shape))}"
+    axis = origin.axis
+    if axis is None or not -len(shape) <= axis < len(shape):
+        return f"{who} needs {subject} to have an axis {axis}, but its rank is {len(shape)}"
+    return f"{who} needs axis {axis} of {subject} {_relation(cond, env, text)}, but it is {shape[axis]}"
+
+
+def _spelt(value: str, text: str) -> str:
+    """The value, and the name that the user gave it."""
+    return value if value == text or not text else f"{value} (`{text}`)"
+
+
+def _relation(cond: core.BoolExpr, env: Values, text: str) -> str:
+    """ "to be a multiple of 4", "to be 5 (`n`)": what a dimension has to be."""
+    match cond:
+        case core.Compare(op="==", left=core.SizeOp(op="%", right=divisor), right=core.SizeLit(value=0)):
+            value = _evaluate(divisor, env)
+            return f"to be a multiple of {divisor.span.text if value is None else value}"
+        case core.Compare(op="==", right=right):
+            value = _evaluate(right, env)
+            return f"to be {text if value is None else _spelt(str(value), text)}"
+        case core.Compare(op=op, left=core.SizeOp(op="-", right=right)) if op in _BOUNDS:
+            value = _evaluate(right, env)
+            return f"to be {_BOUNDS[op]} {text if value is None else value}"
+        case core.Compare(op=op, right=right) if op in _BOUNDS:
+            value = _evaluate(right, env)
+            return f"to be {_BOUNDS[op]} {text if value is None else value}"
+    return f"to fit `{text}`"
+
+
+def found_and_wanted(declared: core.Declared | None, env: Values, argument: str = "") -> str:
+    """ "`a` is Tensor([8, 15], int8), the parameter is Tensor([3, m * 4], int8)", with what is known filled in."""
+    if declared is None or declared.tensor not in env:
+        return ""
+    noun = "the parameter is" if declared.kind == "param" else "declared"
+    subject = argument or (declared.subject if declared.subject.startswith("the ") else f"`{declared.subject}`")
+    found = f"{subject} is {describe(env[declared.tensor])}"
+    wanted = _filled(declared, env)
+    return f"{found}, {noun} {wanted}" if wanted else found
+
+
+def _filled(declared: core.Declared, env: Values) -> str:
+    """The annotation as the user wrote it, with the names that were bound before it written as their values."""
+    span = declared.type.span if declared.type is not None else declared.span
+    known = {name: _evaluate(e, env) for name, e in declared.bound}
+    if not isinstance(declared.type, sweet.TensorType) or not isinstance(declared.type.shape, sweet.ListExpr):
+        return " ".join(span.text.split())
+    dims = ", ".join(_filled_dim(d, known) for d in declared.type.shape.items)
+    dtype = declared.type.dtype.span.text if declared.type.dtype is not None else ""
+    if isinstance(known.get(dtype), np.dtype):
+        dtype = dtype_name(known[dtype])
+    return f"Tensor([{dims}], {dtype})" if dtype else f"Tensor([{dims}])"
+
+
+def _filled_dim(dim: sweet.Expr, known: Values) -> str:
+    value = _sweet_value(dim, known)
+    return " ".join(dim.span.text.split()) if value is None else str(value)
+
+
+def _sweet_value(e: sweet.Expr, known: Values) -> int | None:
+    match e:
+        case sweet.IntLit(value=value):
+            return value
+        case sweet.Name(name=name):
+            bound = known.get(name)
+            return bound if isinstance(bound, int) else None
+        case sweet.Binary(op=op, left=left, right=right) if op in ("+", "-", "*", "//", "%", "/"):
+            a, b = _sweet_value(left, known), _sweet_value(right, known)
+            return None if a is None or b is None or (op in "//%" and b <= 0) else operate(op, a, b)
+    return None
+
+
+def values(check: core.Assert | core.MatchShape, env: Values) -> str:
+    """ "n is 5, m is 3": the names of a condition with their values, as the user spelt them."""
+    origin, declared = check.origin, check.origin.declared
+    text = origin.text or origin.span.text
+    at_home = declared is not None and (not declared.tensor or declared.tensor in env)
+    bound = dict(declared.bound) if declared is not None and at_home else {}
+    found: dict[str, str] = {}
+    for name in re.findall(r"[^\W\d]\w*'*", text):
+        value = _evaluate(bound[name], env) if name in bound else env.get(name)
+        if value is not None and not hasattr(value, "shape") and not callable(value):
+            found.setdefault(name, _shown(value))
+    for part in _accesses(check.cond) if isinstance(check, core.Assert) else ():
+        spelt, value = _access_text(part), _evaluate(part, env)
+        if spelt in text and value is not None:
+            found.setdefault(spelt, _shown(value))
+    return ", ".join(f"{name} is {value}" for name, value in found.items())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int) else dtype_name(value)
+
+
+def _accesses(node: Any) -> list[Any]:
+    """The `x.dim(0)`, `x.rank`, `x.dtype` and shapes of a condition, from left to right."""
+    match node:
+        case core.DimOf() | core.RankOf() | core.DTypeOf() | core.ShapeOf():
+            return [node]
+        case core.Compare(left=a, right=b) | core.Logic(left=a, right=b) | core.SizeOp(left=a, right=b):
+            return _accesses(a) + _accesses(b)
+        case core.Not(operand=a) | core.InClass(item=a):
+            return _accesses(a)
+        case core.ShapeLit(dims=dims):
+            return [part for d in dims for part in _accesses(d)]
+    return []
+
+
+def _access_text(part: core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf) -> str:
+    if isinstance(part, core.DimOf):
+        return f"{part.tensor}.dim({part.axis})"
+    names = {core.RankOf: "rank", core.DTypeOf: "dtype", core.ShapeOf: "shape"}
+    return f"{part.tensor}.{names[type(part)]}"
+
+
+# Values of shape-level expressions
+
+
+def _evaluate(e: Any, env: Values) -> Any:
+    """A shape-level expression under actual values; None where it has none."""
+    try:
+        return evaluate(e, env)
+    except (ArithmeticError, LookupError, AttributeError, TypeError):
+        return None
+
+
+def evaluate(e: core.SizeExpr | core.ShapeExpr | core.DTypeExpr, env: Values) -> Any:
+    """A Size, Shape or DType expression over the values of its names."""
+    if isinstance(e, DTYPE_LEVEL):
+        return _dtype(e, env)
+    if isinstance(e, SHAPE_LEVEL):
+        return _shape(e, env)
+    match e:
+        case core.SizeLit(value=value):
+            return value
+        case core.SizeVar(name=name):
+            return env[name]
+        case core.RankOf(tensor=tensor):
+            return env[tensor].ndim
+        case core.DimOf(tensor=tensor, axis=axis):
+            return env[tensor].shape[axis]
+        case core.SizeOp(op=op, left=left, right=right):
+            return operate(op, evaluate(left, env), evaluate(right, env))
+    raise LookupError(type(e).__name__)
+
+
+def _dtype(e: core.DTypeExpr, env: Values) -> Any:
+    match e:
+        case core.DTypeLit(dtype=dtype):
+            return numpy_dtype(dtype)
+        case core.DTypeVar(name=name):
+            return env[name]
+        case core.DTypeOf(tensor=tensor):
+            return env[tensor].dtype
+
+
+def _shape(e: core.ShapeExpr, env: Values) -> tuple[int, ...]:
+    match e:
+        case core.ShapeVar(name=name):
+            return tuple(env[name])
+        case core.ShapeOf(tensor=tensor):
+            return tuple(env[tensor].shape)
+        case core.ShapeLit(dims=dims):
+            parts: list[Sequence[int]] = [
+                env[d.name] if isinstance(d, core.Splice) else (evaluate(d, env),) for d in dims
+            ]
+            return tuple(size for part in parts for size in part)
+
+
+def operate(op: str, a: int, b: int) -> int:
+    match op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "min":
+            return min(a, b)
+        case "max":
+            return max(a, b)
+    return {"//": floor, "%": modulo, "/": exact, "ceildiv": ceildiv}[op](a, b)
