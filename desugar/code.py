@@ -26,6 +26,7 @@ class Code:
     for people. `hooks` are the translators of values, blocks and function values, which know each other only through here.
     `may_load` tells where weights may be loaded, `may_hoist` where a statement can be put before the one at hand.
     `opaque` is the extern whose wrapper this is, in core form: the one call of an unknown name in it is its callable.
+    `compounds` are the expressions that are bound as if they were names.
     """
 
     def __init__(self, unit: Unit, function: str | None, taken: set[str], hooks: Hooks) -> None:
@@ -42,6 +43,7 @@ class Code:
         self.may_hoist = True
         self.opaque: FnInfo | None = None
         self.annotated: list[Entry] = []
+        self.compounds: set[str] = set()
 
     # Problems
 

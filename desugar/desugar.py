@@ -50,7 +50,7 @@ def desugar(modules: Modules, lookup: Callable[[str], Primitive | None]) -> tupl
     if main is not None and not all(_is_there(world, c.name, there) for c in _called(main)):
         main, script = None, ()
     program = core.Program(functions, impls, tuple(definitions), main, script)
-    return program, tuple(in_order(world.diagnostics))
+    return program, tuple(in_order(world.certain()))
 
 
 def _types(world: World) -> None:

@@ -24,6 +24,7 @@ from ..lang.source import Span
 from . import patterns, shapes
 from .annotations import leaves
 from .code import Code, Hooks, spelled
+from .compounds import folded
 from .errors import Broken, fail, nearest
 from .scope import SHAPE_SORTS, Entry, Scope, depth, identifiers, variable, walk
 from .sorts import expand, in_core, is_bare, says_nothing, sort_of
@@ -310,9 +311,13 @@ class Wrapper:
                     inner.scope.bind(Entry(name, sort, variable(stmt.span, name, sort), stmt.span, "size", True))
         return inner
 
+    def _declared_result(self) -> sweet.Type | None:
+        type_ = self.decl.fn.result
+        return None if type_ is None else expand(self.info.unit, type_)
+
     def _result(self, code: Code, body: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
         try:
-            return block_result(code, body, want)
+            return block_result(code, body, want, self._declared_result())
         except RxError as problem:
             code.report(problem)
             return core.TupleValue(body.span, ()), core.TENSOR
@@ -330,7 +335,7 @@ class Wrapper:
     def _door(self) -> None:
         """Parameters bound, their assertions made, then the conditions that speak of nothing else."""
         found = self._parameters()
-        self.bound = patterns.solve(self.code, found, named=False)
+        self.bound = patterns.solve(self.code, found, named=False, later=self.result_type)
         self._function_sorts(self.code)
         existential = {n.name for n in patterns.all_names(self.result_type)}
         for condition in self.decl.fn.where:
@@ -369,7 +374,7 @@ class Wrapper:
                 self.params[position] = core.Param(name, made)
 
     def _is_later(self, condition: sweet.Expr, existential: set[str]) -> bool:
-        free = {n.name for n in patterns.size_names(condition)}
+        free = {n.name for n in patterns.size_names(folded(condition, self.code.compounds))}
         return any(self.code.scope.find(n) is None and n in existential for n in free)
 
     def _condition(self, condition: sweet.Expr) -> None:
@@ -422,6 +427,7 @@ class Wrapper:
         body = self.decl.fn.body
         assert body is not None
         code = self.translator.code(self.info, set(self.taken))
+        code.compounds = self.code.compounds
         for param, made in zip(self.decl.fn.params, self.params, strict=True):
             code.scope.bind(
                 Entry(
@@ -716,7 +722,7 @@ def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
         type_ = None if fn.result is None else expand(code.unit, fn.result)
         want = None if type_ is None else sort_of(type_)
         fine = statements(code, body.stmts)
-        result, sort = block_result(code, body, want)
+        result, sort = block_result(code, body, want, None if fn.result is None else expand(code.unit, fn.result))
         if not fine:
             raise Broken
         if type_ is not None and not says_nothing(type_) and sort not in SHAPE_SORTS:

@@ -8,6 +8,7 @@ that it speaks of.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from ..lang import core, sweet
@@ -17,6 +18,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from . import shapes
 from .code import Code, spelled
+from .compounds import count, folded, is_any_size, names, smallest, spelling, uses
 from .errors import Broken
 from .invert import Inverse, NoInverse, invert, why_not
 from .scope import SHAPE_SORTS, Entry, variable
@@ -61,12 +63,15 @@ class Part:
         self.make = make
 
 
-def solve(code: Code, leaves: list[Leaf], named: bool, kind: str = "size") -> list[Bound]:
+def solve(
+    code: Code, leaves: list[Leaf], named: bool, kind: str = "size", later: sweet.Type | None = None
+) -> list[Bound]:
     """Bind the names of some annotations in the scope at hand and add their assertions to the block at hand.
 
-    `named`: each name gets a `let`; otherwise it stands for what binds it (the wrapper of a function).
+    `named`: each name gets a `let`; otherwise it stands for what binds it (the wrapper of a function). `later` is an
+    annotation that is solved afterwards, with what is bound here.
     """
-    return Solver(code, leaves, named, kind).run()
+    return Solver(code, leaves, named, kind, later).run()
 
 
 class Axis(Node):
@@ -79,14 +84,16 @@ class Axis(Node):
 
 
 class Solver:
-    def __init__(self, code: Code, leaves: list[Leaf], named: bool, kind: str) -> None:
+    def __init__(self, code: Code, leaves: list[Leaf], named: bool, kind: str, later: sweet.Type | None) -> None:
         self.code = code
         self.leaves = leaves
         self.named = named
         self.kind = kind
         self.before = set(code.scope.names())
         self.shapes = [_shape(leaf.type) for leaf in leaves]
+        self.later = list(_dimensions(later))
         self.axes = [axis for i in range(len(leaves)) for axis in self._axes(i)]
+        self._fold(code.compounds)
         self.binder: dict[str, tuple[int, object]] = {}
         self.inverses: dict[int, Inverse] = {}
         self.between: dict[int, str] = {}
@@ -94,12 +101,16 @@ class Solver:
         self.order: dict[str, int] = {}
         self.broken: set[str] = set()
         self.bad_leaves: set[int] = set()
+        self.compound_names: dict[str, str] = {}
 
     def run(self) -> list[Bound]:
         self._bind_dtypes_and_shapes()
         self._bind_standing_alone()
         self._bind_splices()
         self._bind_by_inversion()
+        while self._find_compound():
+            self._bind_standing_alone()
+            self._bind_by_inversion()
         self._refuse_what_is_left()
         self._emit()
         return self.bound
@@ -133,13 +144,15 @@ class Solver:
 
     def _bind(self, name: sweet.Name | sweet.Ident, sort: core.Sort, expr: core.Value, leaf: int, by: object) -> None:
         """A name is bound: in scope it stands for `expr`, or for itself where it gets a `let`."""
-        core_name = self.code.core_name(name.name)
+        core_name = self._core_name(name.name)
         matched = bool(self._splices(leaf)) and sort != core.DTYPE and not isinstance(by, Inverse)
         stands_for = variable(name.span, core_name, sort) if self.named or matched else expr
         nonneg = sort == core.SIZE
         entry = Entry(name.name, sort, stands_for, name.span, self.kind, nonneg)
         self.code.scope.bind(entry)
-        if not isinstance(by, Inverse):  # `[k * 64]` says something even if nothing uses k
+        if (
+            not isinstance(by, Inverse) and name.name not in self.code.compounds
+        ):  # `[k * 64]` says something even if nothing uses k
             self.code.annotated.append(entry)
         self.binder[name.name] = (leaf, by)
         self.order[name.name] = len(self.bound)
@@ -192,7 +205,7 @@ class Solver:
         if axis.axis is not None:
             return core.DimOf(axis.expr.span, self.leaves[axis.leaf].tensor, axis.axis)
         if isinstance(axis.expr, sweet.Name):
-            return core.SizeVar(axis.expr.span, self.code.core_name(axis.expr.name))
+            return core.SizeVar(axis.expr.span, self._core_name(axis.expr.name))
         return core.SizeVar(axis.expr.span, self._generated(axis))
 
     def _generated(self, axis: Axis) -> str:
@@ -239,6 +252,39 @@ class Solver:
             return
         self.inverses[id(axis)] = inverse
         self._bind(name, core.SIZE, inverse.value, axis.leaf, inverse)
+
+    # Compounds
+
+    def _core_name(self, name: str) -> str:
+        """A compound is called after its names: `h * d` is `h_d`."""
+        if name in self.code.compounds:
+            return self.compound_names.setdefault(name, self.code.fresh("_".join(re.findall(r"\w+", name))))
+        return self.code.core_name(name)
+
+    def _fold(self, compounds: set[str]) -> None:
+        if compounds:
+            self.axes = [replace(a, expr=folded(a.expr, compounds)) for a in self.axes]
+            self.later = [folded(e, compounds) for e in self.later]
+
+    def _find_compound(self) -> bool:
+        """A product or sum of unknown names that stands in several places is bound as one."""
+        for axis in self.axes:
+            free = {n.name for n in self._free_names(axis.expr)}
+            if axis.leaf in self.bad_leaves or len(free) < 2:
+                continue
+            part = smallest(axis.expr, free)
+            if is_any_size(part, free) and self._stands_together(part):
+                self.code.compounds.add(spelling(part))
+                self._fold({spelling(part)})
+                return True
+        return False
+
+    def _stands_together(self, part: sweet.Expr) -> bool:
+        """Whether a compound occurs twice, and its names nowhere else."""
+        everywhere = [a.expr for a in self.axes] + self.later
+        times = sum(count(e, spelling(part)) for e in everywhere)
+        wanted = names(part)
+        return times >= 2 and sum(uses(e, wanted) for e in everywhere) == times * len(wanted)
 
     # What cannot be bound
 
@@ -518,6 +564,16 @@ def _shape(type_: sweet.Type) -> sweet.Expr | None:
             case sweet.Dots():
                 return None
     return None if isinstance(shape, sweet.Unknown) else shape
+
+
+def _dimensions(type_: sweet.Type | None) -> Iterator[sweet.Expr]:
+    """What stands between the brackets of a type."""
+    match type_:
+        case sweet.TensorType(shape=sweet.ListExpr(items=items)):
+            yield from items
+        case sweet.TupleType():
+            for item in type_.items:
+                yield from _dimensions(item)
 
 
 def size_names(expr: object) -> Iterator[sweet.Name]:

@@ -8,7 +8,9 @@ from ..lang import core, sweet
 from ..lang.dtypes import CLASSES, DTYPES
 from ..lang.node import replace
 from .code import Code, spelled
-from .errors import fail, nearest
+from .compounds import spelling
+from .errors import Broken, fail, nearest
+from .operators import BINARY
 from .scope import Entry
 from .sorts import describe
 from .world import FnInfo, ImplsInfo, PrimitiveInfo
@@ -136,8 +138,12 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
             return core.SizeLit(expr.span, -literal.value)
         case sweet.Unary(op="-"):
             return core.SizeOp(expr.span, "-", core.SizeLit(expr.span, 0), size(code, expr.operand))
+        case sweet.Binary() if code.compounds and spelling(expr) in code.compounds:
+            return _named_size(code, sweet.Name(expr.span, spelling(expr)))
         case sweet.Binary() if expr.op in SIZE_OPS:
             return core.SizeOp(expr.span, expr.op, size(code, expr.left), size(code, expr.right))
+        case sweet.Binary() if expr.op not in BINARY:  # a sign that the parser has reported
+            raise Broken
         case sweet.Binary(op="**"):
             fail("E206", "sizes have no `**`", expr.span, help="write the product out: `n * n`")
         case sweet.Attr():

@@ -119,6 +119,8 @@ def _operator(code: Code, expr: sweet.Unary | sweet.Binary) -> Typed:
         arguments.refuse_size(code, expr, found)
     if isinstance(expr, sweet.Unary):
         return _unary(code, expr), core.TENSOR
+    if expr.op not in BINARY:  # a sign that the parser has reported
+        raise Broken
     left, right = code.each(partial(arguments.tensor, code, side) for side in (expr.left, expr.right))
     args = (core.Arg(expr.left.span, None, left), core.Arg(expr.right.span, None, right))
     return core.Call(expr.span, slices.primitive(code, BINARY[expr.op], expr), args), core.TENSOR

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from ..lang import core, sweet
 from ..lang.diagnostics import Diagnostic, Label, RxError, error
 from ..lang.modules import Loaded, Modules
+from ..lang.source import Span
 from ..ops.model import Primitive
 from ..ops.registry import names as primitive_names
 from .errors import Broken, fail, nearest, problem
@@ -92,6 +93,7 @@ class Unit:
         self.consts: dict[str, sweet.Const] = {}
         self.script: list[sweet.Stmt] = []
         self.scope = Scope(world.scope)
+        self.broken = loaded.broken
         self._lost: set[str] | None = set() if not loaded.broken else None
 
     def is_lost(self, name: str) -> bool:
@@ -102,6 +104,13 @@ class Unit:
             bound = {n.name for n in walk(self.module) if isinstance(n, sweet.Ident)}
             self._lost = named - bound
         return name in self._lost
+
+    def is_doubtful(self, span: Span) -> bool:
+        """Whether a place lies in an item that was mended to be read: what is wrong there may follow from the mending."""
+        if not self.broken or span.source is not self.module.source:
+            return False
+        items = (i.span for i in self.module.items if i.span.start <= span.start < max(i.span.end, i.span.start + 1))
+        return any(item.start <= b.start <= item.end for item in items for b in self.broken)
 
     def qualified(self, name: str) -> str:
         return f"{self.alias}.{name}" if self.alias else name
@@ -280,3 +289,7 @@ class World:
 
     def report(self, problem: RxError) -> None:
         self.diagnostics.extend(problem.diagnostics)
+
+    def certain(self) -> list[Diagnostic]:
+        """What is said, without what may follow from a syntax error."""
+        return [d for d in self.diagnostics if not any(u.is_doubtful(d.span) for u in self.units)]

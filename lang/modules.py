@@ -10,7 +10,7 @@ from .diagnostics import Diagnostic, Label, RxError, error
 from .files import Files
 from .node import Node
 from .parser import parse
-from .source import Source
+from .source import Source, Span
 
 MAX_DEPTH = 100
 
@@ -21,14 +21,14 @@ class Loaded(Node):
     `alias` is how the program names it: `` for the entry, `attn` or `attn.base` for an import, by the first way that
     leads to it. `links` maps each alias that this file itself uses to the alias of the program (`?` if there is no such
     file). `folder` is its folder as seen from the program's (`` if it is the same), for the weights that it loads.
-    `broken` tells that some of the text could not be read.
+    `broken` are the places of its text that could not be read.
     """
 
     alias: str
     folder: str
     module: sweet.Module
     links: tuple[tuple[str, str], ...]
-    broken: bool = False
+    broken: tuple[Span, ...] = ()
 
 
 class Modules(Node):
@@ -53,7 +53,7 @@ class _File:
         self.path = path
         self.imports: dict[str, _File | None] = {}
         self.alias: str | None = None
-        self.broken = False
+        self.broken: tuple[Span, ...] = ()
 
 
 class _Loader:
@@ -83,7 +83,7 @@ class _Loader:
         module, diagnostics = parse(source)
         self.diagnostics.extend(diagnostics)
         file = _File(module, folder, path)
-        file.broken = any(d.severity == "error" for d in diagnostics)
+        file.broken = tuple(d.span for d in diagnostics if d.severity == "error")
         if path is not None:
             self.done[path] = file
         for item in module.items:

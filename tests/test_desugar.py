@@ -221,6 +221,9 @@ WRONG = [
     ("@f = fn(x : Tensor([a * b])) : Tensor { x }", "E208", "nothing says what `a` is: `a * b` has `b` as well"),
     ("@f = fn(x : Tensor([(h + 2) // 3])) : Tensor { x }", "E208", "`(h + 2) // 3` has no unique solution for `h`"),
     ("@f = fn(x : Tensor([h + h])) : Tensor { x }", "E208", "`h` occurs twice in `h + h`"),
+    ("@f = fn(x : Tensor([a * a]), y : Tensor([a * a])) : Tensor { x }", "E208", "`a` occurs twice in `a * a`"),
+    ("@f = fn(x : Tensor([a * b]), y : Tensor([a * b, a + b])) : Tensor { x }", "E208", "nothing says what `a` is"),
+    ("@f = fn(x : Tensor([a * b])) : Tensor([a * b]) { @zeros([a], int8) }", "E201", "nothing is called `a` here"),
     ("@f = fn(x : Tensor([h * 0])) : Tensor { x }", "E208", "`h * 0` is 0 for every `h`"),
     ("@f = fn(x : Tensor([*s, *t])) : Tensor { x }", "E209", "only one splice of unknown length"),
     ("@f = fn(x : Tensor([..., *t])) : Tensor { x }", "E209", "only one splice of unknown length"),
@@ -330,6 +333,12 @@ def test_names_in_unreadable_text_are_not_reported_again() -> None:
     text = "@f = fn(x : Tensor([n) : Tensor { x }\n@g = fn(x : Tensor) : Tensor { @f(x) }\nlet = 3\n"
     _, diagnostics = run(text)
     assert {d.code[:2] for d in errors(diagnostics)} == {"E1"}
+
+
+def test_what_follows_from_mended_text_is_not_reported() -> None:
+    text = "@f = fn(x : Tensor([2n])) : Tensor([n, 2]) { @reshape(x, [n, 2]) }\nlet y = @nope(3)\nlet z = 3 − 2"
+    _, diagnostics = run(text)
+    assert [d.code[:2] for d in errors(diagnostics)] == ["E1", "E1", "E2"]
 
 
 def test_an_implementation_that_is_wrong_leaves_its_promises_to_its_callers() -> None:
