@@ -15,6 +15,7 @@ from ..ops.model import Param, Primitive
 from . import shapes
 from .code import Code, spelled
 from .errors import Broken, fail, nearest, problem
+from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe
 from .world import FnInfo, ParamInfo, PrimitiveInfo
@@ -105,7 +106,9 @@ def _tensor(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
 
 def _tensors(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     if isinstance(expr, sweet.ListExpr | sweet.TupleExpr):
-        return core.ListValue(expr.span, tuple(code.each(partial(tensor, code, i) for i in expr.items)))
+        return core.ListValue(
+            expr.span, tuple(settled(v, None) for v in code.each(partial(tensor, code, i) for i in expr.items))
+        )
     value, sort = code.hooks.value(code, expr)
     if not isinstance(sort, core.TupleSort):
         fail(

@@ -126,3 +126,40 @@ def _fit(value: Scalar, at: sweet.Expr, dtype: DType) -> Scalar:
 
 def _shown(value: int | float) -> str:
     return str(value) if abs(value) < 10**20 else "this number"
+
+
+def settled(value: core.Value, type_: sweet.Type | None) -> core.Value:
+    """A number that is no operand has a dtype of its own: the one that its annotation names, if that can hold it, else
+    int64, float64 or bool."""
+    match value:
+        case core.Number():
+            return core.TensorLit(value.span, (), (value.value,), _dtype_of_number(value.value, type_))
+        case core.TupleValue():
+            types = type_.items if isinstance(type_, sweet.TupleType) else (None,) * len(value.items)
+            if len(types) == len(value.items):
+                items = tuple(settled(v, t) for v, t in zip(value.items, types, strict=True))
+                return core.TupleValue(value.span, items)
+    return value
+
+
+def _dtype_of_number(number: Scalar, type_: sweet.Type | None) -> DType:
+    asked = DTYPES.get(_dtype_name(type_) or "")
+    default = DTYPES[_DEFAULTS[_kind(number)]]
+    return asked if asked is not None and _holds(asked, number) else default
+
+
+def _dtype_name(type_: sweet.Type | None) -> str | None:
+    if isinstance(type_, sweet.NamedType):
+        return type_.name
+    if isinstance(type_, sweet.TensorType) and isinstance(type_.dtype, sweet.Name):
+        return type_.dtype.name
+    return None
+
+
+def _holds(dtype: DType, number: Scalar) -> bool:
+    if isinstance(number, bool) or dtype.kind in ("bool", "string"):
+        return isinstance(number, bool) and dtype.kind == "bool"
+    if dtype.kind in ("int", "uint"):
+        low, high = int_range(dtype)
+        return isinstance(number, int) and low <= number <= high
+    return True

@@ -8,6 +8,7 @@ from . import arguments, patterns, shapes, values
 from .annotations import leaves
 from .code import Code, spelled
 from .errors import Broken, fail
+from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE, Entry
 from .sorts import describe, expand, sort_of
 
@@ -55,7 +56,15 @@ def _break(code: Code, stmt: sweet.Let) -> None:
             code.scope.bind(Entry(name.name, None, None, name.span, "let"))
 
 
-def block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
+def block_result(
+    code: Code, node: sweet.Block, want: core.Sort | None, type_: sweet.Type | None = None
+) -> tuple[core.Value, core.Sort]:
+    """The last expression; `type_` is what is declared of it."""
+    value, sort = _block_result(code, node, want)
+    return settled(value, type_), sort
+
+
+def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
     if node.result is None:
         fail("E210", "this block has no result", node.span, help="its last line has to be an expression")
     if want is not None:
@@ -106,6 +115,7 @@ def _let(code: Code, stmt: sweet.Let) -> None:
     if isinstance(type_, sweet.FnType):
         fail("E221", "a `let` cannot claim a function's type", type_.span, help="annotate the function's parameters")
     value, sort = _value(code, stmt, type_)
+    value = settled(value, type_)
     core_name = code.bind(name, sort, "let")
     code.emit(core.Let(stmt.span, (core_name,), False, sort if sort in SHAPE_SORTS else None, value))
     if type_ is not None:
@@ -152,6 +162,7 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
         sort = sort_of(type_)
     else:
         value, sort = code.hooks.value(code, stmt.value)
+    value = settled(value, type_)
     sorts = _parts(stmt, sort)
     core_names = tuple(code.bind(n, s, "let") for n, s in zip(stmt.names, sorts, strict=True))
     code.emit(core.Let(stmt.span, core_names, True, None, value))

@@ -243,7 +243,7 @@ def _wording(state: State, stmt: core.Assert | core.MatchShape, env: Env, subjec
     if isinstance(cond, core.Compare):
         if what == "rank":
             rank = _side(state, cond.left, env)
-            found = f"its rank is {rank}" if rank.isdigit() else "its rank is not known"
+            found = f"it has rank {rank}" if rank.isdigit() else "its rank is not known"
             return f"{subject} to have rank {_side(state, cond.right, env)}", found
         if what == "dtype":
             return f"{subject} to have dtype {_side(state, cond.right, env)}", f"it has {_side(state, cond.left, env)}"

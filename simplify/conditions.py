@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import gcd
 from typing import Union, final
 
-from .terms import Mono, Ranges, Size, Term, Var, bounds, evaluate, lead, render, substitute, term_vars
+from .terms import Mono, Ranges, Size, Term, Var, bounds, evaluate, lead, render_sides, substitute, term_vars
 
 Cond = Union[bool, "Condition"]
 _NO_RANGES: Ranges = {}
@@ -279,50 +279,26 @@ def render_cond(cond: Cond) -> str:
     if isinstance(cond, Ge0):
         return _render_at_least(cond.term)
     sign = "==" if isinstance(cond, Eq0) else "!="
-    left, right = _sides(cond.term)
-    if left == 0 or (isinstance(left, int) and not isinstance(right, int)):
-        left, right = right, left
-    return f"{render(left)} {sign} {render(right)}"
+    more, less, constant, older = render_sides(cond.term)
+    if not more or not less:
+        return f"{more or less} {sign} {-constant if more else constant}"
+    if constant:
+        more, less = (f"{more} + {constant}", less) if constant > 0 else (more, f"{less} + {-constant}")
+    simple = (more.count(" "), not older) <= (less.count(" "), older)
+    return f"{more} {sign} {less}" if simple else f"{less} {sign} {more}"
 
 
 def _render_at_least(term: Term) -> str:
-    left, right = _sides(term)
-    if isinstance(left, int):
-        return f"{render(right)} <= {left}" if left else f"{render(right)} <= 0"
-    if isinstance(right, int):
-        return f"{render(left)} >= {right}"
-    if right == 1 or _constant(right) == 1:
-        return f"{render(left)} > {render(right - 1)}"
-    if _constant(left) == -1:
-        return f"{render(left + 1)} > {render(right)}"
-    return f"{render(right)} <= {render(left)}"
-
-
-def _constant(size: Size) -> int:
-    return size if isinstance(size, int) else size.mons.get((), 0)
-
-
-def _sides(term: Term) -> tuple[Size, Size]:
-    """left and right, both written with positive coefficients, whose difference is the term."""
-    whole = _remainder_sides(term)
-    if whole is not None:
-        return whole
-    left: Size = 0
-    right: Size = 0
-    for mono, k in term.mons.items():
-        if k > 0:
-            left = left + (Term({mono: k}) if mono else k)
-        else:
-            right = right + (Term({mono: -k}) if mono else -k)
-    return left, right
-
-
-def _remainder_sides(term: Term) -> tuple[Size, Size] | None:
-    """A remainder stays in one piece on its side: `n % 8 == 0`, not `n == n // 8 * 8`."""
-    constant = _constant(term)
-    text = render(term - constant)
-    if "%" not in text and "max(" not in text and "min(" not in text:
-        return None
-    if text.startswith("-"):
-        return constant, constant - term
-    return term - constant, -constant
+    more, less, constant, older = render_sides(term)
+    if not less:
+        return f"{more} >= {-constant}"
+    if not more:
+        return f"{less} <= {constant}"
+    strict = constant == -1
+    if constant > 0:
+        more = f"{more} + {constant}"
+    elif constant < -1:
+        less = f"{less} + {-constant}"
+    if older:
+        return f"{more} {'>' if strict else '>='} {less}"
+    return f"{less} {'<' if strict else '<='} {more}"

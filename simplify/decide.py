@@ -585,7 +585,7 @@ def solve(state: Solved, budget: Budget) -> Point | int | None:
 
 
 def _widened(state: Solved, point: Point) -> Point:
-    return state.complete({**{v: points.clamp(1, state.range_of(v)) for v in state.free()}, **point})
+    return state.complete({**{v: points.nearest(1, state.range_of(v)) for v in state.free()}, **point})
 
 
 def sample(state: Solved) -> Point | None:

@@ -12,7 +12,7 @@ from .conditions import Cond, all_of, eq, ge
 from .shape_level import Poisoned, ShapeLevel, Truth, _and, sweet_names, sweet_size
 from .sizes import single_var
 from .state import State
-from .terms import Size, Var, variables
+from .terms import Size, Var, mod, variables
 from .values import (
     POISON,
     UNDECIDED,
@@ -143,6 +143,8 @@ def _name_inside(walker: Namer, env: Env, tensor: str, axis: int, item: sweet.Ex
     anonymous = variable is not None and variable in walker.state.anonymous
     if isinstance(size, int) or not (anonymous or _unsolved(walker, size)):
         return
+    if not _can_be_written(walker, size, item, bound, free[0]):
+        return
     named = new_size(walker, free[0])
     written = sweet_size(item, {**bound, free[0]: named})
     if written is None:
@@ -156,6 +158,20 @@ def _name_inside(walker: Namer, env: Env, tensor: str, axis: int, item: sweet.Ex
         dims[axis] = written
         value = TensorInfo(tuple(dims), entry.value.dtype, entry.value.data)
         walker.rebind(env, tensor, Entry(value, entry.span, entry.axes))
+
+
+def _can_be_written(walker: Namer, size: Size, item: sweet.Expr, bound: dict[str, Size], name: str) -> bool:
+    """Whether some size of that name makes the expression equal to the dimension, as far as is known now: the checks of
+    an inversion come one by one, and only the last of them makes it certain."""
+    at = [sweet_size(item, {**bound, name: n}) for n in (0, 1, 2)]
+    if any(a is None for a in at):
+        return False
+    zero, one, two = (a for a in at if a is not None)
+    factor, rest = one - zero, size - zero
+    if two - one != factor:
+        return False
+    sure = (ge(factor, 1), ge(rest, 0), eq(mod(rest, factor), 0))
+    return all(c is True or (c is not False and walker.state.facts.decide(c).kind == "proved") for c in sure)
 
 
 def _unsolved(walker: Namer, size: Size) -> bool:

@@ -49,6 +49,14 @@ def clamp(value: int, range_: Bounds) -> int:
     return low + value % (high - low + 1)
 
 
+def nearest(value: int, range_: Bounds) -> int:
+    """The value in the range that is nearest."""
+    low, high = range_
+    if low is not None and value < low:
+        return low
+    return high if high is not None and value > high else value
+
+
 def samples(free: Sequence[Var], ranges: Ranges) -> Iterator[Point]:
     """Points within the ranges, from telling ones to odd ones."""
     limits = [ranges.get(v, (0 if v.nonneg else None, None)) for v in free]
@@ -103,7 +111,7 @@ def smallest_first(free: Sequence[Var], least: Mapping[Var, int], ranges: Ranges
         reach = max(2, min(200, int((budget / 4) ** (1 / away))))
         others = [_steps(v, least[v], ranges, reach) for v in free]
         for steps in _by_total(reach, away):
-            for chosen in combinations(range(len(free)), away):
+            for chosen in combinations(reversed(range(len(free))), away):
                 if any(s >= len(others[i]) for s, i in zip(steps, chosen, strict=True)):
                     continue
                 point = dict(base)

@@ -221,7 +221,7 @@ def _size(param: Param, value: Value, walker: Walker) -> Size:
 def _sizes(param: Param, value: Value, walker: Walker) -> tuple[Any, ...]:
     if isinstance(value, ShapeValue):
         shape = walker.state.resolve(value.dims)
-        if not plain(shape):
+        if not plain(shape) and param.kind not in ("shape", "target"):
             raise RankUnknown
         return shape
     if isinstance(value, ListValue | TupleValue):
@@ -342,10 +342,15 @@ def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) ->
 
 
 def _wildcards(given: list[tuple[Param, core.Value]]) -> tuple[int, ...]:
-    """Where a target shape has a literal -1."""
+    """Where a target shape has a literal -1; behind a splice, counted from the end."""
     for param, expr in given:
         if param.kind == "target" and isinstance(expr, core.ShapeLit):
-            return tuple(i for i, d in enumerate(expr.dims) if isinstance(d, core.SizeLit) and d.value == -1)
+            splice = next((i for i, d in enumerate(expr.dims) if isinstance(d, core.Splice)), len(expr.dims))
+            return tuple(
+                i if i < splice else i - len(expr.dims)
+                for i, d in enumerate(expr.dims)
+                if isinstance(d, core.SizeLit) and d.value == -1
+            )
     return ()
 
 
@@ -367,20 +372,19 @@ def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[
 
 def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tuple[int, ...]) -> Value:
     try:
-        arguments = [argument(p, entries[p.name].value, walker) if p.name in entries else p.default for p in row.params]
+        arguments = [_read(p, entries, walker) for p in row.params]
     except BadArgument as problem:
         ctx.judged(False, problem.what, ((problem.param, None),), "E314")
         raise Refuted from None
-    except RankUnknown:
-        arguments = []
-    if wild and arguments:
-        at = next(i for i, p in enumerate(row.params) if p.kind == "target")
-        arguments[at] = tuple(WILDCARD if i in wild else d for i, d in enumerate(arguments[at]))
     column = parse_dtypes(row.dtypes)
-    if not arguments:
-        ctx.judged(UNDECIDED, "sizes whose number is known", ())
-        return _unknown_result(walker, row, column, [])
     dtypes = _dtypes(walker, row, column, ctx, arguments)
+    if any(a is _UNREADABLE for a in arguments):
+        ctx.judged(UNDECIDED, "sizes whose number is known", ())
+        return _unknown_result(walker, row, column, dtypes)
+    if wild:
+        at = next(i for i, p in enumerate(row.params) if p.kind == "target")
+        shape = arguments[at]
+        arguments[at] = tuple(WILDCARD if i in wild or i - len(shape) in wild else d for i, d in enumerate(shape))
     if row.elementwise and row.rule is None:
         return TensorInfo(arguments[0].shape, dtypes[0])
     assert row.rule is not None
@@ -392,6 +396,19 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
             return TensorInfo(arguments[0].shape, dtypes[0])
         return _unknown_result(walker, row, column, dtypes)
     return _results(row, result, dtypes)
+
+
+_UNREADABLE = object()
+
+
+def _read(param: Param, entries: dict[str, Entry], walker: Walker) -> Any:
+    """One argument as the rule wants it; _UNREADABLE for sizes of which nobody knows how many they are."""
+    if param.name not in entries:
+        return param.default
+    try:
+        return argument(param, entries[param.name].value, walker)
+    except RankUnknown:
+        return _UNREADABLE
 
 
 def _results(row: Primitive, result: Any, dtypes: list[AnyDType | None]) -> Value:

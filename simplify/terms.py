@@ -393,16 +393,24 @@ def _floor_by_term(a: Size, b: Term) -> Size:
         a = rest
     if not is_nonneg(b):
         return out + of_atom(Floor(a, b))
+    q, mirrored = _divide_out(b - 1 - a, b)
+    if (_leads_negative(mirrored), _size_key(mirrored)) < (_leads_negative(a), _size_key(a)):
+        return out - q - _floor_of_reduced(mirrored, b)  # a // b == -((b - 1 - a) // b)
+    return out + _floor_of_reduced(a, b)
+
+
+def _floor_of_reduced(a: Size, b: Term) -> Size:
+    """`a // b` for a b that is at least 0, where nothing can be taken out any more."""
     if type(a) is Term:
         for mono in sorted(a.mons, key=mono_key):
             if a.mons[mono] == 1 and len(mono) == 1 and type(mono[0]) is Floor:
                 inner = mono[0]
                 others = a - of_atom(inner)
                 if isinstance(inner.den, int) or others == 0:
-                    return out + floordiv(inner.num + inner.den * others, inner.den * b)
+                    return floordiv(inner.num + inner.den * others, inner.den * b)
     if at_least(a, 0) and at_least(b - 1 - a, 0):
-        return out
-    return out + of_atom(Floor(a, b))
+        return 0
+    return of_atom(Floor(a, b))
 
 
 def _cancel(a: Size, b: Term) -> tuple[Size, Size]:
@@ -510,6 +518,9 @@ def smax(*xs: Size) -> Size:
         if _leads_negative(x - base):
             base = x
     above = sorted((x - base for x in kept if x is not base), key=_size_key)
+    spread = [y for x in above for y in _flat_max(x)]
+    if len(spread) > len(above):  # max(min(n, m), k) == min(n, m) + max(0, k - n, k - m)
+        return base + smax(0, *spread)
     g = 0
     for x in above:
         g = gcd(g, *(x.mons.values() if type(x) is Term else (x,)))
@@ -874,12 +885,31 @@ def render(size: Size) -> str:
 
 
 Text = tuple[str, int]
+Piece = tuple[int, list[Text], tuple[Any, ...]]
 
 
 def _render(size: Size) -> Text:
     if isinstance(size, int):
         return str(size), _ATOM if size >= 0 else _SUM
-    pieces: list[tuple[int, list[Text], tuple[Any, ...]]] = []
+    return _join(_pieces(size))
+
+
+def render_sides(term: Term) -> tuple[str, str, int, bool]:
+    """What is added and what is taken away, each as text or empty, the constant, and is the first one the older?"""
+    pieces = [p for p in _pieces(term) if p[1]]
+    constant = sum(p[0] for p in _pieces(term) if not p[1])
+    more = [p for p in pieces if p[0] > 0]
+    less = [(-k, factors, key) for k, factors, key in pieces if k < 0]
+    older = not less or (bool(more) and _side_key(more) <= _side_key(less))
+    return _join(more)[0] if more else "", _join(less)[0] if less else "", constant, older
+
+
+def _side_key(pieces: list[Piece]) -> tuple[Any, ...]:
+    return min(key[1:] for _, _, key in pieces)
+
+
+def _pieces(size: Term) -> list[Piece]:
+    pieces: list[Piece] = []
     rest: Size = size
     for mono in sorted(size.mons, key=mono_key, reverse=True):
         if type(rest) is not Term or mono not in rest.mons:
@@ -896,7 +926,7 @@ def _render(size: Size) -> Text:
     else:
         for mono, k in rest.mons.items():
             pieces.append((k, [_render_atom(a) for a in mono], (-len(mono) if mono else 1, *mono_key(mono))))
-    return _join(sorted(pieces, key=lambda p: p[2]))
+    return sorted(pieces, key=lambda p: p[2])
 
 
 def _special(size: Term, mono: Mono, atom: Atom) -> tuple[int, list[Text], Size] | None:
@@ -996,7 +1026,7 @@ def _wrap(text: Text, least: int) -> str:
     return text[0] if text[1] >= least else f"({text[0]})"
 
 
-def _join(pieces: list[tuple[int, list[Text], tuple[Any, ...]]]) -> Text:
+def _join(pieces: list[Piece]) -> Text:
     if pieces[0][0] < 0:
         first = next((p for p in pieces if p[0] > 0), pieces[0])
         pieces = [first, *(p for p in pieces if p is not first)]

@@ -554,12 +554,15 @@ class Walker(Judge):
             guard = tuple(c for c, _ in self.state.facts.conditions()[base:])
             entry, after = self.block(block, inner)
             learned = [c for c, _ in self.state.facts.conditions()[base:]]
-            arms.append((self.settle(entry), after, learned, guard))
+            arms.append((entry, self.settle(entry), after, learned, guard))
             self._close_bindings(since)
             self.unsure = unsure
             self.state.pop()
-        (then, then_block, then_facts, _), (orelse, else_block, else_facts, _) = arms
-        joined = self._join(then, orelse, expr.span, (arms[0][3], arms[1][3]))
+        (then, then_settled, then_block, then_facts, _), (orelse, else_settled, else_block, else_facts, _) = arms
+        if then.value == orelse.value:
+            joined = Entry(then.value, expr.span)
+        else:
+            joined = self._join(then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]))
         self._learn_common(then_facts, else_facts, newest)
         return joined, core.If(expr.span, cond, then_block, else_block)
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...lang.dtypes import DTYPES, DType
 from ..axes import product
 from ..broadcast import known_shape
-from ..model import Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
+from ..model import Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..registry import parse_params, primitive, register
 
 Shape = tuple[Any, ...]
@@ -20,7 +20,7 @@ _INT64 = DTYPES["int64"]
 def _sizes(ctx: Ctx, shape: Shape, name: str = "shape") -> Shape:
     """The shape itself, of which no size is negative."""
     for axis, size in enumerate(shape):
-        if not isinstance(size, int) or size < 0:
+        if not isinstance(size, int | Segment) or (isinstance(size, int) and size < 0):
             ctx.require(ctx.le(0, size), f"size {axis} of `{name}` to be at least 0", ((name, axis),))
     return shape
 

@@ -61,7 +61,8 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
 
 def _new_size(ctx: Ctx, size: Dim, axis: int) -> None:
     if isinstance(size, int) and size < 0:
-        ctx.fail(f"sizes of at least 0 in `shape` (or one -1), but axis {axis} is {size}", (("shape", axis),))
+        written = "; only a -1 that is written in the call is solved" if size == -1 else ""
+        ctx.fail(f"sizes of at least 0 in `shape`, but axis {axis} is {size}{written}", (("shape", axis),))
     not_negative(ctx, size, f"axis {axis} of `shape`", (("shape", axis),))
 
 
