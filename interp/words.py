@@ -67,7 +67,7 @@ def _part(check: core.Assert, declared: core.Declared, env: Values, tensor: Any,
     match origin.what:
         case "rank":
             rank = text if wanted is None else str(wanted)
-            return f"{who} needs {subject} to have rank {rank}, but its rank is {len(shape)}"
+            return f"{who} needs {subject} to have rank {rank}, but it has rank {len(shape)}"
         case "dtype":
             found = dtype_name(getattr(tensor, "dtype", None))
             name = text if wanted is None else dtype_name(wanted)
@@ -77,7 +77,7 @@ def _part(check: core.Assert, declared: core.Declared, env: Values, tensor: Any,
             return f"{who} needs {subject} to have shape {_spelt(name, text)}, but it has {_shown(tuple(shape))}"
     axis = origin.axis
     if axis is None or not -len(shape) <= axis < len(shape):
-        return f"{who} needs {subject} to have an axis {axis}, but its rank is {len(shape)}"
+        return f"{who} needs {subject} to have an axis {axis}, but it has rank {len(shape)}"
     return f"{who} needs axis {axis} of {subject} {_relation(cond, env, text)}, but it is {shape[axis]}"
 
 

@@ -123,7 +123,7 @@ def test_a_failing_door_names_argument_axis_wanted_and_found() -> None:
     assert diagnostic.message == "@ff needs axis 1 of `x` to be a multiple of 4, but it is 9"
     assert diagnostic.caption == "`x` is Tensor([2, 9], int8), the parameter is Tensor([n, m * 4], int8)"
     assert diagnostic.span.text == "m * 4"
-    assert refused(ff, np.zeros(8, np.int8)).message == "@ff needs `x` to have rank 2, but its rank is 1"
+    assert refused(ff, np.zeros(8, np.int8)).message == "@ff needs `x` to have rank 2, but it has rank 1"
     assert refused(ff, np.zeros((2, 8))).message == "@ff needs `x` to have dtype int8, but it has float64"
 
 
@@ -250,7 +250,7 @@ def test_implementations_are_chosen_at_run_time_and_the_last_one_blames() -> Non
     assert module.f(np.ones((2, 4), np.float32)).tolist() == [4, 4]
     assert module.f(np.ones((2, 3), np.float32)).tolist() == [30, 30]
     assert module.either(np.ones((1, 4), np.float32)).tolist() == [4]
-    assert refused(module.either, f32(4)).message == "@second needs `x` to have rank 2, but its rank is 1"
+    assert refused(module.either, f32(4)).message == "@second needs `x` to have rank 2, but it has rank 1"
 
 
 def test_functions_are_values_and_capture_what_they_use() -> None:
