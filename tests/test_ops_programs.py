@@ -47,7 +47,7 @@ BODIES: list[tuple[str, str, Callable[[Array], Any], list[tuple[int, ...]]]] = [
     (XD, "@flatten(x)", lambda x: x.reshape(x.size), [(0, 3), (2, 3)]),
     # N8: shapes as data.
     (XD, "@reshape(x, @flip(@shape(x)))", lambda x: x.reshape(x.shape[::-1]), [(0, 3), (2, 3)]),
-    (XD, "@reshape(x, @concat([@slice(@shape(x), [1], [2]), tensor([-1], int64)]))",
+    (XD, "@reshape(x, @concat([@slice(@shape(x), [1], [2]), @slice(@shape(x), [0], [1])]))",
      lambda x: x.reshape(x.shape[::-1]), [(2, 3), (0, 3)]),
     (XD, "@reshape(x, @stack([@take(@shape(x), -1), @take(@shape(x), 0)]))",
      lambda x: x.reshape(x.shape[::-1]), [(2, 3), (0, 3)]),
@@ -118,7 +118,7 @@ SYMBOLIC = [
     (X, "@pad(x, [(1, 2), (0, 0)])", "n + 3"),
     (X, "@slice(x, [0], [9223372036854775807], steps=[2])", "(n + 1) // 2"),
     (XD, "@reshape(x, [-1])", "n * d"),
-    (XD, "@reshape(x, @concat([tensor([-1], int64), @slice(@shape(x), [1], [2])]))", "n"),
+    (XD, "@reshape(x, @concat([@slice(@shape(x), [1], [2]), @slice(@shape(x), [0], [1])]))", "d"),
 ]
 
 
@@ -136,6 +136,7 @@ REFUSED = [
     ("@f = fn(x : Tensor([8, 15], float32), m : Size) { @reshape(x, [m, 16]) }", "as many elements"),
     (f"{X} {{ @reshape(x, [-1, -1]) }}", "at most one -1"),
     (f"{X} {{ @reshape(x, [-2, 3]) }}", "axis 0 is -2"),
+    (f"{X} {{ @reshape(x, tensor([-1, 3], int64)) }}", "only a -1 that is written in the call is solved"),
     (f"{X} {{ @take(x, 3, axis=1) }}", "for the index 3"),
     (f"{X} {{ @take(x, tensor([0, 5], int64), axis=1) }}", "for the index 5"),
     (f"{X} {{ @topk(x, k=4, axis=1) }}", "`k` to be at most axis 1"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, Violation
-from rxlang.ops.model import Out, RankUnknown, TensorInfo
+from rxlang.ops.model import WILDCARD, Out, RankUnknown, TensorInfo
 from rxlang.simplify import conditions as c
 from rxlang.simplify.facts import Facts
 from rxlang.simplify.terms import Term, Var, ceildiv, evaluate, of_atom, smax, smin
@@ -136,7 +136,7 @@ def test_reshape(data: st.DataObject) -> None:
     target = data.draw(st.permutations(source) | st.lists(size, max_size=3))
     agree("reshape", tensor(*source), tuple(target))
     place = data.draw(st.integers(0, len(target)))
-    agree("reshape", tensor(*source), (*target[:place], -1, *target[place:]), looser=True)
+    agree("reshape", tensor(*source), (*target[:place], WILDCARD, *target[place:]), looser=True)
 
 
 @property_test()
@@ -218,7 +218,7 @@ def test_shape_data(data: st.DataObject) -> None:
     agree("take", x, data.draw(st.integers(-2, 1)), 0)
     agree("tile", x, (2,))
     agree("flip", x, None)
-    agree("reshape", x, (-1,))
+    agree("reshape", x, (WILDCARD,))
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_a_minus_one_beside_the_same_sizes_is_what_is_left_also_for_zero() -> No
     row = registry.lookup("reshape")
     assert row is not None and row.rule is not None
     ctx = SymbolicCtx()
-    assert row.rule(ctx, tensor(n, m, 12), (n, -1, 4, m)).shape == (n, 3, 4, m)
+    assert row.rule(ctx, tensor(n, m, 12), (n, WILDCARD, 4, m)).shape == (n, 3, 4, m)
     assert [cond for cond, _ in ctx.required if cond is not True] == []
 
 
