@@ -240,10 +240,10 @@ class Facts:
         """The smallest point that satisfies the facts where the condition is `wanted`; sizes from 1 are preferred."""
         state = self._state
         goal = substitute_cond(cond if wanted else negate(cond), state.solved)
-        if state.contradiction is not None or goal is False:
+        if goal is False or self.satisfiable() is False:
             return None
         lively = all_of(*(ge0(substitute(s, state.solved) - 1) for s in at_least_one))
-        part = state.part(goal, lively)
+        part = state.part(goal, lively) if goal is not True else state
         conds = [c for c, _ in part.lits]
         for wish in (all_of(goal, lively), goal) if lively is not True else (goal,):
             found = self._smallest(part, wish)
@@ -263,7 +263,7 @@ class Facts:
             some = self._ask(part, wish)
         if not isinstance(some, dict):
             return None
-        least = {v: points.clamp(1, child.range_of(v)) for v in free}
+        least = _least(child, free)
         for point in points.smallest_first(free, least, child.ranges, _STEPS):
             if points.holds(conds, point):
                 return child.complete(point)
@@ -272,6 +272,18 @@ class Facts:
             return some
         low = {v: x for v, x in least.items() if start[v] > x}
         return child.complete(points.lessened(conds, start, low))
+
+
+def _least(state: Solved, free: list[Var]) -> Point:
+    """The least values that leave no size at 0: from 1, or less for a quotient where the sizes made of it are not 0."""
+    least = {v: points.nearest(1, state.range_of(v)) for v in free}
+    for v in free:
+        low = state.range_of(v)[0]
+        if v.serial < 0 and low is not None and low < least[v]:
+            whole = state.complete({**least, v: low})
+            if all(x >= 1 for w, x in whole.items() if w.serial >= 0 and w.nonneg):
+                least[v] = low
+    return least
 
 
 def _shows(point: Point, part: Solved, plain: Condition, value: bool) -> bool:

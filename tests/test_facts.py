@@ -1,0 +1,263 @@
+"""What facts entail: verdicts, witnesses, scopes, and that no layer disagrees with z3 or with enumeration."""
+
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rxlang.simplify.conditions import any_of, cond_variables, eq, evaluate_cond, ge, gt, le, lt, ne, negate
+from rxlang.simplify.exprs import Scope, read_condition
+from rxlang.simplify.facts import Facts
+from rxlang.simplify.smt import solve
+from rxlang.simplify.terms import Var, evaluate, smax, smin, var, variables
+
+CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
+FUZZ = int(os.environ.get("RX_FUZZ", "400"))
+n, m, k, h, w = (var(name, i) for i, name in enumerate("nmkhw"))
+i = var("i", 9, nonneg=False)
+
+
+def knowing(*conds):
+    facts = Facts()
+    for at, cond in enumerate(conds):
+        facts.assume(cond, f"fact {at}")
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("known", "asked"),
+    [
+        ((eq(n % 6, 0),), eq(n % 3, 0)),
+        ((eq(n % 4, 0),), eq(n // 4 * 4, n)),
+        ((eq(n % 2, 0), eq(n % 3, 0)), eq(n % 6, 0)),
+        ((ge(h, 1), eq(n % h, 0)), eq(h * (n // h), n)),
+        ((ge(k, 1), eq(n % k, 0), eq(m % k, 0)), eq((n + m) % k, 0)),
+        ((eq(h % 32, 0), eq(w % 32, 0)), eq((h // 32) * (w // 32) * 1024, h * w)),
+        ((any_of(eq(n, m), eq(n, 1), eq(m, 1)), ge(n, 2), ge(m, 2)), eq(n, m)),
+        ((lt(n, 8),), eq(n // 8, 0)),
+        ((eq(n * 4, m * 6),), eq(m % 2, 0)),
+        ((eq(n, m), eq(m, k)), eq(n, k)),
+        ((lt(n, m), lt(m, k)), lt(n + 1, k)),
+        ((eq(n % 4, 1), eq(n % 3, 1)), eq(n % 12, 1)),
+        ((le(n, m),), eq(smax(n, m), m)),
+        ((lt(n, h), lt(m, k)), lt(n * k + m, h * k)),
+        ((le(n, m),), le(n * n, m * m)),
+        ((eq(n * m, 0),), any_of(eq(n, 0), eq(m, 0))),
+        ((ge(n, 1), ge(m, 1)), ge(n * m, 1)),
+        ((ge(k, 1), le(n, m)), le(n // k, m // k)),
+        ((lt(n, 32),), eq((m * 32 + n) // 64, m // 2)),
+        ((eq(h // 8, 3), eq(h % 8, 4)), eq(h, 28)),
+        ((ge(i, -4), le(i, 4), eq(i % 5, 0)), eq(i, 0)),
+    ],
+)
+def test_what_the_facts_entail_is_proved_without_z3(known, asked):
+    facts = knowing(*known)
+    assert facts.decide(asked).kind == "proved"
+    assert facts.decide(negate(asked)).kind == "refuted"
+    assert facts.counts["z3"] == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "asked"),
+    [((), eq(n, m)), ((eq(n % 4, 0),), eq(n % 8, 0)), ((ge(n, 1),), ge(n * m, 1)), ((le(n, m),), lt(n, m))],
+)
+def test_what_may_go_either_way_has_a_witness(known, asked):
+    verdict = knowing(*known).decide(asked)
+    assert verdict.kind == "open"
+    assert all(evaluate_cond(c, verdict.witness) for c in known)
+    assert not evaluate_cond(asked, verdict.witness)
+
+
+def test_a_plain_bool_is_answered_without_looking_at_the_facts():
+    facts = knowing(ge(n, 1))
+    assert facts.decide(True).kind == "proved"
+    assert facts.decide(False).kind == "refuted"
+    assert facts.counts["ground"] == 2
+
+
+def test_reasons_name_the_facts_that_were_used():
+    facts = knowing(eq(n % 4, 0), ge(h, 3), eq(m, n * 2))
+    assert facts.decide(eq(m % 8, 0)).reasons == ("fact 0", "fact 2")
+    assert facts.decide(ge(h, 2)).reasons == ("fact 1",)
+
+
+def test_contradictory_facts_make_everything_vacuous():
+    facts = knowing(eq(n % 2, 0), eq(n % 4, 1))
+    assert facts.contradictory
+    assert facts.decide(eq(m, 3)).kind == "vacuous"
+    assert facts.satisfiable() is False
+
+
+def test_a_contradiction_that_only_cases_show_is_found_when_asked():
+    facts = knowing(any_of(eq(n, 1), eq(n, 2)), ge(n * m, 7), le(m, 3))
+    assert facts.satisfiable() is False
+    assert facts.judge(ge(k, 1)).kind == "vacuous"
+
+
+def test_a_scope_is_forgotten():
+    facts = knowing(ge(n, 1))
+    facts.push()
+    facts.assume(eq(n, m * 4), "inner")
+    assert facts.decide(eq(n % 4, 0)).kind == "proved"
+    assert facts.simplify(n + 1) == m * 4 + 1 or facts.simplify(m) == m
+    facts.pop()
+    assert facts.decide(eq(n % 4, 0)).kind == "open"
+    assert facts.simplify(n) == n
+    assert facts.conditions() == ((ge(n, 1), "fact 0"),)
+
+
+def test_simplified_sizes_use_constants_and_older_names():
+    facts = knowing(eq(m, n), eq(k, 3), eq(h % 4, 0))
+    assert facts.simplify(m * k) == n * 3
+    assert facts.simplify(h) == h
+
+
+def test_bounds_follow_from_facts():
+    facts = knowing(ge(n, 2), le(n, 9), eq(m % 4, 0), ge(m, 1))
+    assert facts.bounds(n * 2) == (4, 18)
+    assert facts.bounds(m) == (4, None)
+    assert facts.bounds(n % 5) == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("known", "cond", "wanted", "point"),
+    [
+        ((), eq(n, m), False, {"n": 1, "m": 2}),
+        ((), eq(n * m, k * h), False, {"n": 1, "m": 1, "k": 1, "h": 2}),
+        ((eq(n % 4, 0),), eq(n % 8, 0), False, {"n": 4}),
+        ((), eq(n * 2, n), True, {"n": 0}),
+        ((), eq(n * n, n), False, {"n": 2}),
+        ((ge(n, 3), lt(n, m)), True, True, {"n": 3, "m": 4}),
+        ((), ge(n, 1000), True, {"n": 1000}),
+        ((), eq(n % 1000, 999), True, {"n": 999}),
+    ],
+)
+def test_witnesses_are_the_smallest_that_are_not_empty(known, cond, wanted, point):
+    found = knowing(*known).witness(cond, wanted)
+    assert {v.name: x for v, x in found.items()} == point
+
+
+def test_a_witness_prefers_sizes_that_are_not_empty():
+    facts = knowing(le(k, n))
+    found = facts.witness(eq(n - k, 0), False, at_least_one=[k, n - k])
+    assert (evaluate(k, found), evaluate(n, found)) == (1, 2)
+    assert facts.witness(lt(n, k), True) is None
+
+
+def test_a_chain_of_two_hundred_facts_is_followed():
+    sizes = [var(f"x{j}", j) for j in range(200)]
+    facts = knowing(*(le(a, b + 1) for a, b in itertools.pairwise(sizes)), le(sizes[-1], 100))
+    assert facts.decide(le(sizes[0], 299)).kind == "proved"
+    assert facts.decide(le(sizes[0], 298)).kind == "open"
+
+
+# ---------------------------------------------------------------- against z3 and enumeration
+
+
+def test_every_verdict_of_the_cheap_layers_agrees_with_z3():
+    compared = 0
+    for name in ("prove.jsonl", "prove_hard.jsonl"):
+        path = CASES / name
+        if not path.exists():
+            pytest.skip(f"{name} is not beside the project")
+        for line in path.read_text().splitlines():
+            row, scope, facts = json.loads(line), Scope(), Facts()
+            assumed = [read_condition(text, scope) for text in row["assume"]]
+            for cond in assumed:
+                facts.assume(cond)
+            goal = read_condition(row["goal"], scope)
+            verdict = facts.decide(goal)
+            if verdict.by not in ("normal-form", "facts") or verdict.kind not in ("proved", "refuted"):
+                continue
+            wrong = negate(goal) if verdict.kind == "proved" else goal
+            free = sorted({v for c in [*assumed, goal] for v in cond_variables(c)})
+            assert solve([*assumed, wrong], free) in (False, None), row["id"]
+            compared += 1
+    assert compared > 300
+
+
+class Worlds:
+    """Random facts over three bounded sizes, with all the points that satisfy them."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.box = [n, m, i]
+
+    def size(self, depth):
+        pick = self.random
+        if depth == 0 or pick.random() < 0.2:
+            return pick.choice([*self.box, *self.box, pick.randrange(-3, 7)])
+        a = self.size(depth - 1)
+        kind = pick.choice("+-*/%Mm")
+        if kind in "/%":
+            c = pick.choice([2, 3, 4, 6])
+            return a // c if kind == "/" else a % c
+        b = self.size(depth - 1)
+        if kind in "Mm":
+            return smax(a, b) if kind == "M" else smin(a, b)
+        return a * pick.choice([2, 3, -1, b]) if kind == "*" else a + b if kind == "+" else a - b
+
+    def cond(self):
+        pick = self.random
+        if pick.random() < 0.2:
+            return any_of(self.cond(), self.cond())
+        return pick.choice([eq, eq, ne, lt, le, gt, ge])(self.size(pick.choice([1, 2])), self.size(pick.choice([0, 1])))
+
+
+RANGE = {Var("n", 0): range(6), Var("m", 1): range(5), Var("i", 9, False): range(-3, 4)}
+
+
+def test_no_verdict_differs_from_enumeration():
+    kinds = {}
+    for seed in range(FUZZ):
+        world = Worlds(seed)
+        known = [world.cond() for _ in range(world.random.choice([0, 1, 2, 3]))]
+        asked = world.cond()
+        bounded = [c for t in (n, m, i) for v in variables(t) for c in (ge(t, RANGE[v][0]), le(t, RANGE[v][-1]))]
+        facts = knowing(*known, *bounded)
+        verdict = facts.judge(asked)
+        points = [dict(zip(RANGE, values, strict=True)) for values in itertools.product(*RANGE.values())]
+        inside = [p for p in points if all(evaluate_cond(c, p) for c in known)]
+        seen = {evaluate_cond(asked, p) for p in inside}
+        want = {0: "vacuous", 2: "open"}.get(len(seen)) or ("proved" if seen == {True} else "refuted")
+        assert verdict.kind in (want, "unknown"), (seed, known, asked, verdict)
+        kinds[verdict.kind] = kinds.get(verdict.kind, 0) + 1
+        found = facts.witness(asked, True)
+        assert (found is not None) == (True in seen), (seed, known, asked, found)
+        if found is not None:
+            whole = {**dict.fromkeys(RANGE, 0), **found}
+            assert evaluate_cond(asked, whole), (seed, known, asked, found)
+    assert kinds.get("unknown", 0) <= FUZZ // 100
+
+
+def test_answers_do_not_depend_on_the_seed_of_hashing_or_on_the_order_of_questions(tmp_path):
+    path = CASES / "prove.jsonl"
+    if not path.exists():
+        pytest.skip("prove.jsonl is not beside the project")
+    rows = path.read_text().splitlines()[::3]
+    program = (
+        "import sys, json\n"
+        "from rxlang.simplify.prove import prove_lines\n"
+        "for answer in prove_lines(sys.stdin.read().splitlines()):\n"
+        "    print(json.dumps(answer))\n"
+    )
+
+    def answers(lines, seed):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            input="\n".join(lines),
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        return done.stdout.splitlines()
+
+    first = answers(rows, "0")
+    assert answers(rows, "1") == first
+    assert sorted(answers(rows[::-1], "2")) == sorted(first)
