@@ -47,14 +47,14 @@ PATTERNS: dict[str, str] = {
     'COMMENT': '#[^\n\r]*',
     'COMPARE': '[=!<>]=|[<>]',
     'DIVIDE': '\\/\\/?|%',
-    'FLOAT': '[0-9]+(?:_[0-9]+)*(?:\\.[0-9]+(?:_[0-9]+)*(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)',
-    'FN_NAME': "@[A-Za-z_][A-Za-z0-9_]*'*(?:\\.[A-Za-z_][A-Za-z0-9_]*'*)*",
-    'INT': '[0-9]+(?:_[0-9]+)*',
+    'FLOAT': '[0-9]+(?:_[0-9]+)*+(?:\\.[0-9]+(?:_[0-9]+)*+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)',
+    'FN_NAME': "@[A-Za-z_][A-Za-z0-9_]*'*(?:\\.[A-Za-z_][A-Za-z0-9_]*'*)*+",
+    'INT': '[0-9]+(?:_[0-9]+)*+',
     'NAME': "[A-Za-z_][A-Za-z0-9_]*'*",
     'NEWLINE': '\r\n?|\n',
     'SIGN': '[+-]',
     'SPACE': '[ \t\x0c]+',
-    'STRING': '"[^"\\\\\n\r]*(?:\\\\[^\n\r][^"\\\\\n\r]*)*"',
+    'STRING': '"[^"\\\\\n\r]*+(?:\\\\[^\n\r][^"\\\\\n\r]*+)*+"',
 }
 NONTERMINALS: tuple[str, ...] = ('__arguments_star_11', '__atom_star_12', '__block_star_4', '__carries_star_13', '__choices_star_9', '__function_star_0', '__implementations_star_1', '__parameters_star_2', '__postfix_star_10', '__target_plus_5', '__type_name_star_8', '__type_plus_7', '__type_star_6', '__where_star_3', 'and', 'annotation', 'argument', 'arguments', 'assert', 'atom', 'block', 'carries', 'carry', 'choices', 'comparison', 'const', 'dots', 'element', 'expression', 'expression_statement', 'float', 'fn', 'fn_ident', 'fn_name', 'for', 'function', 'ident', 'if', 'implementations', 'import', 'index', 'integer', 'item', 'lambda', 'let', 'name', 'not', 'operand', 'or', 'parameter', 'parameters', 'postfix', 'power', 'prefix', 'product', 'signed', 'statement', 'string', 'sum', 'target', 'truth', 'type', 'type_argument', 'type_item', 'type_name', 'types', 'unknown', 'where', 'while')
 RULES: tuple[tuple[int, int, str | None, Any], ...] = (

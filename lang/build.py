@@ -11,7 +11,7 @@ from .source import Source, Span
 
 MAX_DIGITS = 4000
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\S])")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
+_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\0": "\0", "\\\\": "\\", '\\"': '"', "\\'": "'"}
 
 
 class TreeBuilder:
@@ -255,13 +255,11 @@ class TreeBuilder:
         return sweet.StrLit(self.span(start, end), value)
 
     def _unescape(self, start: int, text: str) -> str:
-        return _ESCAPE.sub(lambda found: self._escape(start, found), text)
+        return _ESCAPE.sub(lambda found: _ESCAPES.get(found[0]) or self._escape(start, found), text)
 
     def _escape(self, start: int, found: re.Match[str]) -> str:
         """The character that an escape stands for."""
         text = found.group()
-        if text[1] in _ESCAPES:
-            return _ESCAPES[text[1]]
         number = int(text[2:], 16) if len(text) > 2 else -1
         if 0 <= number < 0x110000 and not 0xD800 <= number < 0xE000:
             return chr(number)

@@ -14,6 +14,7 @@ MAX_DEPTH = 200
 
 _SPLICE = 1000
 _FLAT = frozenset({"arguments", "parameters", "carries", "types", "where", "ident", "claim", "assertion", "prefix"})
+_units: dict[tuple[int, int, int], int] = {}
 _rows: list[dict[int, int] | None] = [None] * len(ACTIONS)
 
 
@@ -85,7 +86,7 @@ class Parser:
 
         A token's value is its text, or that of `leaves`.
         """
-        text, rules, rows = self.text, self.rules, _rows
+        text, rules, rows, units = self.text, self.rules, _rows, _units
         states = [STARTS[start]]
         values: list[Any] = []
         lefts: list[int] = []
@@ -106,8 +107,11 @@ class Parser:
                         cut = 1 - length
                         del values[cut:], lefts[cut:], rights[cut:], depths[cut:], states[cut:]
                         values[-1], rights[-1], depths[-1] = value, right, depth
-                    below = states[-2]
-                    states[-1] = (rows[below] or row_of(below))[~origin]
+                        below = states[-2]
+                        states[-1] = (rows[below] or row_of(below))[~origin]
+                        continue
+                    key = (states[-2], state, kind)
+                    states[-1] = units.get(key) or _climb(*key)
                     continue
                 children = values[-length:]
                 depth = max(depths[-length:]) + deeper
@@ -141,9 +145,19 @@ class Parser:
         raise AssertionError("the end mark was not read")
 
 
-def accepts(states: Sequence[int], kind: int) -> bool:
-    """Whether a token of this kind can follow; no values are built."""
-    return advance(list(states), kind)
+def _climb(below: int, state: int, kind: int) -> int:
+    """The state after all reductions of a single child, from `sum: product` up: an operand passes ten of them."""
+    found = state
+    while True:
+        action = row_of(found).get(kind)
+        if action is None or action >= 0:
+            break
+        origin, length, name, _ = RULES[~action]
+        if length > 1 or name is not None:
+            break
+        found = row_of(below)[~origin]
+    _units[below, state, kind] = found
+    return found
 
 
 def advance(states: list[int], kind: int) -> bool:
@@ -155,6 +169,10 @@ def advance(states: list[int], kind: int) -> bool:
         if action >= 0:
             states.append(action)
             return True
-        origin, length, _, _ = RULES[~action]
+        origin, length, name, _ = RULES[~action]
+        if length == 1 and name is None:
+            key = (states[-2], states[-1], kind)
+            states[-1] = _units.get(key) or _climb(*key)
+            continue
         del states[len(states) - length :]
         states.append(row_of(states[-1])[~origin])
