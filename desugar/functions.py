@@ -283,9 +283,22 @@ class Wrapper:
         stmts = tuple(self.code.stmts)
         front = stmts[: door_length(stmts, self.unit.world)]
         self._function_sorts(self._as_bound(front))
+        self._check_handed_on(stmts[len(front) :])
         door = 0 if self.info.form == "private" else len(front)
         made = self._function(self.info.form, stmts, result, door)
         return replace(made, target=None if self.decl.target is None else self.decl.target.value)
+
+    def _check_handed_on(self, rest: tuple[core.Stmt, ...]) -> None:
+        """A wrapper hands its parameters on to its implementation as they are: what it knows of them holds there."""
+        call = rest[0].value if rest and isinstance(rest[0], core.Let) else None
+        if self.info.form == "private" or not isinstance(call, core.Call) or not isinstance(call.callee, core.FnRef):
+            return
+        own = [variable(call.span, p.name, p.sort) for p in self.params]
+        if self.unit.world.is_private(call.callee.name) and [a.value for a in call.args] != own:
+            fail(
+                "E214", f"@{self.decl.name.name} has to hand its parameters on as they are", call.span,
+                help=f"`@{call.callee.name}({', '.join(p.name for p in self.params)})`",
+            )  # fmt: skip
 
     def _as_bound(self, door: tuple[core.Stmt, ...]) -> Code:
         """A scope in which the names of a door's `let`s stand for their values, as they do in a sweet function's wrapper."""
@@ -637,7 +650,8 @@ def _narrowed(stmt: core.MatchShape, needed: set[str]) -> core.MatchShape:
             dims.append(core.DimOf(dim.span, stmt.tensor, axis))
         else:
             dims.append(dim)
-    return replace(stmt, binds=tuple(binds), dims=tuple(dims))
+    origin = replace(stmt.origin, claim=False)  # the wrapper has asked for it
+    return replace(stmt, binds=tuple(binds), dims=tuple(dims), origin=origin)
 
 
 def _speaks_of(node: object) -> set[str]:

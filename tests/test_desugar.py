@@ -241,6 +241,7 @@ WRONG = [
     ("@main = fn() : Tensor { tensor(1) }\nlet x = 3", "E213", "a file has a script or @main, not both"),
     ("inline @f = fn(x : Tensor([n])) : Tensor { x }", "E214", "@f is inline: its types have to be bare"),
     ("private @f = fn(x : Tensor) : Tensor where true { x }", "E214", "assert its conditions"),
+    ("inline @f = fn(x, y) { let out = @g(y, x); out }\nprivate @g = fn(x, y) { x }", "E214", "hand its parameters on"),
     ("inline private @f = fn(x : Tensor) : Tensor { x }", "E214", "cannot be both inline and private"),
     ("@f = fn(x : Tensor) : Tensor { assert x.foo == 3; x }", "E215", "there is no `.foo`"),
     ("@f = fn(x : Tensor) : Tensor { x.T }", "E215", "there is no `.T`"),
