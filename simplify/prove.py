@@ -36,7 +36,7 @@ def prove_line(text: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         return _error(None, "expected an object")
     try:
-        return _answer(row)
+        return answer(read(row))
     except ExpressionError as wrong:
         return _error(row.get("id"), str(wrong))
 
@@ -45,22 +45,21 @@ def _error(name: Any, message: str) -> dict[str, Any]:
     return {"id": name, "result": "error", "message": message}
 
 
-def _answer(row: dict[str, Any]) -> dict[str, Any]:
-    assume, goal, scope = _checked(row)
-    facts, open_division = _assumed(assume, scope)
-    before = len(scope.obligations)
-    cond = _read("goal", goal, scope)
-    wrong = open_division or _unmet(facts, scope, before)
-    if wrong:
-        return _error(row.get("id"), wrong)
-    verdict = facts.judge(cond)
-    answer: dict[str, Any] = {"id": row.get("id"), "result": _RESULTS[verdict.kind], "by": verdict.by}
-    if verdict.kind == "open":
-        answer["witness"] = _named(verdict, scope)
-    return answer
+class Question:
+    """What one line asks, in normal form."""
+
+    __slots__ = ("assumed", "goal", "name", "owed", "scope")
+
+    def __init__(self, name: Any, scope: Scope) -> None:
+        self.name = name
+        self.scope = scope
+        self.assumed: list[tuple[Cond, int, int]] = []  # each with its share of the scope's obligations
+        self.goal: Cond = True
+        self.owed = 0  # where the goal's obligations begin
 
 
-def _checked(row: dict[str, Any]) -> tuple[list[str], str, Scope]:
+def read(row: dict[str, Any]) -> Question:
+    """The question of one object."""
     assume, goal, sorts = row.get("assume", []), row.get("goal"), row.get("vars", {})
     if not isinstance(assume, list) or not all(isinstance(a, str) for a in assume):
         raise ExpressionError("'assume' must be a list of texts")
@@ -68,32 +67,45 @@ def _checked(row: dict[str, Any]) -> tuple[list[str], str, Scope]:
         raise ExpressionError("'goal' must be a text")
     if not isinstance(sorts, dict) or not all(s in ("int", "size", "Size") for s in map(str, sorts.values())):
         raise ExpressionError('\'vars\' must give "int" or "size" for a name')
-    return assume, goal, Scope(frozenset(name for name, sort in sorts.items() if sort == "int"))
+    scope = Scope(frozenset(name for name, sort in sorts.items() if sort == "int"))
+    question = Question(row.get("id"), scope)
+    for text in assume:
+        before = len(scope.obligations)
+        cond = _condition("assume", text, scope)
+        question.assumed.append((cond, before, len(scope.obligations)))
+    question.owed = len(scope.obligations)
+    question.goal = _condition("goal", goal, scope)
+    return question
 
 
-def _read(where: str, text: str, scope: Scope) -> Cond:
+def _condition(where: str, text: str, scope: Scope) -> Cond:
     try:
         return read_condition(text, scope)
     except ExpressionError as wrong:
         raise ExpressionError(f"{where}: {wrong}") from None
 
 
-def _assumed(assume: list[str], scope: Scope) -> tuple[Facts, str | None]:
-    """The facts, and the first division in them whose divisor may be 0: under what has no divisions or comes before."""
+def answer(question: Question) -> dict[str, Any]:
+    """The answer to a question."""
     facts = Facts()
-    owing: list[tuple[Cond, int, int]] = []
-    for text in assume:
-        before = len(scope.obligations)
-        cond = _read("assume", text, scope)
-        if len(scope.obligations) == before:
-            facts.assume(cond, text)
-        else:
-            owing.append((cond, before, len(scope.obligations)))
+    scope = question.scope
+    # what divides nothing comes first: a divisor may be known by an assumption that stands further down
+    for cond, start, end in question.assumed:
+        if start == end:
+            facts.assume(cond)
     wrong: str | None = None
-    for cond, start, end in owing:
-        wrong = wrong or _unmet(facts, scope, start, end)
-        facts.assume(cond)
-    return facts, wrong
+    for cond, start, end in question.assumed:
+        if start != end:
+            wrong = wrong or _unmet(facts, scope, start, end)
+            facts.assume(cond)
+    wrong = wrong or _unmet(facts, scope, question.owed)
+    if wrong:
+        return _error(question.name, wrong)
+    verdict = facts.judge(question.goal)
+    result: dict[str, Any] = {"id": question.name, "result": _RESULTS[verdict.kind], "by": verdict.by}
+    if verdict.kind == "open":
+        result["witness"] = _named(verdict, scope)
+    return result
 
 
 def _unmet(facts: Facts, scope: Scope, start: int, end: int | None = None) -> str | None:

@@ -223,3 +223,141 @@ def test_every_row_of_the_corpora_has_its_answer(name):
     for row, answer in zip(rows, answers, strict=True):
         if answer["result"] == "neither":
             assert contradiction(answer, row["assume"], row["goal"]) is None
+
+
+# ---------------------------------------------------------------- what the command says
+
+
+@pytest.mark.parametrize(
+    ("goal", "assume", "result"),
+    [
+        ("(n // 4) * 4 == n", ["n >= 1", "n % 4 == 0"], "valid"),
+        ("n < m", ["m <= n"], "unsat"),
+        ("n < m", [], "neither"),
+        ("n >= 0", ["n < 0"], "vacuous"),
+        ("n == n", ["n * 2 == m * 2 + 1"], "vacuous"),
+        ("m >= 0", ["n % 2 == 0", "n % 4 == 1"], "vacuous"),
+        ("n / 2 * 2 == n", ["n % 2 == 0"], "valid"),
+        ("n == 0 || m % n < n", [], "valid"),
+        ("n > 0 && m % n >= n", [], "unsat"),
+        ("!(n > 2) || n >= 3", [], "valid"),
+        ("! n > 2 || n >= 3", [], "valid"),
+        ("a && b", [], "error"),
+        ("n < 2 && m < 2 || n >= 2 || m >= 2", [], "valid"),
+        ("ceildiv(n, 8) * 8 - n <= 7", [], "valid"),
+        ("max(n, m, k) >= min(m, k)", [], "valid"),
+        ("-n // 2 == -((n + 1) // 2)", [], "valid"),
+        ("x' + 1 > x'", [], "valid"),
+        ("true || n < 0", [], "valid"),
+    ],
+)
+def test_results(goal, assume, result):
+    assert ask(goal, assume)["result"] == result
+
+
+def test_a_variable_may_be_any_integer():
+    assert ask("k >= 0")["result"] == "valid"
+    assert ask("k >= 0", vars={"k": "int"})["witness"] == {"k": -1}
+    assert ask("k * k >= 0", vars={"k": "int"})["result"] == "valid"
+    assert ask("k // j * j + k % j == k", ["j != 0"], vars={"k": "int", "j": "int"})["result"] == "valid"
+    assert ask("k % j > j && k % j <= 0", ["j < 0"], vars={"k": "int", "j": "int"})["result"] == "valid"
+
+
+@pytest.mark.parametrize(
+    ("goal", "assume", "words"),
+    [
+        ("x % n == 0", [], "n may be 0"),
+        ("x // 0 == 1", [], "the divisor is 0"),
+        ("x % 2 == 0", ["x % n == 0"], "n may be 0"),
+        ("x % n == 0 || n == 0", [], "n may be 0"),
+        ("ceildiv(x, n - 1) >= 0", ["n >= 1"], "n - 1 may be 0"),
+        ("x / 2 == 3", [], "may not come out even"),
+    ],
+)
+def test_a_division_that_may_go_wrong_is_an_error(goal, assume, words):
+    answer = ask(goal, assume)
+    assert answer["result"] == "error"
+    assert words in answer["message"]
+
+
+def test_a_division_that_is_guarded_or_assumed_is_none():
+    assert ask("x % n < n", ["n >= 1"])["result"] == "valid"
+    assert ask("x % n < n", ["x % n == 0", "n >= 1"])["result"] == "valid"
+    assert ask("n == 0 || x // n <= x")["result"] == "valid"
+    assert ask("m == 1 && x % (m * 2) <= 1 || m != 1")["result"] == "valid"
+
+
+BROKEN = [
+    "{",
+    "[1, 2]",
+    "3",
+    "null",
+    '{"id": 1}',
+    '{"id": 1, "goal": 3}',
+    '{"id": 1, "goal": "n > 0", "assume": "n > 0"}',
+    '{"id": 1, "goal": "n > 0", "assume": [1]}',
+    '{"id": 1, "goal": "n > 0", "vars": [1]}',
+    '{"id": 1, "goal": "n > 0", "vars": {"n": "float"}}',
+    '{"id": 1, "goal": "n > 0", "x": ' + "9" * 100_000 + "}",
+    "[" * 100_000,
+    "x" * 2_000_000,
+    *(
+        json.dumps({"id": 1, "goal": goal})
+        for goal in (
+            "",
+            "n",
+            "n >",
+            "n < m < k",
+            "n ** 99999999 > 1",
+            "n > 0 )",
+            "(n > 0",
+            "n @ 2 > 1",
+            "foo(n) > 1",
+            "min() > 1",
+            "ceildiv(n) > 1",
+            "(n > 1) + 1 > 1",
+            "n > 3x",
+            "n > \u0661",
+            "n > 0 \ud800",
+            "(" * 50_000 + "n",
+            "!" * 5_000 + "true",
+            "-" * 5_000 + "n > 0",
+            "9" * 100_000 + " > n",
+            "9" * 1_000_000 + " > n",
+            "*".join(["9" * 300] * 100) + " > n",
+            "*".join(["n"] * 3_000) + " > 0",
+            "*".join(["(n + m + k + 1)"] * 60) + " > 0",
+            "n" + " % (m + 1) % (k + 2)" * 12 + " > 5",
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("line", BROKEN, ids=[str(i) for i in range(len(BROKEN))])
+def test_a_broken_line_is_an_error_and_nothing_worse(line):
+    answer = prove_line(line)
+    assert answer["result"] == "error"
+    assert 0 < len(answer["message"]) < 200
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        " + ".join(["n"] * 5_000) + " > 0",
+        " + ".join(f"n{i}" for i in range(3_000)) + " > 0",
+        " && ".join(f"n{i} > 3" for i in range(2_000)),
+        " || ".join(f"n{i} == 3" for i in range(2_000)),
+        "max(n, " * 80 + "1" + ")" * 80 + " > 1",
+        " + ".join(f"max(n{i}, m)" for i in range(60)) + " > 0",
+        " + ".join(f"(n + {i}) // {i + 2}" for i in range(200)) + " > 0",
+        "n" + " // (m + 1)" * 30 + " > 5",
+    ],
+    ids=str.__len__,
+)
+def test_a_long_question_is_answered(goal):
+    assert ask(goal)["result"] == "neither"
+
+
+def test_the_batch_goes_on_after_a_broken_line():
+    lines = ['{"id": "a", "goal": "n >= 0"}', "{", "", '{"id": "b", "goal": "n < 0"}']
+    assert [a["result"] for a in prove_lines(lines)] == ["valid", "error", "unsat"]
