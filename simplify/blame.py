@@ -12,11 +12,12 @@ from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .conditions import render_cond
 from .describe import annotation_text, dtype_text, size_text, type_text
+from .facts import Facts
 from .judge import Options, Outcome
 from .shape_level import Obligation, Poisoned, ShapeLevel
 from .state import State
 from .terms import Size
-from .values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
+from .values import DTypeValue, Entry, Env, ShapeValue, SizeValue, Undecided, plain
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
@@ -39,6 +40,7 @@ class CallLike(Protocol):
     @property
     def entries(self) -> tuple[tuple[str, Entry], ...]: ...
     def find(self, name: str) -> Entry | None: ...
+    def is_tensor(self, name: str) -> bool: ...
 
 
 def _finish(
@@ -135,10 +137,18 @@ def _sizes_at(state: State, call: CallLike, at: tuple[tuple[str, int | None], ..
 
 
 def _size_at(state: State, call: CallLike, param: str, axis: int | None) -> str | None:
+    """The size of a tensor's axis, or the entry of a shape that was passed."""
     entry = call.find(param)
-    if entry is None or axis is None or not isinstance(entry.value, TensorInfo):
+    if entry is None or axis is None:
         return None
-    shape = state.resolve(entry.value.shape)
+    if isinstance(entry.value, ShapeValue):
+        shape = state.resolve(entry.value.dims)
+    elif isinstance(entry.value, TensorInfo) and call.is_tensor(param):
+        shape = state.resolve(entry.value.shape)
+    elif isinstance(entry.value, TensorInfo) and isinstance(entry.value.data, tuple):
+        shape = entry.value.data
+    else:
+        return None
     if not plain(shape) or not -len(shape) <= axis < len(shape):
         return None
     return size_text(shape[axis], state)
@@ -189,7 +199,7 @@ def argument(
     """A callee's door at a call: `@ff needs axis 1 of `x` to be a multiple of 4, but it is 15`."""
     origin, declared = stmt.origin, stmt.origin.declared
     function, span, entries = site.function, site.span, site.entries
-    if declared is None:
+    if declared is None or origin.what == "where":
         return _condition_at_call(walker, stmt, env, function, span, entries, outcome)
     position = _position(function, declared)
     subject = declared.subject
@@ -265,7 +275,8 @@ def _wanted(state: State, stmt: core.Assert, cond: core.Compare, env: Env) -> st
         return f"to be {wanted}" if not text or text == wanted else f"to be {wanted} (`{text}`)"
     if cond.op == ">=" and isinstance(left, core.SizeOp) and left.op == "-":
         return f"to be at least {_side(state, left.right, env)}"
-    return f"to fit `{stmt.origin.text}`"
+    factor = _side(state, left, env)
+    return f"to fit `{stmt.origin.text}`, whose factor {factor} has to be at least 1"
 
 
 def _dim_found(state: State, stmt: core.Assert, env: Env) -> str:
@@ -278,7 +289,8 @@ def _dim_found(state: State, stmt: core.Assert, env: Env) -> str:
     axis = stmt.origin.axis
     if not plain(shape) or not -len(shape) <= axis < len(shape):
         return "not known"
-    return size_text(shape[axis], state)
+    text = size_text(shape[axis], state)
+    return "not known" if "?" in text else text
 
 
 def _side(state: State, expr: core.ShapeLevel, env: Env) -> str:
@@ -389,7 +401,7 @@ def _condition_at_call(
     text = stmt.origin.text or stmt.span.text
     found = _values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
     label = Label(stmt.origin.span, f"@{function.name} asks for this")
-    needs = f"@{function.name} needs `{text}`"
+    needs = f"@{function.name} needs `{text}` to hold"
     message = stmt.message if isinstance(stmt, core.Assert) else None
     if message:
         needs += f" ({message})"
@@ -404,13 +416,7 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     """A claim, an assertion or a declared result."""
     origin, declared = stmt.origin, stmt.origin.declared
     if declared is None:
-        text = origin.text or stmt.span.text
-        found = _values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
-        message = stmt.message if isinstance(stmt, core.Assert) else None
-        needs = f"`{text}` does not hold" + (f" ({message})" if message else "")
-        if outcome.status is not Status.REFUTED:
-            needs = f"`{text}`" + (f" ({message})" if message else "")
-        return _finish(walker, outcome, "E303", needs, found, stmt.span)
+        return _condition(walker, stmt, env, outcome)
     is_result = declared.kind == "result"
     entry = env.get(declared.tensor)
     subject = "its result" if is_result else f"`{declared.subject}`"
@@ -430,6 +436,41 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
         span, caption = origin.span, f"declared as {wanted}"
         label = Label(entry.span, f"this is {text}")
     return _finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, caption, (label,))
+
+
+def _condition(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:
+    """An `assert` of the user's; where an earlier one contradicts it, both are shown."""
+    text = stmt.origin.text or stmt.span.text
+    message = stmt.message if isinstance(stmt, core.Assert) else None
+    spoken = f"`{text}`" + (f" ({message})" if message else "")
+    earlier = _contradicted(walker.state, stmt, env, outcome)
+    if earlier is not None:
+        label = Label(earlier.span, "this is asserted before")
+        return error(
+            "E312", f"{spoken} contradicts `{earlier.origin.text}`: no sizes satisfy both", stmt.span,
+            labels=(label,), function=walker.function,
+        )  # fmt: skip
+    found = _values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
+    needs = f"{spoken} does not hold" if outcome.status is Status.REFUTED else spoken
+    return _finish(walker, outcome, "E303", needs, found, stmt.span)
+
+
+def _contradicted(state: State, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> core.Assert | None:
+    """The earlier assertion that alone excludes this one."""
+    if outcome.status is not Status.REFUTED or not isinstance(stmt, core.Assert):
+        return None
+    level = ShapeLevel(state, env)
+    for reason in outcome.reasons:
+        if isinstance(reason, core.Assert) and reason.origin.what == "assert":
+            first, second = level.truth(reason.cond), level.truth(stmt.cond)
+            if isinstance(first, Undecided) or isinstance(second, Undecided):
+                continue
+            facts = Facts()
+            if facts.decide(second).kind != "refuted":
+                facts.assume(first)
+                if facts.decide(second).kind == "refuted":
+                    return reason
+    return None
 
 
 def _short(entry: Entry) -> str:

@@ -64,7 +64,8 @@ class CallWalker(Walker):
 
     def _call_function(self, function: core.Function, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         found = self.values([a.value for a in expr.args], env)
-        found = [self._typed_number(function, p, e, v) for p, (e, v) in zip(function.params, found, strict=True)]
+        given = {p.name: e.value for p, (e, _) in zip(function.params, found, strict=True)}
+        found = [self._typed_number(function, p, e, v, given) for p, (e, v) in zip(function.params, found, strict=True)]
         entries = tuple(e for e, _ in found)
         args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
         if any(_poisoned(e.value) for e in entries):
@@ -80,18 +81,34 @@ class CallWalker(Walker):
         return self._result(function, inner, expr.span), after
 
     def _typed_number(
-        self, function: core.Function, param: core.Param, entry: Entry, value: core.Value
+        self, function: core.Function, param: core.Param, entry: Entry, value: core.Value, given: dict[str, Value]
     ) -> tuple[Entry, core.Value]:
-        """A literal number takes the dtype that the parameter's annotation asks for."""
+        """A literal number takes the dtype that the parameter's annotation asks for, be it another argument's."""
         if not isinstance(entry.value, NumberValue) or param.sort != core.TENSOR:
             return entry, value
         number = entry.value.value
-        dtype = _asked_dtype(function, param.name)
+        dtype = self._asked_dtype(function, param.name, given)
         if dtype is None or not number_fits(number, dtype):
             dtype = WEAK[type(number)]
         data = number if isinstance(number, int) and not isinstance(number, bool) else None
         literal = core.TensorLit(value.span, (), (number,), dtype)
         return replace(entry, value=TensorInfo((), dtype, data)), literal
+
+    def _asked_dtype(self, function: core.Function, param: str, given: dict[str, Value]) -> DType | None:
+        """The dtype that a function's door asks of a parameter, where that is known."""
+        for stmt in function.body.stmts[: function.door]:
+            match stmt:
+                case core.Assert(
+                    cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=asked))
+                ):
+                    if name == param:
+                        return asked
+                case core.Assert(cond=core.Compare(op="==", left=core.DTypeOf(tensor=a), right=core.DTypeOf(tensor=b))):
+                    other = given.get(b if a == param else a) if param in (a, b) else None
+                    dtype = self.state.dtype(other.dtype) if isinstance(other, TensorInfo) else None
+                    if isinstance(dtype, DType):
+                        return dtype
+        return None
 
     def call_with(self, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
         inner, kept = self._door(function, entries, self._consts(env), Site(function.span, function, entries, ()))
@@ -377,7 +394,7 @@ class CallWalker(Walker):
         self.state.push()
         inner, own = dict(env), dict(given.env if given.env is not None else self._consts(env))
         for param in signature.params:
-            inner[param.name] = Entry(self.unknown(param.sort, param.name), site.span)
+            inner[param.name] = Entry(self.unknown(param.sort, "?"), site.span)
         names, self.names, outer, self.out = self.names, {}, self.out, []
         self.assume_all(signature.body.stmts[: signature.door], inner, name_dims=False)
         entries = tuple(inner[p.name] for p in signature.params)
@@ -399,18 +416,6 @@ class CallWalker(Walker):
                 self._door_check(stmt, env, site, aloud=True)
             else:
                 self._silently(stmt, env)
-
-
-def _asked_dtype(function: core.Function, param: str) -> DType | None:
-    """The dtype that a function's door asks of a parameter, if that is a literal one."""
-    for stmt in function.body.stmts[: function.door]:
-        match stmt:
-            case core.Assert(
-                cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=dtype))
-            ):
-                if name == param:
-                    return dtype
-    return None
 
 
 def _spans(expr: core.Call) -> tuple[Span, ...]:

@@ -25,12 +25,13 @@ class Options(Node):
 
 
 class Outcome(Node):
-    """What a diagnostic is told: how the obligation ended, whether only empty tensors satisfy it, and a smallest witness
-    (names to sizes) for which it fails."""
+    """What a diagnostic is told: how the obligation ended, whether only empty tensors satisfy it, a smallest witness (names
+    to sizes) for which it fails, and the facts that a refutation rests on."""
 
     status: Status
     only_empty: bool
     witness: dict[str, int] | None
+    reasons: tuple[object, ...] = ()
 
 
 Explain = Callable[[Outcome], Diagnostic]
@@ -99,7 +100,7 @@ class Judge:
         if verdict.kind in ("proved", "vacuous"):
             return self._record(Status.PROVED)
         if verdict.kind == "refuted" and self._reachable():
-            self._report(explain, Outcome(Status.REFUTED, False, None))
+            self._report(explain, Outcome(Status.REFUTED, False, None, verdict.reasons))
             return self._record(Status.REFUTED)
         if self.quiet:
             return Status.RESIDUAL

@@ -48,6 +48,11 @@ class CallInfo(Node):
     span: Span
     name: str
     entries: tuple[tuple[str, Entry], ...]
+    tensors: frozenset[str]
+
+    def is_tensor(self, name: str) -> bool:
+        """Whether the parameter takes a tensor; of others only their sizes count."""
+        return name.partition("[")[0] in self.tensors
 
     def find(self, name: str) -> Entry | None:
         """The entry of `x`, or of `xs[2]` where xs is a list."""
@@ -331,7 +336,8 @@ def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) ->
     entries = tuple((p.name, e) for (p, _), (e, _) in zip(given, found, strict=True))
     if any(isinstance(e.value, Poison) or _has_poison(e.value) for _, e in entries):
         return Entry(POISON, call.span), replace(after, guard=True)
-    info = CallInfo(call.span, row.name, entries)
+    tensors = frozenset(p.name for p in row.params if p.kind in ("tensor", "tensors", "index"))
+    info = CallInfo(call.span, row.name, entries, tensors)
     ctx = SymbolicCtx(walker, info)
     wild = _wildcards(given)
     try:

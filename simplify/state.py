@@ -25,7 +25,9 @@ class State:
         self._segment_ranks: dict[int, Var] = {}
         self._dtypes: dict[int, AnyDType | frozenset[DType]] = {}
         self._solved: dict[Var, Size] = {}
-        self._scopes: list[tuple[dict[int, Shape], dict[int, AnyDType | frozenset[DType]], dict[Var, Size]]] = []
+        # No dtype is left for something.
+        self.impossible = False
+        self._scopes: list[tuple[dict[int, Shape], dict[int, AnyDType | frozenset[DType]], dict[Var, Size], bool]] = []
         # Sizes that only the run decides, with their upper bounds: their display is not an expression over the inputs.
         self.opaque: dict[Var, Size | None] = {}
         # Dimensions that nobody has named yet: an annotation may still say what they are.
@@ -36,11 +38,11 @@ class State:
 
     def push(self) -> None:
         self.facts.push()
-        self._scopes.append((dict(self._segments), dict(self._dtypes), dict(self._solved)))
+        self._scopes.append((dict(self._segments), dict(self._dtypes), dict(self._solved), self.impossible))
 
     def pop(self) -> None:
         self.facts.pop()
-        self._segments, self._dtypes, self._solved = self._scopes.pop()
+        self._segments, self._dtypes, self._solved, self.impossible = self._scopes.pop()
 
     # Fresh names
 
@@ -154,7 +156,7 @@ class State:
             known = self._segment_dims.get((symbol.serial, axis)) or self._segment_dims.get(
                 (symbol.serial, axis - rank)
             )
-            dims.append(as_term(known) if known else self.dimension(f"{symbol.name}.dim({axis})"))
+            dims.append(as_term(known) if known else self.dimension(_axis_name(symbol, axis)))
         self.expand(segment, tuple(dims))
         return tuple(dims)
 
@@ -170,7 +172,7 @@ class State:
         """A dimension of a segment that is not expanded, counted from its front (>= 0) or its end (< 0)."""
         key = (segment.symbol.serial, axis)
         if key not in self._segment_dims:
-            self._segment_dims[key] = only_var(self.dimension(f"{segment.symbol.name}.dim({axis})"))
+            self._segment_dims[key] = only_var(self.dimension(_axis_name(segment.symbol, axis)))
         return as_term(self._segment_dims[key])
 
     def rank(self, shape: Shape) -> Size:
@@ -222,6 +224,7 @@ class State:
         a, b = self.dtype(a), self.dtype(b)
         if a is b or a == b:
             return
+        self.impossible = self.impossible or (isinstance(a, DType) and isinstance(b, DType))
         if isinstance(a, DType):
             a, b = b, a
         if isinstance(a, DTypeSymbol):
@@ -233,7 +236,13 @@ class State:
         dtype = self.dtype(dtype)
         if isinstance(dtype, DTypeSymbol):
             left = self.allowed(dtype) & wanted
+            self.impossible = self.impossible or not left
             self._dtypes[dtype.serial] = next(iter(left)) if len(left) == 1 else left
 
     def assume(self, cond: Cond, reason: object = None) -> None:
         self.facts.assume(cond, reason)
+
+
+def _axis_name(symbol: SegmentSymbol, axis: int) -> str:
+    """`x.dim(1)`, or nothing in particular for a tensor without a name."""
+    return "?" if symbol.name.startswith("?") else f"{symbol.name}.dim({axis})"

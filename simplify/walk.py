@@ -177,7 +177,7 @@ class Walker(Judge):
     def contradictory(self) -> bool:
         """Whether no sizes satisfy what is assumed."""
         facts = self.state.facts
-        if facts.contradictory:
+        if facts.contradictory or self.state.impossible:
             return True
         if not facts.conditions() or facts.witness(True, True) is not None:
             return False
@@ -257,6 +257,10 @@ class Walker(Judge):
 
     def bind(self, env: Env, name: str, entry: Entry, span: Span) -> None:
         env[name] = entry
+        if isinstance(entry.value, TensorInfo):
+            for part in entry.value.shape:
+                if isinstance(part, Segment) and part.symbol.name == "?":
+                    part.symbol.name = name
         if self.site is None and not self.quiet:
             self._latest[name] = len(self._bindings)
             self._bindings.append((name, span, entry, self.state))
