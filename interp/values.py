@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from math import prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -23,11 +26,25 @@ SAFETENSORS = {
 }  # fmt: skip
 _GENERATED = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*:\s*(\w+)\s*")
 _NAMED = re.compile(r"(.*):\s*(\w*)\s*", re.DOTALL)
+# What reading a damaged file may raise: NumPy's header reader, zipfile and zlib each have their own.
+_DAMAGES = (
+    ValueError,
+    EOFError,
+    KeyError,
+    SyntaxError,
+    TypeError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,
+    TokenError,
+    BadZipFile,
+    zlib.error,
+)
 _SUFFIXES = (".npy", ".npz", ".safetensors")
 _TOKEN = re.compile(
     r"""\s*(?:(?P<punctuation>[\[\],])|(?P<text>"(?:[^"\\]|\\.)*")
          |(?P<word>[+-]?(?:inf|infinity|nan)\b|true\b|false\b)
-         |(?P<number>[+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?))""",
+         |(?P<number>[+-]?(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?))""",
     re.VERBOSE | re.IGNORECASE,
 )
 
@@ -280,7 +297,7 @@ def read_array(path: Path, key: str | None) -> Array:
                 return _read_safetensors(path, key)
     except OSError as problem:
         raise ValueProblem(f"{path} cannot be read: {problem.strerror or problem}") from None
-    except (ValueError, EOFError, KeyError, SyntaxError, TypeError, MemoryError, OverflowError) as problem:
+    except _DAMAGES as problem:
         reason = str(problem).strip().split("\n")[0]
         raise ValueProblem(f"{path.name} cannot be read: {reason}") from None
     raise ValueProblem(f"{path.name} is no .npy, .npz or .safetensors file")
@@ -294,15 +311,11 @@ def _plain(loaded: Any, path: Path) -> Array:
 
 
 def _read_npz(path: Path, key: str | None) -> Array:
-    from zipfile import BadZipFile
-
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if isinstance(archive, np.ndarray):
-                raise ValueProblem(f"{path.name} is not a .npz file")
-            return checked(archive[_choose(path, key, list(archive.files))])
-    except BadZipFile:
-        raise ValueProblem(f"{path.name} cannot be read: it is damaged") from None
+    with path.open("rb") as handle:
+        archive = np.load(handle, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueProblem(f"{path.name} is not a .npz file")
+        return checked(archive[_choose(path, key, list(archive.files))])
 
 
 def _choose(path: Path, key: str | None, keys: list[str]) -> str:
