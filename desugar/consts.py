@@ -8,8 +8,9 @@ from ..lang.printer import print_type
 from . import arguments, patterns, shapes
 from .annotations import leaves
 from .code import Code, Hooks
+from .declarations import MAX_DEPTH
 from .errors import fail
-from .functions import MAX_DEPTH, unused
+from .lint import unused
 from .scope import SHAPE_SORTS, Entry, depth, identifiers, variable
 from .sorts import expand, in_core, sort_of
 from .world import Unit

@@ -10,8 +10,10 @@ from ..lang.modules import Modules
 from ..ops.model import Primitive
 from .code import Hooks
 from .consts import consts
+from .declarations import declare, signature
 from .errors import Broken, fail, nearest
-from .functions import Translator, declare, lambda_, signature
+from .function_values import lambda_
+from .functions import Translator
 from .scope import walk
 from .script import Script
 from .sorts import expand

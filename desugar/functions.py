@@ -16,113 +16,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..lang import core, sweet
-from ..lang.diagnostics import Label, RxError, note
+from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
-from ..lang.printer import print_expr, print_signature, print_type
 from ..lang.source import Span
 from . import patterns, shapes
 from .annotations import leaves
 from .code import Code, Hooks, spelled
 from .compounds import folded
-from .errors import Broken, fail, nearest
-from .scope import SHAPE_SORTS, Entry, Scope, depth, identifiers, variable, walk
-from .sorts import expand, in_core, is_bare, says_nothing, sort_of
-from .statements import block, block_result, statements
-from .world import FnInfo, ImplsInfo, ParamInfo, World
-
-MAX_DEPTH = 150
-
-
-def signature(decl: sweet.FnDecl) -> str:
-    """`@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32)`, with its `where`, on one line."""
-    where = f" where {', '.join(map(print_expr, decl.fn.where))}" if decl.fn.where else ""
-    return f"@{decl.name.name} = {print_signature(decl.fn)}{where}"
-
-
-# Declarations
-
-
-def declare(world: World) -> None:
-    """What callers need to know of every function: the sorts of its parameters and of its result, and its parts' names."""
-    for unit in world.units:
-        for info in unit.fns.values():
-            try:
-                _declare(info)
-            except RxError as problem:
-                world.report(problem)
-                info.state = "broken"
-                _sorts_unknown(info)
-
-
-def _sorts_unknown(info: FnInfo) -> None:
-    info.params = tuple(ParamInfo(p.name.name, None, p.default) for p in info.decl.fn.params)
-
-
-def _declare(info: FnInfo) -> None:
-    decl, unit = info.decl, info.unit
-    _check_form(info)
-    if depth(decl) > MAX_DEPTH:
-        fail("E223", f"@{decl.name.name} is nested too deeply", decl.name.span, help="name the inner parts by `let`")
-    params = []
-    for param in decl.fn.params:
-        type_ = None if param.type is None else expand(unit, param.type)
-        params.append(ParamInfo(param.name.name, sort_of(type_), param.default))
-    info.params = tuple(params)
-    result = None if decl.fn.result is None else expand(unit, decl.fn.result)
-    info.result = None if result is None else sort_of(result)
-    if info.form == "extern" and info.result is None:
-        info.result = core.TENSOR
-    if info.form != "sweet":
-        _check_bare(info, result)
-        return
-    info.split = not says_nothing(result) and not isinstance(result, sweet.FnType)
-    if info.split:
-        info.impl = f"{info.name}_impl"
-        while info.impl in unit.world.names:
-            info.impl += "'"
-        unit.world.names.add(info.impl)
-
-
-def _check_form(info: FnInfo) -> None:
-    decl = info.decl
-    name = decl.name
-    if "prim" in decl.prefixes:
-        fail(
-            "E221",
-            "`prim` declares the built-in functions; a program has none",
-            name.span,
-            help="`extern` calls Python",
-        )
-    if len(decl.prefixes) > 1:
-        fail("E214", f"@{name.name} cannot be both {' and '.join(decl.prefixes)}", name.span)
-    if info.form == "extern":
-        return
-    if decl.target is not None:
-        fail("E221", "only an `extern` has a Python callable", decl.target.span, help=f"`extern @{name.name} = ...`")
-    if decl.fn.body is None:
-        fail(
-            "E221", f"@{name.name} has no body", name.span,
-            help=f'`extern @{name.name} = fn(...) : ... = "package.module:callable"` is computed by Python',
-        )  # fmt: skip
-
-
-def _check_bare(info: FnInfo, result: sweet.Type | None) -> None:
-    """A function in core form keeps its invariants in its body."""
-    if info.form == "extern" and info.decl.fn.body is None:
-        return
-    types = [p.type for p in info.decl.fn.params if p.type is not None]
-    for type_ in (*types, *((info.decl.fn.result,) if info.decl.fn.result else ())):
-        if not is_bare(expand(info.unit, type_)):
-            fail(
-                "E214", f"@{info.decl.name.name} is {info.form}: its types have to be bare", type_.span,
-                help="write `Tensor` and assert what it has to be, or leave the prefix out",
-            )  # fmt: skip
-    if info.decl.fn.where:
-        fail("E214", f"@{info.decl.name.name} is {info.form}: assert its conditions", info.decl.fn.where[0].span)
-
-
-# Translation
+from .declarations import signature
+from .doors import door_length, is_door, separator
+from .errors import Broken, fail
+from .function_values import fn_names, function_sort
+from .lint import unused
+from .naming import by_need, destructurings, is_destructuring, named_in, narrowed, only_matched, speaks_of
+from .scope import SHAPE_SORTS, Entry, Scope, identifiers, variable, walk
+from .sorts import expand, sort_of
+from .statements import block_result, statements
+from .world import FnInfo, ImplsInfo, World
 
 
 class Translator:
@@ -491,25 +402,25 @@ class Wrapper:
         """`let m : Size = x.dim(1) / 4` for the names that are used, in the order of their binding. The wrapper has those that
         its match_shapes bind already."""
         needed = self._needed(used)
-        there = _named_in(self.code.stmts) if in_wrapper else set()
+        there = named_in(self.code.stmts) if in_wrapper else set()
         waiting: list[core.Stmt] = []
         if not in_wrapper:
-            matches = [_narrowed(m, needed) for m in self._matches(needed)]
+            matches = [narrowed(m, needed) for m in self._matches(needed)]
             there |= {n for m in matches for n in m.binds}
             waiting.extend(matches)
         for found in self.bound:
             if found.name in needed and found.name not in there:
                 waiting.append(core.Let(found.span, (found.name,), False, found.sort, found.expr))
-        stmts = _by_need(waiting)
+        stmts = by_need(waiting)
         if in_wrapper:
             return stmts
-        return _destructurings([s for s in self.code.stmts if _is_destructuring(s)], stmts) + stmts
+        return destructurings([s for s in self.code.stmts if is_destructuring(s)], stmts) + stmts
 
     def _matches(self, needed: set[str]) -> list[core.MatchShape]:
         """The match_shapes without which a name cannot be had: those of splices, and of sizes between two splices."""
         found: list[core.MatchShape] = []
         for b in self.bound:
-            only_there = b.match is not None and (b.sort == core.SHAPE or _only_matched(b))
+            only_there = b.match is not None and (b.sort == core.SHAPE or only_matched(b))
             if only_there and b.match is not None and b.name in needed and b.match not in found:
                 found.append(b.match)
         return found
@@ -518,8 +429,8 @@ class Wrapper:
         """With the names that stand in what others are bound by."""
         needed = set(used)
         while True:
-            more = {n for b in self.bound if b.name in needed for n in _speaks_of(b.expr)}
-            more |= {n for m in self._matches(needed) for n in _speaks_of(_narrowed(m, needed)) if n not in m.binds}
+            more = {n for b in self.bound if b.name in needed for n in speaks_of(b.expr)}
+            more |= {n for m in self._matches(needed) for n in speaks_of(narrowed(m, needed)) if n not in m.binds}
             if more <= needed:
                 return needed
             needed |= more
@@ -552,17 +463,6 @@ class Wrapper:
                 unused(self.unit.world, entry, self.info.name)
 
 
-def unused(world: World, entry: Entry, function: str | None) -> None:
-    """A name that an annotation binds and nothing uses may be a slip of the pen."""
-    if entry.name.startswith("_"):
-        return
-    message = f"`{entry.name}` is bound here and never used"
-    shown = f"@{function}" if function else None
-    meant = nearest(entry.name, DTYPES) if entry.sort == core.DTYPE and len(entry.name) > 3 else None
-    help = f"did you mean `{meant}`?" if meant else f"if it is meant to be free, call it `_{entry.name}` or write `?`"
-    world.diagnostics.append(note("N201", message, entry.span, function=shown, help=help))
-
-
 def _unbound(code: Code, condition: sweet.Expr) -> RxError:
     for name in patterns.size_names(condition):
         if code.scope.find(name.name) is None and name.name not in DTYPES:
@@ -571,216 +471,3 @@ def _unbound(code: Code, condition: sweet.Expr) -> RxError:
             except RxError as problem:
                 return problem
     return Broken()
-
-
-# Doors
-
-
-def is_door(stmt: core.Stmt, world: World) -> bool:
-    """Whether a statement can belong to a door: it asserts, or names a shape-level value."""
-    match stmt:
-        case core.Assert() | core.MatchShape():
-            return True
-        case core.Let() if stmt.is_tuple:
-            return isinstance(stmt.value, core.Var)
-        case core.Let():
-            return stmt.sort in SHAPE_SORTS and not _calls_implementation(stmt.value, world)
-    return False
-
-
-def _calls_implementation(value: core.Value, world: World) -> bool:
-    if not isinstance(value, core.Call) or not isinstance(value.callee, core.FnRef):
-        return isinstance(value, core.If)
-    return world.is_private(value.callee.name)
-
-
-def door_length(stmts: tuple[core.Stmt, ...], world: World) -> int:
-    """The longest prefix of a core function's body that can be its door."""
-    return next((i for i, s in enumerate(stmts) if not is_door(s, world)), len(stmts))
-
-
-def separator(span: Span) -> core.Stmt:
-    """`()` ends a door where the body begins with something that looks like one."""
-    return core.ExprStmt(span, core.TupleValue(span, ()))
-
-
-def _is_destructuring(stmt: core.Stmt) -> bool:
-    return isinstance(stmt, core.Let) and stmt.is_tuple and isinstance(stmt.value, core.Var)
-
-
-def _destructurings(candidates: list[core.Stmt], stmts: list[core.Stmt]) -> list[core.Stmt]:
-    """Those `let (x_0, x_1) = x` whose parts some statements speak of."""
-    kept: list[core.Stmt] = []
-    spoken = _tensors(stmts)
-    for stmt in reversed(candidates):
-        assert isinstance(stmt, core.Let)
-        if spoken & set(stmt.names):
-            kept.insert(0, stmt)
-            assert isinstance(stmt.value, core.Var)
-            spoken.add(stmt.value.name)
-    return kept
-
-
-def _tensors(stmts: list[core.Stmt]) -> set[str]:
-    names: set[str] = set()
-    for node in walk(tuple(stmts)):
-        match node:
-            case core.RankOf() | core.DimOf() | core.ShapeOf() | core.DTypeOf() | core.MatchShape():
-                names.add(node.tensor)
-    return names
-
-
-def _only_matched(found: patterns.Bound) -> bool:
-    """A size that no literal axis reaches: it stands between two splices."""
-    return isinstance(found.expr, core.SizeVar) and found.expr.name == found.name
-
-
-def _narrowed(stmt: core.MatchShape, needed: set[str]) -> core.MatchShape:
-    """A match_shape that binds only what is needed; the other dimensions say nothing."""
-    after = next((i for i, d in enumerate(stmt.dims) if isinstance(d, core.Splice) and d.name in stmt.binds), None)
-    dims: list[core.SizeExpr | core.Splice] = []
-    binds = list(stmt.binds)
-    for i, dim in enumerate(stmt.dims):
-        drop = isinstance(dim, core.SizeVar) and dim.name in stmt.binds and dim.name not in needed
-        splices = [j for j, d in enumerate(stmt.dims) if isinstance(d, core.Splice)]
-        if drop and after is not None and (i < splices[0] or i > splices[-1]):
-            assert isinstance(dim, core.SizeVar)
-            binds.remove(dim.name)
-            axis = i if i < splices[0] else i - len(stmt.dims)
-            dims.append(core.DimOf(dim.span, stmt.tensor, axis))
-        else:
-            dims.append(dim)
-    origin = replace(stmt.origin, claim=False)  # the wrapper has asked for it
-    return replace(stmt, binds=tuple(binds), dims=tuple(dims), origin=origin)
-
-
-def _speaks_of(node: object) -> set[str]:
-    """The shape-level names in a core tree."""
-    return {n.name for n in walk(node) if isinstance(n, core.SizeVar | core.ShapeVar | core.Splice)}
-
-
-def _by_need(stmts: list[core.Stmt]) -> list[core.Stmt]:
-    """The statements in their order, each after those that bind what it speaks of."""
-    waiting, ordered = list(stmts), []
-    while waiting:
-        missing = {id(s): _named_in([s]) for s in waiting}
-        ready = [
-            s for s in waiting if not any(_speaks_of(s) & missing[id(o)] for o in waiting if o is not s)
-        ]  # fmt: skip
-        ordered.append((ready or waiting)[0])
-        waiting.remove(ordered[-1])
-    return ordered
-
-
-def _named_in(stmts: list[core.Stmt]) -> set[str]:
-    """What some statements bind."""
-    names: set[str] = set()
-    for stmt in stmts:
-        if isinstance(stmt, core.Let):
-            names |= set(stmt.names)
-        elif isinstance(stmt, core.MatchShape):
-            names |= set(stmt.binds)
-    return names
-
-
-# Functions as parameters
-
-
-def fn_names(type_: sweet.FnType) -> Iterator[sweet.Name]:
-    for part in (*type_.params, type_.result):
-        if isinstance(part, sweet.FnType):
-            yield from fn_names(part)
-        else:
-            yield from patterns.all_names(part)
-
-
-def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> core.FnSort:
-    """A function parameter's annotation as a function without a body: what its door asks of arguments, what its closing
-    checks say of the result."""
-    inner = Code(code.unit, code.function, identifiers(type_), code.hooks)
-    inner.scope = Scope(code.scope)
-    params: list[core.Param] = []
-    found: list[patterns.Leaf] = []
-    for i, part in enumerate(type_.params):
-        param = inner.fresh(f"x{i}")
-        params.append(core.Param(param, sort_of(part)))
-        found += leaves(inner, param, part, "param", f"argument {i + 1} of {subject}", part.span, i)
-    patterns.solve(inner, found, named=False)
-    door = len(inner.stmts)
-    span = type_.span
-    sort = sort_of(type_.result)
-    out = inner.fresh("out")
-    args = tuple(core.Arg(span, None, variable(span, p.name, p.sort)) for p in params)
-    call = core.Call(span, core.Var(span, name), args)
-    inner.emit(core.Let(span, (out,), False, sort if sort in SHAPE_SORTS else None, call))
-    results = leaves(inner, out, type_.result, "result", f"the result of {subject}", type_.result.span)
-    patterns.solve(inner, results, named=False, kind="existential")
-    if inner.failed:
-        raise Broken
-    body = core.Block(span, tuple(inner.stmts), variable(span, out, sort))
-    text = print_type(in_core(code, type_))
-    return core.FnSort(text, core.Function(span, "inline", name, tuple(params), sort, body, door, None, text))
-
-
-# Function values
-
-
-def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
-    """`fn(x : t) : t { ... }`: its checks stand in front of its body, those of its result behind it."""
-    fn = expr.fn
-    with code.block() as stmts:
-        params = _lambda_door(code, fn)
-        body = fn.body
-        if body is None:
-            fail("E221", "a function value needs a body", expr.span)
-        type_ = None if fn.result is None else expand(code.unit, fn.result)
-        want = None if type_ is None else sort_of(type_)
-        fine = statements(code, body.stmts)
-        result, sort = block_result(code, body, want, None if fn.result is None else expand(code.unit, fn.result))
-        if not fine:
-            raise Broken
-        if type_ is not None and not says_nothing(type_) and sort not in SHAPE_SORTS:
-            result = _promise(code, type_, result, fn)
-        made = core.Block(body.span, tuple(stmts), result)
-    door = door_length(made.stmts, code.world)
-    text = print_signature(fn)
-    function = core.Function(expr.span, "inline", "fn", params, sort, made, door)
-    return core.Lambda(expr.span, params, want, made, door), core.FnSort(text, function)
-
-
-def _lambda_door(code: Code, fn: sweet.Fn) -> tuple[core.Param, ...]:
-    params: list[core.Param] = []
-    found: list[patterns.Leaf] = []
-    for i, param in enumerate(fn.params):
-        if param.default is not None:
-            fail("E221", "a function value has no defaults", param.default.span)
-        type_ = None if param.type is None else expand(code.unit, param.type)
-        core_name = code.bind(param.name, sort_of(type_), "param")
-        params.append(core.Param(core_name, sort_of(type_)))
-        if type_ is not None and param.type is not None:
-            found += leaves(code, core_name, type_, "param", param.name.name, param.type.span, i)
-    patterns.solve(code, found, named=True)
-    for i, param in enumerate(fn.params):
-        type_ = None if param.type is None else expand(code.unit, param.type)
-        if isinstance(type_, sweet.FnType):
-            params[i] = core.Param(params[i].name, function_sort(code, type_, params[i].name, param.name.name))
-    for condition in fn.where:
-        cond = shapes.condition(code, condition)
-        origin = core.Origin(condition.span, "where", True, None, None, spelled(condition.span))
-        code.emit(core.Assert(condition.span, cond, None, origin))
-    if code.take_failure():
-        raise Broken
-    return tuple(params)
-
-
-def _promise(code: Code, type_: sweet.Type, result: core.Value, fn: sweet.Fn) -> core.Value:
-    """The result of a function value under its annotation."""
-    out = code.fresh("out")
-    code.emit(core.Let(result.span, (out,), False, None, result))
-    assert fn.result is not None
-    found = leaves(code, out, type_, "result", "the result", fn.result.span)
-    patterns.solve(code, found, named=False, kind="existential")
-    return core.Var(result.span, out)
-
-
-__all__ = ["Translator", "block", "declare", "lambda_", "signature", "unused"]

@@ -7,7 +7,8 @@ from ..lang.diagnostics import RxError, error
 from ..lang.source import Span
 from . import arguments, shapes
 from .code import Code, Hooks
-from .functions import MAX_DEPTH, unused
+from .declarations import MAX_DEPTH
+from .lint import unused
 from .scope import SHAPE_SORTS, depth, identifiers, variable
 from .statements import attempt
 from .world import Unit

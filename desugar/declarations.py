@@ -1,0 +1,98 @@
+"""Functions as their callers see them: the sorts of parameters and results, known before any body is read."""
+
+from __future__ import annotations
+
+from ..lang import core, sweet
+from ..lang.diagnostics import RxError
+from ..lang.printer import print_expr, print_signature
+from .errors import fail
+from .scope import depth
+from .sorts import expand, is_bare, says_nothing, sort_of
+from .world import FnInfo, ParamInfo, World
+
+MAX_DEPTH = 150
+
+
+def signature(decl: sweet.FnDecl) -> str:
+    """`@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32)`, with its `where`, on one line."""
+    where = f" where {', '.join(map(print_expr, decl.fn.where))}" if decl.fn.where else ""
+    return f"@{decl.name.name} = {print_signature(decl.fn)}{where}"
+
+
+def declare(world: World) -> None:
+    """What callers need to know of every function: the sorts of its parameters and of its result, and its parts' names."""
+    for unit in world.units:
+        for info in unit.fns.values():
+            try:
+                _declare(info)
+            except RxError as problem:
+                world.report(problem)
+                info.state = "broken"
+                _sorts_unknown(info)
+
+
+def _sorts_unknown(info: FnInfo) -> None:
+    info.params = tuple(ParamInfo(p.name.name, None, p.default) for p in info.decl.fn.params)
+
+
+def _declare(info: FnInfo) -> None:
+    decl, unit = info.decl, info.unit
+    _check_form(info)
+    if depth(decl) > MAX_DEPTH:
+        fail("E223", f"@{decl.name.name} is nested too deeply", decl.name.span, help="name the inner parts by `let`")
+    params = []
+    for param in decl.fn.params:
+        type_ = None if param.type is None else expand(unit, param.type)
+        params.append(ParamInfo(param.name.name, sort_of(type_), param.default))
+    info.params = tuple(params)
+    result = None if decl.fn.result is None else expand(unit, decl.fn.result)
+    info.result = None if result is None else sort_of(result)
+    if info.form == "extern" and info.result is None:
+        info.result = core.TENSOR
+    if info.form != "sweet":
+        _check_bare(info, result)
+        return
+    info.split = not says_nothing(result) and not isinstance(result, sweet.FnType)
+    if info.split:
+        info.impl = f"{info.name}_impl"
+        while info.impl in unit.world.names:
+            info.impl += "'"
+        unit.world.names.add(info.impl)
+
+
+def _check_form(info: FnInfo) -> None:
+    decl = info.decl
+    name = decl.name
+    if "prim" in decl.prefixes:
+        fail(
+            "E221",
+            "`prim` declares the built-in functions; a program has none",
+            name.span,
+            help="`extern` calls Python",
+        )
+    if len(decl.prefixes) > 1:
+        fail("E214", f"@{name.name} cannot be both {' and '.join(decl.prefixes)}", name.span)
+    if info.form == "extern":
+        return
+    if decl.target is not None:
+        fail("E221", "only an `extern` has a Python callable", decl.target.span, help=f"`extern @{name.name} = ...`")
+    if decl.fn.body is None:
+        fail(
+            "E221", f"@{name.name} has no body", name.span,
+            help=f'`extern @{name.name} = fn(...) : ... = "package.module:callable"` is computed by Python',
+        )  # fmt: skip
+
+
+def _check_bare(info: FnInfo, result: sweet.Type | None) -> None:
+    """A function in core form keeps its invariants in its body."""
+    if info.form == "extern" and info.decl.fn.body is None:
+        return
+    types = [p.type for p in info.decl.fn.params if p.type is not None]
+    for type_ in (*types, *((info.decl.fn.result,) if info.decl.fn.result else ())):
+        if not is_bare(expand(info.unit, type_)):
+            fail(
+                "E214", f"@{info.decl.name.name} is {info.form}: its types have to be bare", type_.span,
+                help="write `Tensor` and assert what it has to be, or leave the prefix out",
+            )  # fmt: skip
+    if info.decl.fn.where:
+        fail("E214", f"@{info.decl.name.name} is {info.form}: assert its conditions", info.decl.fn.where[0].span)

@@ -1,0 +1,110 @@
+"""Functions as values: the annotation of a function parameter, and `fn(x : t) : t { ... }`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..lang import core, sweet
+from ..lang.printer import print_signature, print_type
+from . import patterns, shapes
+from .annotations import leaves
+from .code import Code, spelled
+from .doors import door_length
+from .errors import Broken, fail
+from .scope import SHAPE_SORTS, Scope, identifiers, variable
+from .sorts import expand, in_core, says_nothing, sort_of
+from .statements import block_result, statements
+
+
+def fn_names(type_: sweet.FnType) -> Iterator[sweet.Name]:
+    for part in (*type_.params, type_.result):
+        if isinstance(part, sweet.FnType):
+            yield from fn_names(part)
+        else:
+            yield from patterns.all_names(part)
+
+
+def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> core.FnSort:
+    """A function parameter's annotation as a function without a body: what its door asks of arguments, what its closing
+    checks say of the result."""
+    inner = Code(code.unit, code.function, identifiers(type_), code.hooks)
+    inner.scope = Scope(code.scope)
+    params: list[core.Param] = []
+    found: list[patterns.Leaf] = []
+    for i, part in enumerate(type_.params):
+        param = inner.fresh(f"x{i}")
+        params.append(core.Param(param, sort_of(part)))
+        found += leaves(inner, param, part, "param", f"argument {i + 1} of {subject}", part.span, i)
+    patterns.solve(inner, found, named=False)
+    door = len(inner.stmts)
+    span = type_.span
+    sort = sort_of(type_.result)
+    out = inner.fresh("out")
+    args = tuple(core.Arg(span, None, variable(span, p.name, p.sort)) for p in params)
+    call = core.Call(span, core.Var(span, name), args)
+    inner.emit(core.Let(span, (out,), False, sort if sort in SHAPE_SORTS else None, call))
+    results = leaves(inner, out, type_.result, "result", f"the result of {subject}", type_.result.span)
+    patterns.solve(inner, results, named=False, kind="existential")
+    if inner.failed:
+        raise Broken
+    body = core.Block(span, tuple(inner.stmts), variable(span, out, sort))
+    text = print_type(in_core(code, type_))
+    return core.FnSort(text, core.Function(span, "inline", name, tuple(params), sort, body, door, None, text))
+
+
+def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
+    """`fn(x : t) : t { ... }`: its checks stand in front of its body, those of its result behind it."""
+    fn = expr.fn
+    with code.block() as stmts:
+        params = _lambda_door(code, fn)
+        body = fn.body
+        if body is None:
+            fail("E221", "a function value needs a body", expr.span)
+        type_ = None if fn.result is None else expand(code.unit, fn.result)
+        want = None if type_ is None else sort_of(type_)
+        fine = statements(code, body.stmts)
+        result, sort = block_result(code, body, want, None if fn.result is None else expand(code.unit, fn.result))
+        if not fine:
+            raise Broken
+        if type_ is not None and not says_nothing(type_) and sort not in SHAPE_SORTS:
+            result = _promise(code, type_, result, fn)
+        made = core.Block(body.span, tuple(stmts), result)
+    door = door_length(made.stmts, code.world)
+    text = print_signature(fn)
+    function = core.Function(expr.span, "inline", "fn", params, sort, made, door)
+    return core.Lambda(expr.span, params, want, made, door), core.FnSort(text, function)
+
+
+def _lambda_door(code: Code, fn: sweet.Fn) -> tuple[core.Param, ...]:
+    params: list[core.Param] = []
+    found: list[patterns.Leaf] = []
+    for i, param in enumerate(fn.params):
+        if param.default is not None:
+            fail("E221", "a function value has no defaults", param.default.span)
+        type_ = None if param.type is None else expand(code.unit, param.type)
+        core_name = code.bind(param.name, sort_of(type_), "param")
+        params.append(core.Param(core_name, sort_of(type_)))
+        if type_ is not None and param.type is not None:
+            found += leaves(code, core_name, type_, "param", param.name.name, param.type.span, i)
+    patterns.solve(code, found, named=True)
+    for i, param in enumerate(fn.params):
+        type_ = None if param.type is None else expand(code.unit, param.type)
+        if isinstance(type_, sweet.FnType):
+            params[i] = core.Param(params[i].name, function_sort(code, type_, params[i].name, param.name.name))
+    for condition in fn.where:
+        cond = shapes.condition(code, condition)
+        origin = core.Origin(condition.span, "where", True, None, None, spelled(condition.span))
+        code.emit(core.Assert(condition.span, cond, None, origin))
+    if code.take_failure():
+        raise Broken
+    return tuple(params)
+
+
+def _promise(code: Code, type_: sweet.Type, result: core.Value, fn: sweet.Fn) -> core.Value:
+    """The result of a function value under its annotation."""
+    out = code.fresh("out")
+    code.emit(core.Let(result.span, (out,), False, None, result))
+    assert fn.result is not None
+    found = leaves(code, out, type_, "result", "the result", fn.result.span)
+    patterns.solve(code, found, named=False, kind="existential")
+    return core.Var(result.span, out)

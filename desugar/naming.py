@@ -1,0 +1,87 @@
+"""What names the sizes that a body uses: which statements, and in which order."""
+
+from __future__ import annotations
+
+from ..lang import core
+from ..lang.node import replace
+from .patterns import Bound
+from .scope import walk
+
+
+def is_destructuring(stmt: core.Stmt) -> bool:
+    return isinstance(stmt, core.Let) and stmt.is_tuple and isinstance(stmt.value, core.Var)
+
+
+def destructurings(candidates: list[core.Stmt], stmts: list[core.Stmt]) -> list[core.Stmt]:
+    """Those `let (x_0, x_1) = x` whose parts some statements speak of."""
+    kept: list[core.Stmt] = []
+    spoken = _tensors(stmts)
+    for stmt in reversed(candidates):
+        assert isinstance(stmt, core.Let)
+        if spoken & set(stmt.names):
+            kept.insert(0, stmt)
+            assert isinstance(stmt.value, core.Var)
+            spoken.add(stmt.value.name)
+    return kept
+
+
+def _tensors(stmts: list[core.Stmt]) -> set[str]:
+    names: set[str] = set()
+    for node in walk(tuple(stmts)):
+        match node:
+            case core.RankOf() | core.DimOf() | core.ShapeOf() | core.DTypeOf() | core.MatchShape():
+                names.add(node.tensor)
+    return names
+
+
+def only_matched(found: Bound) -> bool:
+    """A size that no literal axis reaches: it stands between two splices."""
+    return isinstance(found.expr, core.SizeVar) and found.expr.name == found.name
+
+
+def narrowed(stmt: core.MatchShape, needed: set[str]) -> core.MatchShape:
+    """A match_shape that binds only what is needed; the other dimensions say nothing."""
+    after = next((i for i, d in enumerate(stmt.dims) if isinstance(d, core.Splice) and d.name in stmt.binds), None)
+    dims: list[core.SizeExpr | core.Splice] = []
+    binds = list(stmt.binds)
+    for i, dim in enumerate(stmt.dims):
+        drop = isinstance(dim, core.SizeVar) and dim.name in stmt.binds and dim.name not in needed
+        splices = [j for j, d in enumerate(stmt.dims) if isinstance(d, core.Splice)]
+        if drop and after is not None and (i < splices[0] or i > splices[-1]):
+            assert isinstance(dim, core.SizeVar)
+            binds.remove(dim.name)
+            axis = i if i < splices[0] else i - len(stmt.dims)
+            dims.append(core.DimOf(dim.span, stmt.tensor, axis))
+        else:
+            dims.append(dim)
+    origin = replace(stmt.origin, claim=False)  # the wrapper has asked for it
+    return replace(stmt, binds=tuple(binds), dims=tuple(dims), origin=origin)
+
+
+def speaks_of(node: object) -> set[str]:
+    """The shape-level names in a core tree."""
+    return {n.name for n in walk(node) if isinstance(n, core.SizeVar | core.ShapeVar | core.Splice)}
+
+
+def by_need(stmts: list[core.Stmt]) -> list[core.Stmt]:
+    """The statements in their order, each after those that bind what it speaks of."""
+    waiting, ordered = list(stmts), []
+    while waiting:
+        missing = {id(s): named_in([s]) for s in waiting}
+        ready = [
+            s for s in waiting if not any(speaks_of(s) & missing[id(o)] for o in waiting if o is not s)
+        ]  # fmt: skip
+        ordered.append((ready or waiting)[0])
+        waiting.remove(ordered[-1])
+    return ordered
+
+
+def named_in(stmts: list[core.Stmt]) -> set[str]:
+    """What some statements bind."""
+    names: set[str] = set()
+    for stmt in stmts:
+        if isinstance(stmt, core.Let):
+            names |= set(stmt.names)
+        elif isinstance(stmt, core.MatchShape):
+            names |= set(stmt.binds)
+    return names
