@@ -10,7 +10,6 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Label, error, note, warning
 from ..lang.source import Span
 from ..ops.model import TensorInfo
-from .conditions import render_cond
 from .describe import annotation_text, dtype_text, size_text, type_text
 from .facts import Facts
 from .judge import Options, Outcome
@@ -317,10 +316,22 @@ def _values_text(state: State, cond: core.BoolExpr, env: Env) -> str:
         return ""
     if isinstance(truth, Undecided):
         return ""
+    sizes = _sizes_in(state, cond, env)
     if isinstance(truth, bool):
-        parts = [f"{n} is {size_text(e, state)}" for n, e in _sizes_in(state, cond, env)]
-        return ", ".join(parts)
-    return f"it is `{render_cond(truth)}` here"
+        return ", ".join(f"{n} is {size_text(e, state)}" for n, e in sizes if n != size_text(e, state))
+    return ", ".join(filter(None, (_known_range(state, n, e) for n, e in sizes)))
+
+
+def _known_range(state: State, name: str, size: Size) -> str:
+    """What is known of a size: `n is at least 6`."""
+    low, high = state.facts.bounds(size)
+    text = size_text(size, state)
+    shown = name if name == text else f"{name} = {text}"
+    if low is not None and low == high:
+        return f"{name} is {low}"
+    if high is not None:
+        return f"{shown} is at most {high}"
+    return f"{shown} is at least {low}" if low else ""
 
 
 def _sizes_in(state: State, cond: core.BoolExpr, env: Env) -> list[tuple[str, Size]]:
@@ -483,6 +494,12 @@ def obligation(walker: Speaker, span: Span, needs: list[Obligation], outcome: Ou
     what = next((n.text for n in needs if n.cond is False), needs[0].text if needs else "a value")
     code = "E314" if "axis" in what else "E303"
     return _finish(walker, outcome, code, f"`{span.text}` needs {what}", "", span)
+
+
+def condition(walker: Speaker, span: Span, value: TensorInfo, what: str, outcome: Outcome) -> Diagnostic:
+    """A tensor that is no single truth value in the condition of an `if`."""
+    needs = f"the condition of `if` needs to have {what}"
+    return _finish(walker, outcome, "E304", needs, f"it is {type_text(value, walker.state)}", span)
 
 
 def impossible_signature(function: core.Function, door: tuple[core.Stmt, ...]) -> Diagnostic:

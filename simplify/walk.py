@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, assert_never
 
 from ..lang import core, sweet
 from ..lang.checked import Binding
 from ..lang.core import Status
+from ..lang.dtypes import WEAK
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import Primitive, Segment, TensorInfo
@@ -20,6 +22,7 @@ from .state import State
 from .terms import Size
 from .values import (
     POISON,
+    UNDECIDED,
     BoolValue,
     DTypeSymbol,
     DTypeValue,
@@ -230,7 +233,10 @@ class Walker(Judge):
                 assert_never(stmt)
 
     def _let(self, stmt: core.Let, env: Env) -> None:
+        before = self.log.counts.residual
         entry, value = self.value(stmt.value, env)
+        if isinstance(stmt.value, _SHAPE_LEVEL) and self.log.counts.residual > before:
+            self._keep_obligations(stmt.value)
         self.out.append(replace(stmt, value=value))
         if not stmt.is_tuple:
             if isinstance(entry.value, SizeValue):
@@ -244,6 +250,12 @@ class Walker(Judge):
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
         return None
+
+    def _keep_obligations(self, expr: core.ShapeLevel) -> None:
+        """What a named size needs to have a value is checked whether the size is used or not."""
+        origin = core.Origin(expr.span, "obligation", False, None, None, expr.span.text)
+        for cond in obligations(expr):
+            self.out.append(core.Assert(expr.span, cond, None, origin, Status.RESIDUAL))
 
     def _name_size(self, stmt: core.Let, value: SizeValue) -> Size:
         """A size that the data decides takes the name that the user gives it."""
@@ -513,7 +525,28 @@ class Walker(Judge):
         known = _constant(entry.value)
         if known is not None:
             return self._taken(expr, known, env)
+        if isinstance(entry.value, TensorInfo):
+            cond = self._check_condition(entry.value, cond)
         return self._both(expr, cond, None, env)
+
+    def _check_condition(self, value: TensorInfo, cond: core.Value) -> core.Value:
+        """A tensor decides an `if` only where it is one truth value: rank 0, boolean or integer."""
+        span = cond.span
+        dtype = self.state.dtype(value.dtype) if value.dtype is not None else WEAK[bool]
+        known = self.state.in_class(dtype, ("boolean", "integer"))
+        checks: tuple[tuple[Truth, str], ...] = (
+            (eq(self.state.rank(value.shape), 0), "rank 0"),
+            (UNDECIDED if known is None else known, "a boolean or integer dtype"),
+        )
+        name: str | None = cond.name if isinstance(cond, core.Var) else None
+        for position, (truth, what) in enumerate(checks):
+            status = self.judge(truth, partial(blame.condition, self, span, value, what), claim=True, empty_rule=False)
+            if status is Status.RESIDUAL and not self.quiet:
+                if name is None:
+                    name = self.temporary()
+                    self.out.append(core.Let(span, (name,), False, None, cond))
+                self.out.append(_condition_check(span, name, position == 0, what))
+        return cond if name is None else core.Var(span, name)
 
     def _if_on_sizes(self, expr: core.If, cond: core.BoolExpr, env: Env) -> tuple[Entry, core.Value]:
         level = ShapeLevel(self.state, env)
@@ -606,6 +639,31 @@ class Walker(Judge):
         self.state.pop()
         after = replace(expr, body=replace(body, stmts=(*door, *body.stmts)))
         return Entry(FnValue("fn", None, expr, dict(env)), expr.span), after
+
+
+def _condition_check(span: Span, name: str, rank: bool, what: str) -> core.Assert:
+    origin = core.Origin(span, "condition", True, None, None, f"the condition has {what}")
+    if rank:
+        cond: core.BoolExpr = core.Compare(span, "==", core.RankOf(span, name), core.SizeLit(span, 0))
+    else:
+        floating = core.InClass(span, core.DTypeOf(span, name), ("integer",), False)
+        boolean = core.Compare(span, "==", core.DTypeOf(span, name), core.DTypeLit(span, WEAK[bool]))
+        cond = core.Logic(span, "||", boolean, floating)
+    return core.Assert(span, cond, None, origin, Status.RESIDUAL)
+
+
+def obligations(expr: core.ShapeLevel) -> Iterator[core.BoolExpr]:
+    """That divisors are positive and `/` divides, as conditions in the core."""
+    if isinstance(expr, core.SizeOp):
+        yield from obligations(expr.left)
+        yield from obligations(expr.right)
+        if expr.op in ("/", "//", "%", "ceildiv") and not (
+            isinstance(expr.right, core.SizeLit) and expr.right.value > 0
+        ):
+            yield core.Compare(expr.span, ">=", expr.right, core.SizeLit(expr.span, 1))
+        if expr.op == "/":
+            rest = core.SizeOp(expr.span, "%", expr.left, expr.right)
+            yield core.Compare(expr.span, "==", rest, core.SizeLit(expr.span, 0))
 
 
 def with_needs(truth: Truth, needs: list[Obligation]) -> Truth:
