@@ -177,8 +177,11 @@ def _best_change(region: Region, marks: Marks, stuck: int) -> Change | None:
     places += [(at, 0.4) for at in _before_parentheses(region.kinds, stuck)]
     for at, far in places:
         states = _states_at(region.kinds, marks, at)
-        for change in _changes(region, at, stuck, far):
-            gain = _gain(region.kinds, states, change, stuck)
+        behind = {kind: states_then for kind in _INSERTED if read(states_then := list(states), kind)}
+        for change in _changes(region, at, stuck, far, list(behind)):
+            if change.put and change.put[0] not in behind:
+                continue
+            gain = _gain(region.kinds, behind[change.put[0]] if change.put else states, change, stuck)
             if best is None or (-gain, change.cost) < best[:2]:
                 best = (-gain, change.cost, change)
     return best[2] if best and -best[0] >= min(_ENOUGH, len(region.kinds) - stuck) else None
@@ -195,22 +198,22 @@ def _before_parentheses(kinds: list[int], stuck: int) -> list[int]:
     return []
 
 
-def _changes(region: Region, at: int, stuck: int, far: float) -> list[Change]:
-    """What may be tried at a token: say the same in Rx's words, insert, skip or replace."""
+def _changes(region: Region, at: int, stuck: int, far: float, kinds_now: list[int]) -> list[Change]:
+    """What may be tried at a token: say the same in Rx's words, insert one of some kinds, skip or replace."""
     kinds = region.kinds
     changes = []
     if at < len(kinds) and kinds[at] == _NAME and region.text(at) in _OTHER_WORDS:
         put = tuple(KIND[name] for name in _OTHER_WORDS[region.text(at)][0])
         changes.append(Change(at, 1, put, 0.1))
-    changes += [Change(at, 0, (kind,), _COSTS.get(kind, 3.0) + far) for kind in _INSERTED]
+    changes += [Change(at, 0, (kind,), _COSTS.get(kind, 3.0) + far) for kind in kinds_now]
     if at < len(kinds) and region.text(at) in ("Tensor", "Size", "Shape", "DType", "Bool"):
         changes.append(Change(at, 0, (KIND["COLON"],), 0.9 + far))
     if at == stuck:
-        changes += [Change(at, 0, (kind, _NAME), 1.5 + _COSTS.get(kind, 3.0)) for kind in _INSERTED]
+        changes += [Change(at, 0, (kind, _NAME), 1.5 + _COSTS.get(kind, 3.0)) for kind in kinds_now]
         changes.append(Change(at, 0, (_NAME, _END), 2.9))
     if at < len(kinds) and kinds[at] not in _BRACKETS:
         changes.append(Change(at, 1, (), (2.6 if kinds[at] == _END else 1.7) + far))
-        changes += [Change(at, 1, (kind,), _replacing(region, at, kind) + far) for kind in _INSERTED]
+        changes += [Change(at, 1, (kind,), _replacing(region, at, kind) + far) for kind in kinds_now]
     return changes
 
 
@@ -225,9 +228,9 @@ def _replacing(region: Region, at: int, kind: int) -> float:
 
 
 def _gain(kinds: list[int], states: list[int], change: Change, stuck: int) -> int:
-    """How many tokens behind the stuck one can be read after a change, at most _LOOK."""
+    """How many tokens behind the stuck one can be read after a change whose first token was read, at most _LOOK."""
     states = list(states)
-    for kind in change.put:
+    for kind in change.put[1:]:
         if not read(states, kind):
             return -_LOOK
     at = change.at + change.skip

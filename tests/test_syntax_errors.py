@@ -220,7 +220,7 @@ def mutated(text: str, rng: random.Random) -> bytes:
 
 def test_mutated_programs_give_diagnostics_and_never_a_traceback() -> None:
     rng = random.Random(5)
-    for _ in range(int(os.environ.get("RX_FUZZ", "300"))):
+    for _ in range(int(os.environ.get("RX_FUZZ", "1000"))):
         data = mutated(PROGRAM, rng)
         source, unreadable = decode(data, "mutated.rx")
         module, problems = parse(source)
