@@ -20,6 +20,11 @@ _SAFETENSORS = {
 }  # fmt: skip
 _NPY_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 
+# What reading a damaged file may raise.
+_BROKEN = (
+    OSError, EOFError, struct.error, ValueError, KeyError, TypeError, SyntaxError, NotImplementedError, zipfile.BadZipFile,
+)  # fmt: skip
+
 
 class Header(Node):
     """What a file says of one array."""
@@ -43,7 +48,7 @@ def read_header(path: Path, key: str | None) -> Header:
                 return _npz(path, key)
             case ".safetensors":
                 return _safetensors(path, key)
-    except (OSError, struct.error, ValueError, KeyError, zipfile.BadZipFile, TypeError, SyntaxError) as problem:
+    except _BROKEN as problem:
         raise BadWeights(f"cannot be read: {problem}") from None
     raise BadWeights("is none of .npy, .npz and .safetensors")
 
