@@ -17,15 +17,36 @@ from .world import Unit
 
 
 def consts(unit: Unit, hooks: Hooks) -> list[core.ConstDef]:
-    """A file's consts in order; each is visible to those below it and to all functions."""
+    """A file's consts, each behind those that it speaks of; every function sees them all."""
     found: list[core.ConstDef] = []
-    for item in unit.consts.values():
+    for item in _by_use(unit):
         try:
             found.append(_const(unit, item, hooks))
         except RxError as problem:
             unit.world.report(problem)
             unit.world.bind_const(unit, Entry(item.name.name, None, None, item.name.span, "const"))
     return found
+
+
+def _by_use(unit: Unit) -> list[sweet.Const]:
+    """The consts in the order of the source, except that one used by another comes before it. A ring stays as it stands:
+    its first const finds the next one missing."""
+    order: list[sweet.Const] = []
+    state: dict[str, bool] = {}  # False while its uses are being placed
+    for root in unit.consts:
+        stack = [root]
+        while stack:
+            name = stack[-1]
+            if name not in state:
+                state[name] = False
+                used = identifiers(unit.consts[name].value, unit.consts[name].type)
+                stack.extend(n for n in sorted(used, reverse=True) if n in unit.consts and n not in state)
+                continue
+            stack.pop()
+            if not state[name]:
+                state[name] = True
+                order.append(unit.consts[name])
+    return order
 
 
 def _const(unit: Unit, item: sweet.Const, hooks: Hooks) -> core.ConstDef:

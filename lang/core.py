@@ -313,7 +313,7 @@ class Origin(Node):
     """What an assertion was made of, and which part: `what` is rank, dim, dtype, shape, where, assert, obligation.
 
     `span` is the part of the annotation (one dimension, the dtype) or the condition that the user wrote; `axis` goes with dim.
-    `text` is the dimension or condition in the user's spelling. `claim` tells a claim from an assertion (`!`, assert, match_shape).
+    `text` is the dimension or condition in the user's spelling. `claim` tells a claim from an assertion (`!`, assert, ...).
     """
 
     span: Span
@@ -328,7 +328,7 @@ class Origin(Node):
 
 
 class Let(Node):
-    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed only for Size, Shape, DType, Bool."""
+    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones only."""
 
     span: Span
     names: tuple[str, ...]
@@ -346,7 +346,7 @@ class Assert(Node):
 
 
 class MatchShape(Node):
-    """`match_shape(x, [s, m], [*s, m])`: binds names of `binds` (each stands alone, once, in `dims`), asserts the rest.
+    """`match_shape(x, [s, m], [*s, m])`: binds `binds` (each stands alone, once, in `dims`), asserts the rest.
 
     Desugaring makes it only for shapes with a splice; every other pattern becomes Asserts and `let m : Size`.
     """

@@ -266,25 +266,75 @@ _CLOSERS = kinds("RPAR RSQB RBRACE")
 
 def _describe(region: Region, stuck: int, states: list[int], change: Change | None, function: str | None) -> Diagnostic:
     """The diagnostic for a place where no rule goes on, and the change that would mend it."""
-    at = change.at if change and change.skip and change.at < stuck else stuck
+    hint = _habit(region, stuck)
+    at = change.at if change and not hint and _is_to_blame(region, change, stuck) else stuck
     span = _place(region, at)
     word = region.text(at) if at < len(region.kinds) else ""
     found = _found(region, at)
     accepted = _accepted(states)
     kind = region.kinds[at] if at < len(region.kinds) else _STOP
-    help = _help(region, change)
-    if at < stuck and word not in _OTHER_WORDS:
+    help, edits = _help(region, change), _edits(region, change)
+    if hint:
+        message, help, edits = hint[0] or f"expected {_expected(accepted)}, found {found}", hint[1], ()
+    elif word in _OTHER_WORDS and kind == _NAME:
+        message, help = f"`{word}` is not a word of Rx", _OTHER_WORDS[word][1]
+    elif at < stuck:
         message = f"{found} does not belong here"
     elif kind in (KIND["COMPARE"], KIND["IN"]) and KIND["AND"] in accepted:
         message, help = "comparisons do not chain", "join two comparisons with `&&`"
     elif kind == KIND["EQUAL"] and KIND["COMPARE"] in accepted and KIND["EQUAL"] not in accepted:
         message, help = "`=` is not a comparison", "write `==`"
-    elif word in _OTHER_WORDS and kind == _NAME:
-        message, help = f"`{word}` is not a word of Rx", _OTHER_WORDS[word][1]
     else:
         message = f"expected {_expected(accepted)}, found {found}"
-    edits = _edits(region, change)
     return error("E101", message, span, help=help, function=function, edits=edits)
+
+
+def _is_to_blame(region: Region, change: Change, stuck: int) -> bool:
+    """Whether a change before the stuck token names the mistake: a word that is misspelt or too many."""
+    if change.at >= stuck or not change.skip:
+        return False
+    word = region.text(change.at)
+    if word in _OTHER_WORDS or (change.put and alike(word, _TEXT[change.put[0]])):
+        return True
+    return not change.put and region.kinds[change.at] not in _SEPARATORS
+
+
+def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
+    """A message (None: the usual one) and a help for what users of other languages write."""
+    kinds = [*region.kinds[max(0, stuck - 3) : stuck + 2], _STOP, _STOP]
+    here = stuck - max(0, stuck - 3)
+    kind, after = kinds[here], kinds[here + 1]
+    before = kinds[here - 1] if here else _END
+    word = region.text(stuck - 1) if stuck else ""
+    found = region.text(stuck) if stuck < len(region.kinds) else ""
+    begins = here < 2 or kinds[here - 2] in (_END, _OPEN)
+    if before in (KIND["IF"], KIND["WHILE"]):
+        return f"the condition of `{word}` stands in parentheses", f"write `{word} (...) {{ ... }}`"
+    if before == KIND["FOR"] and kind != _NAME:
+        return None, "a loop is written `for i in range(n) { ... }`"
+    if before == KIND["FN"] and kind == _NAME:
+        return None, _FUNCTION
+    if kind == KIND["COLON"] and region.kinds[:2] == [KIND["FN_NAME"], KIND["LPAR"]]:
+        return None, _FUNCTION
+    if kind == KIND["EQUAL"] and before == _NAME and begins:
+        if after == KIND["FN"]:
+            return "a function's name begins with `@`", f"write `@{word} = fn(...)`"
+        return "a binding begins with `let`", f"write `let {word} = ...`"
+    if kind == KIND["LSQB"] and word == "Tensor":
+        return None, "a type is written `Tensor([n, m], float32)`"
+    if begins and kind == _NAME and word in ("extern", "prim", "inline", "private"):
+        return f"expected a function's name (`@f`), found `{found}`", f"write `{word} @{found} = fn(...)`"
+    if begins and kind == _NAME and word == "import":
+        return f"expected a string, found `{found}`", 'a file is imported by `import "file.rx"`'
+    if kind == KIND["QMARK"]:
+        return None, "a choice is written `if (c) { a } else { b }`"
+    if kind == KIND["DIVIDE"] and (before in (_END, _OPEN) or stuck == 0):
+        return None, "a comment begins with `#`"
+    return None
+
+
+_FUNCTION = "a function is written `@f = fn(x : T) : T { ... }`"
+_SEPARATORS = PREFIXES | kinds("EQUAL COMMA COLON _END")
 
 
 def _place(region: Region, at: int) -> Span:
@@ -325,7 +375,7 @@ def _expected(accepted: set[int]) -> str:
     elif rest == _TYPE_STARTERS or (rest >= _TYPE_STARTERS and KIND["COMMA"] not in rest):
         words.append("a type")
         rest -= _TYPE_STARTERS
-    if rest - _GOES_ON:
+    if KIND["DOT"] in rest and rest - _GOES_ON:  # an expression ends here or goes on: how it may go on is not said
         rest -= _GOES_ON
     names = {_NAME: "a name", KIND["STRING"]: "a string", KIND["FN_NAME"]: "a function's name (`@f`)"}
     names |= {_END: "a line end", _STOP: "a line end", KIND["INT"]: "a number", KIND["COMPARE"]: "a comparison"}

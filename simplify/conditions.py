@@ -6,7 +6,20 @@ from collections.abc import Mapping
 from math import gcd
 from typing import Union, final
 
-from .terms import Mono, Ranges, Size, Term, Var, bounds, evaluate, lead, render_sides, substitute, term_vars
+from .terms import (
+    Mono,
+    Ranges,
+    Size,
+    Term,
+    Var,
+    bounds,
+    evaluate,
+    lead,
+    merge_floors,
+    render_sides,
+    substitute,
+    term_vars,
+)
 
 Cond = Union[bool, "Condition"]
 _NO_RANGES: Ranges = {}
@@ -123,6 +136,8 @@ def lt(a: Size, b: Size) -> Cond:
 
 def eq0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
     """`p == 0`: common factors gone, positive in front; False where the factors or the range forbid it."""
+    if type(p) is Term and len(p.mons) > 1:
+        p = merge_floors(p)
     if isinstance(p, int):
         return p == 0
     constant = p.mons.get((), 0)
@@ -146,6 +161,8 @@ def ne0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
 
 def ge0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
     """`p >= 0`: divided by the coefficients' common factor, rounded to whole numbers; folded where the range says."""
+    if type(p) is Term and len(p.mons) > 1:
+        p = merge_floors(p)
     if isinstance(p, int):
         return p >= 0
     g = gcd(*(k for m, k in p.mons.items() if m))

@@ -324,11 +324,12 @@ def _floor_by_int(a: Term, c: int) -> Size:
             rest[mono] = r
     if not rest or (len(rest) == 1 and () in rest):
         return _close(whole)
-    return _close(whole) + _floor_of_rest(rest, c)
+    taken = {mono for mono, k in a.mons.items() if k < 0}
+    return _close(whole) + _floor_of_rest(rest, c, taken)
 
 
-def _floor_of_rest(rest: dict[Mono, int], c: int) -> Size:
-    """Floor of a sum whose coefficients are in 1..c-1, not all of them constant."""
+def _floor_of_rest(rest: dict[Mono, int], c: int, taken: set[Mono]) -> Size:
+    """Floor of a sum whose coefficients are in 1..c-1, not all of them constant; `taken` came with a minus."""
     constant = rest.pop((), 0)
     g = gcd(c, *rest.values())
     if g > 1:
@@ -337,22 +338,23 @@ def _floor_of_rest(rest: dict[Mono, int], c: int) -> Size:
         c //= g
         if c == 1:
             return _close(rest) + constant
-    if c == 2 and constant == 1:
-        return Term(dict(rest)) - _floor_of_rest(rest, 2)  # n // 2 + (n + 1) // 2 == n
     monos = sorted(rest, key=mono_key)
     for wanted in (1, c - 1):
         for mono in monos:
             if rest[mono] == wanted and len(mono) == 1 and type(mono[0]) is Floor:
-                whole = _unnest(rest, constant, c, mono, mono[0])
-                if whole is not None:
-                    return whole
+                mirrored = mono in taken if c == 2 else wanted != 1
+                flat = _unnest(rest, constant, c, mono, mono[0], mirrored)
+                if flat is not None:
+                    return flat
+    if c == 2 and constant == 1:
+        return Term(dict(rest)) - _floor_of_rest(rest, 2, taken)  # n // 2 + (n + 1) // 2 == n
     here = [rest[m] for m in monos] + [constant]
     there = [c - rest[m] for m in monos] + [c - 1 - constant]
     if here <= there:
         return of_atom(Floor(_with_constant(rest, constant), c))
     # a // c == -((c - 1 - a) // c); the multiples of c that make the coefficients positive come out
-    mirrored: dict[Mono, int] = {m: c - k for m, k in rest.items()}
-    return Term(dict.fromkeys(rest, 1)) - of_atom(Floor(_with_constant(mirrored, c - 1 - constant), c))
+    opposite: dict[Mono, int] = {m: c - k for m, k in rest.items()}
+    return Term(dict.fromkeys(rest, 1)) - of_atom(Floor(_with_constant(opposite, c - 1 - constant), c))
 
 
 def _with_constant(mons: dict[Mono, int], constant: int) -> Term:
@@ -361,9 +363,9 @@ def _with_constant(mons: dict[Mono, int], constant: int) -> Term:
     return Term(mons)
 
 
-def _unnest(rest: dict[Mono, int], constant: int, c: int, mono: Mono, inner: Floor) -> Size | None:
+def _unnest(rest: dict[Mono, int], constant: int, c: int, mono: Mono, inner: Floor, mirrored: bool) -> Size | None:
     """(x // b + m) // c == (x + b * m) // (b * c), for an int b or without m; a coefficient of -1 is mirrored first."""
-    if rest[mono] == 1:
+    if not mirrored:
         others = _close({m: k for m, k in rest.items() if m != mono}) + constant
         if not isinstance(inner.den, int) and others != 0:
             return None
@@ -496,6 +498,27 @@ def _divide_out(a: Size, b: Term) -> tuple[Size, Size]:
         else:
             break
     return q, a
+
+
+def merge_floors(term: Term) -> Size:
+    """Sums of quotients that make up one: `n // 4 + (n + 2) // 4 == n // 2`, `n // 3 + (n + 1) // 3 + (n + 2) // 3 == n`."""
+    groups: dict[tuple[Size, int, int], dict[int, Floor]] = {}
+    for mono, k in term.mons.items():
+        if len(mono) == 1 and type(mono[0]) is Floor and isinstance(mono[0].den, int):
+            atom = mono[0]
+            constant = atom.num if isinstance(atom.num, int) else atom.num.mons.get((), 0)
+            groups.setdefault((atom.num - constant, mono[0].den, k), {})[constant] = atom
+    for (num, c, k), atoms in groups.items():
+        for parts in range(2, len(atoms) + 1):
+            if c % parts:
+                continue
+            for first in sorted(atoms):
+                shifted = [first + j * (c // parts) for j in range(parts)]
+                if all(x in atoms for x in shifted):
+                    gone = Term({(atoms[x],): k for x in shifted})
+                    merged = term - gone + floordiv(num + first, c // parts) * k
+                    return merge_floors(merged) if type(merged) is Term else merged
+    return term
 
 
 # ---------------------------------------------------------------- maximum and minimum

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 import rxlang as rx
 from rxlang import pipeline
 from rxlang.lang.checked import Binding
@@ -143,7 +142,9 @@ def test_r7_declared_results_are_kept() -> None:
 
 
 def test_r8_match_shape_fails_at_run_time() -> None:
-    text = "@main = fn(a : Tensor([n], float32), b : Tensor([m], float32)) : Tensor {\n  match_shape(b, [], [n])\n  b\n}"
+    text = (
+        "@main = fn(a : Tensor([n], float32), b : Tensor([m], float32)) : Tensor {\n  match_shape(b, [], [n])\n  b\n}"
+    )
     residual(text)
     with pytest.raises(rx.ShapeError):
         rx.loads(text).main(ones(2), ones(3))
@@ -151,7 +152,7 @@ def test_r8_match_shape_fails_at_run_time() -> None:
 
 
 def test_r11_a_result_keeps_its_static_parts() -> None:
-    callee = "extern @f = fn(x : Tensor([n], float32)) : Tensor([k, 3], float32) = \"elsewhere:f\"\n"
+    callee = 'extern @f = fn(x : Tensor([n], float32)) : Tensor([k, 3], float32) = "elsewhere:f"\n'
     found = binding(proved(called(callee, "[5]")), "r")
     assert found.shape == ("?", 3) and found.exactness == ("unknown", "exact")
     same = "@f = fn(x : Tensor([*s], float32)) : Tensor([*s], float32) { x }\n"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from rxlang import pipeline
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases" / "calls.jsonl"

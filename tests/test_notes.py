@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from rxlang.cli.main import invoke
 
 NOTES = Path(__file__).parent / "notes"
@@ -29,9 +28,7 @@ def rx(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> C
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
-def test_a_note_gives_its_answer(
-    program: Path, rx: Callable[..., str], golden: Callable[[Path, str], None]
-) -> None:
+def test_a_note_gives_its_answer(program: Path, rx: Callable[..., str], golden: Callable[[Path, str], None]) -> None:
     golden(program.with_suffix(".out"), "\n".join(rx(c, program.name) for c in ("check", "desugar", "shapes")))
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from rxlang import pipeline
 from rxlang.interp.run import Machine, ShapeError
 from rxlang.lang import core, sweet
