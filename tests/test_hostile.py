@@ -1,0 +1,356 @@
+"""Programs that try to be accepted, refused or answered wrongly: each runs as its unsimplified form with every check does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rxlang import pipeline
+from rxlang.interp.run import Machine, ShapeError
+from rxlang.lang import core, sweet
+from rxlang.lang.files import Files
+from rxlang.lang.node import Node, replace
+
+Given = tuple[Any, ...]
+
+
+def f32(*shape: int) -> Any:
+    return np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
+
+
+def int64(value: Any) -> Any:
+    return np.array(value, dtype=np.int64)
+
+
+def flag(value: Any) -> Any:
+    return np.array(value, dtype=bool)
+
+
+# The claim, the program, and inputs with the shape of the result (None: the run is refused).
+CASES: dict[str, tuple[str, list[tuple[Given, tuple[int, ...] | None]]]] = {
+    "an assertion in one data arm is no fact after the arms": (
+        """
+@f = fn(x : Tensor([n], float32), y : Tensor([m], float32), c : bool) {
+  if (c) { assert n == m; x } else { x }
+}
+@main = fn(x : Tensor([n], float32), y : Tensor([m], float32), c : bool) : Tensor {
+  let z = @f(x, y, c)
+  assert n == m
+  x + y
+}
+""",
+        [
+            ((f32(4), f32(4), flag(False)), (4,)),
+            ((f32(4), f32(3), flag(False)), None),
+            ((f32(1), f32(3), flag(False)), None),
+        ],
+    ),
+    "what a lambda asserts inside is no fact outside": (
+        """
+@main = fn(x : Tensor([n], float32), y : Tensor([m], float32)) : Tensor {
+  let f = fn(z : Tensor([_k], float32)) : Tensor { assert n == m; z }
+  assert n == m
+  x + y
+}
+""",
+        [((f32(4), f32(4)), (4,)), ((f32(1), f32(3)), None)],
+    ),
+    "a lambda keeps the tensor it was made with when the name is bound again": (
+        """
+@main = fn(x : Tensor([n], float32)) : Tensor([n * 2], float32) {
+  let a = x
+  let f = fn(y : Tensor([_m], float32)) : Tensor { @concat([y, a], axis=0) }
+  let a = @concat([a, a], axis=0)
+  f(x)
+}
+""",
+        [((f32(2),), (4,)), ((f32(0),), (0,))],
+    ),
+    "a tensor bound again in an arm is the old one after it": (
+        """
+@main = fn(x : Tensor([n], float32), c : bool) : Tensor {
+  let y = if (c) { let x = @concat([x, x], axis=0); x } else { x }
+  assert x.dim(0) == n
+  assert y.dim(0) == n || y.dim(0) == n + n
+  @concat([x, y], axis=0)
+}
+""",
+        [((f32(2), flag(True)), (6,)), ((f32(2), flag(False)), (4,))],
+    ),
+    "sizes named before a tensor is bound again stay": (
+        """
+@main = fn(x : Tensor([n, n * 2], float32)) : Tensor([n], float32) {
+  let k : Size = x.dim(1)
+  let x = @sum(x, axis=1)
+  assert x.dim(0) == n
+  let x = @concat([x, x], axis=0)
+  assert x.dim(0) == k
+  x[0:n]
+}
+""",
+        [((f32(2, 4),), (2,)), ((f32(0, 0),), (0,)), ((f32(2, 3),), None)],
+    ),
+    "a call that is bound to its argument's name is checked on the argument": (
+        """
+@f = fn(x : Tensor([n, n], float32)) : Tensor([n], float32) { @sum(x, axis=0) }
+@main = fn(x : Tensor([a, b], float32)) : Tensor {
+  let x = @f(x)
+  assert x.dim(0) == b
+  assert x.dim(0) == a
+  x
+}
+""",
+        [((f32(2, 2),), (2,)), ((f32(2, 3),), None)],
+    ),
+    "two calls of one function choose two sizes": (
+        """
+@z = fn(x : Tensor([n], float32), m : Tensor([n], bool)) : Tensor([k], float32) where k <= n { @filter(x, m) }
+@main = fn(x : Tensor([n], float32), m : Tensor([n], bool)) : Tensor {
+  let a : Tensor([k], float32) = @z(x, m)
+  let b ! Tensor([k], float32) = @z(x, !m)
+  a + b
+}
+""",
+        [((f32(2), flag([True, False])), (1,)), ((f32(3), flag([True, False, True])), None)],
+    ),
+    "existential sizes of one call that share a name are equal": (
+        """
+@z = fn(x : Tensor([n], float32), m : Tensor([n], bool)) : (Tensor([k], float32), Tensor([k], float32)) where k <= n {
+  let y = @filter(x, m)
+  (y, y + 1.0)
+}
+@main = fn(x : Tensor([n], float32), m : Tensor([n], bool)) : Tensor {
+  let (a, b) = @z(x, m)
+  a + b
+}
+""",
+        [((f32(3), flag([True, False, True])), (2,)), ((f32(0), flag([])), (0,))],
+    ),
+    "the run chooses an implementation by size": (
+        """
+@a = fn(x : Tensor([m, 16], float32)) : Tensor([m, 2], float32) { x[:, 0:2] }
+@b = fn(x : Tensor([m, k], float32)) : Tensor([m, k], float32) { x }
+@mm = [@a, @b]
+@main = fn(x : Tensor([_m, k], float32)) : Tensor {
+  let y = @mm(x)
+  assert k != 16 || y.dim(1) == 2
+  assert k == 16 || y.dim(1) == k
+  y
+}
+""",
+        [((f32(2, 16),), (2, 2)), ((f32(2, 3),), (2, 3)), ((f32(0, 0),), (0, 0))],
+    ),
+    "a call that no implementation fits is refused": (
+        """
+@a = fn(x : Tensor([m, 16], float32)) : Tensor([m, 2], float32) { x[:, 0:2] }
+@b = fn(x : Tensor([m, 8], float32)) : Tensor([m, 2], float32) { x[:, 0:2] }
+@mm = [@a, @b]
+@main = fn(x : Tensor([m, _k], float32)) : Tensor([m, 2], float32) { @mm(x) }
+""",
+        [((f32(2, 16),), (2, 2)), ((f32(2, 8),), (2, 2)), ((f32(2, 3),), None)],
+    ),
+    "the obligations of an exact division hold only where they are reached": (
+        """
+@main = fn(x : Tensor([n], float32), k : Size) : Tensor {
+  if (k > 0) { if (n % k == 0) { @reshape(x, [n / k, k]) } else { x } } else { x }
+}
+""",
+        [((f32(6), 2), (3, 2)), ((f32(7), 2), (7,)), ((f32(6), 0), (6,)), ((f32(6), -1), (6,))],
+    ),
+    "an exact division that does not go out stops the run": (
+        "@main = fn(x : Tensor([n], float32)) : Tensor { @reshape(x, [n / 2, 2]) }",
+        [((f32(6),), (3, 2)), ((f32(5),), None), ((f32(0),), (0, 2))],
+    ),
+    "a size is never solved from a factor that is 0": (
+        """
+@f = fn(x : Tensor([b, h * d], float32), w : Tensor([h], float32)) : Tensor([b, h, d], float32) {
+  @reshape(x, [b, h, d])
+}
+@main = fn(x : Tensor([_b, _e], float32), w : Tensor([_h], float32)) : Tensor { @f(x, w) }
+""",
+        [((f32(2, 6), f32(3)), (2, 3, 2)), ((f32(2, 5), f32(3)), None), ((f32(2, 0), f32(0)), None)],
+    ),
+    "a -1 beside a 0 that both shapes have is solved": (
+        "@main = fn(x : Tensor([n, d], float32)) : Tensor([n, d], float32) { @reshape(x, [-1, d]) }",
+        [((f32(3, 2),), (3, 2)), ((f32(3, 0),), (3, 0)), ((f32(0, 0),), (0, 0))],
+    ),
+    "a size that overflows int8 is not that size": (
+        """
+@main = fn(x : Tensor([n], float32)) : Tensor([n], float32) where n <= 200 {
+  @reshape(x, @cast(@cast(@shape(x), int8), int64))
+}
+""",
+        [((f32(5),), (5,)), ((f32(200),), None)],
+    ),
+    "an element read from a tensor bound again is another scalar": (
+        """
+@main = fn(t : Tensor([], int64)) : Tensor {
+  let a = @item(t)
+  let t = t + 1
+  let c = @item(t)
+  assert c == a + 1
+  t
+}
+""",
+        [((int64(2),), ()), ((int64(2**63 - 1),), None)],
+    ),
+    "arms that give data of different values keep neither": (
+        """
+@main = fn(x : Tensor([n], float32), c : bool) : Tensor {
+  let s = if (c) { @shape(x) } else { tensor([3], int64) }
+  let y = @broadcast_to(@sum(x), s)
+  assert y.dim(0) == n
+  y
+}
+""",
+        [((f32(2), flag(True)), (2,)), ((f32(2), flag(False)), None), ((f32(3), flag(False)), (3,))],
+    ),
+    "names that an arm binds may be bound again after it": (
+        """
+@main = fn(x : Tensor([n], float32)) : Tensor {
+  let r = if (n >= 0) { let y = x + 1.0; let k : Size = n + 1; @broadcast_to(@sum(y), [k]) } else { x }
+  let y = @concat([r, r], axis=0)
+  let k : Size = n + 3
+  assert y.dim(0) == 2 * n + 2
+  @broadcast_to(@sum(y), [k])
+}
+""",
+        [((f32(2),), (5,)), ((f32(0),), (3,))],
+    ),
+    "a name that an arm has for a size says nothing of a later name": (
+        """
+@main = fn(a : Tensor([n], float32), b : Tensor([_m, k], float32), c : bool) : Tensor {
+  let r = if (c) { let y ! Tensor([p], float32) = a; @reshape(y, [p]) } else { a }
+  let z ! Tensor([p, q * p], float32) = b
+  assert k == q * n
+  z
+}
+""",
+        [((f32(2), f32(3, 6), flag(True)), None), ((f32(2), f32(2, 6), flag(False)), (2, 6))],
+    ),
+    "negative and huge bounds clamp as they do in NumPy": (
+        """
+@main = fn(x : Tensor([n], float32), a : Size, b : Size) : Tensor {
+  @concat([x[a:b], x[a:b:2], x[b:a:-1], x[:a], x[a:], x[:9223372036854775807]], axis=0)
+}
+""",
+        [
+            ((f32(n), a, b), (sum(len(range(n)[s]) for s in cuts),))
+            for n in (0, 1, 5)
+            for a in (-9, -2, 0, 2, 9)
+            for b in (-3, 0, 4)
+            for cuts in [(slice(a, b), slice(a, b, 2), slice(b, a, -1), slice(a), slice(a, None), slice(None))]
+        ],
+    ),
+    "a negative size is refused where it becomes a dimension": (
+        "@main = fn(k : Size) : Tensor { @zeros([k], float32) }",
+        [((3,), (3,)), ((0,), (0,)), ((-2,), None)],
+    ),
+    "a stretch of dimensions that two parameters share is one": (
+        """
+@f = fn(x : Tensor([*s, n], float32), y : Tensor([*s, m], float32)) : Tensor([*s, n + m], float32) {
+  @concat([x, y], axis=-1)
+}
+@main = fn(x : Tensor(?, float32), y : Tensor(?, float32)) : Tensor { @f(x, y) }
+""",
+        [
+            ((f32(2, 3), f32(2, 4)), (2, 7)),
+            ((f32(3), f32(4)), (7,)),
+            ((f32(2, 3), f32(3, 3)), None),
+            ((f32(2, 2, 3), f32(2, 3)), None),
+            ((f32(), f32()), None),
+        ],
+    ),
+    "recursion ends where its condition says": (
+        """
+@f = fn(x : Tensor([n], float32), k : Size) : Tensor([n], float32) where k >= 0 {
+  if (k == 0) { x } else { @f(x + 1.0, k - 1) }
+}
+@main = fn(x : Tensor([n], float32), k : Size) : Tensor([n], float32) where k >= 0 { @f(x, k) }
+""",
+        [((f32(2), 3), (2,)), ((f32(2), 0), (2,)), ((f32(2), -1), None)],
+    ),
+}
+
+
+def guarded(node: Any) -> Any:
+    """The program with every precondition of every primitive checked at run time."""
+    if isinstance(node, tuple) and not hasattr(node, "_fields"):
+        return tuple(guarded(item) for item in node)
+    if not isinstance(node, Node) or isinstance(node, core.Origin | sweet.FnDecl):
+        return node
+    after = replace(node, **{f: guarded(getattr(node, f)) for f in node._compared})
+    return replace(after, guard=True) if isinstance(after, core.Call) else after
+
+
+def run(program: core.Program, args: Given) -> Any:
+    """What @main gives, or None where a check refuses."""
+    try:
+        return Machine(program, Files(Path("."))).call("main", list(args))
+    except ShapeError:
+        return None
+
+
+@pytest.mark.parametrize("claim", CASES)
+def test_hostile_program(claim: str) -> None:
+    text, runs = CASES[claim]
+    report = pipeline.check_text(text, "hostile.rx", Path("."))
+    assert [d.message for d in report.diagnostics if d.severity == "error"] == []
+    assert report.checked is not None
+    before = guarded(report.checked.before)
+    for args, shape in runs:
+        plain, simple = run(before, args), run(report.checked.program, args)
+        assert (None if plain is None else plain.shape) == shape
+        if shape is None:
+            assert simple is None
+        else:
+            np.testing.assert_array_equal(plain, simple)
+
+
+# The claim, the program, the codes of its errors.
+REFUSED: dict[str, tuple[str, list[str]]] = {
+    "a refuted check in a body that the caller sees through is told once": (
+        """
+@f = fn(x : Tensor([n], float32)) { assert n == 3; x }
+@g = fn(x : Tensor([_n], float32)) { @f(x) }
+@main = fn(x : Tensor([4], float32)) : Tensor { @g(x) }
+""",
+        ["E303"],
+    ),
+    "a signature that no sizes satisfy is refused": (
+        "@main = fn(x : Tensor([n], float32)) : Tensor where n > 5, n < 3 { x }",
+        ["E311"],
+    ),
+    "a name that occurs twice in a dimension is not solved for": (
+        "@main = fn(x : Tensor([n * n], float32)) : Tensor { x }",
+        ["E208"],
+    ),
+    "two functions that call each other need annotated results": (
+        """
+@f = fn(x : Tensor([_n], float32), k : Size) { if (k == 0) { x } else { @g(x, k - 1) } }
+@g = fn(x : Tensor([_n], float32), k : Size) { if (k == 0) { x } else { @f(x, k - 1) } }
+@main = fn(x : Tensor([_n], float32), k : Size) : Tensor { @f(x, k) }
+""",
+        ["E212"],
+    ),
+    "types that are defined by each other are both named": (
+        "type A = (B, B)\ntype B = (A, A)\n@f = fn(x : A) : Tensor { tensor(1, int8) }",
+        ["E217", "E217"],
+    ),
+    "twice a size at one parameter's door works only on empty tensors": (
+        """
+@f = fn(x : Tensor([n, 4], float32), y : Tensor([n * 2, 4], float32)) : Tensor([n, 4], float32) { x }
+@main = fn(x : Tensor([_n, 4], float32)) : Tensor { @f(x, x) }
+""",
+        ["E310"],
+    ),
+}
+
+
+@pytest.mark.parametrize("claim", REFUSED)
+def test_hostile_program_is_refused(claim: str) -> None:
+    text, codes = REFUSED[claim]
+    report = pipeline.check_text(text, "hostile.rx", Path("."))
+    assert [d.code for d in report.diagnostics if d.severity == "error"] == codes
