@@ -162,8 +162,10 @@ def _climb(below: int, state: int, kind: int) -> int:
 
 def advance(states: list[int], kind: int) -> bool:
     """Read one token on a bare stack of states, in place; False (and the stack is spoiled) if it cannot follow."""
+    rows = _rows
     while True:
-        action = row_of(states[-1]).get(kind)
+        state = states[-1]
+        action = (rows[state] or row_of(state)).get(kind)
         if action is None:
             return False
         if action >= 0:
@@ -171,8 +173,9 @@ def advance(states: list[int], kind: int) -> bool:
             return True
         origin, length, name, _ = RULES[~action]
         if length == 1 and name is None:
-            key = (states[-2], states[-1], kind)
+            key = (states[-2], state, kind)
             states[-1] = _units.get(key) or _climb(*key)
             continue
-        del states[len(states) - length :]
-        states.append(row_of(states[-1])[~origin])
+        del states[-length:]
+        below = states[-1]
+        states.append((rows[below] or row_of(below))[~origin])
