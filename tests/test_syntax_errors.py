@@ -228,8 +228,9 @@ def mutated(text: str, rng: random.Random) -> bytes:
 
 def test_mutated_programs_give_diagnostics_and_never_a_traceback() -> None:
     rng = random.Random(5)
+    parts = re.split(r"(?<=\n\n)", PROGRAM)
     for _ in range(int(os.environ.get("RX_FUZZ", "1000"))):
-        data = mutated(PROGRAM, rng)
+        data = mutated("".join(rng.sample(parts, rng.randrange(1, 5))), rng)
         source, unreadable = decode(data, "mutated.rx")
         module, problems = parse(source)
         assert len(problems) <= 200
