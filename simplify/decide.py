@@ -8,6 +8,7 @@ unknowns, and by cases. Masks say which facts a step used, one bit for each.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import gcd, isqrt, lcm
 
 from . import linear, points
 from .conditions import (
@@ -442,17 +443,43 @@ class Solved:
             return True
         news = False
         for mono, k, top in tops:
-            if len(mono) != 1 or (endless and top is not None):
+            if endless and top is not None:
                 continue
             rest = total - (top or 0)
             if abs(rest) > _FAR:
                 continue
             # k * mono >= -rest
             to: Bounds = (-(rest // k), None) if k > 0 else (None, rest // -k)
-            if self._narrow_atom(mono[0], to, term, mask):
+            changed = (
+                self._narrow_atom(mono[0], to, term, mask)
+                if len(mono) == 1
+                else self._narrow_factors(mono, to, term, mask)
+            )
+            if changed:
                 news = True
                 if self.contradiction is not None or term_vars(term) & self.solved.keys():
                     return True
+        return news
+
+    def _narrow_factors(self, mono: Mono, to: Bounds, term: Term, mask: int) -> bool:
+        """`x * y <= 9` bounds x where y is at least 1, `x * x >= 9` bounds x from below; for factors from 0 on."""
+        most, least = to[1], to[0]
+        lows = {a: mono_interval((a,), self.ranges)[0] for a in mono}
+        if any(low is None or low < 0 for low in lows.values()):
+            return False
+        news = False
+        for atom in dict.fromkeys(mono):
+            others = [a for a in mono if a != atom]
+            power = len(mono) - len(others)
+            floor = 1
+            for a in others:
+                floor *= lows[a] or 0
+            if most is not None and most >= 0 and floor >= 1:
+                news = self._narrow_atom(atom, (None, _root(most // floor, power)), term, mask) or news
+            elif least is not None and not others and least >= 1:
+                news = self._narrow_atom(atom, (_root(least - 1, power) + 1, None), term, mask) or news
+            if self.contradiction is not None or term_vars(term) & self.solved.keys():
+                return True
         return news
 
     def _narrow_atom(self, atom: Atom, to: Bounds, term: Term, mask: int) -> bool:
@@ -488,6 +515,19 @@ class Solved:
         if isinstance(cond, bool):
             return cond
         return substitute_cond(cond, {}, self.ranges) is True or any(cond == c for c, _ in self.lits)
+
+
+def _root(value: int, power: int) -> int:
+    """The greatest number whose power is at most the value, which is at least 0."""
+    if power == 1:
+        return value
+    if power == 2:
+        return isqrt(value)
+    low, high = 0, 1 << (value.bit_length() // power + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if middle**power <= value else (low, middle - 1)
+    return low
 
 
 def degree(term: Term) -> int:
@@ -577,8 +617,8 @@ def solve(state: Solved, budget: Budget) -> Point | int | None:
     answer = linear.refute(least, equal, state.ranges, state.spans) if least or equal else None
     if isinstance(answer, int):
         return answer
-    if answer is not None:
-        whole = _widened(state, answer)
+    for candidate in answer or ():
+        whole = _widened(state, candidate)
         if all_hold(state, whole):
             return whole
     return _by_cases(state, budget)
@@ -649,9 +689,82 @@ def _split(state: Solved) -> tuple[list[Cond], int, Solved] | None:
         low, high = state.range_of(small)
         assert low is not None and high is not None
         return [eq0(of_atom(small) - x) for x in range(low, high + 1)], state.spans[small], state
+    bent = _bent_residue(state) or _lone_residue(state)
+    if bent is not None:
+        v, c = bent
+        base = state.copy()
+        q = of_atom(base._fresh(v.nonneg))
+        return [eq0(of_atom(v) - q * c - r) for r in range(c)], 0, base
     for v in _zero_candidates(state):
         return [eq0(of_atom(v)), ge0(of_atom(v) - 1)], state.spans.get(v, 0), state
+    for atom in _atoms(state):
+        if type(atom) is Floor and type(atom.den) is Term and _in_product(state, atom):
+            low = mono_interval((atom,), state.ranges)[0]
+            if low == 0 and at_least(atom.den, 1, state.ranges):
+                return _quotient_cases(state, atom)
     return None
+
+
+def _bent_residue(state: Solved) -> tuple[Var, int] | None:
+    """A variable whose residues matter to a product: in `n * n % 4`, in `(n % 2) * m`, in `n * n == 3 * m + 2`."""
+    for atom in _atoms(state):
+        if type(atom) is Floor and isinstance(atom.den, int) and atom.den <= 8 and type(atom.num) is Term:
+            if degree(atom.num) > 1 and any(len(m) > 1 for m in atom.num.mons):
+                found = _first_var(m for m in atom.num.mons if len(m) > 1)
+                if found is not None:
+                    return found, atom.den
+            if len(atom.vars) == 1 and _in_product(state, atom):
+                return next(iter(atom.vars)), atom.den
+    for cond, _ in state.lits:
+        if type(cond) is Eq0:
+            products = [m for m in cond.term.mons if len(m) > 1]
+            c = gcd(*(k for m, k in cond.term.mons.items() if len(m) == 1))
+            found = _first_var(products)
+            if products and 1 < c <= 6 and found is not None:
+                return found, c
+    return None
+
+
+def _lone_residue(state: Solved) -> tuple[Var, int] | None:
+    """A variable that stands alone in at least two divisions: in each of its residues they come out."""
+    moduli: dict[Var, int] = {}
+    twice = False
+    for atom in _atoms(state):
+        if type(atom) is not Floor or not isinstance(atom.den, int) or len(atom.vars) != 1:
+            continue
+        v = next(iter(atom.vars))
+        if type(atom.num) is Term and _only_var(atom.num) is not None:
+            twice = twice or v in moduli
+            moduli[v] = lcm(moduli.get(v, 1), atom.den)
+        else:
+            twice = True
+    small = [v for v in sorted(moduli) if moduli[v] <= 12]
+    return (small[0], moduli[small[0]]) if twice and small else None
+
+
+def _first_var(monos: Iterable[Mono]) -> Var | None:
+    found = {a for m in monos for a in m if type(a) is Var}
+    return min(found) if found else None
+
+
+def _in_product(state: Solved, atom: Atom) -> bool:
+    return any(len(m) > 1 and atom in m for c, _ in state.lits for t in cond_terms(c) for m in t.mons)
+
+
+def _quotient_cases(state: Solved, atom: Floor) -> tuple[list[Cond], int, Solved]:
+    """A quotient that is 0, or at least 1."""
+    base = state.copy()
+    v = of_atom(base._fresh(True))
+    span = state.spanned_by(atom.vars)
+    base.lits = []
+    rest = atom.num - atom.den * v
+    for c, m in [
+        *((_replace_in(c, atom, v), m) for c, m in state.lits),
+        (ge0(rest), span),
+        (ge0(atom.den - 1 - rest), span),
+    ]:
+        base.learn(c, m)
+    return [eq0(v), ge0(v - 1)], span, base
 
 
 def _atoms(state: Solved) -> list[Atom]:

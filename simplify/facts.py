@@ -41,7 +41,7 @@ class Verdict(Node):
 
 LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown")
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
-_CASES = 40
+_CASES = 60
 _STEPS = 600
 _MOST_DEGREE = 4
 _NEVER = Ge0(Term({(): -1}))

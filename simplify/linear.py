@@ -123,11 +123,26 @@ class System:
                 factors.append(_term(of_atom(atom) - low, mask))
             if high is not None:
                 factors.append(_term(high - of_atom(atom), mask))
+        for a, b in combinations_with_replacement([of_atom(x) for x in inside], 2):
+            square = (a - b) * (a - b)
+            if type(square) is Term and all(m in self.monos for m in square.mons):
+                self.add(square, 0)
+        self.times(self.least, factors, wanted, set(inside))
+        if max(map(len, bent)) > 2:
+            self.times([k for k in self.least if any(len(m) == 2 for m in k[0].mons)], factors, wanted, set(inside))
+        for e, e_mask in list(self.equal):
+            for atom in inside:
+                product = e * of_atom(atom)
+                if type(product) is Term and all(len(m) <= 1 or m in wanted for m in product.mons):
+                    self.equal.append((product, e_mask))
+                    self.visit(product)
+
+    def times(self, lines: list[Known], factors: list[Known], wanted: set[Mono], atoms: set[Atom]) -> None:
+        """Adds the products of lines and factors whose monomials are wanted."""
         room = _MOST_PRODUCTS
-        atoms = set(inside)
-        lines = [k for k in self.least if len(k[0].mons) <= 5 and any(a in atoms for m in k[0].mons for a in m)]
         seen: set[Size] = {t for t, _ in self.least}
-        for a, a_mask in lines:
+        short = [k for k in lines if len(k[0].mons) <= 5 and any(a in atoms for m in k[0].mons for a in m)]
+        for a, a_mask in short:
             for b, b_mask in factors:
                 product = a * b
                 if type(product) is not Term or any(len(m) > 1 and m not in wanted for m in product.mons):
@@ -139,12 +154,6 @@ class System:
                 room -= 1
                 if not room:
                     return
-        for e, e_mask in list(self.equal):
-            for atom in inside:
-                product = e * of_atom(atom)
-                if type(product) is Term and all(len(m) <= 1 or m in wanted for m in product.mons):
-                    self.equal.append((product, e_mask))
-                    self.visit(product)
 
 
 def _term(size: Size, mask: int) -> Known:
@@ -154,7 +163,7 @@ def _term(size: Size, mask: int) -> Known:
 
 def refute(
     least: list[Known], equal: list[Known], ranges: Ranges, spans: Mapping[Var, int]
-) -> int | dict[Var, int] | None:
+) -> int | list[dict[Var, int]] | None:
     """The facts that exclude each other, values to try, or None."""
     system = System(ranges, spans)
     for term, mask in equal:
@@ -200,7 +209,9 @@ class _Elimination:
         self.monos = list(columns)
         self.steps: list[tuple[int, list[Row]]] = []
 
-    def run(self, rows: dict[frozenset[tuple[int, int]], Row], equalities: list[Row]) -> int | dict[Var, int] | None:
+    def run(
+        self, rows: dict[frozenset[tuple[int, int]], Row], equalities: list[Row]
+    ) -> int | list[dict[Var, int]] | None:
         left = list(rows.values())
         while equalities:
             equality = equalities.pop(0)
@@ -223,7 +234,7 @@ class _Elimination:
             left = list(rows.values())
         return self.eliminate(left)
 
-    def eliminate(self, left: list[Row]) -> int | dict[Var, int] | None:
+    def eliminate(self, left: list[Row]) -> int | list[dict[Var, int]] | None:
         while left:
             column = _cheapest(left)
             above = [r for r in left if r.coefs.get(column, 0) > 0]
@@ -238,9 +249,9 @@ class _Elimination:
                     if clash is not None:
                         return clash
             left = list(rows.values())
-        return self.values()
+        return [self.values(preferred) for preferred in (1, 0, 6)]
 
-    def values(self) -> dict[Var, int]:
+    def values(self, preferred: int) -> dict[Var, int]:
         """Values that satisfy the rows, as far as whole numbers and the definitions of the monomials let them."""
         known: dict[int, int] = {}
         point: dict[Var, int] = {}
@@ -259,7 +270,7 @@ class _Elimination:
                     low = -(rest // k) if low is None else max(low, -(rest // k))
                 else:
                     high = rest // -k if high is None else min(high, rest // -k)
-            value = 1
+            value = preferred
             if low is not None and value < low:
                 value = low
             if high is not None and value > high:

@@ -344,6 +344,8 @@ def _floor_of_rest(rest: dict[Mono, int], c: int, taken: set[Mono]) -> Size:
             if rest[mono] == wanted and len(mono) == 1 and type(mono[0]) is Floor:
                 mirrored = mono in taken if c == 2 else wanted != 1
                 flat = _unnest(rest, constant, c, mono, mono[0], mirrored)
+                if flat is None and c == 2:
+                    flat = _unnest(rest, constant, c, mono, mono[0], not mirrored)
                 if flat is not None:
                     return flat
     if c == 2 and constant == 1:
