@@ -60,7 +60,7 @@ _FAR = 1 << 64  # propagation that drives a bound further than this is running a
 class Solved:
     """A conjunction of conditions in solved form."""
 
-    __slots__ = ("contradiction", "lits", "made", "masks", "ranges", "solved", "spans")
+    __slots__ = ("contradiction", "lits", "made", "masks", "ranges", "scope", "solved", "spans")
 
     def __init__(self) -> None:
         self.solved: dict[Var, Size] = {}
@@ -70,6 +70,7 @@ class Solved:
         self.lits: list[tuple[Condition, int]] = []
         self.contradiction: int | None = None  # what cannot hold together
         self.made = 0  # how many quotients were named
+        self.scope: frozenset[Var] = frozenset()  # what a point must have values for, even if nothing is said of it
 
     def copy(self) -> Solved:
         """One that can go its own way."""
@@ -81,6 +82,7 @@ class Solved:
         other.lits = self.lits.copy()
         other.contradiction = self.contradiction
         other.made = self.made
+        other.scope = self.scope
         return other
 
     def part(self, *conds: Cond) -> Solved:
@@ -103,6 +105,7 @@ class Solved:
                 other.ranges[v] = self.ranges[v]
                 other.spans[v] = self.spans[v]
         other.made = self.made
+        other.scope = frozenset(reached)
         return other
 
     # ------------------------------------------------------------ looking
@@ -129,14 +132,14 @@ class Solved:
         return mask
 
     def free(self) -> list[Var]:
-        """The variables of the literals and ranges, in order."""
-        found: set[Var] = set(self.ranges)
+        """The variables that have no solution, in order."""
+        found: set[Var] = {*self.ranges, *self.scope}
         for c, _ in self.lits:
             found |= cond_vars(c)
         for e in self.solved.values():
             if type(e) is Term:
                 found |= term_vars(e)
-        return sorted(found)
+        return sorted(found - self.solved.keys())
 
     def mask(self) -> int:
         """Every fact in here."""
