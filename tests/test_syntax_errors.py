@@ -220,9 +220,10 @@ def mutated(text: str, rng: random.Random) -> bytes:
         return bytes(data)
     tokens = scan(Source("good.rx", text))
     words = [text[a:b] for a, b in zip(tokens.starts, tokens.ends, strict=True)]
+    known = list(words)
     for _ in range(rng.randrange(1, 8)):
-        at = rng.randrange(len(words))
-        words[at : at + rng.randrange(4)] = rng.choices(words, k=rng.randrange(4))
+        at = rng.randrange(len(words) + 1)
+        words[at : at + rng.randrange(4)] = rng.choices(known, k=rng.randrange(4))
     return "".join(word + rng.choice([" ", " ", " ", "\n"]) for word in words).encode()
 
 
