@@ -323,6 +323,9 @@ class Walker(Judge):
         """What stays of an assertion that was decided, and what is known after it."""
         if status is Status.REFUTED:
             self.out.append(replace(stmt, status=status))
+            if stmt.origin.declared is not None:
+                # What else the annotation says, and what follows from it, is not reported again.
+                env[stmt.origin.declared.tensor] = Entry(POISON, stmt.span)
             return
         if status is Status.RESIDUAL:
             self.out.append(replace(stmt, status=status))
@@ -370,6 +373,8 @@ class Walker(Judge):
             self.out.append(replace(stmt, status=status))
         if status is not Status.REFUTED:
             dims.learn_match(level, stmt, found)
+        elif stmt.origin.declared is not None:
+            env[stmt.tensor] = Entry(POISON, stmt.span)
 
     def assume_all(self, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool) -> tuple[core.Stmt, ...]:
         """Take assertions as facts: a function's door inside it, a result's promises at a call."""
