@@ -21,7 +21,7 @@ from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
 from .lang.files import Files
 from .lang.modules import Modules, load_program
-from .lang.node import Node
+from .lang.node import Node, replace
 from .lang.parser import decode
 from .lang.source import Source
 from .lang.weights import BadWeights, read_header
@@ -103,11 +103,7 @@ def _strict(diagnostic: Diagnostic) -> Diagnostic:
     """Under --strict a claim that stays for run time is an error."""
     if diagnostic.code != "W311":
         return diagnostic
-    return error(
-        diagnostic.code, diagnostic.message, diagnostic.span, caption=diagnostic.caption, labels=diagnostic.labels,
-        notes=diagnostic.notes, function=diagnostic.function, help=diagnostic.help, witness=diagnostic.witness,
-        edits=diagnostic.edits,
-    )  # fmt: skip
+    return replace(diagnostic, severity="error")
 
 
 def _missing(diagnostic: Diagnostic) -> Diagnostic:

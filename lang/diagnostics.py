@@ -25,6 +25,31 @@ class Edit(Node):
     text: str
 
 
+class Operand(Node):
+    """A tensor that a diagnostic is about: the parameter's name (`xs[1]` in a list), its dimensions as Rx text or ints."""
+
+    name: str
+    shape: tuple[int | str, ...] | None
+    dtype: str
+
+
+class Subject(Node):
+    """What a diagnostic is about, as data for helps; not printed.
+
+    `span` is the call or the annotated value, `callee` the function without its at sign (empty where nothing is called),
+    `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
+    core.Origin), `conditions` what would make it hold, simplest first.
+    """
+
+    span: Span
+    callee: str
+    operands: tuple[Operand, ...]
+    at: tuple[tuple[str, int | None], ...] = ()
+    declared: Span | None = None
+    what: str = ""
+    conditions: tuple[str, ...] = ()
+
+
 class Diagnostic(Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
@@ -42,6 +67,7 @@ class Diagnostic(Node):
     help: str | None = None
     witness: Mapping[str, int] | None = None
     edits: tuple[Edit, ...] = ()
+    subject: Subject | None = None
 
 
 class RxError(Exception):

@@ -11,7 +11,7 @@ from ..lang.dtypes import WEAK, DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
-from . import blame, dims
+from . import blame, dims, subject
 from .conditions import Cond
 from .judge import Outcome
 from .primitives import call_primitive, number_fits
@@ -168,7 +168,11 @@ class CallWalker(Walker):
             truth = False
 
         def explain(outcome: Outcome) -> Diagnostic:
-            return blame.argument(self, stmt, env, site, outcome)
+            given = zip((p.name for p in site.function.params), site.entries, strict=False)
+            about = subject.of_call(self.state, site.function.name, site.span, given, ())
+            return subject.about(
+                blame.argument(self, stmt, env, site, outcome), subject.of_check(self.state, stmt, env, about)
+            )
 
         involved = dims.of_values((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None

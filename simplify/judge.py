@@ -13,6 +13,7 @@ from .conditions import Cond, ge
 from .facts import Verdict
 from .shape_level import Truth
 from .state import State
+from .subject import with_conditions
 from .terms import Size
 from .values import Undecided
 
@@ -106,7 +107,8 @@ class Judge:
             return Status.RESIDUAL
         only_empty = empty_rule and not isinstance(truth, Undecided) and self._only_empty(truth, sizes)
         if claim or only_empty:
-            self._report(explain, Outcome(Status.RESIDUAL, only_empty, self._witness(truth, sizes)))
+            outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(truth, sizes))
+            self._report(lambda found: with_conditions(explain(found), truth), outcome)
         return self._record(Status.RESIDUAL)
 
     def decide(self, truth: Truth) -> bool | None:

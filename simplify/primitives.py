@@ -13,7 +13,7 @@ from ..lang.source import Span
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
-from . import blame, dims
+from . import blame, dims, subject
 from .conditions import Cond, all_of, any_of, eq, le, lt, ne
 from .shape_level import Truth
 from .sizes import is_ordinary, single_var
@@ -105,7 +105,10 @@ class SymbolicCtx:
     def judged(self, cond: Truth, what: str, at: tuple[tuple[str, int | None], ...], code: str | None = None) -> None:
         status = self.walker.judge(
             cond,
-            lambda outcome: blame.precondition(self.walker, self.info, what, at, outcome, code),
+            lambda outcome: subject.about(
+                blame.precondition(self.walker, self.info, what, at, outcome, code),
+                subject.of_call(self.walker.state, self.info.name, self.info.span, self.info.entries, at),
+            ),
             claim=not self.residual,
             sizes=self._sizes,
         )

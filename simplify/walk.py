@@ -13,7 +13,7 @@ from ..lang.dtypes import WEAK
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import Primitive, Segment, TensorInfo
-from . import blame, dims
+from . import blame, dims, subject
 from .conditions import Cond, all_of, any_of, cond_variables, eq
 from .describe import binding
 from .judge import Judge, Log, Options
@@ -309,7 +309,9 @@ class Walker(Judge):
         origin = stmt.origin
         status = self.judge(
             truth,
-            lambda outcome: blame.assertion(self, stmt, env, outcome),
+            lambda outcome: subject.about(
+                blame.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
+            ),
             claim=origin.claim,
             sizes=dims.of_subject(origin, env, self.state),
             empty_rule=origin.declared is not None,
@@ -365,7 +367,9 @@ class Walker(Judge):
         truth = with_needs(truth, level.needs)
         status = self.judge(
             truth,
-            lambda outcome: blame.assertion(self, stmt, env, outcome),
+            lambda outcome: subject.about(
+                blame.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
+            ),
             claim=stmt.origin.claim,
             sizes=dims.of_subject(stmt.origin, env, self.state),
         )

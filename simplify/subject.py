@@ -1,0 +1,115 @@
+"""What a diagnostic is about, as data: the call, its operands' shapes, and conditions that would make it hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..lang import core
+from ..lang.diagnostics import Diagnostic, Operand, Subject
+from ..lang.node import replace
+from ..lang.source import Span
+from ..ops.model import TensorInfo
+from .conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
+from .describe import dtype_text, size_text
+from .state import State
+from .terms import Floor, Mono, Size, Term, render
+from .values import Entry, Env, ListValue, ShapeValue, TupleValue, Value, plain
+
+_MOST = 6
+_LONGEST = 60
+
+
+def of_call(
+    state: State, callee: str, span: Span, entries: Iterable[tuple[str, Entry]], at: tuple[tuple[str, int | None], ...]
+) -> Subject:
+    operands = [o for name, entry in entries for o in _operands(state, name, entry.value)]
+    return Subject(span, callee, tuple(operands), at)
+
+
+def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject: Subject | None = None) -> Subject:
+    """A claim or an assertion, or (with a subject) one that a callee makes at its door."""
+    origin, declared = stmt.origin, stmt.origin.declared
+    if subject is None:
+        subject = Subject(origin.span, "", ())
+    if declared is None:
+        return replace(subject, what=origin.what)
+    if not subject.callee and declared.tensor in env:
+        entry = env[declared.tensor]
+        subject = replace(
+            subject, span=entry.span, operands=tuple(_operands(state, declared.subject, entry.value)),
+        )  # fmt: skip
+    asked = declared.type.span if declared.type is not None else origin.span
+    return replace(subject, at=((declared.subject, origin.axis),), declared=asked, what=origin.what)
+
+
+def about(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:
+    return replace(diagnostic, subject=subject)
+
+
+def with_conditions(diagnostic: Diagnostic, cond: object) -> Diagnostic:
+    """The diagnostic with what would make the undecided condition true."""
+    subject = diagnostic.subject or Subject(diagnostic.span, "", ())
+    found = dict.fromkeys(text for text in _conditions(cond) if len(text) <= _LONGEST)
+    return replace(diagnostic, subject=replace(subject, conditions=tuple(found)[:_MOST])) if found else diagnostic
+
+
+def _operands(state: State, name: str, value: Value) -> Iterator[Operand]:
+    match value:
+        case TensorInfo():
+            yield Operand(name, _shape(state, value.shape), dtype_text(value.dtype, state))
+        case ShapeValue():
+            yield Operand(name, _shape(state, value.dims), "")
+        case ListValue() | TupleValue():
+            for position, item in enumerate(value.items):
+                yield from _operands(state, f"{name}[{position}]", item)
+
+
+def _shape(state: State, dims: tuple[Size, ...]) -> tuple[int | str, ...] | None:
+    dims = state.resolve(dims)
+    if not plain(dims):
+        return None
+    settled = [state.settled(d) for d in dims]
+    return tuple(d if isinstance(d, int) else size_text(d, state) for d in settled)
+
+
+def _conditions(cond: object) -> Iterator[str]:
+    """Texts of conditions each of which is enough (or may be), the ones that a user would write first."""
+    match cond:
+        case AnyOf():
+            for part in cond.parts:
+                yield from _conditions(part)
+        case AllOf():
+            texts = [next(iter(_conditions(part)), "") for part in cond.parts]
+            if all(texts):
+                yield " && ".join(dict.fromkeys(texts))
+        case Eq0():
+            yield from _divisibilities(cond.term)
+            yield from _factors(cond.term)
+            yield render_cond(cond)
+        case bool() | None:
+            return
+        case Ne0() | Ge0():
+            yield render_cond(cond)
+
+
+def _divisibilities(term: Term) -> Iterator[str]:
+    """`d % 8 == 0` for each quotient `d // 8` in the term: then what the flooring takes away is nothing."""
+    for atom in sorted({a for mono in term.mons for a in mono if type(a) is Floor}, key=lambda a: a.key):
+        yield f"{_bracketed(atom.num)} % {_bracketed(atom.den)} == 0"
+
+
+def _factors(term: Term) -> Iterator[str]:
+    """`n == m` for `b * n == b * m`: what all products have in common is left out."""
+    monos = [m for m in term.mons if m]
+    if len(monos) != len(term.mons) or not monos:
+        return
+    common = set(monos[0]).intersection(*monos[1:])
+    if common and any(len(m) > 1 for m in monos):
+        left: dict[Mono, int] = {tuple(a for a in m if a not in common): k for m, k in term.mons.items()}
+        if len(left) == len(term.mons):
+            yield render_cond(Eq0(Term(left)))
+
+
+def _bracketed(size: Size) -> str:
+    text = render(size)
+    return text if " " not in text else f"({text})"
