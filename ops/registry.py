@@ -70,7 +70,7 @@ def register(row: Primitive) -> None:
     _ROWS[row.name] = row
 
 
-_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index")
+_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index", "conv", "pool")
 
 
 def lookup(name: str) -> Primitive | None:

@@ -13,10 +13,6 @@ from typing import Any, NamedTuple
 Case = Mapping[str, Any]
 Attrs = dict[str, Any]
 
-# What the issue that made the primitives does not list; convolution and pooling come with the rest of the library.
-LATER = "convolution and pooling are not primitives yet"
-
-
 class Skip(NamedTuple):
     reason: str
 
@@ -31,8 +27,6 @@ class Operation(NamedTuple):
 
 def program(case: Case) -> str | Skip:
     """The program of one function `@f` whose result is the case's call."""
-    if case["op"].startswith(("nn.conv", "nn.max_pool")):
-        return Skip(LATER)
     operation = OPERATIONS[case["op"]]
     attrs = {k: v for k, v in case["attrs"].items() if v is not None}
     for name, value in attrs.items():
@@ -128,6 +122,36 @@ def _matmul(args: list[str], attrs: Attrs) -> str:
     return f"@matmul({', '.join(f'@cast({a}, {dtype})' if dtype else a for a in args)})"
 
 
+def _pads(padding: list[int]) -> str:
+    """There the padding before each axis comes first, then that behind each."""
+    half = len(padding) // 2
+    return "[" + ", ".join(f"({low}, {high})" for low, high in zip(padding[:half], padding[half:], strict=True)) + "]"
+
+
+def _conv(name: str) -> Operation:
+    def call(args: list[str], attrs: Attrs) -> str:
+        dtype = attrs.get("out_dtype")
+        operands = [f"@cast({a}, {dtype})" if dtype else a for a in args]
+        given = [f"strides={attrs['strides']}", f"dilations={attrs['dilation']}", f"groups={attrs['groups']}"]
+        return f"@{name}({', '.join([*operands, *given])}, pads={_pads(attrs['padding'])})"
+
+    attributes = ("strides", "dilation", "groups", "padding", "out_dtype")
+    spatial = {"1": "W", "2": "HW", "3": "DHW"}[name[-2]]
+    return Operation(call, attributes, {"data_layout": "NC" + spatial, "kernel_layout": "OI" + spatial})
+
+
+def _max_pool(name: str) -> Operation:
+    def call(args: list[str], attrs: Attrs) -> str:
+        given = [f"kernel_shape={attrs['pool_size']}", f"strides={attrs['strides']}", f"dilations={attrs['dilation']}"]
+        given += [f"pads={_pads(attrs['padding'])}", f"ceil_mode={_literal(attrs['ceil_mode'])}"]
+        return f"@{name}({', '.join([*args, *given])})"
+
+    spatial = {"1": "W", "2": "HW", "3": "DHW"}[name[-2]]
+    # Of the largest element no padding counts.
+    neutral = {"layout": "NC" + spatial, "count_include_pad": ANY}
+    return Operation(call, ("pool_size", "strides", "dilation", "padding", "ceil_mode"), neutral)
+
+
 def _split(args: list[str], attrs: Attrs) -> str:
     how = attrs["indices_or_sections"]
     given = f"sections={how}, uneven=true" if isinstance(how, int) else f"indices={_literal(how)}"
@@ -186,6 +210,8 @@ OPERATIONS: dict[str, Operation] = {
     "nn.softplus": _attrs(_named("softplus"), beta=1.0, threshold=ANY),
     "nn.softmax": _named("softmax", "axis"),
     "nn.log_softmax": _named("log_softmax", "axis"),
+    **{f"nn.conv{n}d": _conv(f"conv{n}d") for n in (1, 2, 3)},
+    **{f"nn.max_pool{n}d": _max_pool(f"max_pool{n}d") for n in (1, 2, 3)},
     "argmax": _named("argmax", "axis", "keepdims"),
     "argmin": _named("argmin", "axis", "keepdims"),
     **{name: _named(name, "axis", "keepdims") for name in ("sum", "max", "prod", "std", "min", "mean")},

@@ -114,6 +114,6 @@ def test_integer_results_of_real_functions_are_refused_on_purpose() -> None:
 
 
 @needs_cases
-def test_only_these_cases_are_left_out() -> None:
+def test_no_case_is_left_out() -> None:
     texts = [op_shapes_map.program(case) for case in cases()]
-    assert Counter(t.reason for t in texts if isinstance(t, op_shapes_map.Skip)) == {op_shapes_map.LATER: 100}
+    assert [t.reason for t in texts if isinstance(t, op_shapes_map.Skip)] == []

@@ -29,7 +29,7 @@ def kernel(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return add
 
 
-_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index")
+_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index", "conv", "pool")
 
 
 def lookup(name: str) -> Callable[..., Any]:

@@ -1,0 +1,193 @@
+"""NumPy kernels of pooling: a loop over the places of the kernel, each a strided slice of the whole array."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...lang.dtypes import int_range
+from ...ops.windows import Pairs, spatial_axes, spatial_count, spread
+from ..dtypes import dtype_of
+from .elementwise import Array
+from .registry import kernel
+from .windows import Grid, channels_back, channels_first, narrow, wide
+
+Ints = tuple[int, ...]
+
+_quiet = np.errstate(all="ignore")
+
+
+def _max_pool(
+    x: Array,
+    kernel_shape: Ints,
+    strides: Ints | None,
+    pads: Pairs | None,
+    auto_pad: str,
+    dilations: Ints | None,
+    ceil_mode: bool,
+    layout: str,
+    count: int,
+) -> Array:
+    batched = x.ndim == count + 2
+    image = channels_first(wide(x), layout, batched)
+    sizes = spread(kernel_shape, count, 1)
+    grid = Grid(
+        image.shape[-count:], sizes, kernel_shape if strides is None else strides, pads, auto_pad, dilations, ceil_mode
+    )
+    least = _least(x.dtype)
+    if prod(grid.counts) == 0:
+        result = np.zeros((*image.shape[:-count], *grid.counts), image.dtype)
+    else:
+        padded = grid.padded(image, least)
+        first, *others = grid.offsets()
+        result = padded[first].copy()
+        for where in others:
+            np.maximum(result, padded[where], out=result)
+    return channels_back(narrow(result, x.dtype), layout, batched)
+
+
+def _least(dtype: Any) -> Any:
+    """What is less than every element, or the least of them."""
+    kind = dtype_of(dtype)
+    return int_range(kind)[0] if kind.kind in ("int", "uint") else -np.inf
+
+
+@_quiet
+def _average_pool(
+    x: Array,
+    kernel_shape: Ints,
+    strides: Ints | None,
+    pads: Pairs | None,
+    auto_pad: str,
+    dilations: Ints | None,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    layout: str,
+    count: int,
+) -> Array:
+    batched = x.ndim == count + 2
+    image = channels_first(wide(x), layout, batched)
+    sizes = spread(kernel_shape, count, 1)
+    grid = Grid(
+        image.shape[-count:], sizes, kernel_shape if strides is None else strides, pads, auto_pad, dilations, ceil_mode
+    )
+    result = np.zeros((*image.shape[:-count], *grid.counts), image.dtype)
+    if prod(grid.counts):
+        padded = grid.padded(image, 0)
+        for where in grid.offsets():
+            result += padded[where]
+        for i in range(count):
+            divisor = _divisor(grid, i, count_include_pad).astype(image.dtype)
+            result /= divisor.reshape(-1, *(1,) * (count - 1 - i))
+    return channels_back(narrow(result, x.dtype), layout, batched)
+
+
+def _divisor(grid: Grid, i: int, include_pad: bool) -> Any:
+    """For each window along an axis, how many of its places count."""
+    low, high = grid.pads[i]
+    begin, end = (-low, grid.sizes[i] + high) if include_pad else (0, grid.sizes[i])
+    starts = np.arange(grid.counts[i]) * grid.strides[i] - low
+    places = starts[:, None] + np.arange(grid.kernel[i]) * grid.dilations[i]
+    return ((begin <= places) & (places < end)).sum(axis=1)
+
+
+def _define(suffix: str, spatial: int | None) -> None:
+    def count_of(x: Array, kernel_shape: Ints) -> int:
+        return spatial_count(kernel_shape, x.ndim) if spatial is None else spatial
+
+    @kernel(f"max_pool{suffix}")
+    def max_pool(
+        x: Array,
+        kernel_shape: Ints,
+        strides: Ints | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Ints | None,
+        ceil_mode: bool,
+        layout: str,
+    ) -> Array:
+        count = count_of(x, kernel_shape)
+        return _max_pool(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+
+    @kernel(f"average_pool{suffix}")
+    def average_pool(
+        x: Array,
+        kernel_shape: Ints,
+        strides: Ints | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Ints | None,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        layout: str,
+    ) -> Array:
+        count = count_of(x, kernel_shape)
+        return _average_pool(
+            x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, count_include_pad, layout, count
+        )
+
+
+for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
+    _define(_suffix, _spatial)
+
+
+# Over all of the spatial axes
+
+
+@kernel("global_average_pool")
+@_quiet
+def global_average_pool(x: Array, layout: str) -> Array:
+    axes = spatial_axes(x.ndim, x.ndim - 2, layout)
+    total = np.add.reduce(wide(x), axis=axes, keepdims=True)
+    divisor = np.asarray(prod(x.shape[a] for a in axes), total.dtype)
+    return narrow(total / divisor, x.dtype)
+
+
+@kernel("global_max_pool")
+def global_max_pool(x: Array, layout: str) -> Array:
+    axes = spatial_axes(x.ndim, x.ndim - 2, layout)
+    return narrow(np.maximum.reduce(wide(x), axis=axes, keepdims=True), x.dtype)
+
+
+def _parts(size: int, count: int) -> tuple[Any, Any]:
+    """Where the windows that divide an axis into parts begin and end."""
+    places = np.arange(count)
+    return places * size // count, -(-(places + 1) * size // count)
+
+
+def _reduced_parts(ufunc: Any, x: Any, axis: int, count: int, rest: Any) -> Any:
+    """A ufunc over each part of an axis; `rest` is one more element for where the last part ends."""
+    starts, ends = _parts(x.shape[axis], count)
+    tail = np.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), rest, x.dtype)
+    bounds = np.stack([starts, ends], 1).reshape(-1)
+    reduced = ufunc.reduceat(np.concatenate([x, tail], axis), bounds, axis=axis)
+    return reduced[(*(slice(None),) * axis, slice(None, None, 2))]
+
+
+@kernel("adaptive_average_pool")
+@_quiet
+def adaptive_average_pool(x: Array, output_shape: Ints, layout: str) -> Array:
+    result = wide(x)
+    axes = spatial_axes(x.ndim, x.ndim - 2, layout)
+    for axis, count in zip(axes, spread(output_shape, len(axes), 1), strict=True):
+        if result.size == 0 or count == 0:
+            result = np.zeros((*result.shape[:axis], count, *result.shape[axis + 1 :]), result.dtype)
+            continue
+        starts, ends = _parts(x.shape[axis], count)
+        result = _reduced_parts(np.add, result, axis, count, 0)
+        result = result / (ends - starts).astype(result.dtype).reshape(-1, *(1,) * (x.ndim - 1 - axis))
+    return narrow(result, x.dtype)
+
+
+@kernel("adaptive_max_pool")
+def adaptive_max_pool(x: Array, output_shape: Ints, layout: str) -> Array:
+    result = wide(x)
+    axes = spatial_axes(x.ndim, x.ndim - 2, layout)
+    for axis, count in zip(axes, spread(output_shape, len(axes), 1), strict=True):
+        if result.size == 0 or count == 0:
+            result = np.zeros((*result.shape[:axis], count, *result.shape[axis + 1 :]), result.dtype)
+        else:
+            result = _reduced_parts(np.maximum, result, axis, count, _least(x.dtype))
+    return narrow(result, x.dtype)

@@ -1,0 +1,269 @@
+"""Convolution and transposed convolution over one, two, three or more spatial axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..axes import Shape, not_negative
+from ..model import Ctx, Dim, Primitive, TensorInfo
+from ..registry import parse_params, register
+from ..windows import (
+    LAYOUTS,
+    Pairs,
+    Windows,
+    choice,
+    count_windows,
+    extent,
+    spatial_ints,
+    spatial_pads,
+    transposed_size,
+)
+
+Ints = tuple[int, ...]
+
+_COMMON = """One entry of `strides`, `dilations` and `pads` holds for all spatial axes; without `pads` there is no padding. With
+    `auto_pad` "same_upper" or "same_lower" the padding keeps {same} (an odd one is larger behind, or in front); "valid" is no
+    padding. `layout` "channels_last" means `x : [n, *s, c]` and `weight : {last}`, as TensorFlow has them."""
+
+
+class _Layout:
+    """Where the axes of `x` and of `weight` stand, as numbers that a user counts from 0."""
+
+    def __init__(self, layout: str, rank: int, transposed: bool = False) -> None:
+        last = self.last = layout == "channels_last"
+        count = rank - 2
+        self.channels = rank - 1 if last else 1
+        self.spatial = tuple(range(1, rank - 1)) if last else tuple(range(2, rank))
+        self.kernel = tuple(range(count)) if last else tuple(range(2, rank))
+        # [out, in, *k] and [*k, in, out]; of a transposed one [in, out, *k] and [*k, out, in].
+        first, second = (rank - 1, rank - 2) if last else (0, 1)
+        self.inputs, self.outputs = (first, second) if transposed else (second, first)
+
+    def result(self, batch: Dim, channels: Dim, sizes: Shape) -> Shape:
+        return (batch, *sizes, channels) if self.last else (batch, channels, *sizes)
+
+
+def _operands(ctx: Ctx, x: TensorInfo, weight: TensorInfo, spatial: int | None) -> tuple[Shape, Shape]:
+    """The dimensions of both, of which there are two more than spatial axes."""
+    a, w = ctx.dims(x), ctx.dims(weight)
+    if spatial is None:
+        for name, dims in (("x", a), ("weight", w)):
+            if len(dims) < 3:
+                ctx.fail(f"`{name}` to have rank 3 or more, but its rank is {len(dims)}", ((name, None),))
+        if len(a) != len(w):
+            at = (("x", None), ("weight", None))
+            ctx.fail(f"`x` and `weight` to have one rank, but `x` has rank {len(a)} and `weight` {len(w)}", at)
+        return a, w
+    for name, dims in (("x", a), ("weight", w)):
+        if len(dims) != spatial + 2:
+            ctx.fail(f"`{name}` to have rank {spatial + 2}, but its rank is {len(dims)}", ((name, None),))
+    return a, w
+
+
+def _groups(ctx: Ctx, groups: Dim) -> None:
+    if isinstance(groups, int) and groups < 1:
+        ctx.fail(f"`groups` to be at least 1, but it is {groups}", (("groups", None),))
+    if not isinstance(groups, int):
+        ctx.require(ctx.le(1, groups), "`groups` to be at least 1", (("groups", None),))
+
+
+def _multiple(ctx: Ctx, name: str, axis: int, size: Dim, groups: Dim) -> None:
+    """The channels are so many in every group."""
+    if not (isinstance(groups, int) and groups == 1):
+        count = groups if isinstance(groups, int) else "`groups`"
+        what = f"axis {axis} of `{name}` (its channels) to be a multiple of {count}, the groups"
+        ctx.require(ctx.eq(size % groups, 0), what, ((name, axis),))
+
+
+def _bias(ctx: Ctx, bias: TensorInfo | None, size: Dim, axis: int, groups: Dim) -> None:
+    if bias is None:
+        return
+    b = ctx.dims(bias)
+    if len(b) != 1:
+        ctx.fail(f"`bias` to have rank 1, but its rank is {len(b)}", (("bias", None),))
+    times = "" if isinstance(groups, int) and groups == 1 else "`groups` times "
+    what = f"axis 0 of `bias` and {times}axis {axis} of `weight` (the result's channels) to be equal"
+    ctx.require(ctx.eq(b[0], size), what, (("bias", 0), ("weight", axis)))
+
+
+def _kernel(ctx: Ctx, w: Shape, axes: Ints) -> None:
+    for axis in axes:
+        what = f"axis {axis} of `weight` (the kernel's) to be at least 1"
+        ctx.require(ctx.le(1, w[axis]), what, (("weight", axis),))
+
+
+def _windows(
+    ctx: Ctx, w: Shape, where: _Layout, strides: Ints | None, pads: Pairs | None, auto_pad: str, dilations: Ints | None
+) -> list[Windows]:
+    count = len(where.spatial)
+    steps = spatial_ints(ctx, "strides", strides, count)
+    gaps = spatial_ints(ctx, "dilations", dilations, count)
+    padding = spatial_pads(ctx, pads, auto_pad, count)
+    _kernel(ctx, w, where.kernel)
+    same = auto_pad.startswith("same")
+    return [
+        Windows(extent(w[axis], gap), step, low, high, same)
+        for axis, gap, step, (low, high) in zip(where.kernel, gaps, steps, padding, strict=True)
+    ]
+
+
+def _channels(ctx: Ctx, a: Shape, w: Shape, where: _Layout, groups: Dim) -> None:
+    """The channels of x are those that `weight` is made for."""
+    c, i = where.channels, where.inputs
+    own = f"axis {c} of `x` (its channels)"
+    at = (("x", c), ("weight", i))
+    if isinstance(groups, int) and groups == 1:
+        ctx.require(ctx.eq(a[c], w[i]), f"{own} and axis {i} of `weight` to be equal", at)
+    else:
+        times = f"{groups} (`groups`)" if isinstance(groups, int) else "`groups`"
+        ctx.require(ctx.eq(a[c], w[i] * groups), f"{own} to be {times} times axis {i} of `weight`", at)
+
+
+def _define_conv(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
+    def rule(
+        ctx: Ctx,
+        x: TensorInfo,
+        weight: TensorInfo,
+        bias: TensorInfo | None,
+        strides: Ints | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Ints | None,
+        groups: Dim,
+        layout: str,
+    ) -> Shape:
+        choice(ctx, "layout", layout, LAYOUTS)
+        a, w = _operands(ctx, x, weight, spatial)
+        where = _Layout(layout, len(a))
+        _groups(ctx, groups)
+        _channels(ctx, a, w, where, groups)
+        _multiple(ctx, "weight", where.outputs, w[where.outputs], groups)
+        _bias(ctx, bias, w[where.outputs], where.outputs, 1)
+        windows = _windows(ctx, w, where, strides, pads, auto_pad, dilations)
+        sizes = tuple(
+            count_windows(ctx, a[axis], window, axis, (("x", axis), ("weight", k)))
+            for axis, k, window in zip(where.spatial, where.kernel, windows, strict=True)
+        )
+        return where.result(a[0], w[where.outputs], sizes)
+
+    axes = "any number of spatial axes" if spatial is None else f"{spatial} spatial ax{'i' if spatial == 1 else 'e'}s"
+    doc = f"""Convolution over {axes}: `x : [n, c, *s]` and `weight : [o, c // groups, *k]` give `[n, o, *t]`; `bias : [o]`.
+
+    For each spatial axis t = floor((s + pads - dilation * (k - 1) - 1) / stride) + 1. The extent of the kernel,
+    dilation * (k - 1) + 1, is at most s with its pads, or the call is refused; but an axis without elements stays one where
+    the formula gives 0. `groups` divides c and o; k, strides, dilations and groups are at least 1, pads at least 0.
+
+    {_COMMON.format(same="t = ceil(s / stride)", last="[*k, c // groups, o]")} ONNX Conv; PyTorch's
+    `{name if spatial else "conv2d"}`."""
+    params = (
+        "x: tensor, weight: tensor, bias: tensor = none, strides: ints = none, pads: pairs = none, "
+        'auto_pad: str = "notset", dilations: ints = none, groups: size = 1, layout: str = "channels_first"'
+    )
+    register(Primitive(name, parse_params(params), "T:numeric, T, T -> T", rule, doc, onnx=onnx))
+
+
+for _name, _spatial, _onnx in (("conv", None, ("Conv",)), ("conv1d", 1, ()), ("conv2d", 2, ()), ("conv3d", 3, ())):
+    _define_conv(_name, _spatial, _onnx)
+
+
+def _define_conv_transpose(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
+    def rule(
+        ctx: Ctx,
+        x: TensorInfo,
+        weight: TensorInfo,
+        bias: TensorInfo | None,
+        strides: Ints | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        output_padding: Ints | None,
+        output_shape: Shape | None,
+        dilations: Ints | None,
+        groups: Dim,
+        layout: str,
+    ) -> Shape:
+        choice(ctx, "layout", layout, LAYOUTS)
+        a, w = _operands(ctx, x, weight, spatial)
+        where = _Layout(layout, len(a), transposed=True)
+        _groups(ctx, groups)
+        own = f"axis {where.channels} of `x` (its channels) and axis {where.inputs} of `weight` to be equal"
+        at = (("x", where.channels), ("weight", where.inputs))
+        ctx.require(ctx.eq(a[where.channels], w[where.inputs]), own, at)
+        _multiple(ctx, "x", where.channels, a[where.channels], groups)
+        made = w[where.outputs] * groups
+        _bias(ctx, bias, made, where.outputs, groups)
+        windows = _windows(ctx, w, where, strides, pads, auto_pad, dilations)
+        gaps = spatial_ints(ctx, "dilations", dilations, len(windows))
+        more = _output_padding(ctx, output_padding, windows, gaps, output_shape)
+        if output_shape is not None:
+            sizes = _given_sizes(ctx, a, where, windows, output_shape)
+        else:
+            sizes = tuple(
+                transposed_size(ctx, a[axis], window, extra, axis, (("x", axis),))
+                for axis, window, extra in zip(where.spatial, windows, more, strict=True)
+            )
+        return where.result(a[0], made, sizes)
+
+    axes = "any number of spatial axes" if spatial is None else f"{spatial} spatial ax{'i' if spatial == 1 else 'e'}s"
+    doc = f"""Transposed convolution over {axes}: `x : [n, c, *s]` and `weight : [c, o // groups, *k]` give `[n, o, *t]`; `bias
+    : [o]`. It maps the shapes of a convolution back.
+
+    For each spatial axis t = (s - 1) * stride + dilation * (k - 1) + 1 - pads + output_padding, which is at least 1, as s is;
+    but an axis without elements stays one where the formula gives 0. `output_padding` is less than the stride or than the
+    dilation. Instead of it `output_shape` may say t: a size that the convolution with the same attributes maps to s. `groups`
+    divides c; k, strides, dilations and groups are at least 1, pads at least 0.
+
+    {_COMMON.format(same="t = s * stride", last="[*k, o // groups, c]")} ONNX ConvTranspose; PyTorch's
+    `{name if spatial else "conv_transpose2d"}`; TensorFlow's `conv2d_transpose` for `output_shape`."""
+    params = (
+        "x: tensor, weight: tensor, bias: tensor = none, strides: ints = none, pads: pairs = none, "
+        'auto_pad: str = "notset", output_padding: ints = none, output_shape: sizes = none, dilations: ints = none, '
+        'groups: size = 1, layout: str = "channels_first"'
+    )
+    register(Primitive(name, parse_params(params), "T:numeric, T, T -> T", rule, doc, onnx=onnx))
+
+
+def _output_padding(
+    ctx: Ctx, given: Ints | None, windows: list[Windows], gaps: Ints, output_shape: Shape | None
+) -> Ints:
+    if given is not None and output_shape is not None:
+        ctx.fail("one of output_padding and output_shape")
+    if given is not None and windows[0].same:
+        ctx.fail('no output_padding where auto_pad is "same_upper" or "same_lower"')
+    more = spatial_ints(ctx, "output_padding", given, len(windows), default=0, least=0)
+    for extra, window, gap in zip(more, windows, gaps, strict=True):
+        if extra >= max(window.stride, gap):
+            ctx.fail(
+                f"output_padding to be less than the stride or the dilation, {max(window.stride, gap)}, but it is {extra}"
+            )
+    return more
+
+
+def _given_sizes(ctx: Ctx, a: Shape, where: _Layout, windows: list[Windows], output_shape: Shape) -> Shape:
+    """The sizes that `output_shape` says: each is one that the convolution maps to the size of x."""
+    sizes = output_shape
+    if len(sizes) != len(windows):
+        ctx.fail(f"a size in output_shape for each of the {len(windows)} spatial axes, but it has {len(sizes)}")
+    for i, (axis, window, size) in enumerate(zip(where.spatial, windows, sizes, strict=True)):
+        _maps_back(ctx, a[axis], window, size, axis, i)
+    return sizes
+
+
+def _maps_back(ctx: Ctx, size: Dim, window: Windows, wanted: Dim, axis: int, i: int) -> None:
+    at: Any = (("x", axis), ("output_shape", i))
+    not_negative(ctx, wanted, f"entry {i} of `output_shape`", (("output_shape", i),))
+    if window.same:
+        cond = ctx.eq(ctx.ceildiv(wanted, window.stride), size)
+    else:
+        reach = window.extent - window.low - window.high
+        fits = ctx.any_of(ctx.le(reach, wanted), ctx.all_of(ctx.eq(wanted, 0), ctx.eq(size, 0)))
+        cond = ctx.all_of(fits, ctx.eq((wanted - reach) // window.stride + 1, size))
+    ctx.require(cond, f"entry {i} of `output_shape` to be a size that the convolution maps to axis {axis} of `x`", at)
+
+
+for _name, _spatial, _onnx in (
+    ("conv_transpose", None, ("ConvTranspose",)),
+    ("conv_transpose1d", 1, ()),
+    ("conv_transpose2d", 2, ()),
+    ("conv_transpose3d", 3, ()),
+):
+    _define_conv_transpose(_name, _spatial, _onnx)

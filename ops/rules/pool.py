@@ -1,0 +1,230 @@
+"""Pooling: the largest or the mean element of the windows over the spatial axes, or of all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..axes import Shape
+from ..model import Ctx, Dim, Primitive, TensorInfo
+from ..registry import parse_params, primitive, register
+from ..windows import (
+    LAYOUTS,
+    Pairs,
+    Windows,
+    choice,
+    count_windows,
+    extent,
+    spatial_axes,
+    spatial_count,
+    spatial_ints,
+    spatial_pads,
+    spread,
+)
+
+Ints = tuple[int, ...]
+
+_WINDOWS = """For each spatial axis t = floor((s + pads - dilation * (k - 1) - 1) / stride) + 1, where s is at least 1; with
+    `ceil_mode` the quotient is rounded up, but the last window begins in the axis or in the padding before it. A call without
+    a window (t = 0) is refused; but an axis without elements stays one where the formula gives 0. Each pad is at most k // 2.
+    With `auto_pad` "same_upper" or "same_lower" the padding keeps t = ceil(s / stride) (an odd one is larger behind, or in
+    front); "valid" is no padding.
+
+    One entry of `kernel_shape`, `strides`, `dilations` and `pads` holds for all spatial axes. Without `strides` the windows lie
+    side by side: the strides are `kernel_shape` (as in PyTorch; ONNX means 1). `layout` "channels_last" means `x : [n, *s,
+    c]`."""
+
+
+def _image(ctx: Ctx, x: TensorInfo, kernel_shape: Ints, spatial: int | None) -> tuple[Shape, int]:
+    """The dimensions, and how many of them are spatial; the batch axis may be missing."""
+    a = ctx.dims(x)
+    rank = len(a)
+    at = (("x", None),)
+    if spatial is None:
+        if len(kernel_shape) == 1 and rank < 3:
+            ctx.fail(f"`x` to have rank 3 or more, but its rank is {rank}", at)
+        spatial = spatial_count(kernel_shape, rank)
+    if rank not in (spatial + 1, spatial + 2):
+        ctx.fail(f"`x` to have rank {spatial + 2}, or {spatial + 1} without a batch axis, but its rank is {rank}", at)
+    return a, spatial
+
+
+def _pooled(
+    ctx: Ctx,
+    x: TensorInfo,
+    spatial: int | None,
+    kernel_shape: Ints,
+    strides: Ints | None,
+    pads: Pairs | None,
+    auto_pad: str,
+    dilations: Ints | None,
+    ceil_mode: bool,
+    layout: str,
+) -> Shape:
+    choice(ctx, "layout", layout, LAYOUTS)
+    a, count = _image(ctx, x, kernel_shape, spatial)
+    kernel = spatial_ints(ctx, "kernel_shape", kernel_shape, count)
+    steps = spatial_ints(ctx, "strides", spread(kernel if strides is None else strides, count, 1), count)
+    gaps = spatial_ints(ctx, "dilations", dilations, count)
+    padding = spatial_pads(ctx, pads, auto_pad, count)
+    result = list(a)
+    for i, axis in enumerate(spatial_axes(len(a), count, layout)):
+        low, high = padding[i]
+        _at_most_half(ctx, (low, high), kernel[i], i)
+        same = auto_pad.startswith("same")
+        windows = Windows(extent(kernel[i], gaps[i]), steps[i], low, high, same, ceil_mode, filled=True)
+        result[axis] = count_windows(ctx, a[axis], windows, axis, (("x", axis),))
+    return tuple(result)
+
+
+def _at_most_half(ctx: Ctx, pads: tuple[Dim, Dim], size: int, i: int) -> None:
+    for n, pad in enumerate(pads):
+        if not isinstance(pad, int) or pad > size // 2:
+            side = "after" if n else "before"
+            what = f"the pad {side} spatial axis {i} to be at most {size // 2}, half the kernel"
+            ctx.require(ctx.le(pad, size // 2), what, (("pads", i),))
+
+
+def _define_max_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
+    def rule(
+        ctx: Ctx,
+        x: TensorInfo,
+        kernel_shape: Ints,
+        strides: Ints | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Ints | None,
+        ceil_mode: bool,
+        layout: str,
+    ) -> Shape:
+        return _pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
+
+    doc = f"""The largest element of each window over {_axes(spatial)}: `x : [n, c, *s]` gives `[n, c, *t]`; the n may be
+    missing. nan if there is a nan in the window; padding counts as less than everything.
+
+    {_WINDOWS} ONNX MaxPool; PyTorch's `{name if spatial else "max_pool2d"}`."""
+    params = (
+        'x: tensor, kernel_shape: ints, strides: ints = none, pads: pairs = none, auto_pad: str = "notset", '
+        'dilations: ints = none, ceil_mode: bool = false, layout: str = "channels_first"'
+    )
+    register(Primitive(name, parse_params(params), "T:real -> T", rule, doc, onnx=onnx))
+
+
+def _define_average_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
+    def rule(
+        ctx: Ctx,
+        x: TensorInfo,
+        kernel_shape: Ints,
+        strides: Ints | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Ints | None,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        layout: str,
+    ) -> Shape:
+        return _pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
+
+    doc = f"""The mean of each window over {_axes(spatial)}: `x : [n, c, *s]` gives `[n, c, *t]`; the n may be missing. Padding
+    counts only with `count_include_pad` (as zeros), and what lies beyond it never.
+
+    {_WINDOWS} ONNX AveragePool; PyTorch's `{name.replace("average", "avg") if spatial else "avg_pool2d"}`, which counts the
+    padding unless it is told not to."""
+    params = (
+        'x: tensor, kernel_shape: ints, strides: ints = none, pads: pairs = none, auto_pad: str = "notset", '
+        "dilations: ints = none, ceil_mode: bool = false, count_include_pad: bool = false, "
+        'layout: str = "channels_first"'
+    )
+    register(Primitive(name, parse_params(params), "T:floating -> T", rule, doc, onnx=onnx))
+
+
+def _axes(spatial: int | None) -> str:
+    if spatial is None:
+        return "the spatial axes, as many as `kernel_shape` has entries (one entry: all but the first two)"
+    return f"{spatial} spatial ax{'i' if spatial == 1 else 'e'}s"
+
+
+for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
+    _define_max_pool(f"max_pool{_suffix}", _spatial, () if _suffix else ("MaxPool",))
+    _define_average_pool(f"average_pool{_suffix}", _spatial, () if _suffix else ("AveragePool",))
+
+
+# Over all of the spatial axes
+
+
+def _channels(ctx: Ctx, x: TensorInfo, layout: str) -> tuple[Shape, tuple[int, ...]]:
+    choice(ctx, "layout", layout, LAYOUTS)
+    a = ctx.dims(x)
+    if len(a) < 3:
+        ctx.fail(f"`x` to have rank 3 or more, but its rank is {len(a)}", (("x", None),))
+    return a, spatial_axes(len(a), len(a) - 2, layout)
+
+
+def _put(a: Shape, axes: tuple[int, ...], sizes: Any) -> Shape:
+    result = list(a)
+    for axis, size in zip(axes, sizes, strict=True):
+        result[axis] = size
+    return tuple(result)
+
+
+@primitive(
+    "global_average_pool", 'x: tensor, layout: str = "channels_first"', "T:floating -> T", onnx=("GlobalAveragePool",)
+)
+def global_average_pool(ctx: Ctx, x: TensorInfo, layout: str) -> Shape:
+    """The mean over all spatial axes, which stay with size 1: `[n, c, *s]` gives `[n, c, 1, ...]`; nan of nothing.
+
+    The rank is at least 3. `layout` "channels_last" means `x : [n, *s, c]`. ONNX GlobalAveragePool.
+    """
+    a, axes = _channels(ctx, x, layout)
+    return _put(a, axes, (1,) * len(axes))
+
+
+@primitive("global_max_pool", 'x: tensor, layout: str = "channels_first"', "T:real -> T", onnx=("GlobalMaxPool",))
+def global_max_pool(ctx: Ctx, x: TensorInfo, layout: str) -> Shape:
+    """The largest element over all spatial axes, which stay with size 1: `[n, c, *s]` gives `[n, c, 1, ...]`.
+
+    The rank is at least 3, the spatial sizes at least 1. `layout` "channels_last" means `x : [n, *s, c]`. ONNX
+    GlobalMaxPool.
+    """
+    a, axes = _channels(ctx, x, layout)
+    for axis in axes:
+        ctx.require(ctx.le(1, a[axis]), f"axis {axis} of `x` to be at least 1", (("x", axis),))
+    return _put(a, axes, (1,) * len(axes))
+
+
+def _adaptive(ctx: Ctx, x: TensorInfo, output_shape: Shape, layout: str) -> Shape:
+    a, axes = _channels(ctx, x, layout)
+    sizes = spread(output_shape, len(axes), 1)
+    if len(sizes) != len(axes):
+        ctx.fail(
+            f"an entry in output_shape for each of the {len(axes)} spatial axes, or one for all, but it has {len(sizes)}"
+        )
+    for i, (axis, size) in enumerate(zip(axes, sizes, strict=True)):
+        ctx.require(ctx.le(0, size), f"entry {i} of `output_shape` to be at least 0", (("output_shape", i),))
+        some = ctx.any_of(ctx.le(1, a[axis]), ctx.eq(size, 0))
+        ctx.require(some, f"axis {axis} of `x` to be at least 1", (("x", axis), ("output_shape", i)))
+    return _put(a, axes, sizes)
+
+
+_ADAPTIVE = "T:floating -> T"
+
+
+@primitive("adaptive_average_pool", 'x: tensor, output_shape: sizes, layout: str = "channels_first"', _ADAPTIVE)
+def adaptive_average_pool(ctx: Ctx, x: TensorInfo, output_shape: Shape, layout: str) -> Shape:
+    """The means of windows that divide the spatial axes into a given number of parts: `x : [n, c, *s]` gives `[n, c,
+    *output_shape]`.
+
+    Window i reaches from floor(i * s / t) to ceil((i + 1) * s / t). One entry of `output_shape` holds for all spatial axes; s
+    is at least 1 unless t is 0. `layout` "channels_last" means `x : [n, *s, c]`. PyTorch's `adaptive_avg_pool2d`.
+    """
+    return _adaptive(ctx, x, output_shape, layout)
+
+
+@primitive("adaptive_max_pool", 'x: tensor, output_shape: sizes, layout: str = "channels_first"', "T:real -> T")
+def adaptive_max_pool(ctx: Ctx, x: TensorInfo, output_shape: Shape, layout: str) -> Shape:
+    """The largest elements of windows that divide the spatial axes into a given number of parts: `x : [n, c, *s]` gives
+    `[n, c, *output_shape]`.
+
+    Window i reaches from floor(i * s / t) to ceil((i + 1) * s / t). One entry of `output_shape` holds for all spatial axes; s
+    is at least 1 unless t is 0. `layout` "channels_last" means `x : [n, *s, c]`. PyTorch's `adaptive_max_pool2d`.
+    """
+    return _adaptive(ctx, x, output_shape, layout)

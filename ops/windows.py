@@ -1,0 +1,170 @@
+"""What sliding windows leave of an axis, as convolution and pooling define it, over sizes that may be symbolic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..lang.node import Node
+from .axes import At, larger, not_negative, smaller
+from .model import Ctx, Dim
+
+LAYOUTS = ("channels_first", "channels_last")
+AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
+Ints = tuple[int, ...]
+Pairs = tuple[tuple[Any, Any], ...]
+
+
+class Windows(Node):
+    """The windows along one spatial axis: their extent (dilation included), and how they are laid over the axis.
+
+    `low` and `high` are the padding. `same` means that the padding is what keeps ceil(n / stride) windows. With `ceil` a
+    last window that only begins in the axis counts. With `filled` an axis without elements has no window, however large the
+    padding is.
+    """
+
+    extent: Dim
+    stride: int
+    low: Dim = 0
+    high: Dim = 0
+    same: bool = False
+    ceil: bool = False
+    filled: bool = False
+
+
+# Attributes
+
+
+def spatial_axes(rank: int, count: int, layout: str) -> tuple[int, ...]:
+    """The spatial axes of an image with or without a batch axis."""
+    end = rank - 1 if layout == "channels_last" else rank
+    return tuple(range(end - count, end))
+
+
+def spatial_count(kernel_shape: Ints, rank: int) -> int:
+    """How many spatial axes a kernel means: one entry holds for all axes but the batch and the channels."""
+    return len(kernel_shape) if len(kernel_shape) > 1 else rank - 2
+
+
+def choice(ctx: Ctx, name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        listed = ", ".join(f'"{c}"' for c in choices[:-1])
+        ctx.fail(f'{name} to be {listed} or "{choices[-1]}", but it is "{value}"')
+
+
+def spread(given: Sequence[Any] | None, count: int, default: Any) -> tuple[Any, ...]:
+    """An entry for each spatial axis; a single one holds for all of them."""
+    if given is None:
+        return (default,) * count
+    return tuple(given) * count if len(given) == 1 else tuple(given)
+
+
+def spatial_ints(
+    ctx: Ctx, name: str, given: Sequence[int] | None, count: int, default: int = 1, least: int = 1
+) -> tuple[int, ...]:
+    """Strides, dilations or kernel sizes: an entry for each spatial axis, of at least 1."""
+    entries = _counted(ctx, name, spread(given, count, default), count)
+    for entry in entries:
+        if entry < least:
+            ctx.fail(f"{name} to be at least {least}, but it is {entry}")
+    return entries
+
+
+def spatial_pads(ctx: Ctx, given: Pairs | None, auto_pad: str, count: int) -> Pairs:
+    """The padding of each spatial axis as it is written, at least 0; none of it where `auto_pad` says what it is."""
+    choice(ctx, "auto_pad", auto_pad, AUTO_PADS)
+    if given is not None and auto_pad != "notset":
+        ctx.fail(f'no pads where auto_pad is "{auto_pad}"')
+    pads = _counted(ctx, "pads", spread(given, count, (0, 0)), count)
+    for i, pair in enumerate(pads):
+        for n, pad in enumerate(pair):
+            not_negative(ctx, pad, f"the pad {'after' if n else 'before'} spatial axis {i}", (("pads", i),))
+    return pads
+
+
+def _counted(ctx: Ctx, name: str, entries: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    if len(entries) != count:
+        ctx.fail(f"an entry in {name} for each of the {count} spatial axes, or one for all, but it has {len(entries)}")
+    return entries
+
+
+def extent(size: Dim, dilation: int) -> Dim:
+    """How far a kernel of that size reaches: dilation * (size - 1) + 1."""
+    return size if dilation == 1 else (size - 1) * dilation + 1
+
+
+def same_pads(size: int, reach: int, stride: int, auto_pad: str) -> tuple[int, int]:
+    """The padding that keeps ceil(size / stride) windows; an odd one is behind for same_upper, in front for same_lower."""
+    count = -(-size // stride)
+    total = max((count - 1) * stride + reach - size, 0)
+    less, more = total // 2, total - total // 2
+    return (less, more) if auto_pad == "same_upper" else (more, less)
+
+
+# Sizes
+
+
+def count_windows(ctx: Ctx, size: Dim, windows: Windows, axis: int, at: At) -> Dim:
+    """How many windows an axis has: floor((size + low + high - extent) / stride) + 1, or ceil(size / stride) for `same`.
+
+    The extent is at most the padded size, else the call is refused; but where that formula gives exactly 0 for an axis
+    without elements, there are 0 windows. With `ceil` the quotient is rounded up, and the last window begins in the axis
+    or in the padding before it.
+    """
+    stride = windows.stride
+    if windows.same:
+        return size if stride == 1 else ctx.ceildiv(size, stride)
+    need = windows.extent - windows.low - windows.high
+    if windows.ceil:
+        # Of ceil(..) + 1 windows and those that begin before the padding behind, the fewer.
+        beyond = smaller(ctx, windows.high - windows.extent + stride, 0)
+        shift = windows.low + (stride - 1) + beyond
+        need = need - (stride - 1)
+    else:
+        shift = stride - need
+    if windows.filled:
+        need = larger(ctx, need, 1)
+    _require_room(ctx, size, need, shift, windows, axis, at)
+    count = size + shift
+    return count if stride == 1 else count // stride
+
+
+def _require_room(ctx: Ctx, size: Dim, need: Dim, shift: Dim, windows: Windows, axis: int, at: At) -> None:
+    """The axis has a window, or neither elements nor windows."""
+    if isinstance(need, int) and isinstance(shift, int):
+        vanishes: Any = 0 <= shift < windows.stride
+        if need <= (1 if vanishes else 0):
+            return
+        cond = ctx.any_of(ctx.eq(size, 0), ctx.le(need, size)) if vanishes else ctx.le(need, size)
+    else:
+        vanishes = ctx.all_of(ctx.eq(size, 0), ctx.le(0, shift), ctx.lt(shift, windows.stride))
+        cond = ctx.any_of(ctx.le(need, size), vanishes)
+    ctx.require(cond, _room(need, windows, axis), at)
+
+
+def _room(need: Dim, windows: Windows, axis: int) -> str:
+    pads = windows.low + windows.high
+    if not isinstance(need, int) or not isinstance(windows.extent, int) or not isinstance(pads, int):
+        return f"axis {axis} of `x` with its padding to be at least the extent of the kernel"
+    padding = f" with {pads} of padding" if pads else ""
+    return f"axis {axis} of `x` to be at least {need}, for a kernel of extent {windows.extent}{padding}"
+
+
+def transposed_size(ctx: Ctx, size: Dim, windows: Windows, more: Dim, axis: int, at: At) -> Dim:
+    """The size that a transposed convolution makes: (size - 1) * stride + extent - low - high + more.
+
+    It is at least 1, as `size` is; but where the formula gives exactly 0 for an axis without elements, it is 0.
+    """
+    if windows.same:
+        return size * windows.stride
+    shift = windows.extent - windows.low - windows.high + more - windows.stride
+    result = size * windows.stride + shift
+    if isinstance(shift, int):
+        need = max(1, -((shift - 1) // windows.stride))
+        if shift != 0:
+            ctx.require(ctx.le(need, size), f"axis {axis} of `x` to be at least {need}", at)
+        return result
+    made = ctx.all_of(ctx.le(1, size), ctx.le(1, result))
+    nothing = ctx.all_of(ctx.eq(size, 0), ctx.eq(shift, 0))
+    ctx.require(ctx.any_of(made, nothing), f"axis {axis} of `x` to be large enough for its padding", at)
+    return result
