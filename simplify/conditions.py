@@ -68,11 +68,12 @@ class Ge0(Compare):
 class Joined:
     """Several conditions, at least two, none of them a plain bool."""
 
-    __slots__ = ("_hash", "parts")
+    __slots__ = ("_hash", "parts", "vars")
 
     def __init__(self, parts: tuple[Condition, ...]) -> None:
         self.parts = parts
         self._hash = hash((type(self).__name__, parts))
+        self.vars: frozenset[Var] = frozenset().union(*(cond_vars(p) for p in parts))
 
     def __hash__(self) -> int:
         return self._hash
@@ -241,7 +242,7 @@ def cond_vars(cond: Cond) -> frozenset[Var]:
     if isinstance(cond, bool):
         return frozenset()
     if isinstance(cond, Joined):
-        return frozenset().union(*(cond_vars(p) for p in cond.parts))
+        return cond.vars
     return term_vars(cond.term)
 
 

@@ -67,7 +67,7 @@ class Solved:
         self.masks: dict[Var, int] = {}  # what a solution rests on
         self.ranges: dict[Var, Bounds] = {}
         self.spans: dict[Var, int] = {}  # what a range rests on
-        self.lits: list[tuple[Condition, int]] = []
+        self.lits: dict[Condition, int] = {}  # what is kept, and what it rests on
         self.contradiction: int | None = None  # what cannot hold together
         self.made = 0  # how many quotients were named
         self.scope: frozenset[Var] = frozenset()  # what a point must have values for, even if nothing is said of it
@@ -88,18 +88,21 @@ class Solved:
     def part(self, *conds: Cond) -> Solved:
         """What shares variables with the conditions, directly or through others; its solutions are left behind."""
         reached: set[Var] = set().union(*(cond_vars(c) for c in conds))
-        waiting = [(lit, cond_vars(lit[0])) for lit in self.lits]
-        kept: set[int] = set()
-        grown = True
-        while grown:
-            grown = False
-            for i, (_, vars_) in enumerate(waiting):
-                if i not in kept and not reached.isdisjoint(vars_):
-                    kept.add(i)
-                    grown = True
-                    reached |= vars_
         other = Solved()
-        other.lits = [lit for i, (lit, _) in enumerate(waiting) if i in kept]
+        if self.lits:
+            homes: dict[Var, list[Condition]] = {}
+            for c in self.lits:
+                for v in cond_vars(c):
+                    homes.setdefault(v, []).append(c)
+            waiting = list(reached)
+            kept: set[Condition] = set()
+            while waiting:
+                for c in homes.pop(waiting.pop(), ()):
+                    if c not in kept:
+                        kept.add(c)
+                        waiting.extend(cond_vars(c) - reached)
+                        reached |= cond_vars(c)
+            other.lits = {c: m for c, m in self.lits.items() if c in kept}
         for v in reached:
             if v in self.ranges:
                 other.ranges[v] = self.ranges[v]
@@ -134,7 +137,7 @@ class Solved:
     def free(self) -> list[Var]:
         """The variables that have no solution, in order."""
         found: set[Var] = {*self.ranges, *self.scope}
-        for c, _ in self.lits:
+        for c in self.lits:
             found |= cond_vars(c)
         for e in self.solved.values():
             if type(e) is Term:
@@ -144,7 +147,7 @@ class Solved:
     def mask(self) -> int:
         """Every fact in here."""
         mask = 0
-        for _, m in self.lits:
+        for m in self.lits.values():
             mask |= m
         for m in self.spans.values():
             mask |= m
@@ -154,8 +157,7 @@ class Solved:
 
     def conditions(self) -> Iterator[Cond]:
         """Literals and ranges as conditions."""
-        for c, _ in self.lits:
-            yield c
+        yield from self.lits
         for v in sorted(self.ranges):
             low, high = self.ranges[v]
             if low is not None:
@@ -192,8 +194,8 @@ class Solved:
                 self._learn_equality(cond, mask, work)
             elif type(cond) is Ge0 and _only_var(cond.term) is not None:
                 self._learn_range(cond.term, mask, work)
-            elif all(cond != c for c, _ in self.lits):
-                self.lits.append((cond, mask))
+            else:
+                self.lits.setdefault(cond, mask)
 
     def _current(self, cond: Condition, mask: int) -> Literal:
         vars_ = cond_vars(cond)
@@ -248,8 +250,7 @@ class Solved:
         if solution is None:
             solution = self._solve_by_quotients(cond.term, mask, work)
         if solution is None or not self._fits(*solution):
-            if all(cond != c for c, _ in self.lits):
-                self.lits.append((cond, mask))
+            self.lits.setdefault(cond, mask)
         elif solution[0] is not None:
             self._put(solution[0], solution[1], mask, work)
 
@@ -280,13 +281,10 @@ class Solved:
                 self.masks[w] |= mask
         self.solved[v] = value
         self.masks[v] = mask
-        kept = []
-        for lit in self.lits:
-            if v in cond_vars(lit[0]):
-                work.append(lit)
-            else:
-                kept.append(lit)
-        self.lits = kept
+        touched = [lit for lit in self.lits.items() if v in cond_vars(lit[0])]
+        for lit in touched:
+            del self.lits[lit[0]]
+        work.extend(touched)
         low, high = self.range_of(v)
         span = mask | self.spans.pop(v, 0)
         self.ranges.pop(v, None)
@@ -303,7 +301,7 @@ class Solved:
         if power > _MOST_DEGREE // 3:
             return False
         terms = [e for e in self.solved.values() if type(e) is Term]
-        terms += [t for c, _ in self.lits for t in cond_terms(c)]
+        terms += [t for c in self.lits for t in cond_terms(c)]
         for term in terms:
             if v in term_vars(term):
                 deep = degree(term)
@@ -392,7 +390,7 @@ class Solved:
         again = True
         while again and self.contradiction is None:
             again = False
-            for cond, mask in list(self.lits):
+            for cond, mask in list(self.lits.items()):
                 if type(cond) is Ge0:
                     news = self._narrow_by(cond.term, mask)
                 elif type(cond) is Eq0:
@@ -418,8 +416,7 @@ class Solved:
                 now, used = ge0(term - 1) if low == 0 else ge0(-1 - term), used | self.spanned_by(term_vars(term))
         if now is cond or now == cond:
             return False
-        if (cond, mask) in self.lits:
-            self.lits.remove((cond, mask))
+        self.lits.pop(cond, None)
         self.learn(now, used)
         return True
 
@@ -517,7 +514,7 @@ class Solved:
     def _known(self, cond: Cond) -> bool:
         if isinstance(cond, bool):
             return cond
-        return substitute_cond(cond, {}, self.ranges) is True or any(cond == c for c, _ in self.lits)
+        return substitute_cond(cond, {}, self.ranges) is True or cond in self.lits
 
 
 def _root(value: int, power: int) -> int:
@@ -609,14 +606,14 @@ def solve(state: Solved, budget: Budget) -> Point | int | None:
     found = sample(state)
     if found is not None:
         return found
-    free = sorted(set().union(*(cond_vars(c) for c, _ in state.lits)))
+    free = sorted(set().union(*(cond_vars(c) for c in state.lits)))
     few = points.every(free, state.ranges)
     if few is not None:
         # every point there is; variables outside of the literals have some value in their ranges
-        conds = [c for c, _ in state.lits]
+        conds = list(state.lits)
         return next((_widened(state, p) for p in few if points.holds(conds, p)), state.mask())
-    least = [(c.term, m) for c, m in state.lits if type(c) is Ge0]
-    equal = [(c.term, m) for c, m in state.lits if type(c) is Eq0]
+    least = [(c.term, m) for c, m in state.lits.items() if type(c) is Ge0]
+    equal = [(c.term, m) for c, m in state.lits.items() if type(c) is Eq0]
     answer = linear.refute(least, equal, state.ranges, state.spans) if least or equal else None
     if isinstance(answer, int):
         return answer
@@ -634,7 +631,7 @@ def _widened(state: Solved, point: Point) -> Point:
 def sample(state: Solved) -> Point | None:
     """One of a few points that satisfies everything."""
     free = state.free()
-    conds = [c for c, _ in state.lits]
+    conds = list(state.lits)
     for point in points.samples(free, state.ranges):
         if points.holds(conds, point):
             return state.complete(point)
@@ -647,7 +644,7 @@ def all_hold(state: Solved, point: Point) -> bool:
         if (low is not None and point[v] < low) or (high is not None and point[v] > high):
             return False
     return all(v.serial < 0 or not v.nonneg or x >= 0 for v, x in point.items()) and points.holds(
-        [c for c, _ in state.lits], point
+        list(state.lits), point
     )
 
 
@@ -674,15 +671,15 @@ def _by_cases(state: Solved, budget: Budget) -> Point | int | None:
 
 def _split(state: Solved) -> tuple[list[Cond], int, Solved] | None:
     """Cases that cover everything, the facts that this rests on, and the state that they are added to."""
-    for i, (cond, mask) in enumerate(state.lits):
+    for cond, mask in state.lits.items():
         if type(cond) is AnyOf:
             base = state.copy()
-            del base.lits[i]
+            del base.lits[cond]
             return list(cond.parts), mask, base
-    for i, (cond, mask) in enumerate(state.lits):
+    for cond, mask in state.lits.items():
         if type(cond) is Ne0:
             base = state.copy()
-            del base.lits[i]
+            del base.lits[cond]
             return [ge0(cond.term - 1), ge0(-1 - cond.term)], mask, base
     for atom in _atoms(state):
         if type(atom) is Max:
@@ -718,7 +715,7 @@ def _bent_residue(state: Solved) -> tuple[Var, int] | None:
                     return found, atom.den
             if len(atom.vars) == 1 and _in_product(state, atom):
                 return next(iter(atom.vars)), atom.den
-    for cond, _ in state.lits:
+    for cond in state.lits:
         if type(cond) is Eq0:
             products = [m for m in cond.term.mons if len(m) > 1]
             c = gcd(*(k for m, k in cond.term.mons.items() if len(m) == 1))
@@ -751,7 +748,7 @@ def _first_var(monos: Iterable[Mono]) -> Var | None:
 
 
 def _in_product(state: Solved, atom: Atom) -> bool:
-    return any(len(m) > 1 and atom in m for c, _ in state.lits for t in cond_terms(c) for m in t.mons)
+    return any(len(m) > 1 and atom in m for c in state.lits for t in cond_terms(c) for m in t.mons)
 
 
 def _quotient_cases(state: Solved, atom: Floor) -> tuple[list[Cond], int, Solved]:
@@ -759,10 +756,10 @@ def _quotient_cases(state: Solved, atom: Floor) -> tuple[list[Cond], int, Solved
     base = state.copy()
     v = of_atom(base._fresh(True))
     span = state.spanned_by(atom.vars)
-    base.lits = []
+    base.lits = {}
     rest = atom.num - atom.den * v
     for c, m in [
-        *((_replace_in(c, atom, v), m) for c, m in state.lits),
+        *((_replace_in(c, atom, v), m) for c, m in state.lits.items()),
         (ge0(rest), span),
         (ge0(atom.den - 1 - rest), span),
     ]:
@@ -786,7 +783,7 @@ def _atoms(state: Solved) -> list[Atom]:
                         visit(a)
                 found[atom] = None
 
-    for cond, _ in state.lits:
+    for cond in state.lits:
         if not isinstance(cond, (AnyOf, AllOf)):
             visit(cond.term)
     return sorted(found, key=lambda a: a.key)
@@ -797,8 +794,8 @@ def _max_cases(state: Solved, atom: Max) -> tuple[list[Cond], int, Solved]:
     base = state.copy()
     v = base._fresh(True)
     args: tuple[Size, ...] = (0, *atom.args)
-    base.lits = []
-    for c, m in state.lits:
+    base.lits = {}
+    for c, m in state.lits.items():
         base.learn(_replace_in(c, atom, of_atom(v)), m)
     cases: list[Cond] = []
     for i, a in enumerate(args):
@@ -827,7 +824,7 @@ def _small_range(state: Solved) -> Var | None:
         low, high = state.ranges[v]
         if low is None or high is None or high - low > 3:
             continue
-        for cond, _ in state.lits:
+        for cond in state.lits:
             for term in cond_terms(cond):
                 if any(_bends(m, v) for m in term.mons):
                     return v
@@ -841,7 +838,7 @@ def _bends(mono: Mono, v: Var) -> bool:
 def _zero_candidates(state: Solved) -> list[Var]:
     """Variables that may be 0 and occur in products."""
     found: set[Var] = set()
-    for cond, _ in state.lits:
+    for cond in state.lits:
         if isinstance(cond, (AnyOf, AllOf)):
             continue
         for mono in cond.term.mons:

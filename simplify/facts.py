@@ -244,7 +244,7 @@ class Facts:
             return None
         lively = all_of(*(ge0(substitute(s, state.solved) - 1) for s in at_least_one))
         part = state.part(goal, lively) if goal is not True else state
-        conds = [c for c, _ in part.lits]
+        conds = list(part.lits)
         for wish in (all_of(goal, lively), goal) if lively is not True else (goal,):
             found = self._smallest(part, wish)
             if found is not None and points.holds_given([*conds, wish], found):
@@ -256,7 +256,7 @@ class Facts:
         child = part.copy()
         child.learn(wish, 0)
         child.propagate()
-        conds = [c for c, _ in child.lits]
+        conds = list(child.lits)
         free = child.free()
         some = solve(child.copy(), Budget(_CASES))
         if some is None:
@@ -288,7 +288,7 @@ def _least(state: Solved, free: list[Var]) -> Point:
 
 def _shows(point: Point, part: Solved, plain: Condition, value: bool) -> bool:
     """Is the point what it is said to be? Evaluation shares nothing with the search."""
-    conds = [c for c, _ in part.lits]
+    conds = list(part.lits)
     inside = all(
         (low is None or point.get(v, low) >= low) and (high is None or point.get(v, high) <= high)
         for v, (low, high) in part.ranges.items()
@@ -299,7 +299,7 @@ def _shows(point: Point, part: Solved, plain: Condition, value: bool) -> bool:
 def _sampled(part: Solved, plain: Condition) -> dict[bool, Point]:
     """A point where the condition holds and one where it does not, as far as a few points show them."""
     free = sorted({*part.free(), *cond_vars(plain)})
-    conds = [c for c, _ in part.lits]
+    conds = list(part.lits)
     seen: dict[bool, Point] = {}
     for point in points.samples(free, part.ranges):
         if points.holds(conds, point):

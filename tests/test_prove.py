@@ -45,7 +45,7 @@ def truth(assume, goal, box):
     facts = [compiled(a, names) for a in assume]
     wanted = compiled(goal, names)
     seen = set()
-    for values in itertools.product(range(box + 1), repeat=len(names)):
+    for values in itertools.product(*(range(-box if n == "z" else 0, box + 1) for n in names)):
         if all(f(*values) for f in facts):
             seen.add(bool(wanted(*values)))
             if len(seen) == 2:
@@ -58,7 +58,7 @@ def contradiction(answer, assume, goal, box=9):
     result = answer["result"]
     if result == "neither":
         point = answer["witness"]
-        if any(v < 0 for v in point.values()) or not all(holds(a, point) for a in assume):
+        if any(v < 0 for n, v in point.items() if n != "z") or not all(holds(a, point) for a in assume):
             return "the witness does not satisfy the assumptions"
         return "the witness satisfies the goal" if holds(goal, point) else None
     seen = truth(assume, goal, box)
@@ -75,11 +75,15 @@ def contradiction(answer, assume, goal, box=9):
 
 
 class Questions:
-    """Random questions about at most three sizes; deterministic for a seed."""
+    """Random questions about at most three sizes, z being any integer; deterministic for a seed.
 
-    def __init__(self, seed):
+    With `divisors` it also divides by names, which are then assumed to be fit for that.
+    """
+
+    def __init__(self, seed, names=("n", "m", "k"), divisors=()):
         self.random = random.Random(seed)
-        self.names = ["n", "m", "k"][: self.random.choice([1, 2, 2, 3])]
+        self.names = list(names[: self.random.choice([1, 2, 2, 3])])
+        self.divisors = [d for d in divisors if d in self.names]
 
     def size(self, depth):
         pick = self.random
@@ -89,8 +93,13 @@ class Questions:
         a = self.size(depth - 1)
         if kind in "/%":
             c = pick.choice([2, 2, 3, 4, 5, 6, 8])
+            if self.divisors and pick.random() < 0.5:
+                return f"(({a}) {'//' if kind == '/' else '%'} {pick.choice(self.divisors)})"
             if pick.random() < 0.15:
-                return f"(({a}) {'//' if kind == '/' else '%'} ({pick.choice(self.names)} + 1))"
+                n = pick.choice([n for n in self.names if n != "z"] or ["1"])
+                return f"(({a}) {'//' if kind == '/' else '%'} ({n} + 1))"
+            if pick.random() < 0.05:
+                return f"(({a}) {'//' if kind == '/' else '%'} -{c})"
             return f"(({a}) {'//' if kind == '/' else '%'} {c})"
         if kind == "c":
             return f"ceildiv({a}, {pick.choice([2, 3, 4])})"
@@ -179,14 +188,19 @@ def wrong_answers(kind, count):
                 goal, expected = f"{left} == {right} + {questions.random.choice([1, 2])}", {"unsat", "vacuous"}
         elif kind == "bounded":
             (assume, goal), expected = questions.bounded_question(6), None
+        elif kind == "signed":
+            questions = Questions(f"{kind}{seed}", ("z", "n", "m"), ("z", "n"))
+            (assume, goal), expected = questions.bounded_question(4), None
+            fit = {"z": "z != 0", "n": "n >= 1"}
+            assume = [*(fit[d] for d in questions.divisors), "z >= -4", *assume]
         else:
             (assume, goal), expected = questions.open_question(), None
-        answer = ask(goal, assume)
+        answer = ask(goal, assume, vars={"z": "int"})
         shares[answer["result"]] += 1
         problem = contradiction(answer, assume, goal)
         if expected and answer["result"] not in expected | {"unknown"}:
             problem = problem or f"expected {expected}"
-        if kind == "bounded" and not problem and answer["result"] != "unknown":
+        if kind in ("bounded", "signed") and not problem and answer["result"] != "unknown":
             seen = truth(assume, goal, 6)
             known = {(): "vacuous", (True,): "valid", (False,): "unsat", (False, True): "neither"}[tuple(sorted(seen))]
             problem = None if answer["result"] == known else f"expected {known}"
@@ -196,7 +210,7 @@ def wrong_answers(kind, count):
     return wrong, shares
 
 
-@pytest.mark.parametrize("kind", ["law", "bounded", "open"])
+@pytest.mark.parametrize("kind", ["law", "bounded", "signed", "open"])
 def test_no_answer_to_a_random_question_is_wrong(kind):
     wrong, shares = wrong_answers(kind, FUZZ)
     assert not wrong, wrong[:3]
