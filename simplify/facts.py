@@ -23,7 +23,7 @@ from .conditions import (
     substitute_cond,
 )
 from .decide import Budget, Point, Solved, degree, solve, solve_equation
-from .terms import Bounds, Size, Term, Var, bounds, of_atom, substitute, term_vars
+from .terms import Bounds, Size, Term, Var, bounds, of_atom, substitute, term_vars, variables
 
 
 class Verdict(Node):
@@ -110,7 +110,9 @@ class Facts:
 
     def simplify(self, size: Size) -> Size:
         """The size in terms of the variables that stand for their equals: constants first, then older variables."""
-        return substitute(size, self._shown)
+        now = substitute(size, self._shown)
+        solved = self._state.solved
+        return substitute(now, {v: solved[v] for v in variables(now) if isinstance(solved.get(v), int)})
 
     def bounds(self, size: Size) -> Bounds:
         """A range that the size does not leave."""
@@ -188,7 +190,14 @@ class Facts:
         return {v: whole[v] for v in sorted(whole) if v.serial >= 0}
 
     def _reasons(self, mask: int) -> tuple[object, ...]:
-        return tuple(r for i, (_, r) in enumerate(self._facts) if mask >> i & 1 and r is not None)
+        reasons = []
+        while mask:
+            lowest = mask & -mask
+            reason = self._facts[lowest.bit_length() - 1][1]
+            if reason is not None:
+                reasons.append(reason)
+            mask ^= lowest
+        return tuple(reasons)
 
     # ------------------------------------------------------------ points
 

@@ -111,8 +111,9 @@ def test_a_scope_is_forgotten():
 
 
 def test_simplified_sizes_use_constants_and_older_names():
-    facts = knowing(eq(m, n), eq(k, 3), eq(h % 4, 0))
+    facts = knowing(eq(m, n), eq(k, 3), eq(h % 4, 0), ge(w, 5), le(w, 5))
     assert facts.simplify(m * k) == n * 3
+    assert facts.simplify(w + n) == n + 5
     assert facts.simplify(h) == h
 
 
