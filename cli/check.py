@@ -9,9 +9,10 @@ from typing import NamedTuple
 import click
 
 from .. import pipeline
-from ..lang.checked import Counts
+from ..lang.checked import Checked, Counts
 from ..lang.diagnostics import Diagnostic
 from ..simplify.judge import Options
+from .explanation import explanation
 from .files import Program, folders, read_programs
 from .terminal import plural, print_diagnostics, summary
 
@@ -36,12 +37,23 @@ class Outcome(NamedTuple):
     "--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text", show_default=True,
     help="How to print what was found.",
 )  # fmt: skip
+@click.option("--signature", is_flag=True, help="Print each function's signature with all that it demands.")
+@click.option(
+    "--explain", "explained", metavar="NAME", help="Print what is known of a size or a binding, fact by fact."
+)
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
 )
 def check(
-    paths: tuple[str, ...], strict: bool, allow_empty: bool, form: str, stats: bool, roots: tuple[str, ...]
+    paths: tuple[str, ...],
+    strict: bool,
+    allow_empty: bool,
+    form: str,
+    signature: bool,
+    explained: str | None,
+    stats: bool,
+    roots: tuple[str, ...],
 ) -> int:
     """Decide every assertion of programs, without running them.
 
@@ -54,9 +66,20 @@ def check(
     reports = [pipeline.check_bytes(p.data, p.name, p.base, places, options) for p in programs]
     outcome = _gathered(programs, reports, time.perf_counter() - began)
     _print(outcome, form)
+    for report in reports:
+        if report.checked is not None and signature:
+            _print_signatures(report.checked)
+        if report.checked is not None and explained is not None:
+            click.echo(explanation(report.checked, explained))
     if stats:
         click.echo(_stats(outcome), err=form in ("json", "sarif"))
     return 1 if outcome.rejected else 0
+
+
+def _print_signatures(checked: Checked) -> None:
+    """In Rx syntax, to be pasted back."""
+    for demands in checked.demands:
+        click.echo(str(demands) if demands.complete else f"{demands}  # and more, which only the run can tell")
 
 
 def _gathered(programs: Sequence[Program], reports: Sequence[pipeline.Report], seconds: float) -> Outcome:

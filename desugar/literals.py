@@ -7,6 +7,7 @@ from math import isinf
 from ..lang import core, sweet
 from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES, DType, int_range
+from ..lang.source import Span
 from . import shapes
 from .code import Code
 from .errors import fail, problem
@@ -133,7 +134,7 @@ def settled(value: core.Value, type_: sweet.Type | None) -> core.Value:
     int64, float64 or bool."""
     match value:
         case core.Number():
-            return core.TensorLit(value.span, (), (value.value,), _dtype_of_number(value.value, type_))
+            return core.TensorLit(value.span, (), (value.value,), _dtype_of_number(value.value, type_, value.span))
         case core.TupleValue():
             types = type_.items if isinstance(type_, sweet.TupleType) else (None,) * len(value.items)
             if len(types) == len(value.items):
@@ -142,10 +143,14 @@ def settled(value: core.Value, type_: sweet.Type | None) -> core.Value:
     return value
 
 
-def _dtype_of_number(number: Scalar, type_: sweet.Type | None) -> DType:
+def _dtype_of_number(number: Scalar, type_: sweet.Type | None, span: Span) -> DType:
     asked = DTYPES.get(_dtype_name(type_) or "")
     default = DTYPES[_DEFAULTS[_kind(number)]]
-    return asked if asked is not None and _holds(asked, number) else default
+    if asked is not None and _holds(asked, number):
+        return asked
+    if not _holds(default, number):
+        fail("E211", f"{number} does not fit {default}", span)
+    return default
 
 
 def _dtype_name(type_: sweet.Type | None) -> str | None:

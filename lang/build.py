@@ -7,6 +7,7 @@ from typing import Any
 
 from . import sweet
 from .diagnostics import Diagnostic, error
+from .lexer import LOOKALIKES
 from .source import Source, Span
 
 MAX_DIGITS = 4000
@@ -161,10 +162,11 @@ class TreeBuilder:
     # Expressions
 
     def binary_(self, start: int, end: int, left: sweet.Expr, op: str, right: sweet.Expr) -> sweet.Binary:
-        return sweet.Binary(self.span(start, end), "==" if op == "=" else op, left, right)
+        op = "==" if op == "=" else LOOKALIKES.get(op, op)
+        return sweet.Binary(self.span(start, end), op, left, right)
 
     def unary_(self, start: int, end: int, op: str, operand: sweet.Expr) -> sweet.Unary:
-        return sweet.Unary(self.span(start, end), op, operand)
+        return sweet.Unary(self.span(start, end), LOOKALIKES.get(op, op), operand)
 
     def in_class_(
         self, start: int, end: int, item: sweet.Expr, choices: tuple[bool, tuple[sweet.Name, ...]]

@@ -47,6 +47,40 @@ class FunctionShapes(Node):
     result: Binding | None
 
 
+class Demands(Node):
+    """What a function demands of its inputs, as a signature: the type of each parameter, conditions, the result's type
+    where it is known. `complete` is False where some check cannot be said in a signature."""
+
+    name: str
+    params: tuple[tuple[str, str], ...]
+    where: tuple[str, ...]
+    result: str | None
+    complete: bool
+
+    def __str__(self) -> str:
+        params = ", ".join(f"{name} : {type_}" for name, type_ in self.params)
+        result = f" : {self.result}" if self.result is not None else ""
+        where = f" where {', '.join(self.where)}" if self.where else ""
+        return f"{self.name} = fn({params}){result}{where}"
+
+
+class Fact(Node):
+    """One thing that is known, and the place that it comes from (NOWHERE: it follows from others)."""
+
+    text: str
+    place: Span
+
+
+class Explanation(Node):
+    """What is known of one name in one function."""
+
+    function: str
+    name: str
+    known: str
+    span: Span
+    facts: tuple[Fact, ...]
+
+
 class Checked(Node):
     """`program` is the simplified core: proved assertions gone, decided branches folded, implementations chosen; residual
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
@@ -58,8 +92,15 @@ class Checked(Node):
     program: core.Program
     questions: Mapping[str, int]
     describe: Callable[[], tuple[FunctionShapes, ...]]
+    demand: Callable[[], tuple[Demands, ...]]
+    explain: Callable[[str], tuple[Explanation, ...]]
 
     @property
     def shapes(self) -> tuple[FunctionShapes, ...]:
         """What is known of every binding, written out when somebody asks."""
         return self.describe()
+
+    @property
+    def demands(self) -> tuple[Demands, ...]:
+        """What each function demands of its inputs, worked out when somebody asks."""
+        return self.demand()

@@ -149,9 +149,9 @@ def _number_help(text: str) -> str:
     return "names begin with a letter; a product is written with `*`"
 
 
-_LOOKALIKES = {"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "≤": "<=", "≥": ">=", "≠": "!=", "∧": "&&", "∨": "||"}
-_LOOKALIKES |= {"¬": "!", "…": "...", "∗": "*", "：": ":", "，": ",", "；": ";", "（": "(", "）": ")", "＝": "="}
-_LOOKALIKES |= {"&": "&&", "|": "||", "^": "**", "~": "!"}
+LOOKALIKES = {"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "≤": "<=", "≥": ">=", "≠": "!=", "∧": "&&", "∨": "||"}
+LOOKALIKES |= {"¬": "!", "…": "...", "∗": "*", "：": ":", "，": ",", "；": ";", "（": "(", "）": ")", "＝": "="}
+LOOKALIKES |= {"&": "&&", "|": "||", "^": "**", "~": "!"}
 _STRING_RUN = {
     '"': re.compile(r'"[^"\\\n\r]*+(?:\\[^\n\r][^"\\\n\r]*+)*+'),
     "'": re.compile(r"'[^'\\\n\r]*+(?:\\[^\n\r][^'\\\n\r]*+)*+'?"),
@@ -167,7 +167,7 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
     char = text[start]
     if char in _STRING_RUN:
         return KIND["STRING"], _odd_string(tokens, start)
-    if char in _LOOKALIKES:
+    if char in LOOKALIKES:
         return _lookalike(tokens, start)
     if char == "\ufeff" and start == 0:
         return -1, 1
@@ -215,7 +215,7 @@ def _kind_of(sign: str) -> int:
 
 def _lookalike(tokens: Tokens, start: int) -> tuple[int, int]:
     char = tokens.source.text[start]
-    meant = _LOOKALIKES[char]
+    meant = LOOKALIKES[char]
     _report(tokens, start, start + 1, f"{_describe(char)} is not a sign of Rx", f"write `{meant}`")
     return _kind_of(meant), start + 1
 

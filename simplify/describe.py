@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..lang import sweet
 from ..lang.checked import Binding
 from ..lang.source import Span
@@ -23,7 +25,9 @@ from .values import (
 
 
 def size_text(size: Size, state: State) -> str:
-    return render(state.settled(size))
+    size = state.settled(size)
+    text = str(size) if isinstance(size, int) else state.display.get(size) or render(size)
+    return re.sub(r"\?\w+'*", "?", text) if "?" in text else text
 
 
 def shape_text(shape: Shape, state: State) -> str:
@@ -134,7 +138,7 @@ def _dim(size: Size, state: State) -> Dim:
         return size, "exact", None
     unknown = [v for v in variables(size) if v in state.opaque]
     if not unknown:
-        return render(size), "exact", None
+        return size_text(size, state), "exact", None
     bound = state.upper_bound(size)
     if bound is None:
         return "?", "unknown", None

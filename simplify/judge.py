@@ -10,12 +10,13 @@ from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from .conditions import Cond, ge
+from .demands import Demand
 from .facts import Verdict
 from .shape_level import Truth
 from .state import State
 from .subject import with_conditions
 from .terms import Size
-from .values import Undecided
+from .values import AnyDType, Undecided
 
 
 class Options(Node):
@@ -81,6 +82,10 @@ class Judge:
         # A trial asks whether something would hold; the walk of an inlined body has a `site`, the call in the user's function.
         self.trial = False
         self.site: Span | None = None
+        # The checks that stayed open, for what the function demands; `path` are the conditions of the arms around.
+        self.demands: list[Demand] = []
+        self.dtype_demands: list[tuple[AnyDType, tuple[str, ...]]] = []
+        self.path: tuple[Cond | None, ...] = ()
         # Set where a condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
         self.unsure = False
 
@@ -92,6 +97,7 @@ class Judge:
         claim: bool,
         sizes: Iterable[Size] = (),
         empty_rule: bool = True,
+        demand: bool = True,
     ) -> Status:
         """`sizes` are the dimensions of the tensors involved, for the rule about empty tensors and for witnesses."""
         if truth is True:
@@ -105,6 +111,8 @@ class Judge:
             return self._record(Status.REFUTED)
         if self.quiet:
             return Status.RESIDUAL
+        if demand:
+            self.demands.append(Demand(None if isinstance(truth, Undecided) else truth, self.path))
         only_empty = empty_rule and not isinstance(truth, Undecided) and self._only_empty(truth, sizes)
         if claim or only_empty:
             outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(truth, sizes))

@@ -15,9 +15,10 @@ from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
 from . import blame, dims, subject
 from .conditions import Cond, all_of, any_of, eq, le, lt, ne
+from .describe import size_text
 from .shape_level import Truth
 from .sizes import is_ordinary, single_var
-from .terms import Size, ceildiv, smax, smin
+from .terms import Size, Term, ceildiv, smax, smin
 from .values import (
     POISON,
     UNDECIDED,
@@ -98,11 +99,11 @@ class SymbolicCtx:
         return len(self.dims(x))
 
     def require(self, cond: Cond, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
-        self.judged(cond, what, at)
-        if cond is not True and not isinstance(cond, bool):
+        status = self.judged(cond, what, at)
+        if status is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
             self.walker.state.assume(cond, self.info)
 
-    def judged(self, cond: Truth, what: str, at: tuple[tuple[str, int | None], ...], code: str | None = None) -> None:
+    def judged(self, cond: Truth, what: str, at: tuple[tuple[str, int | None], ...], code: str | None = None) -> Status:
         status = self.walker.judge(
             cond,
             lambda outcome: subject.about(
@@ -111,10 +112,12 @@ class SymbolicCtx:
             ),
             claim=not self.residual,
             sizes=self._sizes,
+            demand=code != "E313",
         )
         if status is Status.REFUTED:
             raise Refuted
         self.residual = self.residual or status is Status.RESIDUAL
+        return status
 
     def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
         self.judged(False, what, at, "E314")
@@ -142,10 +145,17 @@ class SymbolicCtx:
         return all_of(*conds)
 
     def min(self, *sizes: Size) -> Size:
-        return smin(*sizes)
+        return self._shown("min", smin(*sizes), sizes)
 
     def max(self, *sizes: Size) -> Size:
-        return smax(*sizes)
+        return self._shown("max", smax(*sizes), sizes)
+
+    def _shown(self, name: str, result: Size, sizes: tuple[Size, ...]) -> Size:
+        """A minimum or maximum is printed as the rule wrote it; its normal form is not for reading."""
+        if isinstance(result, Term) and single_var(result) is None:
+            state = self.walker.state
+            state.display.setdefault(result, f"{name}({', '.join(size_text(s, state) for s in sizes)})")
+        return result
 
     def ceildiv(self, a: Size, b: Size) -> Size:
         return ceildiv(a, b)
@@ -483,6 +493,7 @@ def _check_operand(
         if known is not True:
             truth: Truth = UNDECIDED if known is None else False
             ctx.judged(truth, f"`{place}` to have {word.wanted}", ((place, None),), "E313")
+            walker.dtype_demands.append((dtype, word.classes))
             state.restrict(dtype, dtypes_of(word.classes))
     if word.var is None:
         return

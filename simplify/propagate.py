@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..lang import core, sweet
-from ..lang.checked import Checked, FunctionShapes
+from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
@@ -18,6 +18,7 @@ from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
 from . import blame
 from .calls import CallWalker
+from .demands import demands
 from .describe import binding
 from .judge import Log, Options
 from .shape_level import sweet_names, sweet_size
@@ -49,6 +50,7 @@ class _Checker:
         self.program = Program(program, lookup, header)
         self.questions: dict[str, int] = {}
         self.shapes: list[Callable[[], FunctionShapes]] = []
+        self.wanted: list[Callable[[], Demands]] = []
 
     def run(self) -> Checked:
         consts = [self._const(c) for c in self.before.consts]
@@ -66,7 +68,23 @@ class _Checker:
             functions.append(done[function.name])
         main = self._main(self.before.main) if self.before.main else None
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
-        return Checked(self.log.all(), self.log.counts, self.before, after, self.questions, self.described)
+        return Checked(
+            self.log.all(),
+            self.log.counts,
+            self.before,
+            after,
+            self.questions,
+            self.described,
+            self.demanded,
+            self.explained,
+        )
+
+    def explained(self, name: str) -> tuple[Explanation, ...]:
+        """What is known of a name, in each function that has it."""
+        return tuple(e for walker in self.program.walkers.values() for e in walker.explained(name))
+
+    def demanded(self) -> tuple[Demands, ...]:
+        return tuple(work() for work in self.wanted)
 
     def described(self) -> tuple[FunctionShapes, ...]:
         return tuple(describe() for describe in self.shapes)
@@ -91,11 +109,19 @@ class _Checker:
             self.log.diagnostics.append(blame.impossible_signature(function, door))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
+        said = len(walker.state.facts.conditions())
         if function.kind == "extern":
             return self._extern(function, walker, entry), None
         impl = self.program.implementation(function)
         result, body, impl_body = walker.function_body(function, impl, env)
-        self._close(walker, function.name, {n: opened.get(n, e) for n, e in params.items()}, result)
+        params = {n: opened.get(n, e) for n, e in params.items()}
+        self._close(walker, function.name, params, result)
+        known = walker.state.facts.conditions()[:said]
+        self.wanted.append(
+            lambda: demands(
+                function, params, result, walker.state, tuple(c for c, _ in known), walker.demands, walker.dtype_demands
+            )
+        )
         wrapper = replace(function, body=replace(body, stmts=(*entry, *body.stmts)), door=len(entry))
         return wrapper, impl and replace(impl, body=impl_body)
 
@@ -136,6 +162,7 @@ class _Checker:
         for layer, number in walker.state.facts.counts.items():
             self.questions[layer] = self.questions.get(layer, 0) + number
         self.program.walkers[name] = walker
+        walker.params = params
 
         def describe() -> FunctionShapes:
             described = tuple(binding(n, e.value, e.span, walker.state) for n, e in params.items())

@@ -33,6 +33,8 @@ class State:
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: set[Var] = set()
         self.used_names: set[str] = set()
+        # How a size is printed whose normal form is not for reading.
+        self.display: dict[Term, str] = {}
 
     # Scopes
 

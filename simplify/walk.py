@@ -7,15 +7,16 @@ from functools import partial
 from typing import Any, assert_never
 
 from ..lang import core, sweet
-from ..lang.checked import Binding
+from ..lang.checked import Binding, Explanation
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.node import replace
-from ..lang.source import Span
+from ..lang.source import NOWHERE, Span
 from ..ops.model import Primitive, Segment, TensorInfo
 from . import blame, dims, subject
 from .conditions import Cond, all_of, any_of, cond_variables, eq
 from .describe import binding
+from .explain import explain
 from .judge import Judge, Log, Options
 from .shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
 from .state import State
@@ -127,6 +128,7 @@ class Walker(Judge):
         self.opaque_names = False
         self.inlined: tuple[str, ...] = ()
         self.fuel = 20_000
+        self.params: Env = {}
         self._bindings: list[tuple[str, Span, Entry, State]] = []
         self._latest: dict[str, int] = {}
         self._closed: list[Binding] = []
@@ -288,6 +290,15 @@ class Walker(Judge):
         yield from self._closed
         for name, span, entry, state in self._bindings:
             yield binding(name, entry.value, span, state)
+
+    def explained(self, name: str) -> Iterator[Explanation]:
+        """What is known of a binding or a parameter of that name, or of a size that an annotation gave it."""
+        entries = {n: e for n, _, e, _ in self._bindings} | self.params
+        if name in entries:
+            yield explain(self.function, name, entries[name], self.state)
+        elif name in self.names:
+            value = SizeValue(self.names[name])
+            yield explain(self.function, name, Entry(value, NOWHERE), self.state)
 
     def _close_bindings(self, since: int) -> None:
         """What was bound in an arm ends with it: describe it while its facts hold."""
@@ -593,7 +604,8 @@ class Walker(Judge):
         arms = []
         for block, positive in ((expr.then, True), (expr.orelse, False)):
             self.state.push()
-            inner, since, unsure = dict(env), len(self._bindings), self.unsure
+            inner, since, unsure, path = dict(env), len(self._bindings), self.unsure, self.path
+            self.path = (*path, None)
             if sizes is not None:
                 ShapeLevel(self.state, inner).learn(sizes, positive, reason=expr.cond)
                 self.unsure = True
@@ -602,7 +614,7 @@ class Walker(Judge):
             learned = [c for c, _ in self.state.facts.conditions()[base:]]
             arms.append((entry, self.settle(entry), after, learned, guard))
             self._close_bindings(since)
-            self.unsure = unsure
+            self.unsure, self.path = unsure, path
             self.state.pop()
         (then, then_settled, then_block, then_facts, _), (orelse, else_settled, else_block, else_facts, _) = arms
         if then.value == orelse.value:
