@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -64,6 +65,7 @@ def check(
     options = Options(strict=strict, allow_empty=allow_empty)
     began = time.perf_counter()
     reports = [pipeline.check_bytes(p.data, p.name, p.base, places, options) for p in programs]
+    reports = [_with_helps(report, program, places, options) for program, report in zip(programs, reports, strict=True)]
     outcome = _gathered(programs, reports, time.perf_counter() - began)
     _print(outcome, form)
     for report in reports:
@@ -80,6 +82,16 @@ def _print_signatures(checked: Checked) -> None:
     """In Rx syntax, to be pasted back."""
     for demands in checked.demands:
         click.echo(str(demands) if demands.complete else f"{demands}  # and more, which only the run can tell")
+
+
+def _with_helps(
+    report: pipeline.Report, program: Program, roots: tuple[Path, ...], options: Options
+) -> pipeline.Report:
+    if all(d.severity == "note" for d in report.diagnostics):
+        return report
+    from ..helps.offer import with_helps  # a program with nothing wrong does not wait for it
+
+    return with_helps(report, program.base, roots, options)
 
 
 def _gathered(programs: Sequence[Program], reports: Sequence[pipeline.Report], seconds: float) -> Outcome:

@@ -38,7 +38,7 @@ class Subject(Node):
 
     `span` is the call or the annotated value, `callee` the function without its at sign (empty where nothing is called),
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
-    core.Origin), `conditions` what would make it hold, simplest first.
+    core.Origin), `conditions` what would make it hold: each alternative in several wordings, the simplest first.
     """
 
     span: Span
@@ -47,7 +47,7 @@ class Subject(Node):
     at: tuple[tuple[str, int | None], ...] = ()
     declared: Span | None = None
     what: str = ""
-    conditions: tuple[str, ...] = ()
+    conditions: tuple[tuple[str, ...], ...] = ()
 
 
 class Diagnostic(Node):

@@ -49,8 +49,12 @@ def about(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:
 def with_conditions(diagnostic: Diagnostic, cond: object) -> Diagnostic:
     """The diagnostic with what would make the undecided condition true."""
     subject = diagnostic.subject or Subject(diagnostic.span, "", ())
-    found = dict.fromkeys(text for text in _conditions(cond) if len(text) <= _LONGEST)
-    return replace(diagnostic, subject=replace(subject, conditions=tuple(found)[:_MOST])) if found else diagnostic
+    found = tuple(filter(None, map(_said, cond.parts if isinstance(cond, AnyOf) else (cond,))))
+    return replace(diagnostic, subject=replace(subject, conditions=found[:_MOST])) if found else diagnostic
+
+
+def _said(cond: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in _conditions(cond) if len(text) <= _LONGEST))[:_MOST]
 
 
 def _operands(state: State, name: str, value: Value) -> Iterator[Operand]:
@@ -73,7 +77,7 @@ def _shape(state: State, dims: tuple[Size, ...]) -> tuple[int | str, ...] | None
 
 
 def _conditions(cond: object) -> Iterator[str]:
-    """Texts of conditions each of which is enough (or may be), the ones that a user would write first."""
+    """Texts of conditions each of which is enough (or may be), the one that a user would write first."""
     match cond:
         case AnyOf():
             for part in cond.parts:

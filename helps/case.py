@@ -1,0 +1,95 @@
+"""What a family of mends gets to see: a diagnostic, the call or annotation that it is about, and the program around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..lang import sweet
+from ..lang.diagnostics import Diagnostic, Edit, Operand, Subject
+from ..lang.node import Node
+from ..lang.source import Span
+from .edits import applied
+from .tree import Tree
+
+Dims = tuple[int | str, ...]
+_LONGEST = 70
+
+
+class Mend(Node):
+    """A change that may be the right one. `text` says it to the user; of several that work the one with the fewest edits and
+    then the lowest `rank` is the best. Mends of one `meaning` are the same mend said differently."""
+
+    text: str
+    edits: tuple[Edit, ...]
+    rank: int
+    meaning: str
+
+
+class Case:
+    def __init__(self, tree: Tree, diagnostic: Diagnostic) -> None:
+        self.tree = tree
+        self.diagnostic = diagnostic
+        self.subject = diagnostic.subject or Subject(diagnostic.span, "", ())
+        self.call = tree.call(self.subject.span)
+        self.arguments = tree.arguments(self.call) if self.call is not None else {}
+        self.function = tree.enclosing(diagnostic.span, sweet.FnDecl)
+
+    @property
+    def callee(self) -> str:
+        return self.subject.callee
+
+    def operand(self, name: str) -> Operand | None:
+        return next((o for o in self.subject.operands if o.name == name), None)
+
+    def shape(self, name: str) -> Dims | None:
+        found = self.operand(name)
+        return found.shape if found is not None else None
+
+    def tensors(self) -> list[tuple[str, sweet.Expr, Dims | None]]:
+        """The tensors that the call was given, as the user wrote them; those whose sizes conflict come last one first."""
+        found = [(o.name, self.arguments[o.name], o.shape) for o in self.subject.operands if o.name in self.arguments]
+        involved = [name for name, _ in self.subject.at]
+        return sorted(
+            (t for t in found if not isinstance(t[1], sweet.ListExpr) and self.operand(t[0]).dtype),  # type: ignore[union-attr]
+            key=lambda t: t[0] not in involved,
+        )
+
+    def named(self, expr: sweet.Expr, otherwise: str = "the operand") -> str:
+        return f"`{expr.span.text}`" if len(expr.span.text) <= 20 and "\n" not in expr.span.text else otherwise
+
+    def outcome(self, edits: Iterable[Edit], place: Span | None = None) -> str:
+        """The call (or another place) as it will read, in backquotes; empty where that is long."""
+        span = place or self.subject.span
+        inside = [e for e in edits if span.start <= e.span.start and e.span.end <= span.end]
+        moved = [Edit(Span(span.source, e.span.start - span.start, e.span.end - span.start), e.text) for e in inside]
+        text = applied(span.text, moved)
+        return f"`{text}`" if inside and len(text) <= _LONGEST and "\n" not in text else ""
+
+    def mend(self, what: str, edits: Iterable[Edit], rank: int, *, meaning: str = "", show: Span | None = None) -> Mend:
+        """`what` with the changed call behind it: "transpose `w`: `@matmul(x, @matrix_transpose(w))`"."""
+        edits = tuple(edits)
+        shown = self.outcome(edits, show)
+        return Mend(f"{what}: {shown}" if shown else what, edits, rank, meaning or what)
+
+
+def replaced(expr: Node, text: str) -> Edit:
+    span: Span = expr.span  # type: ignore[attr-defined]
+    return Edit(span, text)
+
+
+def inserted(source_span: Span, at: int, text: str) -> Edit:
+    return Edit(Span(source_span.source, at, at), text)
+
+
+def dims_text(dims: Iterable[int | str]) -> str:
+    return f"[{', '.join(map(str, dims))}]"
+
+
+def count(dims: Iterable[int | str]) -> int | None:
+    """The product of sizes, None if one is no number."""
+    product = 1
+    for d in dims:
+        if not isinstance(d, int):
+            return None
+        product *= d
+    return product

@@ -1,0 +1,128 @@
+"""Conditions that make an open check hold: `where` on the function around, one name for two sizes, `!`, an `assert`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..lang import sweet
+from ..lang.diagnostics import Edit, RxError
+from ..lang.parser import parse_expr
+from ..lang.source import Span
+from .case import Case, Mend, inserted, replaced
+from .tree import nodes_below
+
+_FUNCTIONS = {"min", "max", "ceildiv"}
+
+
+def mends(case: Case) -> Iterator[Mend]:
+    for rank, wordings in enumerate(case.subject.conditions):
+        for text in wordings:
+            if case.function is not None and _said_in(text, _signature_names(case.function.fn)):
+                yield _where(case, case.function, text, wordings[0], 10 + rank)
+                yield from _one_name(case, case.function, text, 30 + rank)
+    yield from _assertion(case)
+    for rank, wordings in enumerate(case.subject.conditions):
+        for text in wordings:
+            yield from _assert_before(case, text, wordings[0], 50 + rank)
+
+
+def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Mend:
+    fn = decl.fn
+    if fn.where:
+        edit = inserted(fn.span, fn.where[-1].span.end, f", {text}")
+    else:
+        edit = inserted(fn.span, _signature_end(fn), f" where {text}")
+    what = f"`where {text}` on @{decl.name.name} makes it hold"
+    return Mend(what, (edit,), rank, meaning)
+
+
+def _signature_end(fn: sweet.Fn) -> int:
+    """The end of the result type, or of the parameters."""
+    if fn.result is not None:
+        return _closing(fn, fn.result.span.end)
+    end = fn.params[-1].span.end if fn.params else fn.span.start
+    return fn.span.source.text.index(")", end) + 1
+
+
+def _closing(fn: sweet.Fn, at: int) -> int:
+    """Behind the brackets that close around a type."""
+    text, end = fn.span.source.text, fn.body.span.start if fn.body else fn.span.end
+    while at < end and text[at] == ")":
+        at += 1
+    return at
+
+
+def _signature_names(fn: sweet.Fn) -> set[str]:
+    """The names of sizes that a signature binds, and its parameters."""
+    found = {p.name.name for p in fn.params}
+    for param in fn.params:
+        if isinstance(param.type, sweet.TensorType) and param.type.shape is not None:
+            found |= {n.name for n in nodes_below(param.type.shape) if isinstance(n, sweet.Name)}
+    return found
+
+
+def _said_in(text: str, names: set[str]) -> bool:
+    try:
+        expr = parse_expr(text)
+    except RxError:
+        return False
+    used = {n.name for n in nodes_below(expr) if isinstance(n, sweet.Name)} - _FUNCTIONS
+    return used <= names
+
+
+def _one_name(case: Case, decl: sweet.FnDecl, text: str, rank: int) -> Iterator[Mend]:
+    """`n == m`: write `n` for `m` wherever it stands."""
+    match parse_expr(text):
+        case sweet.Binary(op="==", left=sweet.Name(name=kept), right=sweet.Name(name=gone)):
+            edits = [
+                replaced(node, kept)
+                for node in nodes_below(decl)
+                if isinstance(node, sweet.Name | sweet.Ident) and node.name == gone
+            ]
+            unique = {e.span: e for e in edits}
+            yield Mend(
+                f"call both sizes `{kept}` in @{decl.name.name}", tuple(unique.values()), rank, text
+            )  # fmt: skip
+
+
+def _assertion(case: Case) -> Iterator[Mend]:
+    """`!` for the `:` of a `let`."""
+    place = case.subject.declared or case.diagnostic.span
+    let = case.tree.enclosing(place, sweet.Let)
+    if let is None or let.asserting or let.type is None or not _within(place, let.type.span):
+        return
+    colon = let.span.source.text.rfind(":", let.names[-1].span.end, let.type.span.start)
+    if colon >= 0:
+        name = f"`{let.names[0].name}`" if not let.is_tuple else "the names"
+        edit = Edit(Span(let.span.source, colon, colon + 1), "!")
+        yield Mend(f"`!` for `:` asserts the type of {name} at run time", (edit,), 40, "assert")
+
+
+def _assert_before(case: Case, text: str, meaning: str, rank: int) -> Iterator[Mend]:
+    """A condition on sizes that only the body knows."""
+    statement = case.tree.statement(case.diagnostic.span)
+    if case.function is not None and statement is None and case.function.fn.body is not None:
+        result = case.function.fn.body.result
+        span = result.span if result is not None else None
+    else:
+        span = statement.span if statement is not None else case.diagnostic.span
+    if span is None or not _said_in(text, case.tree.names()):
+        return
+    start, indent = _line_start(span)
+    edit = inserted(span, start, f"assert {text}; " if indent is None else f"assert {text}\n{indent}")
+    yield Mend(f"`assert {text}` before it, checked at run time", (edit,), rank, meaning)
+
+
+def _line_start(span: Span) -> tuple[int, str | None]:
+    """Where a statement begins, and the line's indentation if nothing else stands before it."""
+    text = span.source.text
+    start = span.start
+    while start > 0 and text[start - 1] == "(":
+        start -= 1
+    begin = text.rfind("\n", 0, start) + 1
+    before = text[begin:start]
+    return start, before if not before.strip() else None
+
+
+def _within(span: Span, outer: Span) -> bool:
+    return span.source is outer.source and outer.start <= span.start and span.end <= outer.end

@@ -1,0 +1,170 @@
+"""A program's sweet tree with ways to find in it: the call at a place, what encloses it, where a name was bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from ..lang import sweet
+from ..lang.node import Node
+from ..lang.parser import parse
+from ..lang.source import Source, Span
+from ..ops.registry import lookup
+
+N = TypeVar("N", bound=Node)
+Call = sweet.Call | sweet.Binary | sweet.Unary | sweet.Index
+_OPERATORS = {
+    "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor_divide", "%": "remainder", "**": "pow",
+}  # fmt: skip
+
+
+class Tree:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.module, problems = parse(source)
+        self.broken = bool(problems)
+        self._parents: dict[int, Node] = {}
+        self._at: dict[tuple[int, int], list[Node]] = {}
+        self.nodes: list[Node] = []
+        self._index(self.module)
+
+    def _index(self, root: Node) -> None:
+        stack: list[tuple[Node, Node | None]] = [(root, None)]
+        while stack:
+            node, parent = stack.pop()
+            self.nodes.append(node)
+            if parent is not None:
+                self._parents[id(node)] = parent
+            span = getattr(node, "span", None)
+            if span is not None:
+                self._at.setdefault((span.start, span.end), []).append(node)
+            stack.extend((child, node) for child in reversed(list(children(node))))
+
+    def parent(self, node: Node) -> Node | None:
+        return self._parents.get(id(node))
+
+    def above(self, node: Node) -> Iterator[Node]:
+        """The nodes that a node lies in, from the inside."""
+        found = self.parent(node)
+        while found is not None:
+            yield found
+            found = self.parent(found)
+
+    def find(self, span: Span, *kinds: type[N]) -> N | None:
+        """The node of one of the kinds that stands exactly there."""
+        found = self._at.get((span.start, span.end), ()) if span.source is self.source else ()
+        return next((n for n in found if isinstance(n, kinds)), None)
+
+    def call(self, span: Span) -> Call | None:
+        found = self.find(span, sweet.Call, sweet.Binary, sweet.Unary, sweet.Index)
+        return found if isinstance(found, Call) else None
+
+    def enclosing(self, span: Span, kind: type[N]) -> N | None:
+        """The innermost node of a kind around a place."""
+        best: N | None = None
+        for node in self.nodes:
+            if isinstance(node, kind):
+                own: Span = node.span  # type: ignore[attr-defined]
+                if own.start <= span.start and span.end <= own.end and (best is None or _inside(node, best)):
+                    best = node
+        return best
+
+    def function(self, name: str) -> sweet.FnDecl | None:
+        items = self.module.items
+        return next((i for i in items if isinstance(i, sweet.FnDecl) and i.name.name == name), None)
+
+    def statement(self, span: Span) -> sweet.Stmt | None:
+        """The innermost statement around a place."""
+        best: sweet.Stmt | None = None
+        for found in (self.enclosing(span, k) for k in (sweet.Let, sweet.Assert, sweet.ExprStmt)):
+            if isinstance(found, sweet.Stmt) and (best is None or _inside(found, best)):
+                best = found
+        return best
+
+    def arguments(self, call: Node) -> dict[str, sweet.Expr]:
+        """The arguments of a call by the parameters' names; those of a list also as `xs[1]`."""
+        found: dict[str, sweet.Expr] = {}
+        match call:
+            case sweet.Binary():
+                found = {"x": call.left, "y": call.right}
+            case sweet.Unary():
+                found = {"x": call.operand}
+            case sweet.Index():
+                found = {"x": call.value}
+            case sweet.Call(callee=sweet.FnName(name=name)):
+                params = self._params(name)
+                for position, arg in enumerate(call.args):
+                    key = arg.name.name if arg.name else params[position] if position < len(params) else str(position)
+                    found[key] = arg.value
+        for name, expr in list(found.items()):
+            if isinstance(expr, sweet.ListExpr | sweet.TupleExpr):
+                found.update((f"{name}[{i}]", item) for i, item in enumerate(expr.items))
+        return found
+
+    def _params(self, name: str) -> list[str]:
+        decl = self.function(name)
+        if decl is not None:
+            return [p.name.name for p in decl.fn.params]
+        row = lookup(name.removeprefix("prelude."))
+        return [p.name for p in row.params] if row is not None else []
+
+    def binding(self, name: str, place: Span) -> sweet.Param | sweet.Let | None:
+        """Where a tensor's name was bound that is used at a place: the last `let` before it, or a parameter."""
+        best: sweet.Param | sweet.Let | None = None
+        for node in self.nodes:
+            if isinstance(node, sweet.Param) and node.name.name == name:
+                scope = self.parent(node)
+                inside = scope is not None and _holds(scope, place)
+            elif isinstance(node, sweet.Let) and any(n.name == name for n in node.names):
+                scope = self.parent(node)
+                inside = scope is not None and _holds(scope, place) and node.span.end <= place.start
+            else:
+                continue
+            if inside:
+                best = node
+        return best
+
+    def names(self) -> set[str]:
+        """Every name that the program uses."""
+        return {n.name for n in self.nodes if isinstance(n, sweet.Name | sweet.Ident)}
+
+
+def children(node: Node) -> Iterator[Node]:
+    for field in node._fields:
+        if field in ("span", "source", "comments"):
+            continue
+        value = getattr(node, field)
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (v for v in value if isinstance(v, Node))
+
+
+def nodes_below(node: Node) -> Iterator[Node]:
+    """A node and everything in it."""
+    stack = [node]
+    while stack:
+        found = stack.pop()
+        yield found
+        stack.extend(reversed(list(children(found))))
+
+
+def callee(call: Node) -> str:
+    """What a call calls: `matmul`, `add` for `+`; empty where that is no name."""
+    match call:
+        case sweet.Call(callee=sweet.FnName(name=name)):
+            return name
+        case sweet.Binary(op=op):
+            return _OPERATORS.get(op, "")
+    return ""
+
+
+def _holds(node: Node, place: Span) -> bool:
+    span: Span = node.span  # type: ignore[attr-defined]
+    return span.source is place.source and span.start <= place.start and place.end <= span.end
+
+
+def _inside(node: Node, other: Node) -> bool:
+    a: Span = node.span  # type: ignore[attr-defined]
+    b: Span = other.span  # type: ignore[attr-defined]
+    return a.end - a.start <= b.end - b.start
