@@ -70,7 +70,7 @@ def register(row: Primitive) -> None:
     _ROWS[row.name] = row
 
 
-_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index", "conv", "pool")
+_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index", "conv", "pool", "nn", "recurrent", "loss")
 
 
 def lookup(name: str) -> Primitive | None:

@@ -139,13 +139,13 @@ def _require_room(ctx: Ctx, size: Dim, need: Dim, shift: Dim, windows: Windows, 
     else:
         vanishes = ctx.all_of(ctx.eq(size, 0), ctx.le(0, shift), ctx.lt(shift, windows.stride))
         cond = ctx.any_of(ctx.le(need, size), vanishes)
-    ctx.require(cond, _room(need, windows, axis), at)
+    ctx.require(cond, _room(need, windows, axis), at[:1] if isinstance(need, int) else at)
 
 
 def _room(need: Dim, windows: Windows, axis: int) -> str:
     pads = windows.low + windows.high
     if not isinstance(need, int) or not isinstance(windows.extent, int) or not isinstance(pads, int):
-        return f"axis {axis} of `x` with its padding to be at least the extent of the kernel"
+        return f"axis {axis} of `x` and its padding to be at least the extent of the kernel"
     padding = f" with {pads} of padding" if pads else ""
     return f"axis {axis} of `x` to be at least {need}, for a kernel of extent {windows.extent}{padding}"
 

@@ -29,7 +29,7 @@ def kernel(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return add
 
 
-_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index", "conv", "pool")
+_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index", "conv", "pool", "nn", "recurrent", "loss")
 
 
 def lookup(name: str) -> Callable[..., Any]:

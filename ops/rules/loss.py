@@ -1,0 +1,186 @@
+"""Losses: how far predictions are from their targets, element by element or class by class, and reduced to a scalar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..axes import Shape, is_plain, known, number, place, without
+from ..model import Ctx, Primitive, RankUnknown, Segment, TensorInfo
+from ..registry import parse_params, primitive, register
+from ..windows import choice
+
+REDUCTIONS = ("mean", "sum", "none")
+
+_REDUCED = 'The result is a scalar, the mean or the sum; with `reduction` "none" it has the shape of x.'
+
+
+def _result(ctx: Ctx, reduction: str, shape: Shape, more: tuple[str, ...] = ()) -> Shape:
+    choice(ctx, "reduction", reduction, (*more, *REDUCTIONS))
+    return shape if reduction == "none" else ()
+
+
+def _alike(ctx: Ctx, a: Shape, b: Shape, axes: list[int] | None = None) -> None:
+    """The axes of x (all, or those at the given places) and the axes of the target have the same sizes: nothing is
+    broadcast. Where parts of the shapes are unknown they have to lie opposite each other."""
+    places = list(range(len(a))) if axes is None else axes
+    if is_plain(a) and is_plain(b):
+        if len(places) != len(b):
+            than = "the rank of `x`" if axes is None else "one less than `x`"
+            at = (("x", None), ("target", None))
+            ctx.fail(f"`target` to have rank {len(places)}, {than}, but its rank is {len(b)}", at)
+    elif len(places) != len(b) or not all(_opposite(a[i], b[n]) for n, i in enumerate(places)):
+        raise RankUnknown
+    for n, i in enumerate(places):
+        if not isinstance(a[i], Segment):
+            own, its = number(a, i), number(b, n)
+            what = f"axis {own} of `x` and axis {its} of `target` to be equal"
+            ctx.require(ctx.eq(a[i], b[n]), what, (("x", own), ("target", its)))
+
+
+def _opposite(a: Any, b: Any) -> bool:
+    """Two sizes, or the same unknown part of a shape."""
+    if isinstance(a, Segment) and isinstance(b, Segment):
+        return a.symbol is b.symbol
+    return not isinstance(a, Segment) and not isinstance(b, Segment)
+
+
+# Element by element
+
+
+def _elementwise(name: str, formula: str, attributes: str = "", more: tuple[str, ...] = ()) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, target: TensorInfo, reduction: str, *_: Any) -> Shape:
+        shape = known(ctx, x)
+        result = _result(ctx, reduction, shape, more)
+        _alike(ctx, shape, known(ctx, target))
+        return result
+
+    extra = ' "batchmean" is the sum by the size of axis 0.' if more else ""
+    doc = f"""{formula}
+
+    `x` and `target` have one shape: nothing is broadcast. {_REDUCED}{extra} The mean of nothing is
+    nan. PyTorch's `{name}`."""
+    params = parse_params(f'x: tensor, target: tensor, reduction: str = "mean"{attributes}')
+    register(Primitive(name, params, "T:floating, T -> T", rule, doc))
+
+
+_elementwise("mse_loss", "The squared differences (x - target) ** 2.")
+_elementwise("l1_loss", "The absolute differences |x - target|.")
+_elementwise(
+    "smooth_l1_loss",
+    "The squared differences d * d / (2 * beta) where |d| = |x - target| < beta, else |d| - beta / 2.",
+    ", beta: float = 1.0",
+)
+_elementwise(
+    "huber_loss",
+    "The squared differences d * d / 2 where |d| = |x - target| <= delta, else delta * (|d| - delta / 2).",
+    ", delta: float = 1.0",
+)
+_elementwise(
+    "binary_cross_entropy",
+    "The cross entropy -(target * log(x) + (1 - target) * log(1 - x)) of probabilities; each logarithm is at least -100.",
+)
+_elementwise(
+    "binary_cross_entropy_with_logits",
+    "The cross entropy of the probabilities sigmoid(x), computed from x without overflow.",
+)
+_elementwise(
+    "kl_div",
+    "The divergence target * (log(target) - x) from x, which are logarithms of probabilities; 0 where target is 0. With "
+    "`log_target` exp(target) * (target - x): the targets are logarithms, too.",
+    ", log_target: bool = false",
+    ("batchmean",),
+)
+
+
+# Class by class
+
+
+def _by_class(
+    ctx: Ctx, x: TensorInfo, target: TensorInfo, weight: TensorInfo | None, reduction: str, axis: int
+) -> Shape:
+    """The targets have the shape of x without the axis of the classes; weights are one for each class."""
+    a, b = known(ctx, x), known(ctx, target)
+    if is_plain(a) and len(a) < 2:
+        ctx.fail(f"`x` to have rank 2 or more, but its rank is {len(a)}", (("x", None),))
+    i = place(ctx, a, axis)
+    result = _result(ctx, reduction, b)
+    _alike(ctx, a, b, [p for p in range(len(a)) if p != i])
+    if weight is not None:
+        _class_weights(ctx, a, i, weight)
+    return result
+
+
+def _class_weights(ctx: Ctx, a: Shape, i: int, weight: TensorInfo) -> None:
+    w = ctx.dims(weight)
+    if len(w) != 1:
+        ctx.fail(f"`weight` to have rank 1, but its rank is {len(w)}", (("weight", None),))
+    axis = number(a, i)
+    what = f"axis 0 of `weight` and axis {axis} of `x` (the classes) to be equal"
+    ctx.require(ctx.eq(w[0], a[i]), what, (("weight", 0), ("x", axis)))
+
+
+_CLASSES = (
+    'x: tensor, target: tensor, weight: tensor = none, reduction: str = "mean", axis: int = 1, ignore_index: int = none'
+)
+
+
+@primitive("nll_loss", _CLASSES, "T:floating, I:integer, T -> T", onnx=("NegativeLogLikelihoodLoss",))
+def nll_loss(
+    ctx: Ctx,
+    x: TensorInfo,
+    target: TensorInfo,
+    weight: TensorInfo | None,
+    reduction: str,
+    axis: int,
+    ignore_index: int | None,
+) -> Shape:
+    """-x at the class that `target` names, times the class's weight: `x : [n, c, *d]` are logarithms of probabilities,
+    `target : [n, *d]` integers from 0 to c - 1 (checked on the values), `weight : [c]`.
+
+    The rank of x is at least 2; `axis` is where its classes stand. The result is a scalar: the sum, or the mean, which is the
+    sum by the sum of the weights that were used; with `reduction` "none" it has the shape of `target`. Targets that are
+    `ignore_index` count nothing. ONNX NegativeLogLikelihoodLoss, PyTorch's `nll_loss`.
+    """
+    return _by_class(ctx, x, target, weight, reduction, axis)
+
+
+@primitive(
+    "cross_entropy_loss", f"{_CLASSES}, label_smoothing: float = 0.0", "T:floating, I:integer, T -> T",
+    onnx=("SoftmaxCrossEntropyLoss",),
+)  # fmt: skip
+def cross_entropy_loss(
+    ctx: Ctx,
+    x: TensorInfo,
+    target: TensorInfo,
+    weight: TensorInfo | None,
+    reduction: str,
+    axis: int,
+    ignore_index: int | None,
+    label_smoothing: float,
+) -> Shape:
+    """`nll_loss` of the logarithm of softmax(x) along `axis`: `x : [n, c, *d]` are logits, `target : [n, *d]` integers from 0
+    to c - 1 (checked on the values), `weight : [c]`.
+
+    The rank of x is at least 2; `axis` is where its classes stand (-1 for TensorFlow's
+    `sparse_softmax_cross_entropy_with_logits`). The result is a scalar: the sum, or the mean, which is the sum by the sum of
+    the weights that were used; with `reduction` "none" it has the shape of `target`. Targets that are `ignore_index` count
+    nothing. `label_smoothing` is the share of all classes in each target. ONNX SoftmaxCrossEntropyLoss, PyTorch's
+    `cross_entropy`.
+    """
+    return _by_class(ctx, x, target, weight, reduction, axis)
+
+
+@primitive(
+    "softmax_cross_entropy", 'x: tensor, target: tensor, axis: int = -1, reduction: str = "mean"', "T:floating, T -> T"
+)
+def softmax_cross_entropy(ctx: Ctx, x: TensorInfo, target: TensorInfo, axis: int, reduction: str) -> Shape:
+    """-sum(target * log(softmax(x))) along `axis`: targets are probabilities, one-hot for instance, of the shape of x.
+
+    Nothing is broadcast. The result is a scalar, the mean or the sum; with `reduction` "none" it has the other axes of x.
+    TensorFlow's `softmax_cross_entropy_with_logits`, PyTorch's `cross_entropy` with probabilities.
+    """
+    shape = known(ctx, x)
+    i = place(ctx, shape, axis)
+    result = _result(ctx, reduction, without(shape, i))
+    _alike(ctx, shape, known(ctx, target))
+    return result

@@ -1,0 +1,266 @@
+"""Recurrent layers and their cells: plain, LSTM and GRU, with the weights and the order of gates that ONNX has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..axes import Shape, same
+from ..model import Ctx, Dim, TensorInfo
+from ..registry import primitive
+from ..windows import choice
+
+DIRECTIONS = ("forward", "reverse", "bidirectional")
+LAYOUTS = ("time_first", "batch_first")
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+
+
+def _ranked(ctx: Ctx, name: str, x: TensorInfo, rank: int, axes: str) -> Shape:
+    dims = ctx.dims(x)
+    if len(dims) != rank:
+        ctx.fail(f"`{name}` to have rank {rank}, {axes}, but its rank is {len(dims)}", ((name, None),))
+    return dims
+
+
+class _Weights:
+    """The sizes of one call: what they are is checked once, and equal ones are one."""
+
+    def __init__(self, ctx: Ctx, kind: str, lead: int) -> None:
+        self.ctx = ctx
+        self.gates = GATES[kind]
+        self.lead = lead  # axes before those of one direction: the directions
+
+    def hidden(self, x: Shape, w: TensorInfo, r: TensorInfo, b: TensorInfo | None) -> Dim:
+        """The hidden size, which the last axis of `r` says."""
+        lead = "directions, " if self.lead else ""
+        gates = "" if self.gates == 1 else f"{self.gates} * "
+        outer = _ranked(self.ctx, "w", w, 2 + self.lead, f"[{lead}{gates}hidden, inputs]")
+        inner = _ranked(self.ctx, "r", r, 2 + self.lead, f"[{lead}{gates}hidden, hidden]")
+        hidden, last, first = inner[-1], self.lead + 1, self.lead
+        self._equal(("x", len(x) - 1, x[-1]), ("w", last, outer[-1]))
+        self._times(("r", first, inner[-2]), self.gates, ("r", last, hidden))
+        self._times(("w", first, outer[-2]), self.gates, ("r", last, hidden))
+        if b is not None:
+            bias = _ranked(self.ctx, "b", b, 1 + self.lead, f"[{lead}{2 * self.gates} * hidden]")
+            self._times(("b", first, bias[-1]), 2 * self.gates, ("r", last, hidden))
+        return hidden
+
+    def state(self, name: str, x: TensorInfo | None, axes: str, *sizes: tuple[str, int, Dim]) -> None:
+        """A state that is given has these sizes."""
+        if x is not None:
+            dims = _ranked(self.ctx, name, x, len(sizes), axes)
+            for axis, other in enumerate(sizes):
+                if other[0]:
+                    self._equal((name, axis, dims[axis]), other)
+                else:
+                    self._exactly(name, axis, dims[axis], other[2])
+
+    def directions(self, count: int, **weights: TensorInfo | None) -> None:
+        for name, weight in weights.items():
+            if weight is not None:
+                self._exactly(name, 0, self.ctx.dims(weight)[0], count)
+
+    def _exactly(self, name: str, axis: int, size: Dim, count: int) -> None:
+        what = f"axis {axis} of `{name}` to be {count}, the number of directions"
+        self.ctx.require(self.ctx.eq(size, count), what, ((name, axis),))
+
+    def _equal(self, one: tuple[str, int, Dim], two: tuple[str, int, Dim]) -> None:
+        what = f"axis {one[1]} of `{one[0]}` and axis {two[1]} of `{two[0]}` to be equal"
+        same(self.ctx, one[2], two[2], what, (one[:2], two[:2]))
+
+    def _times(self, one: tuple[str, int, Dim], count: int, two: tuple[str, int, Dim]) -> None:
+        if count == 1:
+            self._equal(one, two)
+        else:
+            what = f"axis {one[1]} of `{one[0]}` to be {count} times axis {two[1]} of `{two[0]}`, the hidden size"
+            self.ctx.require(self.ctx.eq(one[2], two[2] * count), what, (one[:2], two[:2]))
+
+
+# Cells
+
+
+def _cell(
+    ctx: Ctx, kind: str, x: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None, **states: TensorInfo
+) -> Shape:
+    source = _ranked(ctx, "x", x, 2, "[batch, inputs]")
+    weights = _Weights(ctx, kind, 0)
+    hidden = weights.hidden(source, w, r, b)
+    for name, state in states.items():
+        weights.state(name, state, "[batch, hidden]", ("x", 0, source[0]), ("r", 1, hidden))
+    return (source[0], hidden)
+
+
+@primitive(
+    "rnn_cell", 'x: tensor, h: tensor, w: tensor, r: tensor, b: tensor = none, activation: str = "tanh"',
+    "T:floating, T, T, T, T -> T",
+)  # fmt: skip
+def rnn_cell(
+    ctx: Ctx, x: TensorInfo, h: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None, activation: str
+) -> Shape:
+    """One step of `rnn`: the next state tanh(x @ w^T + h @ r^T + biases), `[batch, hidden]`; `activation` may be "relu".
+
+    `x : [batch, inputs]`, `h : [batch, hidden]`, `w : [hidden, inputs]`, `r : [hidden, hidden]`, `b : [2 * hidden]`: the
+    biases of `w`, then those of `r`. PyTorch's `RNNCell`.
+    """
+    choice(ctx, "activation", activation, ("tanh", "relu"))
+    return _cell(ctx, "rnn", x, w, r, b, h=h)
+
+
+@primitive(
+    "lstm_cell", "x: tensor, h: tensor, c: tensor, w: tensor, r: tensor, b: tensor = none",
+    "T:floating, T, T, T, T, T -> T, T", results="tuple",
+)  # fmt: skip
+def lstm_cell(
+    ctx: Ctx, x: TensorInfo, h: TensorInfo, c: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None
+) -> list[Shape]:
+    """One step of `lstm`: the next hidden state and the next cell state, both `[batch, hidden]`.
+
+    `x : [batch, inputs]`, `h` and `c` `[batch, hidden]`, `w : [4 * hidden, inputs]`, `r : [4 * hidden, hidden]`, `b : [8 *
+    hidden]`: the biases of `w`, then those of `r`. The gates are input, output, forget, cell (as in ONNX; PyTorch's
+    `LSTMCell` has input, forget, cell, output).
+    """
+    return [_cell(ctx, "lstm", x, w, r, b, h=h, c=c)] * 2
+
+
+@primitive(
+    "gru_cell",
+    "x: tensor, h: tensor, w: tensor, r: tensor, b: tensor = none, linear_before_reset: bool = false",
+    "T:floating, T, T, T, T -> T",
+)
+def gru_cell(
+    ctx: Ctx,
+    x: TensorInfo,
+    h: TensorInfo,
+    w: TensorInfo,
+    r: TensorInfo,
+    b: TensorInfo | None,
+    linear_before_reset: bool,
+) -> Shape:
+    """One step of `gru`: the next state, `[batch, hidden]`.
+
+    `x : [batch, inputs]`, `h : [batch, hidden]`, `w : [3 * hidden, inputs]`, `r : [3 * hidden, hidden]`, `b : [6 * hidden]`:
+    the biases of `w`, then those of `r`. The gates are update, reset, hidden (as in ONNX; PyTorch's `GRUCell` has reset
+    first, and `linear_before_reset`).
+    """
+    return _cell(ctx, "gru", x, w, r, b, h=h)
+
+
+# Layers
+
+
+def _layer(
+    ctx: Ctx,
+    kind: str,
+    x: TensorInfo,
+    w: TensorInfo,
+    r: TensorInfo,
+    b: TensorInfo | None,
+    direction: str,
+    layout: str,
+    **states: TensorInfo | None,
+) -> list[Shape]:
+    """The shapes of the outputs of all steps, and of each state after the last one."""
+    choice(ctx, "direction", direction, DIRECTIONS)
+    choice(ctx, "layout", layout, LAYOUTS)
+    batch_first = layout == "batch_first"
+    source = _ranked(ctx, "x", x, 3, "[batch, time, inputs]" if batch_first else "[time, batch, inputs]")
+    count = 2 if direction == "bidirectional" else 1
+    weights = _Weights(ctx, kind, 1)
+    hidden = weights.hidden(source, w, r, b)
+    weights.directions(count, w=w, r=r, b=b)
+    time, batch = (1, 0) if batch_first else (0, 1)
+    of_batch, of_hidden = ("x", batch, source[batch]), ("r", 2, hidden)
+    lead = [of_batch, ("", 0, count)] if batch_first else [("", 0, count), of_batch]
+    axes = "[batch, directions, hidden]" if batch_first else "[directions, batch, hidden]"
+    for name, state in states.items():
+        weights.state(name, state, axes, *lead, of_hidden)
+    n, t = source[batch], source[time]
+    last: Any = (n, count, hidden) if batch_first else (count, n, hidden)
+    steps = (n, t, count, hidden) if batch_first else (t, count, n, hidden)
+    return [steps, *[last] * len(states)]
+
+
+@primitive(
+    "rnn",
+    'x: tensor, w: tensor, r: tensor, b: tensor = none, initial_h: tensor = none, direction: str = "forward", '
+    'activation: str = "tanh", layout: str = "time_first"',
+    "T:floating, T, T, T, T -> T, T", results="tuple", onnx=("RNN",),
+)  # fmt: skip
+def rnn(
+    ctx: Ctx,
+    x: TensorInfo,
+    w: TensorInfo,
+    r: TensorInfo,
+    b: TensorInfo | None,
+    initial_h: TensorInfo | None,
+    direction: str,
+    activation: str,
+    layout: str,
+) -> list[Shape]:
+    """A recurrent layer: h = tanh(x_t @ w^T + h @ r^T + biases) for each step; `activation` may be "relu".
+
+    `x : [time, batch, inputs]`, `w : [directions, hidden, inputs]`, `r : [directions, hidden, hidden]`, `b : [directions, 2 *
+    hidden]` (those of `w`, then those of `r`), `initial_h : [directions, batch, hidden]` (zeros if it is left out) give the
+    states of all steps, `[time, directions, batch, hidden]`, and the last one, `[directions, batch, hidden]`. `direction` is
+    forward, reverse or bidirectional (2 directions). `layout` "batch_first" puts the batch in front: `x : [batch, time,
+    inputs]` gives `[batch, time, directions, hidden]` and `[batch, directions, hidden]`. ONNX RNN.
+    """
+    choice(ctx, "activation", activation, ("tanh", "relu"))
+    return _layer(ctx, "rnn", x, w, r, b, direction, layout, initial_h=initial_h)
+
+
+@primitive(
+    "lstm",
+    "x: tensor, w: tensor, r: tensor, b: tensor = none, initial_h: tensor = none, initial_c: tensor = none, "
+    'direction: str = "forward", layout: str = "time_first"',
+    "T:floating, T, T, T, T, T -> T, T, T", results="tuple", onnx=("LSTM",),
+)  # fmt: skip
+def lstm(
+    ctx: Ctx,
+    x: TensorInfo,
+    w: TensorInfo,
+    r: TensorInfo,
+    b: TensorInfo | None,
+    initial_h: TensorInfo | None,
+    initial_c: TensorInfo | None,
+    direction: str,
+    layout: str,
+) -> list[Shape]:
+    """A layer of long short-term memory: the hidden states of all steps, the last hidden state and the last cell state.
+
+    `x : [time, batch, inputs]`, `w : [directions, 4 * hidden, inputs]`, `r : [directions, 4 * hidden, hidden]`, `b :
+    [directions, 8 * hidden]` (those of `w`, then those of `r`; the gates are input, output, forget, cell), `initial_h` and
+    `initial_c` `[directions, batch, hidden]` (zeros if left out) give `[time, directions, batch, hidden]` and twice
+    `[directions, batch, hidden]`. `direction` is forward, reverse or bidirectional (2 directions). `layout` "batch_first"
+    puts the batch in front: `x : [batch, time, inputs]` gives `[batch, time, directions, hidden]` and twice `[batch,
+    directions, hidden]`. ONNX LSTM.
+    """
+    return _layer(ctx, "lstm", x, w, r, b, direction, layout, initial_h=initial_h, initial_c=initial_c)
+
+
+@primitive(
+    "gru",
+    'x: tensor, w: tensor, r: tensor, b: tensor = none, initial_h: tensor = none, direction: str = "forward", '
+    'linear_before_reset: bool = false, layout: str = "time_first"',
+    "T:floating, T, T, T, T -> T, T", results="tuple", onnx=("GRU",),
+)  # fmt: skip
+def gru(
+    ctx: Ctx,
+    x: TensorInfo,
+    w: TensorInfo,
+    r: TensorInfo,
+    b: TensorInfo | None,
+    initial_h: TensorInfo | None,
+    direction: str,
+    linear_before_reset: bool,
+    layout: str,
+) -> list[Shape]:
+    """A layer of gated recurrent units: the states of all steps and the last one.
+
+    `x : [time, batch, inputs]`, `w : [directions, 3 * hidden, inputs]`, `r : [directions, 3 * hidden, hidden]`, `b :
+    [directions, 6 * hidden]` (those of `w`, then those of `r`; the gates are update, reset, hidden), `initial_h :
+    [directions, batch, hidden]` (zeros if it is left out) give `[time, directions, batch, hidden]` and `[directions, batch,
+    hidden]`. With `linear_before_reset` the reset gate is applied to h @ r^T + bias, as in PyTorch. `direction` is forward,
+    reverse or bidirectional (2 directions). `layout` "batch_first" puts the batch in front: `x : [batch, time, inputs]` gives
+    `[batch, time, directions, hidden]` and `[batch, directions, hidden]`. ONNX GRU.
+    """
+    return _layer(ctx, "gru", x, w, r, b, direction, layout, initial_h=initial_h)
