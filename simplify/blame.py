@@ -64,10 +64,13 @@ def _finish(
         make = warning if walker.options.allow_empty else error
         return make(
             "E310", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
-            witness=outcome.witness,
+            witness=outcome.witness, notes=(f"it holds only for {outcome.only}",) if outcome.only else (),
         )  # fmt: skip
     example = _example(outcome.witness)
-    message = f"{needs}{but}: this could not be proved and is checked at run time"
+    if outcome.only is not None:
+        message = f"{needs}{but}: this holds only if {outcome.only}, which is checked at run time"
+    else:
+        message = f"{needs}{but}: this could not be proved and is checked at run time"
     notes = (f"it fails for example for {example}",) if example else ()
     return warning(
         "W311", message, span, caption=caption, labels=labels, function=walker.function, help=help_,

@@ -94,7 +94,7 @@ class _Signature:
         """The condition over the sizes that come in, where it can be said and its place is always reached."""
         if demand.cond is None or demand.path:
             return None
-        cond = _without_empty(self._settled(demand.cond))
+        cond = without_empty(self._settled(demand.cond))
         if isinstance(cond, bool):
             return cond
         return cond if all(v in self.entry or self._is_rank(v) for v in cond_variables(cond)) else None
@@ -256,7 +256,7 @@ class _Signature:
         return texts, complete
 
 
-def _without_empty(cond: Cond) -> Cond:
+def without_empty(cond: Cond) -> Cond:
     """`n * p == 0` as `p == 0`: that it also holds for n = 0, where a tensor has no elements, nobody asks for."""
     if not isinstance(cond, Eq0):
         return cond
@@ -272,7 +272,7 @@ def _without_empty(cond: Cond) -> Cond:
         for atom in left:
             part = part * of_atom(atom)
         rest = rest + part
-    return _without_empty(eq(rest, 0))
+    return without_empty(eq(rest, 0))
 
 
 def _tensors(value: Value) -> Iterator[TensorInfo]:

@@ -13,6 +13,7 @@ from .conditions import Cond, ge
 from .demands import Demand
 from .facts import Verdict
 from .shape_level import Truth
+from .solutions import only_where
 from .state import State
 from .subject import with_conditions
 from .terms import Size
@@ -28,12 +29,13 @@ class Options(Node):
 
 class Outcome(Node):
     """What a diagnostic is told: how the obligation ended, whether only empty tensors satisfy it, a smallest witness (names
-    to sizes) for which it fails, and the facts that a refutation rests on."""
+    to sizes) for which it fails, the facts that a refutation rests on, and for which sizes alone it can hold."""
 
     status: Status
     only_empty: bool
     witness: dict[str, int] | None
     reasons: tuple[object, ...] = ()
+    only: str | None = None
 
 
 Explain = Callable[[Outcome], Diagnostic]
@@ -115,7 +117,8 @@ class Judge:
             self.demands.append(Demand(None if isinstance(truth, Undecided) else truth, self.path))
         only_empty = empty_rule and not isinstance(truth, Undecided) and self._only_empty(truth, sizes)
         if claim or only_empty:
-            outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(truth, sizes))
+            only = None if isinstance(truth, Undecided) else only_where(self.state, truth)
+            outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(truth, sizes), only=only)
             self._report(lambda found: with_conditions(explain(found), truth), outcome)
         return self._record(Status.RESIDUAL)
 
