@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import click
 
-from .. import pipeline
-from ..lang.checked import Checked, Counts
+from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
 from ..simplify.judge import Options
-from .explanation import explanation
+from .examine import Examined, Wish, examine_all
 from .files import Program, folders, read_programs
+from .following import followed
 from .terminal import plural, print_diagnostics, summary
 
 
@@ -62,49 +61,29 @@ def check(
     """
     places = folders(roots)
     programs = read_programs(paths)
-    options = Options(strict=strict, allow_empty=allow_empty)
+    wish = Wish(places, Options(strict=strict, allow_empty=allow_empty), signature, explained)
     began = time.perf_counter()
-    reports = [pipeline.check_bytes(p.data, p.name, p.base, places, options) for p in programs]
-    reports = [_with_helps(report, program, places, options) for program, report in zip(programs, reports, strict=True)]
-    outcome = _gathered(programs, reports, time.perf_counter() - began)
+    found = list(followed(examine_all(programs, wish), len(programs), "checking"))
+    outcome = _gathered(programs, found, time.perf_counter() - began)
     _print(outcome, form)
-    for report in reports:
-        if report.checked is not None and signature:
-            _print_signatures(report.checked)
-        if report.checked is not None and explained is not None:
-            click.echo(explanation(report.checked, explained))
+    for line in (line for one in found for line in one.extra):
+        click.echo(line)
     if stats:
         click.echo(_stats(outcome), err=form in ("json", "sarif"))
     return 1 if outcome.rejected else 0
 
 
-def _print_signatures(checked: Checked) -> None:
-    """In Rx syntax, to be pasted back."""
-    for demands in checked.demands:
-        click.echo(str(demands) if demands.complete else f"{demands}  # and more, which only the run can tell")
-
-
-def _with_helps(
-    report: pipeline.Report, program: Program, roots: tuple[Path, ...], options: Options
-) -> pipeline.Report:
-    if all(d.severity == "note" for d in report.diagnostics):
-        return report
-    from ..helps.offer import with_helps  # a program with nothing wrong does not wait for it
-
-    return with_helps(report, program.base, roots, options)
-
-
-def _gathered(programs: Sequence[Program], reports: Sequence[pipeline.Report], seconds: float) -> Outcome:
-    counted = [report.counts for report in reports if report.checked is not None]
+def _gathered(programs: Sequence[Program], found: Sequence[Examined], seconds: float) -> Outcome:
+    counted = [one.counts for one in found if one.counts is not None]
     questions: dict[str, int] = {}
-    for report in reports:
-        for layer, count in () if report.checked is None else report.checked.questions.items():
+    for one in found:
+        for layer, count in one.questions.items():
             questions[layer] = questions.get(layer, 0) + count
     return Outcome(
         tuple(program.name for program in programs),
-        tuple(dict.fromkeys(file for report in reports for file in report.files)),
-        _each_once(d for report in reports for d in report.diagnostics),
-        sum(not report.ok for report in reports),
+        tuple(dict.fromkeys(file for one in found for file in one.files)),
+        _each_once(d for one in found for d in one.diagnostics),
+        sum(not one.ok for one in found),
         _sum(counted) if counted else None,
         questions,
         seconds,

@@ -1,0 +1,82 @@
+"""One program to what `rx check` prints of it; many programs at once in processes of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import pipeline
+from ..lang.checked import Checked, Counts
+from ..lang.diagnostics import Diagnostic
+from ..simplify.judge import Options
+from .explanation import explanation
+from .files import Program
+
+# Fewer files than this are checked faster than processes start.
+_MANY = 8
+
+
+class Wish(NamedTuple):
+    """What is asked of every program."""
+
+    roots: tuple[Path, ...]
+    options: Options
+    signature: bool = False
+    explained: str | None = None
+
+
+class Examined(NamedTuple):
+    """What checking one program gave, as plain data that can travel between processes. `counts` is None if it did not get so
+    far; `extra` are the lines that `--signature` and `--explain` ask for."""
+
+    files: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    counts: Counts | None
+    questions: dict[str, int]
+    ok: bool
+    extra: tuple[str, ...]
+
+
+def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
+    """Each program's result, in their order, as they come."""
+    workers = min(os.cpu_count() or 1, len(programs))
+    if len(programs) < _MANY or workers < 2:
+        yield from (examine(program, wish) for program in programs)
+        return
+    from concurrent.futures import ProcessPoolExecutor  # most runs have one file
+
+    with ProcessPoolExecutor(workers) as pool:
+        yield from pool.map(examine, programs, [wish] * len(programs), chunksize=max(1, len(programs) // workers // 8))
+
+
+def examine(program: Program, wish: Wish) -> Examined:
+    report = pipeline.check_bytes(program.data, program.name, program.base, wish.roots, wish.options)
+    report = _with_helps(report, program, wish)
+    checked = report.checked
+    return Examined(
+        report.files,
+        report.diagnostics,
+        None if checked is None else report.counts,
+        {} if checked is None else dict(checked.questions),
+        report.ok,
+        () if checked is None else tuple(_extra(checked, wish)),
+    )
+
+
+def _extra(checked: Checked, wish: Wish) -> Iterator[str]:
+    """Signatures are in Rx syntax, to be pasted back."""
+    if wish.signature:
+        for demands in checked.demands:
+            yield str(demands) if demands.complete else f"{demands}  # and more, which only the run can tell"
+    if wish.explained is not None:
+        yield explanation(checked, wish.explained)
+
+
+def _with_helps(report: pipeline.Report, program: Program, wish: Wish) -> pipeline.Report:
+    if all(d.severity == "note" for d in report.diagnostics):
+        return report
+    from ..helps.offer import with_helps  # a program with nothing wrong does not wait for it
+
+    return with_helps(report, program.base, wish.roots, wish.options)
