@@ -7,15 +7,17 @@ from typing import Any, NoReturn
 
 from ..lang import core
 from ..lang.core import Status
+from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES, WEAK, DType, int_range
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
-from . import blame, dims, subject
+from . import blame, dims, lint, subject
 from .conditions import Cond, all_of, any_of, eq, le, lt, ne
 from .describe import size_text
+from .judge import Outcome
 from .shape_level import Truth
 from .sizes import is_ordinary, single_var
 from .terms import Size, Term, ceildiv, smax, smin
@@ -29,6 +31,7 @@ from .values import (
     Entry,
     Env,
     ListValue,
+    Made,
     NumberValue,
     Poison,
     ShapeValue,
@@ -50,6 +53,8 @@ class CallInfo(Node):
     name: str
     entries: tuple[tuple[str, Entry], ...]
     tensors: frozenset[str]
+    # The arguments as they are written.
+    arguments: tuple[core.Value, ...] = ()
 
     def is_tensor(self, name: str) -> bool:
         """Whether the parameter takes a tensor; of others only their sizes count."""
@@ -62,6 +67,8 @@ class CallInfo(Node):
             if param == base:
                 if index and isinstance(entry.value, ListValue | TupleValue):
                     position = int(index.rstrip("]"))
+                    if entry.items:
+                        return entry.items[position]
                     return Entry(entry.value.items[position], entry.place(position), ())
                 return entry
         return None
@@ -87,6 +94,8 @@ class SymbolicCtx:
         self.walker = walker
         self.info = info
         self.residual = False
+        # What was reported of the call, if anything was.
+        self.doubt: Diagnostic | None = None
         self._sizes = dims.of_values([_flat(e.value) for _, e in info.entries], walker.state)
 
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
@@ -104,12 +113,15 @@ class SymbolicCtx:
             self.walker.state.assume(cond, self.info)
 
     def judged(self, cond: Truth, what: str, at: tuple[tuple[str, int | None], ...], code: str | None = None) -> Status:
+        def explain(outcome: Outcome) -> Diagnostic:
+            said = blame.precondition(self.walker, self.info, what, at, outcome, code)
+            info = self.info
+            self.doubt = subject.about(said, subject.of_call(self.walker.state, info.name, info.span, info.entries, at))
+            return self.doubt
+
         status = self.walker.judge(
             cond,
-            lambda outcome: subject.about(
-                blame.precondition(self.walker, self.info, what, at, outcome, code),
-                subject.of_call(self.walker.state, self.info.name, self.info.span, self.info.entries, at),
-            ),
+            explain,
             claim=not self.residual,
             sizes=self._sizes,
             demand=code != "E313",
@@ -350,14 +362,17 @@ def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) ->
     if any(isinstance(e.value, Poison) or _has_poison(e.value) for _, e in entries):
         return Entry(POISON, call.span), replace(after, guard=True)
     tensors = frozenset(p.name for p in row.params if p.kind in ("tensor", "tensors", "index"))
-    info = CallInfo(call.span, row.name, entries, tensors)
+    info = CallInfo(call.span, row.name, entries, tensors, tuple(v for _, v in given))
     ctx = SymbolicCtx(walker, info)
     wild = _wildcards(given)
     try:
         value = _apply(walker, row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
-    return Entry(value, call.span), replace(after, guard=ctx.residual) if ctx.residual else after
+    if not walker.quiet:
+        walker.log.diagnostics += lint.notes(walker.state, info, value, walker.function)
+    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt))
+    return entry, replace(after, guard=ctx.residual) if ctx.residual else after
 
 
 def _wildcards(given: list[tuple[Param, core.Value]]) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..lang import core
+from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DType
 from ..lang.node import Node
 from ..lang.source import Span
@@ -106,12 +107,24 @@ Value = (
 )  # fmt: skip
 
 
+class Made(Node):
+    """The call that made a value: its name and what each parameter got. `doubt` is what was said of it when a
+    precondition was not proved."""
+
+    name: str
+    entries: tuple[tuple[str, Entry], ...]
+    doubt: Diagnostic | None = None
+
+
 class Entry(Node):
-    """A name in scope: its value and where that comes from. `axes` has the place that fixed each dimension."""
+    """A name in scope: its value and where that comes from. `axes` has the place that fixed each dimension, `items` the
+    entries that a list was made of, `origin` the call that made the value."""
 
     value: Value
     span: Span
     axes: tuple[Span | None, ...] = ()
+    items: tuple[Entry, ...] = ()
+    origin: Made | None = None
 
     def place(self, axis: int | None) -> Span:
         if axis is not None and -len(self.axes) <= axis < len(self.axes):

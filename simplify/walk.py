@@ -247,7 +247,7 @@ class Walker(Judge):
         match entry.value:
             case TupleValue(items) if len(items) == len(stmt.names):
                 for name, item in zip(stmt.names, items, strict=True):
-                    self.bind(env, name, Entry(item, entry.span), stmt.span)
+                    self.bind(env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
             case _:
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
@@ -477,7 +477,7 @@ class Walker(Judge):
             case core.ListValue():
                 items = self.values(expr.items, env)
                 return (
-                    Entry(ListValue(tuple(e.value for e, _ in items)), expr.span),
+                    Entry(ListValue(tuple(e.value for e, _ in items)), expr.span, items=tuple(e for e, _ in items)),
                     replace(expr, items=tuple(v for _, v in items)),
                 )
             case core.If():
@@ -534,7 +534,7 @@ class Walker(Judge):
                 value = POISON
             elif not isinstance(truth, Undecided):
                 self.state.assume(truth)
-        return Entry(value, expr.span)
+        return Entry(value, expr.span, _written(expr))
 
     # Branches
 
@@ -700,6 +700,13 @@ def bound_names(stmt: core.Stmt) -> tuple[str, ...]:
         case core.MatchShape():
             return stmt.binds
     return ()
+
+
+def _written(expr: core.ShapeLevel) -> tuple[Span | None, ...]:
+    """Where each size of a shape is written."""
+    if not isinstance(expr, core.ShapeLit) or any(isinstance(d, core.Splice) for d in expr.dims):
+        return ()
+    return tuple(d.span for d in expr.dims)
 
 
 def _evaluate(level: ShapeLevel, expr: core.ShapeLevel) -> Value:

@@ -1,0 +1,116 @@
+"""What works but is often not meant: operands that both grow when they are broadcast, reductions over a single element."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ..lang import core
+from ..lang.diagnostics import Diagnostic, Label, note
+from ..lang.source import Span
+from ..ops.model import TensorInfo
+from .describe import shape_text
+from .state import State
+from .values import Entry, Shape, SizeValue, Value, plain
+
+_PAIRS = frozenset((
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "equal", "not_equal",
+    "less", "less_equal", "greater", "greater_equal",
+))  # fmt: skip
+_REDUCTIONS = frozenset((
+    "sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "logsumexp", "argmax", "argmin", "softmax",
+    "log_softmax",
+))  # fmt: skip
+# Who writes one of these as an operand means to broadcast it.
+_DELIBERATE = frozenset(("expand_dims", "reshape", "broadcast_to"))
+_OPERATORS = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "pow": "**",
+    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
+}  # fmt: skip
+
+
+class CallLike(Protocol):
+    """A primitive's call: where it stands, its name, its arguments as they are written and what they are."""
+
+    @property
+    def span(self) -> Span: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def entries(self) -> tuple[tuple[str, Entry], ...]: ...
+    @property
+    def arguments(self) -> tuple[core.Value, ...]: ...
+
+
+def notes(state: State, call: CallLike, result: Value, function: str) -> list[Diagnostic]:
+    """Remarks about a call of a primitive that was accepted."""
+    if call.name in _PAIRS:
+        found = _grown(state, call, result, function)
+    elif call.name in _REDUCTIONS:
+        found = _single(state, call, function)
+    else:
+        return []
+    return [found] if found is not None else []
+
+
+def _shape(state: State, value: Value) -> Shape | None:
+    shape = state.resolve(value.shape) if isinstance(value, TensorInfo) else None
+    return shape if shape is not None and plain(shape) else None
+
+
+def _grown(state: State, call: CallLike, result: Value, function: str) -> Diagnostic | None:
+    """`[b, 1] - [b]` is `[b, b]`: rarely meant, since each element of one meets each of the other."""
+    (_, first), (_, second) = call.entries
+    x, y, both = (_shape(state, v) for v in (first.value, second.value, result))
+    if x is None or y is None or both is None or any(map(_is_deliberate, call.arguments)):
+        return None
+    one, other = _stretched(x, y), _stretched(y, x)
+    if not one or not other:
+        return None
+    if len(x) == len(y) and not {x[-i] for i in other} & {y[-i] for i in one}:
+        return None
+    operator = _OPERATORS.get(call.name, "")
+    spoken = f"`{operator}`" if operator and not call.span.text.startswith("@") else f"@{call.name}"
+    a, b = (_spoken(e, f"the {o} operand") for e, o in zip(call.arguments, ("first", "second"), strict=True))
+    message = (
+        f"{spoken} repeats both {a}, which is {shape_text(x, state)}, and {b}, which is {shape_text(y, state)}: "
+        f"the result is {shape_text(both, state)}"
+    )
+    labels = [Label(e.span, f"this is {shape_text(s, state)}") for e, s in ((first, x), (second, y))]
+    help_ = "if it is meant, say so with @expand_dims"
+    return note("N202", message, call.span, labels=tuple(labels), function=function, help=help_)
+
+
+def _is_deliberate(expr: core.Value) -> bool:
+    return isinstance(expr, core.Call) and isinstance(expr.callee, core.FnRef) and expr.callee.name in _DELIBERATE
+
+
+def _stretched(x: Shape, y: Shape) -> list[int]:
+    """The axes, counted from the last one (1), along which x is repeated to fit y."""
+    return [i for i in range(1, len(y) + 1) if y[-i] != 1 and (i > len(x) or x[-i] == 1)]
+
+
+def _spoken(expr: core.Value, otherwise: str) -> str:
+    return f"`{expr.name}`" if isinstance(expr, core.Var) and expr.name.isidentifier() else otherwise
+
+
+def _single(state: State, call: CallLike, function: str) -> Diagnostic | None:
+    """A reduction along one axis that is known to have one element."""
+    entries = dict(call.entries)
+    shape = _shape(state, entries["x"].value)
+    axis = _axis(entries.get("axis"), -1 if call.name in ("softmax", "log_softmax") else None)
+    if shape is None or axis is None or not -len(shape) <= axis < len(shape) or shape[axis] != 1:
+        return None
+    outcome = {"softmax": "it gives only ones", "log_softmax": "it gives only zeros"}.get(call.name, "")
+    outcome = "it gives only zeros" if call.name in ("argmax", "argmin") else outcome
+    spoken = _spoken(call.arguments[0], "its operand")
+    axis %= len(shape)
+    message = f"axis {axis} of {spoken}, which is {shape_text(shape, state)}, has one element: "
+    message += f"@{call.name} along it {outcome.removeprefix('it ') or 'combines nothing'}"
+    label = Label(entries["x"].place(axis), "1 comes from here")
+    return note("N203", message, call.span, labels=(label,), function=function)
+
+
+def _axis(entry: Entry | None, default: int | None) -> int | None:
+    if entry is None:
+        return default
+    return entry.value.size if isinstance(entry.value, SizeValue) and isinstance(entry.value.size, int) else None
