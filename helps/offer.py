@@ -13,14 +13,16 @@ from ..lang.node import Node, replace
 from ..lang.source import Source
 from ..pipeline import Report, check_source
 from ..simplify.judge import Options
-from . import conditions, operands
+from . import attributes, claims, conditions, literals, names, operands
 from .case import Case, Mend
 from .edits import Places, applied, overlap
 from .tree import Tree, children
 
 Recheck = Callable[[Source], Report]
 
-FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (operands.mends, conditions.mends)
+FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
+    names.mends, operands.mends, attributes.mends, literals.mends, claims.mends, conditions.mends,
+)  # fmt: skip
 MOST_PER_DIAGNOSTIC = 12
 MOST_PER_PROGRAM = 100
 MOST_TEXT = 400_000

@@ -7,31 +7,168 @@ from collections.abc import Iterator
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.source import Span
-from .case import Case, Dims, Mend, replaced
+from . import shapes
+from .case import Case, Dims, Mend, inserted
+from .shapes import Change
 
-_PRODUCTS = {"matmul": -2, "linear": -1, "dense": -2}
+# Products of matrices: which axis of each operand is summed over.
+_PRODUCTS = {"matmul": ("x", -1, "y", -2), "linear": ("x", -1, "weight", -1), "vecdot": ("x", -1, "y", -1)}
+_ELEMENTWISE = {
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "where", "equal",
+    "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
+}  # fmt: skip
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.call is None:
+    if case.call is None or case.diagnostic.code == "E313":
         return
-    tensors = case.tensors()
-    for name, expr, shape in reversed(tensors[:2]):
-        if shape is not None and len(shape) >= 2 and name in dict(case.subject.at):
-            what = f"transpose {case.named(expr, f'`{name}`')}"
-            yield case.mend(what, [replaced(expr, f"@matrix_transpose({expr.span.text})")], 12)
+    if case.callee in _PRODUCTS:
+        yield from _product(case, *_PRODUCTS[case.callee])
+    elif case.callee in _ELEMENTWISE:
+        yield from _broadcast(case)
+    elif case.subject.declared is None:
+        yield from _others(case)
     yield from _swap(case)
 
 
+def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) -> Mend:
+    """The change made to an expression, in place."""
+    what = f"{change.what} {case.named(expr)}" if not change.what.startswith("reshape") else change.what
+    edit = Edit(expr.span, f"{change.before}{expr.span.text}{change.after}")
+    if "\n" in expr.span.text or len(expr.span.text) > 200:
+        edits = [inserted(expr.span, expr.span.start, change.before), inserted(expr.span, expr.span.end, change.after)]
+    else:
+        edits = [edit]
+    if change.what.startswith("reshape"):
+        what = f"reshape {case.named(expr)}"
+    return case.mend(what, edits, change.rank if rank is None else rank)
+
+
 def _swap(case: Case) -> Iterator[Mend]:
-    tensors = case.tensors()
-    if len(tensors) < 2 or isinstance(case.call, sweet.Binary):
+    """Two operands next to each other, which is what gets mixed up."""
+    tensors = sorted(case.tensors(), key=lambda t: t[1].span.start)
+    if isinstance(case.call, sweet.Binary):
         return
-    (_, a, _), (_, b, _) = sorted(tensors[:2], key=lambda t: t[1].span.start)
-    between = Span(a.span.source, a.span.end, b.span.start).text
-    edit = Edit(a.span.to(b.span), f"{b.span.text}{between}{a.span.text}")
-    if a.span.end <= b.span.start:
+    for (one, a, _), (other, b, _) in zip(tensors, tensors[1:], strict=False):
+        involved = {name for name, _ in case.subject.at}
+        if not involved & {one, other} or a.span.end > b.span.start or a.span.text == b.span.text:
+            continue
+        between = Span(a.span.source, a.span.end, b.span.start).text
+        if "=" in between:
+            continue
+        edit = Edit(a.span.to(b.span), f"{b.span.text}{between}{a.span.text}")
         yield case.mend(f"swap {case.named(a)} and {case.named(b)}", [edit], 14)
 
 
-__all__ = ["Dims", "mends"]
+# Products
+
+
+def _product(case: Case, first: str, first_axis: int, second: str, second_axis: int) -> Iterator[Mend]:
+    x, y = case.arguments.get(first), case.arguments.get(second)
+    xs, ys = case.shape(first), case.shape(second)
+    if x is None or y is None or xs is None or ys is None:
+        return
+    if len(xs) >= 2 and len(ys) >= 2:
+        other = {-1: -2, -2: -1}
+        if shapes.fits(xs[first_axis], ys[other[second_axis]]):
+            yield wrap(case, y, _transposition(ys), 11)
+        if shapes.fits(xs[other[first_axis]], ys[second_axis]):
+            yield wrap(case, x, _transposition(xs), 12)
+    if len(xs) == 1 and len(ys) == 2:
+        yield wrap(case, x, shapes.expanded(0))
+    if len(ys) == 1 and len(xs) == 2:
+        yield wrap(case, y, shapes.expanded(-1))
+    if len(xs) > 2 and len(ys) >= 2:
+        yield wrap(case, x, shapes.flattened())
+        for axis in range(1, len(xs) - 1):
+            yield wrap(case, x, shapes.reduced("mean", axis, 44))
+    for (operand, dims), (axis, wanted) in zip(
+        ((y, ys), (x, xs)),
+        ((second_axis, xs[first_axis] if xs else None), (first_axis, ys[second_axis] if len(ys) > 1 else None)),
+        strict=True,
+    ):
+        yield from _axis_brought(case, operand, dims, axis, wanted)
+
+
+def _transposition(dims: Dims) -> Change:
+    return shapes.transposed()
+
+
+def _axis_brought(
+    case: Case, expr: sweet.Expr, dims: Dims, axis: int | None, wanted: int | str | None
+) -> Iterator[Mend]:
+    """Another axis has the size that this one should have: swap the two."""
+    if axis is None or wanted is None or not -len(dims) <= axis < len(dims) or len(dims) < 3:
+        return
+    axis %= len(dims)
+    for other, size in enumerate(dims):
+        if other != axis and size == wanted:
+            yield wrap(case, expr, shapes.swapped(min(axis, other), max(axis, other)))
+
+
+# Elementwise
+
+
+def _broadcast(case: Case) -> Iterator[Mend]:
+    tensors = [t for t in case.tensors() if t[2] is not None]
+    for name, expr, dims in tensors:
+        for other_name, _, other in tensors:
+            if name == other_name or dims is None or other is None:
+                continue
+            for axis in range(len(dims), -1, -1) if len(dims) < len(other) else ():
+                shown = axis if axis < len(dims) else -1
+                if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
+                    yield wrap(case, expr, shapes.expanded(shown), 20)
+            if len(dims) == len(other):
+                for change in shapes._moved(dims, other):
+                    yield wrap(case, expr, change)
+            if len(dims) > len(other):
+                for axis, size in enumerate(dims):
+                    if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):
+                        yield wrap(case, expr, shapes.squeezed(axis))
+
+
+def _broadcasts(a: Dims, b: Dims) -> bool:
+    pairs = zip(reversed(a), reversed(b), strict=False)
+    return all(x == y or 1 in (x, y) or (isinstance(x, str) and isinstance(y, str) and x == y) for x, y in pairs)
+
+
+# Any other primitive
+
+
+def _others(case: Case) -> Iterator[Mend]:
+    rank_is_wrong = "rank" in case.diagnostic.message or not any(axis is not None for _, axis in case.subject.at)
+    involved = {name for name, _ in case.subject.at}
+    for name, expr, dims in case.tensors():
+        if dims is None or (involved and name not in involved):
+            continue
+        if rank_is_wrong:
+            yield wrap(case, expr, shapes.expanded(0))
+            if dims:
+                yield wrap(case, expr, shapes.expanded(-1), 21)
+            for axis, size in enumerate(dims):
+                if size == 1:
+                    yield wrap(case, expr, shapes.squeezed(axis))
+            if len(dims) > 2:
+                yield wrap(case, expr, shapes.flattened())
+        else:
+            for change in shapes.layouts(dims):
+                yield wrap(case, expr, change)
+    if not rank_is_wrong:
+        yield from _exchanged_axes(case)
+
+
+def _exchanged_axes(case: Case) -> Iterator[Mend]:
+    """`x` has the wanted size on another axis."""
+    places = [(name, axis) for name, axis in case.subject.at if axis is not None]
+    sizes = {
+        place: dims[place[1]]
+        for place in places
+        if (dims := case.shape(place[0])) is not None and -len(dims) <= place[1] < len(dims)
+    }
+    for (name, axis), _ in sizes.items():
+        expr, dims = case.arguments.get(name), case.shape(name)
+        if expr is None or dims is None:
+            continue
+        for other in dict.fromkeys(s for place, s in sizes.items() if place[0] != name):
+            yield from _axis_brought(case, expr, dims, axis, other)

@@ -38,7 +38,7 @@ class Subject(Node):
 
     `span` is the call or the annotated value, `callee` the function without its at sign (empty where nothing is called),
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
-    core.Origin), `conditions` what would make it hold: each alternative in several wordings, the simplest first.
+    core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each alternative in several wordings, the simplest first.
     """
 
     span: Span
@@ -47,6 +47,7 @@ class Subject(Node):
     at: tuple[tuple[str, int | None], ...] = ()
     declared: Span | None = None
     what: str = ""
+    wanted: tuple[int | str, ...] = ()
     conditions: tuple[tuple[str, ...], ...] = ()
 
 

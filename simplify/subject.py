@@ -11,6 +11,7 @@ from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
 from .describe import dtype_text, size_text
+from .shape_level import Poisoned, ShapeLevel
 from .state import State
 from .terms import Floor, Mono, Size, Term, render
 from .values import Entry, Env, ListValue, ShapeValue, TupleValue, Value, plain
@@ -39,7 +40,27 @@ def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subjec
             subject, span=entry.span, operands=tuple(_operands(state, declared.subject, entry.value)),
         )  # fmt: skip
     asked = declared.type.span if declared.type is not None else origin.span
-    return replace(subject, at=((declared.subject, origin.axis),), declared=asked, what=origin.what)
+    wanted = _wanted(state, stmt, env) if isinstance(stmt, core.Assert) else ()
+    return replace(subject, at=((declared.subject, origin.axis),), declared=asked, what=origin.what, wanted=wanted)
+
+
+def _wanted(state: State, stmt: core.Assert, env: Env) -> tuple[int | str, ...]:
+    """The sizes nearest to what is there for which an assertion about one dimension holds."""
+    level = ShapeLevel(state, env)
+    try:
+        match stmt.cond:
+            case core.Compare(op="==", left=core.SizeOp(op="%", left=size, right=factor)):
+                found, step = state.settled(level.size(size)), state.settled(level.size(factor))
+                if isinstance(found, int) and isinstance(step, int) and step > 0:
+                    below = found - found % step
+                    near = sorted((below, below + step), key=lambda n: abs(n - found))
+                    return tuple(n for n in near if n > 0)
+            case core.Compare(op="==", left=core.DimOf(), right=right) if isinstance(right, core.SizeExpr):
+                asked = state.settled(level.size(right))
+                return (asked if isinstance(asked, int) else render(asked),)
+    except Poisoned:
+        pass
+    return ()
 
 
 def about(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:
@@ -54,7 +75,7 @@ def with_conditions(diagnostic: Diagnostic, cond: object) -> Diagnostic:
 
 
 def _said(cond: object) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in _conditions(cond) if len(text) <= _LONGEST))[:_MOST]
+    return tuple(dict.fromkeys(text for text in _conditions(cond) if len(text) <= _LONGEST))
 
 
 def _operands(state: State, name: str, value: Value) -> Iterator[Operand]:

@@ -1,0 +1,201 @@
+"""Mends of the numbers that a program is made of: the literal that a wrong size comes from, the target of a reshape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..lang import sweet
+from ..lang.diagnostics import Edit
+from ..lang.source import Span
+from .case import Case, Dims, Mend, count, replaced
+from .tree import Tree, callee, nodes_below
+
+_SHAPED = {"zeros", "ones", "full", "broadcast_to", "reshape"}
+_KEEPING = {
+    "cast", "relu", "softmax", "log_softmax", "log", "exp", "tanh", "sigmoid", "sqrt", "square", "abs", "gelu", "silu",
+    "negative", "layer_norm", "rms_norm", "identity", "clip", "erf", "leaky_relu", "elu",
+}  # fmt: skip
+_DEPTH = 12
+
+
+def mends(case: Case) -> Iterator[Mend]:
+    yield from _conflicting(case)
+    if case.callee in ("reshape", "broadcast_to"):
+        yield from _target(case)
+
+
+# A size is traced to the literal that it was written as
+
+
+def _conflicting(case: Case) -> Iterator[Mend]:
+    """Of two sizes that should be one, the literal of one becomes the other."""
+    places = [(name, axis) for name, axis in case.subject.at if axis is not None]
+    sizes: list[tuple[str, int, int | str]] = []
+    for name, axis in places:
+        dims = case.shape(name)
+        if dims is not None and -len(dims) <= axis < len(dims):
+            sizes.append((name, axis, dims[axis]))
+    for position, (name, axis, size) in enumerate(reversed(sizes)):
+        others = [s for n, a, s in sizes if (n, a) != (name, axis) and s != size]
+        for wanted in dict.fromkeys([*case.subject.wanted, *others]):
+            if isinstance(wanted, int) or wanted.isidentifier():
+                yield from _rewritten(case, name, axis, size, wanted, 32 + position)
+
+
+def _rewritten(case: Case, name: str, axis: int, size: int | str, wanted: int | str, rank: int) -> Iterator[Mend]:
+    expr = case.arguments.get(name)
+    if expr is None:
+        return
+    literal = source_of_axis(case.tree, expr, axis)
+    if literal is not None:
+        yield from rewrite(case, literal, wanted, rank)
+
+
+def rewrite(case: Case, literal: sweet.Expr, wanted: int | str, rank: int) -> Iterator[Mend]:
+    """One literal, or with it all of the same list that say the same."""
+    if literal.span.text == str(wanted):
+        return
+    around = case.tree.parent(literal)
+    show = around.span if isinstance(around, sweet.ListExpr) else None
+    what = f"{wanted} for {literal.span.text}" if show else f"`{wanted}` for `{literal.span.text}`"
+    if show is None:
+        line = literal.span.source.position(literal.span.start)[0]
+        what = f"{what} in line {line}"
+    yield case.mend(what, [replaced(literal, str(wanted))], rank, show=show)
+    if isinstance(around, sweet.ListExpr):
+        same = [i for i in around.items if i.span.text == literal.span.text]
+        if len(same) > 1:
+            yield case.mend(f"{what}, each time", [replaced(i, str(wanted)) for i in same], rank, show=show)
+
+
+def source_of_axis(tree: Tree, expr: sweet.Expr, axis: int, depth: int = _DEPTH) -> sweet.Expr | None:
+    """The literal that an axis of a tensor has its size from, if it can be followed to one."""
+    if depth == 0:
+        return None
+    match expr:
+        case sweet.Name(name=name):
+            bound = tree.binding(name, expr.span)
+            if bound is None:
+                return None
+            found = _of_type(tree, bound.type, axis, expr.span)
+            if found is None and isinstance(bound, sweet.Let) and not bound.is_tuple:
+                return source_of_axis(tree, bound.value, axis, depth - 1)
+            return found
+        case sweet.Binary(left=left, right=right):
+            found = source_of_axis(tree, left, axis, depth - 1) if axis < 0 else None
+            return found or source_of_axis(tree, right if axis < 0 else left, axis, depth - 1)
+        case sweet.Call():
+            return _of_call(tree, expr, axis, depth - 1)
+    return None
+
+
+def _of_call(tree: Tree, call: sweet.Call, axis: int, depth: int) -> sweet.Expr | None:
+    name, given = callee(call), tree.arguments(call)
+    if name in _SHAPED and "shape" in given:
+        return _of_list(tree, given["shape"], axis, call.span)
+    if name in _KEEPING and "x" in given:
+        return source_of_axis(tree, given["x"], axis, depth)
+    if name == "matmul" and axis == -1 and "y" in given:
+        return source_of_axis(tree, given["y"], -1, depth)
+    if name == "linear" and axis == -1 and "weight" in given:
+        return source_of_axis(tree, given["weight"], 0, depth)
+    if name in ("matmul", "linear") and "x" in given and axis not in (-1,):
+        return source_of_axis(tree, given["x"], axis, depth)
+    decl = tree.function(name)
+    return _of_function(tree, decl.fn, given, axis, depth) if decl is not None else None
+
+
+def _of_function(tree: Tree, fn: sweet.Fn, given: dict[str, sweet.Expr], axis: int, depth: int) -> sweet.Expr | None:
+    """Through the annotations of a function: a parameter of sort Size, or an axis of a tensor's."""
+    dim = _item(fn.result, axis)
+    if not isinstance(dim, sweet.Name):
+        return None
+    for param in fn.params:
+        expr = given.get(param.name.name)
+        if expr is None:
+            continue
+        if param.name.name == dim.name:
+            return expr if isinstance(expr, sweet.IntLit) else None
+        items = _items(param.type)
+        for position, item in enumerate(items):
+            if isinstance(item, sweet.Name) and item.name == dim.name:
+                at = position if not any(isinstance(i, sweet.Splice) for i in items) else position - len(items)
+                return source_of_axis(tree, expr, at, depth)
+    return None
+
+
+def _items(type_: sweet.Type | None) -> tuple[sweet.Expr, ...]:
+    shape = type_.shape if isinstance(type_, sweet.TensorType) else None
+    return shape.items if isinstance(shape, sweet.ListExpr) else ()
+
+
+def _item(type_: sweet.Type | None, axis: int) -> sweet.Expr | None:
+    items = _items(type_)
+    if any(isinstance(i, sweet.Splice | sweet.Dots) for i in items[: axis + 1 if axis >= 0 else 0]):
+        axis -= len(items)
+    return items[axis] if -len(items) <= axis < len(items) else None
+
+
+def _of_type(tree: Tree, type_: sweet.Type | None, axis: int, place: Span) -> sweet.Expr | None:
+    found = _item(type_, axis)
+    return None if found is None else named_literal(tree, found, place)
+
+
+def _of_list(tree: Tree, shape: sweet.Expr, axis: int, place: Span) -> sweet.Expr | None:
+    if isinstance(shape, sweet.ListExpr) and -len(shape.items) <= axis < len(shape.items):
+        return named_literal(tree, shape.items[axis], place)
+    return None
+
+
+def named_literal(tree: Tree, expr: sweet.Expr, place: Span) -> sweet.Expr | None:
+    """A literal, or the one that a name of a size was given; arithmetic of literals counts as one."""
+    if isinstance(expr, sweet.Name):
+        bound = tree.binding(expr.name, place)
+        value = bound.value if isinstance(bound, sweet.Let) else None
+        return value if isinstance(value, sweet.IntLit) else None
+    if all(isinstance(n, sweet.IntLit | sweet.Binary) for n in nodes_below(expr)):
+        return expr
+    return None
+
+
+# Reshape
+
+
+def _target(case: Case) -> Iterator[Mend]:
+    target, dims, asked = case.arguments.get("shape"), case.shape("x"), case.shape("shape")
+    if not isinstance(target, sweet.ListExpr) or dims is None or asked is None or len(asked) != len(target.items):
+        return
+    for position, (item, size) in enumerate(zip(target.items, asked, strict=True)):
+        rest = (*asked[:position], *asked[position + 1 :])
+        if size != -1:
+            for wanted in _fitting(dims, rest):
+                if wanted != size:
+                    edit = replaced(item, str(wanted))
+                    yield case.mend(f"{wanted} for {item.span.text}", [edit], 15 + position)
+        if size != -1 and -1 not in rest:
+            yield case.mend(f"-1 for {item.span.text}", [replaced(item, "-1")], 28 + position)
+    if len(asked) == 2:
+        first = case.arguments["x"].span.text
+        edit = Edit(target.span, f"[{dims[0]}, -1]" if dims and isinstance(dims[0], int) else "[-1]")
+        if dims and isinstance(dims[0], int) and len(first) < 40:
+            yield case.mend("keep the first axis", [edit], 30)
+
+
+def _fitting(dims: Dims, rest: Dims) -> Iterator[int | str]:
+    """What the entry beside `rest` may be, so that a tensor of these dimensions fits."""
+    known = [d for d in rest if d != -1]
+    left = list(dims)
+    for d in list(known):
+        if d in left:
+            left.remove(d)
+            known.remove(d)
+    total, asked = count(left), count(known)
+    if total is not None and asked:
+        if total % asked == 0 and -1 not in rest:
+            yield total // asked
+    elif len(left) == 1 and not known:
+        yield left[0]
+    if -1 in rest:
+        tail = count(dims[1:])
+        if tail is not None and asked and tail % asked == 0:
+            yield tail // asked

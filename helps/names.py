@@ -1,0 +1,49 @@
+"""Mends of names and dtypes: the nearest name that exists, a cast to the dtype that is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..lang import sweet
+from .case import Case, Mend, replaced
+from .operands import wrap
+from .shapes import Change
+
+
+def mends(case: Case) -> Iterator[Mend]:
+    yield from _nearest(case)
+    yield from _casts(case)
+
+
+def _nearest(case: Case) -> Iterator[Mend]:
+    """What is known already of the name that was meant."""
+    help_, span = case.diagnostic.help, case.diagnostic.span
+    meant = re.search(r"did you mean `([^`]*)`\?", help_ or "")
+    if meant is None or help_ is None:
+        return
+    text = meant[1]
+    if span.text.startswith("@") and not text.startswith("@"):
+        text = f"@{text}"
+    node = case.tree.find(span, sweet.Name, sweet.FnName, sweet.Ident, sweet.NamedType)
+    if node is not None or "(" not in span.text:
+        at = node if node is not None else None
+        edit = replaced(at, text) if at is not None else None
+        if edit is not None:
+            yield Mend(help_, (edit,), 1, text)
+
+
+def _casts(case: Case) -> Iterator[Mend]:
+    if case.diagnostic.code != "E313":
+        return
+    tensors = case.tensors()
+    dtypes = [o.dtype for o in case.subject.operands if o.dtype not in ("", "?")]
+    wanted = re.findall(r"to have dtype (\w+)", case.diagnostic.message)
+    involved = {name for name, _ in case.subject.at}
+    ordered = sorted(tensors, key=lambda t: t[0] not in involved)
+    for rank, (name, expr, _) in enumerate(ordered):
+        own = case.operand(name)
+        for dtype in dict.fromkeys([*wanted, *dtypes]):
+            if own is not None and own.dtype != dtype:
+                change = Change("cast", "@cast(", f", {dtype})", 14 + rank)
+                yield wrap(case, expr, change)

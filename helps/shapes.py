@@ -1,0 +1,143 @@
+"""How a tensor of one shape can become one of another: axes added, dropped, moved, merged, reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .case import Dims, count, dims_text
+
+# A wanted dimension: a size, or None where any will do.
+Wanted = tuple[int | str | None, ...]
+_LAYOUTS = {3: ((0, 2, 1),), 4: ((0, 2, 3, 1), (0, 3, 1, 2), (0, 1, 3, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
+
+
+class Change(NamedTuple):
+    """`before` and `after` go around the tensor's text; `what` completes "... `x`"."""
+
+    what: str
+    before: str
+    after: str
+    rank: int
+
+
+def adaptations(shape: Dims, wanted: Wanted) -> Iterator[Change]:
+    """What makes `shape` fit `wanted` as far as can be told without asking the checker."""
+    missing = len(wanted) - len(shape)
+    if missing > 0:
+        yield from _more_axes(shape, wanted, missing)
+    elif missing == 0:
+        yield from _moved(shape, wanted)
+    else:
+        yield from _fewer_axes(shape, wanted)
+    yield from _reshaped(shape, wanted)
+
+
+def expanded(axis: int, rank: int = 20) -> Change:
+    which = {0: "a first axis", -1: "a last axis"}.get(axis, f"axis {axis}")
+    return Change(f"add {which} to", "@expand_dims(", f", axis={axis})", rank)
+
+
+def squeezed(axis: int, rank: int = 22) -> Change:
+    return Change(f"drop axis {axis} of", "@squeeze(", f", axis={axis})", rank)
+
+
+def transposed(rank: int = 12) -> Change:
+    return Change("transpose", "@matrix_transpose(", ")", rank)
+
+
+def permuted(axes: tuple[int, ...], rank: int = 16) -> Change:
+    return Change("move the axes of", "@permute_dims(", f", {dims_text(axes)})", rank)
+
+
+def swapped(a: int, b: int, rank: int = 17) -> Change:
+    return Change(f"swap axes {a} and {b} of", "@swapaxes(", f", {a}, {b})", rank)
+
+
+def flattened(rank: int = 24) -> Change:
+    return Change("flatten", "@flatten(", ", start=1)", rank)
+
+
+def reduced(name: str, axis: int, rank: int) -> Change:
+    return Change(f"take the {name} over axis {axis} of", f"@{name}(", f", axis={axis})", rank)
+
+
+def layouts(shape: Dims, rank: int = 18) -> Iterator[Change]:
+    """The usual orders of axes."""
+    if len(shape) == 2:
+        yield transposed(rank)
+    for position, axes in enumerate(_LAYOUTS.get(len(shape), ())):
+        yield permuted(axes, rank + position)
+
+
+def fits(have: int | str, want: int | str | None) -> bool:
+    """Whether a size may be the wanted one; of two names nobody knows."""
+    return want is None or have == want or isinstance(have, str) or isinstance(want, str)
+
+
+def _all_fit(shape: Dims, wanted: Wanted) -> bool:
+    return len(shape) == len(wanted) and all(fits(a, b) for a, b in zip(shape, wanted, strict=True))
+
+
+def _more_axes(shape: Dims, wanted: Wanted, missing: int) -> Iterator[Change]:
+    if missing > 1:
+        ones = tuple(range(missing))
+        if _all_fit((1,) * missing + shape, wanted):
+            yield Change(f"add {missing} axes to", "@expand_dims(", f", axis={dims_text(ones)})", 21)
+        return
+    for axis in range(len(wanted)):
+        if _all_fit((*shape[:axis], 1, *shape[axis:]), wanted):
+            certain = wanted[axis] == 1
+            yield expanded(axis if axis < len(shape) or axis == 0 else -1, 20 if certain else 21)
+
+
+def _moved(shape: Dims, wanted: Wanted) -> Iterator[Change]:
+    if len(shape) == 2 and _all_fit((shape[1], shape[0]), wanted):
+        yield transposed()
+    for position, axes in enumerate(_LAYOUTS.get(len(shape), ())):
+        if _all_fit(tuple(shape[a] for a in axes), wanted):
+            yield permuted(axes, 16 + position)
+    if len(shape) > 2:
+        for a in range(len(shape)):
+            for b in range(a + 1, len(shape)):
+                changed = list(shape)
+                changed[a], changed[b] = changed[b], changed[a]
+                if _all_fit(tuple(changed), wanted):
+                    yield swapped(a, b)
+
+
+def _fewer_axes(shape: Dims, wanted: Wanted) -> Iterator[Change]:
+    if len(shape) - len(wanted) == 1:
+        for axis, size in enumerate(shape):
+            rest = (*shape[:axis], *shape[axis + 1 :])
+            if not _all_fit(rest, wanted):
+                continue
+            if size == 1:
+                yield squeezed(axis)
+            else:
+                yield reduced("mean", axis, 44)
+                yield reduced("sum", axis, 45)
+                yield reduced("argmax", axis, 46)
+                yield Change(f"take the first along axis {axis} of", "@take(", f", 0, axis={axis})", 47)
+    if not wanted:
+        yield Change("take the sum of", "@sum(", ")", 44)
+        yield Change("take the mean of", "@mean(", ")", 45)
+    elif len(wanted) == 2 and fits(shape[0], wanted[0]):
+        rest_count = count(shape[1:])
+        if rest_count is None or fits(rest_count, wanted[1]):
+            yield flattened()
+
+
+def _reshaped(shape: Dims, wanted: Wanted) -> Iterator[Change]:
+    """To the wanted sizes where these are known, one of them perhaps open."""
+    numbers = [w for w in wanted if isinstance(w, int)]
+    open_ones = len(wanted) - len(numbers)
+    total, asked = count(shape), count(numbers)
+    if not numbers or open_ones > 1 or asked is None or asked == 0:
+        return
+    if total is not None and (total % asked if open_ones else total != asked):
+        return
+    if len(shape) == len(wanted) and _all_fit(shape, wanted):
+        return
+    target = dims_text(w if isinstance(w, int) else -1 for w in wanted)
+    yield Change(f"reshape to {target}", "@reshape(", f", {target})", 26)
