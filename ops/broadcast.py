@@ -32,7 +32,7 @@ def broadcast(ctx: Ctx, *shapes: Shape, names: Sequence[str] = ("x", "y", "z"), 
     operands do not line up around one, RankUnknown is raised.
 
     [n, 3], [3] -> [n, 3];  [2, n], [3] -> [2, 3] if n == 3 or n == 1
-    [n], [m] -> [min(max(n, m), max(n + m - 1, 0))] if n == m or n == 1 or m == 1
+    [n], [m] -> [the one of n and m that is not 1] if n == m or n == 1 or m == 1
     """
     result: dict[int, Any] = {}
     columns: list[tuple[int, int | None, list[_Operand]]] = []
@@ -88,17 +88,7 @@ def _join(ctx: Ctx, operands: list[_Operand], axis: int | None) -> Dim:
     for a, b in combinations(left, 2):
         cond = ctx.any_of(ctx.eq(a.size, b.size), ctx.eq(a.size, 1), ctx.eq(b.size, 1))
         ctx.require(cond, _what(a, b, axis), ((a.name, axis), (b.name, axis)))
-    return _common(ctx, [o.size for o in left])
-
-
-def _common(ctx: Ctx, sizes: list[Dim]) -> Dim:
-    """Of sizes that are 1 or one other number, that number: the largest one, unless there is a 0."""
-    largest = ctx.max(*sizes)
-    if all(ctx.decide(ctx.le(1, size)) is True for size in sizes):
-        return largest
-    # With a 0 the others are 0 or 1, so this is at most 0; else it is at least the largest.
-    excess = sum(sizes[1:], sizes[0]) - (len(sizes) - 1)
-    return ctx.min(largest, ctx.max(excess, 0))
+    return ctx.common(*(o.size for o in left))
 
 
 def _join_known(ctx: Ctx, known: _Operand, operands: list[_Operand], axis: int | None) -> Dim:

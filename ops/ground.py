@@ -72,6 +72,9 @@ class GroundCtx:
     def ceildiv(self, a: int, b: int) -> int:
         return -(-a // b)
 
+    def common(self, *sizes: int) -> int:
+        return next((size for size in sizes if size != 1), 1)
+
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> NoReturn:
         raise NeedsData(name)
 

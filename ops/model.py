@@ -89,6 +89,9 @@ class Ctx(Protocol):
     def max(self, *sizes: Dim) -> Dim: ...
     def ceildiv(self, a: Dim, b: Dim) -> Dim: ...
 
+    def common(self, *sizes: Dim) -> Dim:
+        """Of sizes that are 1 or one other number, which was required before, that number."""
+
     def fresh(self, name: str, at_least: Dim = 0, at_most: Dim | None = None) -> Dim:
         """A size that only the data decides (`@nonzero`), with what is known of it."""
 

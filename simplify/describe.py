@@ -10,7 +10,7 @@ from ..lang.source import Span
 from ..ops.model import Segment, TensorInfo
 from .shape_level import sweet_size
 from .state import State
-from .terms import Size, render, variables
+from .terms import Size, Term, render, variables, weight
 from .values import (
     BoolValue,
     DTypeValue,
@@ -23,11 +23,38 @@ from .values import (
     Value,
 )
 
+# What is longer than this, or made of more parts, is not for reading.
+_LONGEST = 72
+_HEAVIEST = 60
+
 
 def size_text(size: Size, state: State) -> str:
+    """A size in Rx syntax; `?` for one that only the run decides, or that nobody could read."""
     size = state.settled(size)
-    text = str(size) if isinstance(size, int) else state.display.get(size) or render(size)
-    return re.sub(r"\?\w+'*", "?", text) if "?" in text else text
+    if isinstance(size, int):
+        return str(size)
+    text = _as_written(size, state) or (render(size) if weight(size) <= _HEAVIEST else "?")
+    text = re.sub(r"\?\w+'*", "?", text) if "?" in text else text
+    return text if len(text) <= _LONGEST else "?"
+
+
+def _as_written(size: Term, state: State) -> str | None:
+    """A minimum or maximum of a shape rule as the rule wrote it."""
+    if size not in state.display:
+        return None
+    name, parts = state.display[size]
+    if sum(weight(p) for p in parts if not isinstance(p, int)) > _HEAVIEST:
+        return None
+    return f"{name}({', '.join(size_text(p, state) for p in parts)})"
+
+
+def common_text(sizes: tuple[Size, ...], state: State, positive: bool) -> str | None:
+    """The size that others broadcast to as a formula, if that can be read."""
+    texts = [size_text(size, state) for size in sizes]
+    largest = f"max({', '.join(texts)})"
+    if not positive:
+        largest = f"min({largest}, max({' + '.join(texts)} - {len(texts) - 1}, 0))"
+    return largest if len(largest) <= _LONGEST and "?" not in largest else None
 
 
 def shape_text(shape: Shape, state: State) -> str:

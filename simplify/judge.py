@@ -16,7 +16,7 @@ from .shape_level import Truth
 from .solutions import only_where
 from .state import State
 from .subject import with_conditions
-from .terms import Size
+from .terms import Size, TooLarge
 from .values import AnyDType, Undecided
 
 
@@ -134,7 +134,10 @@ class Judge:
     def _verdict(self, truth: Truth) -> Verdict:
         if isinstance(truth, Undecided):
             return Verdict("unknown", "unknown", None, ())
-        return self.state.facts.decide(truth)
+        try:
+            return self.state.facts.decide(truth)
+        except TooLarge:
+            return Verdict("unknown", "unknown", None, ())
 
     def _reachable(self) -> bool:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""

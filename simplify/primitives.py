@@ -16,11 +16,11 @@ from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
 from . import blame, dims, lint, subject
 from .conditions import Cond, all_of, any_of, eq, le, lt, ne
-from .describe import size_text
+from .describe import common_text
 from .judge import Outcome
 from .shape_level import Truth
-from .sizes import is_ordinary, single_var
-from .terms import Size, Term, ceildiv, smax, smin
+from .sizes import is_ordinary, only_var, single_var
+from .terms import Size, Term, TooLarge, ceildiv, smax, smin
 from .values import (
     POISON,
     UNDECIDED,
@@ -165,12 +165,24 @@ class SymbolicCtx:
     def _shown(self, name: str, result: Size, sizes: tuple[Size, ...]) -> Size:
         """A minimum or maximum is printed as the rule wrote it; its normal form is not for reading."""
         if isinstance(result, Term) and single_var(result) is None:
-            state = self.walker.state
-            state.display.setdefault(result, f"{name}({', '.join(size_text(s, state) for s in sizes)})")
+            self.walker.state.display.setdefault(result, (name, sizes))
         return result
 
     def ceildiv(self, a: Size, b: Size) -> Size:
         return ceildiv(a, b)
+
+    def common(self, *sizes: Size) -> Size:
+        """A size of its own, of which it is known which one it is: as a formula it would grow with every broadcast."""
+        state = self.walker.state
+        positive = all(self.decide(le(1, size)) is True for size in sizes)
+        text = common_text(sizes, state, positive)
+        size = state.size(text or "?")
+        if text is None:
+            state.opaque[only_var(size)] = None
+        for one in sizes:
+            state.assume(any_of(eq(size, one), eq(one, 1)))
+        state.assume(any_of(*(eq(size, one) for one in sizes)))
+        return size
 
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
         state = self.walker.state
@@ -424,7 +436,7 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     assert row.rule is not None
     try:
         result = row.rule(ctx, *arguments)
-    except RankUnknown:
+    except (RankUnknown, TooLarge):
         ctx.judged(UNDECIDED, "shapes that fit, but a rank is not known", ())
         if row.elementwise:
             return TensorInfo(arguments[0].shape, dtypes[0])

@@ -14,7 +14,7 @@ from ..ops.dtypes_column import dtypes_of
 from ..ops.model import Segment, TensorInfo
 from .conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
 from .state import State
-from .terms import Size, ceildiv, floordiv, mod, smax, smin
+from .terms import Size, TooLarge, ceildiv, floordiv, mod, smax, smin
 from .values import (
     UNDECIDED,
     AnyDType,
@@ -71,7 +71,10 @@ class ShapeLevel:
             case core.DimOf():
                 return self._dim(expr)
             case core.SizeOp():
-                return self._operation(expr, self.size(expr.left), self.size(expr.right))
+                try:
+                    return self._operation(expr, self.size(expr.left), self.size(expr.right))
+                except TooLarge:  # what cannot be written out is some size of which nothing is known
+                    return self.state.unknown_integer()
         raise TypeError(f"not a size: {expr!r}")
 
     def _size_named(self, name: str) -> Size:

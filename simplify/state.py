@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ..lang.dtypes import DTYPES, DType
 from ..ops.dtypes_column import dtypes_of
 from ..ops.model import Segment
 from .conditions import Cond, eq
 from .facts import Facts
 from .sizes import as_term, only_var, single_var
-from .terms import Size, Term, Var, substitute, var, variables
+from .terms import Size, Term, TooLarge, Var, substitute, var, variables
 from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape
 
 _ALL = frozenset(DTYPES.values())
@@ -34,7 +36,7 @@ class State:
         self.anonymous: set[Var] = set()
         self.used_names: set[str] = set()
         # How a size is printed whose normal form is not for reading.
-        self.display: dict[Term, str] = {}
+        self.display: dict[Term, tuple[str, tuple[Size, ...]]] = {}
 
     # Scopes
 
@@ -66,6 +68,12 @@ class State:
         """A new dimension of a tensor that nothing is known of yet."""
         term = var(name, self.serial())
         self.anonymous.add(only_var(term))
+        return term
+
+    def unknown_integer(self) -> Term:
+        """A size of any sign that only the run decides."""
+        term = var("?", self.serial(), nonneg=False)
+        self.opaque[only_var(term)] = None
         return term
 
     def segment(self, name: str) -> Segment:
@@ -242,7 +250,9 @@ class State:
             self._dtypes[dtype.serial] = next(iter(left)) if len(left) == 1 else left
 
     def assume(self, cond: Cond, reason: object = None) -> None:
-        self.facts.assume(cond, reason)
+        """Take a condition as a fact. One that is too large to be reasoned about is not a fact worth having."""
+        with suppress(TooLarge):
+            self.facts.assume(cond, reason)
 
 
 def _axis_name(symbol: SegmentSymbol, axis: int) -> str:

@@ -242,7 +242,17 @@ def lead(term: Term) -> Mono:
 # ---------------------------------------------------------------- multiplication
 
 
+class TooLarge(ArithmeticError):
+    """A product of so many monomials that nobody can reason about it."""
+
+
+# A product with more monomials than this is not written out.
+_MOST_MONOMIALS = 4096
+
+
 def _product(a: Term, b: Term) -> Size:
+    if len(a.mons) * len(b.mons) > _MOST_MONOMIALS:
+        raise TooLarge
     mons: dict[Mono, int] = {}
     squares = False
     for m, k in a.mons.items():

@@ -127,7 +127,7 @@ class Walker(Judge):
         self.names: dict[str, Size] = {}
         self.opaque_names = False
         self.inlined: tuple[str, ...] = ()
-        self.fuel = 20_000
+        self.fuel = 4_000
         self.params: Env = {}
         self._bindings: list[tuple[str, Span, Entry, State]] = []
         self._latest: dict[str, int] = {}

@@ -307,6 +307,9 @@ class GridCtx:
     def ceildiv(self, a: Any, b: Any) -> Any:
         return _folded(lambda env: -(-ground(a, env) // ground(b, env)), (a, b))
 
+    def common(self, *sizes: Any) -> Any:
+        return _folded(lambda env: next((s for s in ground(sizes, env) if s != 1), 1), sizes)
+
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Any:
         return Unknown(at_least, at_most)
 

@@ -53,6 +53,9 @@ class SymbolicCtx:
     any_of, all_of = staticmethod(c.any_of), staticmethod(c.all_of)
     min, max, ceildiv = staticmethod(smin), staticmethod(smax), staticmethod(ceildiv)
 
+    def common(self, *sizes: Any) -> Any:
+        return smin(smax(*sizes), smax(sum(sizes[1:], sizes[0]) - (len(sizes) - 1), 0))
+
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Term:
         drawn = Var(name, 100 + len(self.drawn))
         self.drawn.append((drawn, at_least, at_most))

@@ -1,0 +1,94 @@
+"""Where a size comes from: back through the calls that handed it on, to what wrote or made it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..lang.source import Span
+from ..ops.model import TensorInfo
+from .state import State
+from .values import Entry, Made, ShapeValue, plain
+
+# Operations whose result has the axes of their operands in place.
+_ALIGNED = frozenset((
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "equal", "not_equal",
+    "less", "less_equal", "greater", "greater_equal", "where", "concat",
+))  # fmt: skip
+# Axes of results that are an axis of a certain operand: (axis of the result, parameter, axis of the operand).
+_KNOWN: dict[str, tuple[tuple[int, str, int], ...]] = {
+    "matmul": ((-1, "y", -1), (-2, "x", -2)),
+    "linear": ((-1, "weight", 0),),
+    "dense": ((-1, "weight", 1),),
+}
+
+
+class Place:
+    """A place and, where a call made the size there, that call."""
+
+    __slots__ = ("span", "made")
+
+    def __init__(self, span: Span, made: Made | None) -> None:
+        self.span = span
+        self.made = made
+
+
+def place_of(state: State, entry: Entry, axis: int) -> Place:
+    """Where the size of an axis was written, or the call that made it."""
+    while True:
+        if -len(entry.axes) <= axis < len(entry.axes) and entry.axes[axis] is not None:
+            return Place(entry.axes[axis], None)  # type: ignore[arg-type]
+        if entry.origin is None:
+            return Place(entry.span, None)
+        before = _before(state, entry, axis)
+        if before is None:
+            return Place(entry.span, entry.origin)
+        entry, axis = before
+
+
+def _dims(state: State, entry: Entry) -> tuple[Any, ...] | None:
+    value = entry.value
+    if not isinstance(value, TensorInfo | ShapeValue):
+        return None
+    shape = state.resolve(value.shape if isinstance(value, TensorInfo) else value.dims)
+    return shape if plain(shape) else None
+
+
+def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
+    """The operand, and its axis, that the size was taken over from."""
+    assert entry.origin is not None
+    shape = _dims(state, entry)
+    if shape is None or not -len(shape) <= axis < len(shape):
+        return None
+    axis %= len(shape)
+    size = shape[axis]
+    operands = _operands(state, entry.origin)
+    for result_axis, param, operand_axis in _KNOWN.get(entry.origin.name, ()):
+        if len(shape) >= -result_axis and result_axis % len(shape) == axis:
+            for name, operand, dims in operands:
+                if name == param and len(dims) >= 2:
+                    return operand, operand_axis
+    same = [(o, len(dims), i) for _, o, dims in operands for i, d in enumerate(dims) if d == size]
+    if not same:
+        return None
+    if isinstance(size, int) and not _is_certain(entry.origin, same):
+        same = [c for c in same if entry.origin.name in _ALIGNED and len(shape) - axis == c[1] - c[2]]
+        if not same:
+            return None
+    # The same size stands in the same place, counted from the end or from the front; a size that is no number is one anywhere.
+    best = min(same, key=lambda c: (len(shape) - axis != c[1] - c[2], axis != c[2]))
+    return best[0], best[2]
+
+
+def _is_certain(made: Made, same: list[tuple[Entry, int, int]]) -> bool:
+    """A number that occurs once among the operands' sizes, or in the only operand."""
+    return len(same) == 1 or (len({id(operand) for operand, _, _ in same}) == 1 and made.name not in _KNOWN)
+
+
+def _operands(state: State, made: Made) -> list[tuple[str, Entry, tuple[Any, ...]]]:
+    found = []
+    for name, entry in made.entries:
+        for part in entry.items or (entry,):
+            dims = _dims(state, part)
+            if dims is not None:
+                found.append((name, part, dims))
+    return found

@@ -1,0 +1,89 @@
+"""A primitive's call in the user's words: operators as they are written, arguments by the names that stand there."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from ..lang import core
+from ..lang.source import Span
+from ..ops.model import TensorInfo
+from .state import State
+from .values import Entry, plain
+
+OPERATORS = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "pow": "**",
+    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
+    "logical_and": "&&", "logical_or": "||",
+}  # fmt: skip
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+_LONGEST = 40
+_PARAM = re.compile(r"`(\w+(?:\[\d+\])?)`")
+_AXIS = re.compile(r"axis (-\d+) of `(\w+(?:\[\d+\])?)`")
+
+
+class CallLike(Protocol):
+    """A primitive's call: where it stands, its name, its arguments as they are written and what they are."""
+
+    @property
+    def span(self) -> Span: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def entries(self) -> tuple[tuple[str, Entry], ...]: ...
+    @property
+    def arguments(self) -> tuple[core.Value, ...]: ...
+    def find(self, name: str) -> Entry | None: ...
+
+
+def operation(call: CallLike) -> str:
+    """`+`, or @concat."""
+    if call.name in OPERATORS and not call.span.text.startswith("@"):
+        return f"`{OPERATORS[call.name]}`"
+    return f"@{call.name}"
+
+
+def argument(call: CallLike, param: str) -> str:
+    """What the user calls the argument: `h`, a literal shape, or its place among the arguments."""
+    base, _, index = param.partition("[")
+    for place, ((name, _), written) in enumerate(zip(call.entries, call.arguments, strict=False)):
+        if name != base:
+            continue
+        if index and isinstance(written, core.ListValue):
+            at = int(index.rstrip("]"))
+            if at >= len(written.items):
+                break
+            return _written(written.items[at]) or f"item {at} of `{base}`"
+        shown = _written(written)
+        if shown or not isinstance(written, core.Call | core.If):
+            return shown or f"`{param}`"
+        if call.name in OPERATORS and not call.span.text.startswith("@"):
+            return ("the left operand", "the right operand")[place]
+        return f"the {_ORDINALS[place]} argument" if place < len(_ORDINALS) else f"`{param}`"
+    return f"`{param}`"
+
+
+def _written(expr: core.Value) -> str:
+    """A name, or a shape that is short enough to be said."""
+    if isinstance(expr, core.Var):
+        return f"`{expr.name}`" if expr.name.isidentifier() else ""
+    text = expr.span.text
+    return f"`{text}`" if isinstance(expr, core.ShapeLit | core.ShapeVar) and 0 < len(text) <= _LONGEST else ""
+
+
+def what_is_needed(call: CallLike, what: str, state: State) -> str:
+    """A rule's words with the user's names for the parameters, and axes counted from the front where that is known."""
+
+    def counted(found: re.Match[str]) -> str:
+        entry = call.find(found[2])
+        if entry is None or not isinstance(entry.value, TensorInfo):
+            return found[0]
+        shape = state.resolve(entry.value.shape)
+        axis = int(found[1])
+        return f"axis {axis + len(shape)} of `{found[2]}`" if plain(shape) and -len(shape) <= axis else found[0]
+
+    def named(found: re.Match[str]) -> str:
+        known = any(name == found[1].partition("[")[0] for name, _ in call.entries)
+        return argument(call, found[1]) if known else found[0]
+
+    return _PARAM.sub(named, _AXIS.sub(counted, what))
