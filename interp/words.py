@@ -10,7 +10,7 @@ import numpy as np
 
 from ..lang import core, sweet
 from .dtypes import numpy_dtype
-from .guards import ceildiv, describe, dtype_name, exact, floor, modulo
+from .guards import Undefined, ceildiv, describe, dtype_name, exact, floor, modulo
 from .source import DTYPE_LEVEL, SHAPE_LEVEL
 
 Values = Mapping[str, Any]
@@ -142,7 +142,12 @@ def _sweet_value(e: sweet.Expr, known: Values) -> int | None:
             return bound if isinstance(bound, int) else None
         case sweet.Binary(op=op, left=left, right=right) if op in ("+", "-", "*", "//", "%", "/"):
             a, b = _sweet_value(left, known), _sweet_value(right, known)
-            return None if a is None or b is None or (op in "//%" and b <= 0) else operate(op, a, b)
+            if a is None or b is None:
+        return None
+    try:
+        return operate(op, a, b)
+    except Undefined:  # a size that has no value here is shown as it is written
+        return None
     return None
 
 
