@@ -143,11 +143,11 @@ def _sweet_value(e: sweet.Expr, known: Values) -> int | None:
         case sweet.Binary(op=op, left=left, right=right) if op in ("+", "-", "*", "//", "%", "/"):
             a, b = _sweet_value(left, known), _sweet_value(right, known)
             if a is None or b is None:
-        return None
-    try:
-        return operate(op, a, b)
-    except Undefined:  # a size that has no value here is shown as it is written
-        return None
+                return None
+            try:
+                return operate(op, a, b)
+            except Undefined:  # a size that has no value here is shown as it is written
+                return None
     return None
 
 
