@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rxlang import pipeline
 from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
+from rxlang.ops.ground import Violation
 from rxlang.ops.model import TensorInfo
 
 
@@ -226,6 +227,28 @@ def test_conv_transpose_with_same_padding_multiplies_the_size_by_the_stride() ->
         assert made.shape == (1, 1, n * stride)
         back = ops.call("conv1d", x=made, weight=weight, strides=(stride,), auto_pad=auto_pad)
         assert back.shape == x.shape
+
+
+def test_an_output_shape_is_taken_exactly_where_the_convolution_maps_it_back() -> None:
+    def zeros(*shape: int) -> Any:
+        return np.zeros(shape, np.float32)
+
+    attributes: list[dict[str, Any]] = [{}, {"pads": ((1, 1),)}, {"pads": ((0, 2),)}, {"auto_pad": "same_upper"}]
+    taken = 0
+    for n, k, stride, size, given_pads in itertools.product(range(4), (1, 3), (1, 2), range(8), attributes):
+        values = {"weight": zeros(1, 1, k), "strides": (stride,), **given_pads}
+        try:
+            back = ops.predict("conv1d", x=zeros(1, 1, size), **values).tensors[0].shape[2]
+        except Violation:
+            back = None
+        if back == n:
+            made = ops.call("conv_transpose1d", x=zeros(1, 1, n), output_shape=(size,), **values)
+            assert made.shape == (1, 1, size)
+            taken += 1
+        else:
+            what = ops.refusal("conv_transpose1d", x=zeros(1, 1, n), output_shape=(size,), **values)
+            assert "a size that the convolution maps to axis 2 of `x`" in what
+    assert taken > 50
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int4", "bfloat16"])
