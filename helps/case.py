@@ -17,12 +17,14 @@ _LONGEST = 70
 
 class Mend(Node):
     """A change that may be the right one. `text` says it to the user; of several that work the one with the fewest edits and
-    then the lowest `rank` is the best. Mends of one `meaning` are the same mend said differently."""
+    then the lowest `rank` is the best. Mends of one `meaning` are the same mend said differently. A `guess` may well not be
+    what was meant, and is applied by nobody but the user."""
 
     text: str
     edits: tuple[Edit, ...]
     rank: int
     meaning: str
+    guess: bool = False
 
 
 class Case:
@@ -65,11 +67,13 @@ class Case:
         text = applied(span.text, moved)
         return f"`{text}`" if inside and len(text) <= _LONGEST and "\n" not in text else ""
 
-    def mend(self, what: str, edits: Iterable[Edit], rank: int, *, meaning: str = "", show: Span | None = None) -> Mend:
+    def mend(
+        self, what: str, edits: Iterable[Edit], rank: int, *, show: Span | None = None, guess: bool = False
+    ) -> Mend:
         """`what` with the changed call behind it: "transpose `w`: `@matmul(x, @matrix_transpose(w))`"."""
         edits = tuple(edits)
         shown = self.outcome(edits, show)
-        return Mend(f"{what}: {shown}" if shown else what, edits, rank, meaning or what)
+        return Mend(f"{what}: {shown}" if shown else what, edits, rank, f"{what} {edits}", guess)
 
 
 def replaced(expr: Node, text: str) -> Edit:

@@ -5,44 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..lang import sweet
-from ..lang.diagnostics import Operand
 from ..lang.node import Node
 from ..lang.source import Span
 from . import shapes
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
+from .conditions import RANK
 from .literals import named_literal, rewrite, source_of_axis
 from .operands import wrap
 from .shapes import Wanted
+from .tree import callee
+
+# Losses and the like make these of what they are given, so that a mistake before them is one in a layer.
+_THROUGH = {"cast", "log", "softmax", "log_softmax", "exp", "sigmoid", "relu", "tanh"}
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.subject.declared is None or case.diagnostic.code == "E313":
+    asked = case.subject.declared
+    if asked is None or not case.subject.at or case.diagnostic.code == "E313":
         return
-    asked = case.tree.find(case.subject.declared, sweet.TensorType, sweet.ListExpr)
-    dims = asked.shape if isinstance(asked, sweet.TensorType) else asked
-    found = _operand(case)
-    if not isinstance(dims, sweet.ListExpr) or found is None or found.shape is None:
-        return
-    wanted = _wanted(case, dims)
-    if wanted is not None:
-        yield from _adapted(case, found.shape, wanted)
+    found = case.tree.find(asked, sweet.TensorType, sweet.ListExpr)
+    dims = found.shape if isinstance(found, sweet.TensorType) else found
     if case.callee:
-        yield from _missing_flatten(case, found.shape)
-    yield from _annotation(case, dims, found.shape)
-    yield from _declaration(case, found.shape, dims)
+        yield from _as_others(case)
+        yield from _missing_flatten(case)
+    shape = _shape(case)
+    if isinstance(dims, sweet.ListExpr) and shape is not None:
+        wanted = _wanted(case, dims)
+        if wanted is not None:
+            yield from _adapted(case, shape, wanted)
+        yield from _annotation(case, dims, shape)
+        yield from _declaration(case, dims)
 
 
-def _operand(case: Case) -> Operand | None:
-    if not case.subject.at:
-        return None
-    name = case.subject.at[0][0]
-    return case.operand(name) or (case.subject.operands[0] if len(case.subject.operands) == 1 else None)
+def _shape(case: Case) -> Dims | None:
+    operands = case.subject.operands
+    found = case.operand(case.subject.at[0][0]) or (operands[0] if len(operands) == 1 else None)
+    return found.shape if found is not None else None
 
 
 def _wanted(case: Case, dims: sweet.ListExpr) -> Wanted | None:
     """The sizes that an annotation asks for; those that it binds or computes are open."""
-    if any(isinstance(i, sweet.Splice | sweet.Dots) for i in dims.items):
-        return _spliced(case, dims)
+    if _is_open(dims):
+        return None
     wanted: list[int | str | None] = []
     for axis, item in enumerate(dims.items):
         if isinstance(item, sweet.IntLit):
@@ -54,26 +58,32 @@ def _wanted(case: Case, dims: sweet.ListExpr) -> Wanted | None:
     return tuple(wanted)
 
 
-def _spliced(case: Case, dims: sweet.ListExpr) -> Wanted | None:
-    """`[*s, c]` where another operand says what s is: as many axes as that one has."""
-    found = [o for o in case.subject.operands if o.name != case.subject.at[0][0] and o.shape is not None and o.dtype]
-    if not found or found[0].shape is None:
-        return None
-    return (None,) * len(found[0].shape)
+def _is_open(dims: sweet.ListExpr) -> bool:
+    return any(isinstance(i, sweet.Splice | sweet.Dots) for i in dims.items)
 
 
 def _value(case: Case) -> sweet.Expr | None:
     """The expression whose value is too much or too little for the annotation."""
-    name = case.subject.at[0][0]
+    declared = case.subject.declared
+    assert declared is not None
     if case.callee:
-        return case.arguments.get(name)
-    assert case.subject.declared is not None
-    let = case.tree.enclosing(case.subject.declared, sweet.Let)
-    if let is not None and let.type is not None and _within(case.subject.declared, let.type.span) and not let.is_tuple:
+        return case.arguments.get(case.subject.at[0][0])
+    let = case.tree.enclosing(declared, sweet.Let)
+    if let is not None and let.type is not None and _within(declared, let.type.span) and not let.is_tuple:
         return let.value
-    decl = case.tree.enclosing(case.subject.declared, sweet.FnDecl)
-    if decl is not None and decl.fn.result is not None and _within(case.subject.declared, decl.fn.result.span):
+    decl = case.tree.enclosing(declared, sweet.FnDecl)
+    if decl is not None and decl.fn.result is not None and _within(declared, decl.fn.result.span):
         return decl.fn.body.result if decl.fn.body is not None else None
+    return None
+
+
+def _matched(case: Case) -> tuple[sweet.ExprStmt, sweet.Name] | None:
+    """The statement `match_shape(x, ...)` that a pattern stands in, and its tensor."""
+    assert case.subject.declared is not None
+    statement = case.tree.enclosing(case.subject.declared, sweet.ExprStmt)
+    match statement:
+        case sweet.ExprStmt(value=sweet.Call(args=(sweet.Arg(value=sweet.Name() as name), *_))):
+            return statement, name
     return None
 
 
@@ -88,18 +98,17 @@ def _adapted(case: Case, shape: Dims, wanted: Wanted) -> Iterator[Mend]:
 
 def _bound_again(case: Case, change: shapes.Change) -> Iterator[Mend]:
     """`match_shape` takes a name: it is bound again before."""
-    assert case.subject.declared is not None
-    statement = case.tree.enclosing(case.subject.declared, sweet.ExprStmt)
-    match statement:
-        case sweet.ExprStmt(value=sweet.Call(args=(sweet.Arg(value=sweet.Name(name=name)), *_))):
-            text = statement.span.source.text
-            begin = text.rfind("\n", 0, statement.span.start) + 1
-            indent = text[begin : statement.span.start]
-            end = f"\n{indent}" if not indent.strip() else "; "
-            line = f"let {name} = {change.before}{name}{change.after}"
-            what = "reshape" if change.what.startswith("reshape") else change.what
-            edit = inserted(statement.span, statement.span.start, line + end)
-            yield Mend(f"{what} `{name}` before: `{line}`", (edit,), change.rank, line)
+    found = _matched(case)
+    if found is None:
+        return
+    statement, name = found
+    begin = statement.span.source.text.rfind("\n", 0, statement.span.start) + 1
+    indent = statement.span.source.text[begin : statement.span.start]
+    end = f"\n{indent}" if not indent.strip() else "; "
+    line = f"let {name.name} = {change.before}{name.name}{change.after}"
+    what = "reshape" if change.what.startswith("reshape") else change.what
+    edit = inserted(statement.span, statement.span.start, line + end)
+    yield Mend(f"{what} `{name.name}` before: `{line}`", (edit,), change.rank, line, change.guess)
 
 
 # The annotation gives way
@@ -107,48 +116,38 @@ def _bound_again(case: Case, change: shapes.Change) -> Iterator[Mend]:
 
 def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Mend]:
     axis = case.subject.at[0][1]
-    if any(isinstance(i, sweet.Splice | sweet.Dots) for i in dims.items):
+    if _is_open(dims) or (len(dims.items) != len(shape) and case.callee):
         return
+    rank = 42 if case.diagnostic.severity == "error" and case.diagnostic.code != "W311" else RANK + 50
+    show = case.subject.declared
     if len(dims.items) != len(shape):
-        text = dims_text(d if _speakable(case, d) else "?" for d in shape)
-        yield case.mend("declare the rank that it has", [replaced(dims, text)], 41, show=case.subject.declared)
+        edit = replaced(dims, dims_text(d if _speakable(d) else "?" for d in shape))
+        yield case.mend("declare the rank that it has", [edit], rank, show=show, guess=True)
         return
-    differing = [
-        (item, size)
-        for item, size in zip(dims.items, shape, strict=True)
-        if isinstance(item, sweet.IntLit) and item.value != size
-    ]
-    if len(differing) > 1 or (differing and axis is None):
-        edits = [replaced(item, str(size) if _speakable(case, size) else "?") for item, size in differing]
-        what = "declare the sizes that it has"
-        yield case.mend(what, edits, 42, show=case.subject.declared)
+    pairs = list(zip(dims.items, shape, strict=True))
+    wrong = [(item, size) for item, size in pairs if isinstance(item, sweet.IntLit) and item.value != size]
+    if len(wrong) > 1:
+        edits = [replaced(item, str(size) if _speakable(size) else "?") for item, size in wrong]
+        yield case.mend("declare the sizes that it has", edits, rank, show=show, guess=True)
     if axis is not None and -len(shape) <= axis < len(shape):
-        item, size = dims.items[axis], shape[axis]
+        item, size = pairs[axis]
         literal = named_literal(case.tree, item, item.span)
         if literal is not None and isinstance(size, int):
-            yield from rewrite(case, literal, size, 42)
-        if _speakable(case, size):
-            edit = replaced(item, str(size))
-            yield case.mend("declare the size that it has", [edit], 42, show=case.subject.declared)
+            yield from rewrite(case, literal, size, rank)
+        if _speakable(size):
+            yield case.mend("declare the size that it has", [replaced(item, str(size))], rank, show=show, guess=True)
 
 
-def _speakable(case: Case, size: int | str) -> bool:
-    """Whether the names of a size are names where the annotation stands."""
-    if isinstance(size, int):
-        return True
-    return "?" not in size and "'" not in size
+def _speakable(size: int | str) -> bool:
+    """Whether a size can be written in a program."""
+    return isinstance(size, int) or ("?" not in size and "'" not in size)
 
 
-def _declaration(case: Case, shape: Dims, dims: sweet.ListExpr) -> Iterator[Mend]:
+def _declaration(case: Case, dims: sweet.ListExpr) -> Iterator[Mend]:
     """The tensor itself was declared (or made) with the wrong size."""
-    name, axis = case.subject.at[0]
-    value = _value(case)
-    matched = None
-    if value is None and not case.callee:
-        assert case.subject.declared is not None
-        matched = case.tree.enclosing(case.subject.declared, sweet.ExprStmt)
-        if isinstance(matched, sweet.ExprStmt) and isinstance(matched.value, sweet.Call) and matched.value.args:
-            value = matched.value.args[0].value
+    axis = case.subject.at[0][1]
+    matched = _matched(case) if not case.callee else None
+    value = matched[1] if matched is not None else _value(case)
     if value is None:
         return
     if axis is not None:
@@ -156,30 +155,90 @@ def _declaration(case: Case, shape: Dims, dims: sweet.ListExpr) -> Iterator[Mend
         for rank, wanted in enumerate(case.subject.wanted):
             if literal is not None and (isinstance(wanted, int) or wanted.isidentifier()):
                 yield from rewrite(case, literal, wanted, 36 + rank)
-    elif isinstance(value, sweet.Name):
+    elif isinstance(value, sweet.Name) and all(isinstance(i, sweet.IntLit) for i in dims.items):
         bound = case.tree.binding(value.name, value.span)
-        if isinstance(bound, sweet.Param) and isinstance(bound.type, sweet.TensorType):
-            own = bound.type.shape
-            if isinstance(own, sweet.ListExpr) and all(isinstance(i, sweet.IntLit) for i in dims.items):
-                what = f"declare `{value.name}` with the rank that is asked for"
-                yield case.mend(what, [replaced(own, dims.span.text)], 43, show=bound.span)
+        own = bound.type.shape if bound is not None and isinstance(bound.type, sweet.TensorType) else None
+        if isinstance(bound, sweet.Param) and isinstance(own, sweet.ListExpr):
+            what = f"declare `{value.name}` with the rank that is asked for"
+            yield case.mend(what, [replaced(own, dims.span.text)], 43, show=bound.span, guess=True)
+
+
+# Parameters that share their shape
+
+
+def _as_others(case: Case) -> Iterator[Mend]:
+    """`x : Tensor(s)` and `y : Tensor(s)`, or `[*s, c]` and `[*s]`: one argument is given the shape of the other."""
+    decl = case.tree.function(case.callee)
+    if decl is None:
+        return
+    named = [(p.name.name, p.type.shape) for p in decl.fn.params if isinstance(p.type, sweet.TensorType)]
+    known = {name: case.shape(name) for name, _ in named}
+    for name, pattern in reversed(named):
+        for other, other_pattern in named:
+            shape, theirs = known[name], known[other]
+            if name == other or shape is None or theirs is None or name not in case.arguments:
+                continue
+            wanted = _shared(pattern, other_pattern, theirs)
+            if wanted is not None:
+                yield from _like(case, name, shape, wanted)
+
+
+def _shared(pattern: sweet.Expr | None, other: sweet.Expr | None, theirs: Dims) -> Wanted | None:
+    """What a parameter's shape is where it shares a name of sort Shape with another parameter of known shape."""
+    own, known = _parts(pattern), _parts(other)
+    if own is None or known is None or own[1] != known[1]:
+        return None
+    before, _, after = known
+    if len(theirs) < before + after:
+        return None
+    middle = theirs[before : len(theirs) - after]
+    if own[0] == before and own[2] == after:
+        return theirs
+    return (None,) * own[0] + middle + (None,) * own[2]
+
+
+def _parts(pattern: sweet.Expr | None) -> tuple[int, str, int] | None:
+    """How many dimensions stand before and after the Shape's name."""
+    if isinstance(pattern, sweet.Name):
+        return 0, pattern.name, 0
+    if isinstance(pattern, sweet.ListExpr):
+        at = [i for i, item in enumerate(pattern.items) if isinstance(item, sweet.Splice)]
+        if len(at) == 1:
+            splice = pattern.items[at[0]]
+            assert isinstance(splice, sweet.Splice)
+            return at[0], splice.name.name, len(pattern.items) - at[0] - 1
+    return None
+
+
+def _like(case: Case, name: str, shape: Dims, wanted: Wanted) -> Iterator[Mend]:
+    expr = case.arguments[name]
+    for change in shapes.adaptations(shape, wanted):
+        yield wrap(case, expr, change)
+    if len(shape) != len(wanted):
+        return
+    for axis, (have, want) in enumerate(zip(shape, wanted, strict=True)):
+        literal = source_of_axis(case.tree, expr, axis - len(shape)) if want is not None and want != have else None
+        if literal is not None and want is not None and (isinstance(want, int) or want.isidentifier()):
+            yield from rewrite(case, literal, want, 33)
 
 
 # What went wrong earlier
 
 
-def _missing_flatten(case: Case, shape: Dims) -> Iterator[Mend]:
+def _missing_flatten(case: Case) -> Iterator[Mend]:
     """A tensor still has its spatial axes: flatten it before the first layer that takes rows."""
+    ranks = {len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype}
+    if not ranks or max(ranks) < 3:
+        return
     found: list[sweet.Expr] = []
-    stack: list[tuple[Node, int]] = [(a, 6) for a in case.arguments.values()]
+    stack: list[tuple[Node, int]] = [(a, 8) for a in case.arguments.values()]
     while stack:
         node, depth = stack.pop(0)
         match node:
-            case sweet.Call(callee=sweet.FnName(), args=args) if args and depth:
-                first = args[0].value
-                if not isinstance(first, sweet.ListExpr | sweet.IntLit):
+            case sweet.Call(args=(sweet.Arg(value=first), *_)) if depth and isinstance(first, sweet.Name | sweet.Call):
+                if callee(node) not in _THROUGH:
                     found.append(first)
-                    stack.append((first, depth - 1))
+                stack.append((first, depth - 1))
             case sweet.Name(name=name) if depth:
                 bound = case.tree.binding(name, node.span)
                 if isinstance(bound, sweet.Let):

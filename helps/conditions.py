@@ -11,19 +11,23 @@ from ..lang.source import Span
 from .case import Case, Mend, inserted, replaced
 from .tree import nodes_below
 
+# From here on nothing is mended: the program only says what it needs.
+RANK = 100
 _FUNCTIONS = {"min", "max", "ceildiv"}
 
 
 def mends(case: Case) -> Iterator[Mend]:
+    if case.diagnostic.code == "E310":
+        return
     for rank, wordings in enumerate(case.subject.conditions):
         for text in wordings:
             if case.function is not None and _said_in(text, _signature_names(case.function.fn)):
-                yield _where(case, case.function, text, wordings[0], 10 + rank)
-                yield from _one_name(case, case.function, text, 30 + rank)
+                yield _where(case, case.function, text, wordings[0], RANK + rank)
+                yield from _one_name(case, case.function, text, RANK + 20 + rank)
     yield from _assertion(case)
     for rank, wordings in enumerate(case.subject.conditions):
         for text in wordings:
-            yield from _assert_before(case, text, wordings[0], 50 + rank)
+            yield from _assert_before(case, text, wordings[0], RANK + 60 + rank)
 
 
 def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Mend:
@@ -95,7 +99,7 @@ def _assertion(case: Case) -> Iterator[Mend]:
     if colon >= 0:
         name = f"`{let.names[0].name}`" if not let.is_tuple else "the names"
         edit = Edit(Span(let.span.source, colon, colon + 1), "!")
-        yield Mend(f"`!` for `:` asserts the type of {name} at run time", (edit,), 40, "assert")
+        yield Mend(f"`!` for `:` asserts the type of {name} at run time", (edit,), RANK + 40, "assert")
 
 
 def _assert_before(case: Case, text: str, meaning: str, rank: int) -> Iterator[Mend]:

@@ -1,10 +1,11 @@
-"""Edits of a text: applied, and places of the new text found again in the old one."""
+"""Edits of a text: applied, one after the other made into one step, and places of the new text found in the old one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from ..lang.diagnostics import Edit
+from ..lang.source import Span
 
 
 def in_text_order(edits: Iterable[Edit]) -> list[Edit]:
@@ -48,3 +49,36 @@ class Places:
                 return edit.span.start
             shift += len(edit.text) - (edit.span.end - edit.span.start)
         return offset - shift
+
+    def regions(self) -> list[tuple[int, int, Edit]]:
+        """Where the new texts stand in the new text."""
+        found, shift = [], 0
+        for edit in self._edits:
+            start = edit.span.start + shift
+            found.append((start, start + len(edit.text), edit))
+            shift += len(edit.text) - (edit.span.end - edit.span.start)
+        return found
+
+
+def followed(first: Iterable[Edit], second: Iterable[Edit]) -> tuple[Edit, ...]:
+    """One step for two: `second` edits what `first` has made."""
+    first, second = list(first), in_text_order(second)
+    places, kept = Places(first), {id(e): e for e in first}
+    inner: dict[int, list[Edit]] = {}
+    result: list[Edit] = []
+    for edit in second:
+        start, end = edit.span.start, edit.span.end
+        touched = [
+            (s, e, old) for s, e, old in places.regions() if s < end and start < e or start == end and s < start < e
+        ]
+        if len(touched) == 1 and touched[0][0] <= start and end <= touched[0][1]:
+            s, _, old = touched[0]
+            inner.setdefault(id(old), []).append(Edit(Span(edit.span.source, start - s, end - s), edit.text))
+            continue
+        for _, _, old in touched:
+            kept.pop(id(old), None)
+        source = first[0].span.source if first else edit.span.source
+        result.append(Edit(Span(source, places.before(start), places.before(end)), edit.text))
+    for key, old in kept.items():
+        result.append(Edit(old.span, applied(old.text, inner[key])) if key in inner else old)
+    return tuple(in_text_order(result))

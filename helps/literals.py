@@ -56,16 +56,17 @@ def rewrite(case: Case, literal: sweet.Expr, wanted: int | str, rank: int) -> It
     if literal.span.text == str(wanted):
         return
     around = case.tree.parent(literal)
-    show = around.span if isinstance(around, sweet.ListExpr) else None
-    what = f"{wanted} for {literal.span.text}" if show else f"`{wanted}` for `{literal.span.text}`"
-    if show is None:
-        line = literal.span.source.position(literal.span.start)[0]
-        what = f"{what} in line {line}"
+    call = case.tree.parent(around) if isinstance(around, sweet.Arg) else None
+    shown = around if isinstance(around, sweet.ListExpr) else call if isinstance(call, sweet.Call) else None
+    line = literal.span.source.position(literal.span.start)[0]
+    what = f"write {wanted} for the {literal.span.text} in line {line}"
+    show = shown.span if shown is not None else literal.span
     yield case.mend(what, [replaced(literal, str(wanted))], rank, show=show)
     if isinstance(around, sweet.ListExpr):
         same = [i for i in around.items if i.span.text == literal.span.text]
         if len(same) > 1:
-            yield case.mend(f"{what}, each time", [replaced(i, str(wanted)) for i in same], rank, show=show)
+            each = f"write {wanted} for each {literal.span.text} in line {line}"
+            yield case.mend(each, [replaced(i, str(wanted)) for i in same], rank, show=show)
 
 
 def source_of_axis(tree: Tree, expr: sweet.Expr, axis: int, depth: int = _DEPTH) -> sweet.Expr | None:

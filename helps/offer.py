@@ -15,17 +15,23 @@ from ..pipeline import Report, check_source
 from ..simplify.judge import Options
 from . import attributes, claims, conditions, literals, names, operands
 from .case import Case, Mend
-from .edits import Places, applied, overlap
+from .edits import Places, applied, followed, overlap
 from .tree import Tree, children
 
 Recheck = Callable[[Source], Report]
+# A diagnostic as it is known again after an edit: code, kind, file, place, and which sizes conflict.
+Key = tuple[str, str, str, int, object]
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
     names.mends, operands.mends, attributes.mends, literals.mends, claims.mends, conditions.mends,
 )  # fmt: skip
 MOST_PER_DIAGNOSTIC = 12
+MOST_IN_TWO_STEPS = 18
 MOST_PER_PROGRAM = 100
 MOST_TEXT = 400_000
+_FIRST_STEPS = 4
+_SECOND_STEPS = 5
+# Notes that an edit may bring along: a name that is not used any more.
 _QUIET_NOTES = frozenset({"N201"})
 
 
@@ -37,16 +43,30 @@ class Offer(Node):
 
     @property
     def unambiguous(self) -> bool:
-        return len({m.meaning for m in self.mends}) == 1
+        """Whether there is one mend only, and it is no guess at what was meant."""
+        return len({m.meaning for m in self.mends}) == 1 and not self.mends[0].guess
+
+
+class Trial(Node):
+    """How a program fares with a mend: what is new, whether the diagnostic is gone, how many others are left."""
+
+    mend: Mend
+    gone: bool
+    new: tuple[Diagnostic, ...]
+    left: int
+    errors: int
+    notes: int
+    source: Source
+
+    @property
+    def order(self) -> tuple[int, int, int, int]:
+        return self.left, self.notes, len(self.mend.edits), self.mend.rank
 
 
 def with_helps(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
     """The report with a help, and its edits, on each diagnostic for which some mend works; the rest is as for checking."""
-    return _helped(report, lambda source: check_source(source, base, roots, options))
-
-
-def _helped(report: Report, recheck: Recheck) -> Report:
-    helped = {id(o.diagnostic): _with_help(o.diagnostic, o.mends[0]) for o in offers(report, recheck) if o.mends}
+    found = offers(report, base, roots, options)
+    helped = {id(o.diagnostic): _with_help(o.diagnostic, o.mends[0]) for o in found if o.mends}
     return replace(report, diagnostics=tuple(helped.get(id(d), d) for d in report.diagnostics))
 
 
@@ -54,21 +74,20 @@ def _with_help(diagnostic: Diagnostic, mend: Mend) -> Diagnostic:
     return replace(diagnostic, help=f"{mend.text} (checked)", edits=mend.edits)
 
 
-def offers(report: Report, recheck: Recheck) -> Iterator[Offer]:
+def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Iterator[Offer]:
     """For each error and warning in the program's own file, in order, the mends that work."""
-    wrong = [d for d in report.diagnostics if _counts(d) and d.span.source.name == report.files[0]]
+    wrong = [d for d in report.diagnostics if _is_wrong(d) and d.span.source.name == report.files[0]]
     if not wrong:
         return
     tree = Tree(wrong[0].span.source)
     if tree.broken:
         return
-    trials = _Trials(report, recheck, tree.source)
+    trials = _Trials(report, lambda source: check_source(source, base, roots, options), tree.source)
     for diagnostic in wrong:
-        case = Case(tree, diagnostic)
-        yield Offer(diagnostic, tuple(trials.working(diagnostic, _candidates(case))))
+        yield Offer(diagnostic, trials.working(diagnostic, candidates(Case(tree, diagnostic))))
 
 
-def _candidates(case: Case) -> list[Mend]:
+def candidates(case: Case) -> list[Mend]:
     """Every mend that may work, each change once, the likeliest first."""
     found: dict[tuple[object, ...], Mend] = {}
     for family in FAMILIES:
@@ -76,15 +95,7 @@ def _candidates(case: Case) -> list[Mend]:
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
             if mend.edits and not overlap(mend.edits) and key not in found:
                 found[key] = mend
-    return sorted(found.values(), key=_order)
-
-
-def _order(mend: Mend) -> tuple[int, int]:
-    return len(mend.edits), mend.rank
-
-
-def _counts(diagnostic: Diagnostic) -> bool:
-    return diagnostic.severity in ("error", "warning")
+    return sorted(found.values(), key=lambda m: (len(m.edits), m.rank))
 
 
 class _Trials:
@@ -94,39 +105,60 @@ class _Trials:
         self.report = report
         self.recheck = recheck
         self.source = source
-        self.left = min(MOST_PER_PROGRAM, MOST_TEXT // (len(source.text) + 1))
+        self.budget = min(MOST_PER_PROGRAM, MOST_TEXT // (len(source.text) + 1))
         self._open = _open_checks(report)
 
-    def working(self, diagnostic: Diagnostic, mends: Iterable[Mend]) -> list[Mend]:
-        found: list[tuple[int, int, int, Mend]] = []
-        tried = 0
-        for mend in mends:
-            if self.left <= 0 or tried >= MOST_PER_DIAGNOSTIC:
-                break
-            if any(mend.meaning == f[-1].meaning for f in found):
-                continue
-            tried += 1
-            self.left -= 1
-            worse = self._loss(diagnostic, mend)
-            if worse is not None:
-                found.append((worse, *_order(mend), mend))
-        return [f[-1] for f in sorted(found, key=lambda f: f[:-1])]
+    def working(self, diagnostic: Diagnostic, mends: Iterable[Mend]) -> tuple[Mend, ...]:
+        tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC)
+        good = [t for t in tried if _works(t)]
+        if not any(t.errors == 0 or t.mend.rank < conditions.RANK for t in good):
+            steps = self._two_steps(diagnostic, [t for t in tried if t.gone and len(t.new) == 1])
+            good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
+        return tuple(t.mend for t in sorted(good, key=lambda t: t.order))
 
-    def _loss(self, diagnostic: Diagnostic, mend: Mend) -> int | None:
-        """None if the mend does not work; else how many new notes there are."""
+    def _tried(self, diagnostic: Diagnostic, mends: Iterable[Mend], most: int) -> list[Trial]:
+        """Of mends that mean the same only the first that works is of interest."""
+        found: list[Trial] = []
+        for mend in mends:
+            if len(found) >= most or self.budget <= 0:
+                break
+            if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
+                self.budget -= 1
+                found.append(self._trial(diagnostic, mend))
+        return found
+
+    def _two_steps(self, diagnostic: Diagnostic, near: list[Trial]) -> Iterator[Mend]:
+        """Mends that bring one other mistake to light, together with a mend for that one."""
+        for trial in near[:_FIRST_STEPS]:
+            tree = Tree(trial.source)
+            if tree.broken or trial.new[0].span.source is not trial.source:
+                continue
+            after = candidates(Case(tree, trial.new[0]))
+            for second in [m for m in after if m.rank < conditions.RANK][:_SECOND_STEPS]:
+                edits = followed(trial.mend.edits, second.edits)
+                if edits and not overlap(edits):
+                    text = f"{trial.mend.text}, and {second.text}"
+                    rank = trial.mend.rank + second.rank
+                    yield Mend(text, edits, rank, text, guess=True)
+
+    def _trial(self, diagnostic: Diagnostic, mend: Mend) -> Trial:
         source = Source(self.source.name, applied(self.source.text, mend.edits))
         after = self.recheck(source)
-        if after.checked is None and self.report.checked is not None:
-            return None
         places = Places(mend.edits)
         had = Counter(_key(d, places.normal) for d in self.report.diagnostics)
-        new = Counter(_key(d, places.before) for d in after.diagnostics) - had
-        if any(severity != "note" or code not in _QUIET_NOTES for code, severity, _, _ in new):
-            return None
-        gone = had - Counter(_key(d, places.before) for d in after.diagnostics)
-        if _key(diagnostic, places.normal) not in gone or self._opens(after, diagnostic):
-            return None
-        return sum(new.values())
+        now: dict[Key, list[Diagnostic]] = {}
+        for d in after.diagnostics:
+            now.setdefault(_key(d, places.before), []).append(d)
+        new = [d for key, found in now.items() for d in found[had[key] :]]
+        key = _key(diagnostic, places.normal)
+        gone = len(now.get(key, ())) < had[key]
+        if (after.checked is None and self.report.checked is not None) or self._opens(after, diagnostic):
+            gone = False
+        notes = [d for d in new if d.code in _QUIET_NOTES]
+        others = tuple(d for d in new if d.code not in _QUIET_NOTES)
+        left = sum(map(_is_wrong, after.diagnostics))
+        errors = sum(d.severity == "error" for d in after.diagnostics)
+        return Trial(mend, gone, others, left, errors, len(notes), source)
 
     def _opens(self, after: Report, diagnostic: Diagnostic) -> bool:
         """Whether a check that was proved in another function stays for run time."""
@@ -134,10 +166,18 @@ class _Trials:
         return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" != diagnostic.function)
 
 
-def _key(diagnostic: Diagnostic, place: Callable[[int], int]) -> tuple[str, str, str, int]:
-    span = diagnostic.span
-    severity = diagnostic.severity if diagnostic.severity == "note" else "wrong"
-    return diagnostic.code, severity, span.source.name, place(span.start)
+def _works(trial: Trial) -> bool:
+    return trial.gone and not trial.new
+
+
+def _is_wrong(diagnostic: Diagnostic) -> bool:
+    return diagnostic.severity in ("error", "warning")
+
+
+def _key(diagnostic: Diagnostic, place: Callable[[int], int]) -> Key:
+    span, subject = diagnostic.span, diagnostic.subject
+    kind = "wrong" if _is_wrong(diagnostic) else "note"
+    return diagnostic.code, kind, span.source.name, place(span.start), subject.at if subject is not None else None
 
 
 def _open_checks(report: Report) -> dict[str, int]:

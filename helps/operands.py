@@ -26,7 +26,7 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _product(case, *_PRODUCTS[case.callee])
     elif case.callee in _ELEMENTWISE:
         yield from _broadcast(case)
-    elif case.subject.declared is None:
+    elif case.subject.declared is None or case.subject.what == "where":
         yield from _others(case)
     yield from _swap(case)
 
@@ -41,7 +41,7 @@ def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) 
         edits = [edit]
     if change.what.startswith("reshape"):
         what = f"reshape {case.named(expr)}"
-    return case.mend(what, edits, change.rank if rank is None else rank)
+    return case.mend(what, edits, change.rank if rank is None else rank, guess=change.guess)
 
 
 def _swap(case: Case) -> Iterator[Mend]:
@@ -71,9 +71,9 @@ def _product(case: Case, first: str, first_axis: int, second: str, second_axis: 
     if len(xs) >= 2 and len(ys) >= 2:
         other = {-1: -2, -2: -1}
         if shapes.fits(xs[first_axis], ys[other[second_axis]]):
-            yield wrap(case, y, _transposition(ys), 11)
+            yield wrap(case, y, shapes.transposed(), 11)
         if shapes.fits(xs[other[first_axis]], ys[second_axis]):
-            yield wrap(case, x, _transposition(xs), 12)
+            yield wrap(case, x, shapes.transposed(), 12)
     if len(xs) == 1 and len(ys) == 2:
         yield wrap(case, x, shapes.expanded(0))
     if len(ys) == 1 and len(xs) == 2:
@@ -88,10 +88,6 @@ def _product(case: Case, first: str, first_axis: int, second: str, second_axis: 
         strict=True,
     ):
         yield from _axis_brought(case, operand, dims, axis, wanted)
-
-
-def _transposition(dims: Dims) -> Change:
-    return shapes.transposed()
 
 
 def _axis_brought(
@@ -120,7 +116,7 @@ def _broadcast(case: Case) -> Iterator[Mend]:
                 if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
                     yield wrap(case, expr, shapes.expanded(shown), 20)
             if len(dims) == len(other):
-                for change in shapes._moved(dims, other):
+                for change in shapes.moved(dims, other):
                     yield wrap(case, expr, change)
             if len(dims) > len(other):
                 for axis, size in enumerate(dims):
@@ -138,7 +134,7 @@ def _broadcasts(a: Dims, b: Dims) -> bool:
 
 def _others(case: Case) -> Iterator[Mend]:
     rank_is_wrong = "rank" in case.diagnostic.message or not any(axis is not None for _, axis in case.subject.at)
-    involved = {name for name, _ in case.subject.at}
+    involved = {name for name, _ in case.subject.at if case.operand(name) is not None}
     for name, expr, dims in case.tensors():
         if dims is None or (involved and name not in involved):
             continue

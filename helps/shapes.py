@@ -19,6 +19,7 @@ class Change(NamedTuple):
     before: str
     after: str
     rank: int
+    guess: bool = False
 
 
 def adaptations(shape: Dims, wanted: Wanted) -> Iterator[Change]:
@@ -27,7 +28,7 @@ def adaptations(shape: Dims, wanted: Wanted) -> Iterator[Change]:
     if missing > 0:
         yield from _more_axes(shape, wanted, missing)
     elif missing == 0:
-        yield from _moved(shape, wanted)
+        yield from moved(shape, wanted)
     else:
         yield from _fewer_axes(shape, wanted)
     yield from _reshaped(shape, wanted)
@@ -59,7 +60,7 @@ def flattened(rank: int = 24) -> Change:
 
 
 def reduced(name: str, axis: int, rank: int) -> Change:
-    return Change(f"take the {name} over axis {axis} of", f"@{name}(", f", axis={axis})", rank)
+    return Change(f"take the {name} over axis {axis} of", f"@{name}(", f", axis={axis})", rank, True)
 
 
 def layouts(shape: Dims, rank: int = 18) -> Iterator[Change]:
@@ -91,7 +92,7 @@ def _more_axes(shape: Dims, wanted: Wanted, missing: int) -> Iterator[Change]:
             yield expanded(axis if axis < len(shape) or axis == 0 else -1, 20 if certain else 21)
 
 
-def _moved(shape: Dims, wanted: Wanted) -> Iterator[Change]:
+def moved(shape: Dims, wanted: Wanted) -> Iterator[Change]:
     if len(shape) == 2 and _all_fit((shape[1], shape[0]), wanted):
         yield transposed()
     for position, axes in enumerate(_LAYOUTS.get(len(shape), ())):
@@ -109,19 +110,17 @@ def _moved(shape: Dims, wanted: Wanted) -> Iterator[Change]:
 def _fewer_axes(shape: Dims, wanted: Wanted) -> Iterator[Change]:
     if len(shape) - len(wanted) == 1:
         for axis, size in enumerate(shape):
-            rest = (*shape[:axis], *shape[axis + 1 :])
-            if not _all_fit(rest, wanted):
+            if not _all_fit((*shape[:axis], *shape[axis + 1 :]), wanted):
                 continue
             if size == 1:
                 yield squeezed(axis)
             else:
-                yield reduced("mean", axis, 44)
-                yield reduced("sum", axis, 45)
-                yield reduced("argmax", axis, 46)
-                yield Change(f"take the first along axis {axis} of", "@take(", f", 0, axis={axis})", 47)
+                later = 0 if axis else 2
+                yield reduced("mean", axis, 44 + later)
+                yield reduced("argmax", axis, 45 + later)
     if not wanted:
-        yield Change("take the sum of", "@sum(", ")", 44)
-        yield Change("take the mean of", "@mean(", ")", 45)
+        yield Change("take the sum of", "@sum(", ")", 44, True)
+        yield Change("take the mean of", "@mean(", ")", 45, True)
     elif len(wanted) == 2 and fits(shape[0], wanted[0]):
         rest_count = count(shape[1:])
         if rest_count is None or fits(rest_count, wanted[1]):
