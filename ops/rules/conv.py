@@ -68,10 +68,11 @@ def _groups(ctx: Ctx, groups: Dim) -> None:
 
 
 def _multiple(ctx: Ctx, name: str, axis: int, size: Dim, groups: Dim) -> None:
-    """The channels are so many in every group."""
+    """The channels, of x or of the result, are so many in every group."""
     if not (isinstance(groups, int) and groups == 1):
         count = groups if isinstance(groups, int) else "`groups`"
-        what = f"axis {axis} of `{name}` (its channels) to be a multiple of {count}, the groups"
+        whose = "its" if name == "x" else "the result's"
+        what = f"axis {axis} of `{name}` ({whose} channels) to be a multiple of {count}, the groups"
         ctx.require(ctx.eq(size % groups, 0), what, ((name, axis),))
 
 

@@ -77,11 +77,13 @@ def _pooled(
 
 
 def _at_most_half(ctx: Ctx, pads: tuple[Dim, Dim], size: int, i: int) -> None:
+    half = size // 2
     for n, pad in enumerate(pads):
-        if not isinstance(pad, int) or pad > size // 2:
-            side = "after" if n else "before"
-            what = f"the pad {side} spatial axis {i} to be at most {size // 2}, half the kernel"
-            ctx.require(ctx.le(pad, size // 2), what, (("pads", i),))
+        what = f"the pad {'after' if n else 'before'} spatial axis {i} to be at most {half}, half the kernel"
+        if not isinstance(pad, int):
+            ctx.require(ctx.le(pad, half), what, (("pads", i),))
+        elif pad > half:
+            ctx.fail(f"{what}, but it is {pad}", (("pads", i),))
 
 
 def _define_max_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
