@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 Case = Mapping[str, Any]
 Attrs = dict[str, Any]
 
+
 class Skip(NamedTuple):
     reason: str
 
