@@ -10,13 +10,27 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import WEAK, DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
-from ..ops.model import TensorInfo
+from ..ops.model import Segment, TensorInfo
 from . import blame, dims, subject
 from .conditions import Cond
 from .judge import Outcome
 from .primitives import call_primitive, number_fits
 from .shape_level import Poisoned, ShapeLevel
-from .values import POISON, Entry, Env, FnValue, NumberValue, Poison, TupleValue, Undecided, Value
+from .terms import Term, variables
+from .values import (
+    POISON,
+    DTypeSymbol,
+    Entry,
+    Env,
+    FnValue,
+    Made,
+    NumberValue,
+    Poison,
+    SizeValue,
+    TupleValue,
+    Undecided,
+    Value,
+)
 from .walk import Check, Walker, bound_names, is_older, with_needs
 
 _MAX_INLINED = 24
@@ -78,7 +92,9 @@ class CallWalker(Walker):
         if kept and not through_value:
             args = self._residual_door(function, args, kept)
         after = replace(expr, args=tuple(args), decided=not through_value)
-        return self._result(function, inner, expr.span), after
+        result = self._result(function, inner, expr.span)
+        made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
+        return replace(result, origin=made), after
 
     def _typed_number(
         self, function: core.Function, param: core.Param, entry: Entry, value: core.Value, given: dict[str, Value]
@@ -170,9 +186,10 @@ class CallWalker(Walker):
         def explain(outcome: Outcome) -> Diagnostic:
             given = zip((p.name for p in site.function.params), site.entries, strict=False)
             about = subject.of_call(self.state, site.function.name, site.span, given, ())
-            return subject.about(
+            said = subject.about(
                 blame.argument(self, stmt, env, site, outcome), subject.of_check(self.state, stmt, env, about)
             )
+            return blame.rooted(self, said, blame.sizes_of(stmt, site))
 
         involved = dims.of_values((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None
@@ -229,9 +246,23 @@ class CallWalker(Walker):
         return entry
 
     def _inline(self, function: core.Function, inner: Env, span: Span) -> Entry:
-        """A wrapper that keeps its body: walk it under the caller's facts, for its value only."""
+        """A wrapper that keeps its body: walk it under the caller's facts, for its value only. A walk with the same arguments
+        gives the same value, unless that speaks of a size that the data decides: at the next call that is another one."""
         if len(self.inlined) >= _MAX_INLINED or function.name in self.inlined or self.fuel <= 0:
             return Entry(self.unknown(function.result or core.TENSOR, "?"), span)
+        given = tuple(self.settle(inner[p.name]).value for p in function.params)
+        if function.name not in self.program.functions or any(isinstance(v, FnValue) for v in given):
+            return Entry(self._walk_inlined(function, inner, span), span)
+        key = (function.name, *given)
+        known = self.state.inlined.get(key)
+        if known is None:
+            newest = self.state.serial()
+            known = self._walk_inlined(function, inner, span)
+            if is_older_value(known, newest):
+                self.state.inlined[key] = known
+        return Entry(known, span)
+
+    def _walk_inlined(self, function: core.Function, inner: Env, span: Span) -> Value:
         rest = function.body.stmts[function.door :]
         self.fuel -= 1 + len(rest)
         outer, site, inlined = self.out, self.site, self.inlined
@@ -241,7 +272,7 @@ class CallWalker(Walker):
         value = self.settle(entry).value
         self.out, self.site, self.inlined = outer, site, inlined
         self.quiet, self.unsure = quiet, unsure
-        return Entry(value, span)
+        return value
 
     # What is left of a door
 
@@ -420,6 +451,26 @@ class CallWalker(Walker):
                 self._door_check(stmt, env, site, aloud=True)
             else:
                 self._silently(stmt, env)
+
+
+def is_older_value(value: Value, newest: int) -> bool:
+    """Whether everything in a value was there before the serial `newest` was given out."""
+    match value:
+        case TensorInfo():
+            data = value.data if isinstance(value.data, tuple) else (value.data,)
+            dtype = not isinstance(value.dtype, DTypeSymbol) or value.dtype.serial <= newest
+            return dtype and all(_is_older_part(part, newest) for part in (*value.shape, *data))
+        case SizeValue():
+            return _is_older_part(value.size, newest)
+        case TupleValue():
+            return all(is_older_value(item, newest) for item in value.items)
+    return False
+
+
+def _is_older_part(part: object, newest: int) -> bool:
+    if isinstance(part, Segment):
+        return bool(part.symbol.serial <= newest)
+    return not isinstance(part, Term) or all(v.serial <= newest for v in variables(part))
 
 
 def _spans(expr: core.Call) -> tuple[Span, ...]:

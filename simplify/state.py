@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import NamedTuple
 
 from ..lang.dtypes import DTYPES, DType
 from ..ops.dtypes_column import dtypes_of
@@ -11,9 +12,19 @@ from .conditions import Cond, eq
 from .facts import Facts
 from .sizes import as_term, only_var, single_var
 from .terms import Size, Term, TooLarge, Var, substitute, var, variables
-from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape
+from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape, Value
 
 _ALL = frozenset(DTYPES.values())
+
+
+class _Scope(NamedTuple):
+    """What `pop` restores."""
+
+    segments: dict[int, Shape]
+    dtypes: dict[int, AnyDType | frozenset[DType]]
+    solved: dict[Var, Size]
+    impossible: bool
+    inlined: dict[tuple[object, ...], Value]
 
 
 class State:
@@ -29,24 +40,29 @@ class State:
         self._solved: dict[Var, Size] = {}
         # No dtype is left for something.
         self.impossible = False
-        self._scopes: list[tuple[dict[int, Shape], dict[int, AnyDType | frozenset[DType]], dict[Var, Size], bool]] = []
+        self._scopes: list[_Scope] = []
         # Sizes that only the run decides, with their upper bounds: their display is not an expression over the inputs.
         self.opaque: dict[Var, Size | None] = {}
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: set[Var] = set()
         self.used_names: set[str] = set()
         # How a size is printed whose normal form is not for reading.
+        # What walks of inlined bodies gave, by the function's name and its arguments.
+        self.inlined: dict[tuple[object, ...], Value] = {}
         self.display: dict[Term, tuple[str, tuple[Size, ...]]] = {}
 
     # Scopes
 
     def push(self) -> None:
         self.facts.push()
-        self._scopes.append((dict(self._segments), dict(self._dtypes), dict(self._solved), self.impossible))
+        self._scopes.append(
+            _Scope(dict(self._segments), dict(self._dtypes), dict(self._solved), self.impossible, self.inlined)
+        )
+        self.inlined = dict(self.inlined)
 
     def pop(self) -> None:
         self.facts.pop()
-        self._segments, self._dtypes, self._solved, self.impossible = self._scopes.pop()
+        self._segments, self._dtypes, self._solved, self.impossible, self.inlined = self._scopes.pop()
 
     # Fresh names
 
