@@ -12,7 +12,7 @@ from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
 from ..simplify.judge import Options
 from .examine import Examined, Wish, examine_all
-from .files import Program, folders, read_programs
+from .files import Program, Unusable, folders, read_programs
 from .following import followed
 from .terminal import plural, print_diagnostics, summary
 
@@ -41,6 +41,7 @@ class Outcome(NamedTuple):
 @click.option(
     "--explain", "explained", metavar="NAME", help="Print what is known of a size or a binding, fact by fact."
 )
+@click.option("--fix", is_flag=True, help="Apply the helps that are the only ones, and write the files back.")
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
@@ -52,6 +53,7 @@ def check(
     form: str,
     signature: bool,
     explained: str | None,
+    fix: bool,
     stats: bool,
     roots: tuple[str, ...],
 ) -> int:
@@ -62,6 +64,8 @@ def check(
     places = folders(roots)
     programs = read_programs(paths)
     wish = Wish(places, Options(strict=strict, allow_empty=allow_empty), signature, explained)
+    if fix:
+        programs = _fixed(programs, wish, form)
     began = time.perf_counter()
     found = list(followed(examine_all(programs, wish), len(programs), "checking"))
     outcome = _gathered(programs, found, time.perf_counter() - began)
@@ -71,6 +75,21 @@ def check(
     if stats:
         click.echo(_stats(outcome), err=form in ("json", "sarif"))
     return 1 if outcome.rejected else 0
+
+
+def _fixed(programs: Sequence[Program], wish: Wish, form: str) -> list[Program]:
+    """The programs with helps applied; says what was changed, beside what other programs read."""
+    from . import fixing  # few runs change anything
+
+    if any(program.name == "<stdin>" for program in programs):
+        raise Unusable("--fix writes files, and standard input is none")
+    changed = []
+    for program in programs:
+        after, fixes = fixing.fix(program, wish)
+        changed.append(after)
+        for line in fixing.reported(program, fixes):
+            click.echo(line, err=form != "text")
+    return changed
 
 
 def _gathered(programs: Sequence[Program], found: Sequence[Examined], seconds: float) -> Outcome:

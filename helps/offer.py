@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..lang import core
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic
+from ..lang.diagnostics import Diagnostic, Help
 from ..lang.node import Node, replace
 from ..lang.source import Source
 from ..pipeline import Report, check_source
@@ -66,12 +66,13 @@ class Trial(Node):
 def with_helps(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
     """The report with a help, and its edits, on each diagnostic for which some mend works; the rest is as for checking."""
     found = offers(report, base, roots, options)
-    helped = {id(o.diagnostic): _with_help(o.diagnostic, o.mends[0]) for o in found if o.mends}
+    helped = {id(o.diagnostic): _with_help(o) for o in found if o.mends}
     return replace(report, diagnostics=tuple(helped.get(id(d), d) for d in report.diagnostics))
 
 
-def _with_help(diagnostic: Diagnostic, mend: Mend) -> Diagnostic:
-    return replace(diagnostic, help=f"{mend.text} (checked)", edits=mend.edits)
+def _with_help(offer: Offer) -> Diagnostic:
+    helps = tuple(Help(f"{m.text} (checked)", m.edits) for m in offer.mends)
+    return replace(offer.diagnostic, help=helps[0].text, edits=helps[0].edits, helps=helps)
 
 
 def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Iterator[Offer]:
@@ -95,7 +96,14 @@ def candidates(case: Case) -> list[Mend]:
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
             if mend.edits and not overlap(mend.edits) and key not in found:
                 found[key] = mend
-    return sorted(found.values(), key=lambda m: (len(m.edits), m.rank))
+    ordered = sorted(found.values(), key=lambda m: (len(m.edits), m.rank))
+    return [_with_line_ends(m) for m in ordered] if "\r\n" in case.tree.source.text else ordered
+
+
+def _with_line_ends(mend: Mend) -> Mend:
+    """The line ends of a file from Windows."""
+    edits = tuple(replace(e, text=e.text.replace("\r\n", "\n").replace("\n", "\r\n")) for e in mend.edits)
+    return replace(mend, edits=edits)
 
 
 class _Trials:

@@ -25,6 +25,13 @@ class Edit(Node):
     text: str
 
 
+class Help(Node):
+    """A change that was checked, in words and as edits."""
+
+    text: str
+    edits: tuple[Edit, ...]
+
+
 class Operand(Node):
     """A tensor that a diagnostic is about: the parameter's name (`xs[1]` in a list), its dimensions as Rx text or ints."""
 
@@ -38,7 +45,8 @@ class Subject(Node):
 
     `span` is the call or the annotated value, `callee` the function without its at sign (empty where nothing is called),
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
-    core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each alternative in several wordings, the simplest first.
+    core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
+    alternative in several wordings, the simplest first.
     """
 
     span: Span
@@ -54,7 +62,8 @@ class Subject(Node):
 class Diagnostic(Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
-    `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do.
+    `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do;
+    `helps` are all changes that were checked, that one first.
     """
 
     code: str
@@ -69,6 +78,7 @@ class Diagnostic(Node):
     witness: Mapping[str, int] | None = None
     edits: tuple[Edit, ...] = ()
     subject: Subject | None = None
+    helps: tuple[Help, ...] = ()
 
 
 class RxError(Exception):

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .checked import Binding, Counts, FunctionShapes
-from .diagnostics import Diagnostic
+from .diagnostics import Diagnostic, Edit, Help
 from .source import NOWHERE, Span
 
 # What a JSON library takes: dictionaries, lists, texts, numbers, None.
@@ -54,11 +54,13 @@ def diagnostic_object(diagnostic: Diagnostic) -> Object:
         "function": diagnostic.function,
         "help": diagnostic.help,
         "witness": None if diagnostic.witness is None else dict(diagnostic.witness),
-        "edits": [
-            {"file": edit.span.source.name, "span": span_object(edit.span), "text": edit.text}
-            for edit in diagnostic.edits
-        ],
+        "edits": [_edit_object(edit) for edit in diagnostic.edits],
+        "helps": [{"text": h.text, "edits": [_edit_object(edit) for edit in h.edits]} for h in diagnostic.helps],
     }
+
+
+def _edit_object(edit: Edit) -> Object:
+    return {"file": edit.span.source.name, "span": span_object(edit.span), "text": edit.text}
 
 
 def shapes_object(functions: Iterable[FunctionShapes]) -> Object:
@@ -135,8 +137,9 @@ def _sarif_result(diagnostic: Diagnostic, rule: int) -> Object:
             {"id": i, **_sarif_place(label.span), "message": {"text": label.message}}
             for i, label in enumerate(diagnostic.labels)
         ]
-    if diagnostic.edits:
-        result["fixes"] = [_sarif_fix(diagnostic)]
+    fixes = diagnostic.helps or (Help(diagnostic.help or "apply the change", diagnostic.edits),)
+    if any(fix.edits for fix in fixes):
+        result["fixes"] = [_sarif_fix(fix) for fix in fixes]
     properties = {"function": diagnostic.function, "witness": diagnostic.witness and dict(diagnostic.witness)}
     if any(properties.values()):
         result["properties"] = {key: value for key, value in properties.items() if value}
@@ -157,20 +160,20 @@ def _region(span: Span) -> Object:
     }
 
 
-def _sarif_fix(diagnostic: Diagnostic) -> Object:
-    files = sorted({edit.span.source.name for edit in diagnostic.edits})
+def _sarif_fix(help_: Help) -> Object:
+    files = sorted({edit.span.source.name for edit in help_.edits})
     changes = [
         {
             "artifactLocation": {"uri": _uri(name)},
             "replacements": [
                 {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
-                for edit in diagnostic.edits
+                for edit in help_.edits
                 if edit.span.source.name == name
             ],
         }
         for name in files
     ]
-    return {"description": {"text": diagnostic.help or "apply the change"}, "artifactChanges": changes}
+    return {"description": {"text": help_.text}, "artifactChanges": changes}
 
 
 def _uri(name: str) -> str:

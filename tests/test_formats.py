@@ -94,6 +94,7 @@ def test_a_check_prints_the_object_of_the_interface() -> None:
                         "text": "z",
                     }
                 ],
+                "helps": [],
             }
         ],
         "assertions": {"total": 15, "proved": 10, "refuted": 1, "residual": 1, "entry": 3},
