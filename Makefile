@@ -25,7 +25,7 @@ check: $(INSTALLED) .types/rxlang
 
 fuzz: $(INSTALLED)
 	@RX_FUZZ=$(RX_FUZZ) $(BIN)/python -m pytest -q -n $(JOBS) $$(grep -l RX_FUZZ tests/test_*.py | grep -v test_prove)
-	@RX_FUZZ=$$(( $(RX_FUZZ) * 10 )) $(BIN)/python -m pytest -q -s tests/test_prove.py
+	@RX_FUZZ=$$(( $(RX_FUZZ) * 5 / 2 )) $(BIN)/python -m pytest -q -s tests/test_prove.py
 
 format: $(INSTALLED)
 	@$(BIN)/ruff check --fix .

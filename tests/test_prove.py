@@ -213,6 +213,7 @@ def wrong_answers(kind, count):
 @pytest.mark.parametrize("kind", ["law", "bounded", "signed", "open"])
 def test_no_answer_to_a_random_question_is_wrong(kind):
     wrong, shares = wrong_answers(kind, FUZZ)
+    print(f"\n{kind}: " + ", ".join(f"{layer} {count / FUZZ:.1%}" for layer, count in sorted(shares.items())))
     assert not wrong, wrong[:3]
     assert shares["unknown"] <= max(2, FUZZ // 50)
 
