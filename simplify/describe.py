@@ -115,7 +115,8 @@ def annotation_text(type_: sweet.TensorType, sizes: dict[str, Size], dtypes: dic
 
 def _dim_text(dim: sweet.Expr, sizes: dict[str, Size], state: State) -> str:
     known = sweet_size(dim, sizes)
-    return dim.span.text if known is None else size_text(known, state)
+    text = "?" if known is None else size_text(known, state)
+    return dim.span.text if "?" in text or ".dim(" in text else text
 
 
 def binding(name: str, value: Value, span: Span, state: State) -> Binding:
