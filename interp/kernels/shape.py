@@ -135,8 +135,12 @@ def split(
         cuts: Sequence[int] = indices
     elif sizes is not None:
         cuts = _running_sums(sizes)[:-1]
+        if sum(sizes) != size:
+            raise ValueError(f"`sizes` add up to {sum(sizes)}, not to the {size} of axis {axis}")
     else:
         count = sections or 1
+        if size % count and not uneven:
+            raise ValueError(f"axis {axis} has {size} elements, which {count} sections cannot share evenly")
         part = -(-size // count) if uneven else size // count
         cuts = [part * n for n in range(1, count)]
     return tuple(np.split(x, cuts, axis)) if sizes != () else ()
