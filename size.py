@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from math import lcm
 from typing import Any
 
-from .simplify import terms
+from .simplify import rendering, terms
 from .simplify.exprs import ExpressionError, Scope, read_size
 from .simplify.terms import Floor, Max, Term, Var
 
@@ -73,7 +73,7 @@ class Size:
         return cls._of(_from_sympy(sympy.sympify(expr)))
 
     def __str__(self) -> str:
-        return terms.render(self._term)
+        return rendering.render(self._term)
 
     def __repr__(self) -> str:
         return f"Size({str(self)!r})"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import gcd
 from typing import Union, final
 
+from .rendering import render_sides
 from .terms import (
     Mono,
     Ranges,
@@ -16,7 +17,6 @@ from .terms import (
     evaluate,
     lead,
     merge_floors,
-    render_sides,
     substitute,
     term_vars,
 )

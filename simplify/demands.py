@@ -17,9 +17,10 @@ from ..ops.model import Segment, TensorInfo
 from .conditions import Cond, Eq0, cond_variables, eq, render_cond, substitute_cond
 from .describe import dtype_text
 from .facts import Facts
+from .rendering import render
 from .sizes import as_term, only_var
 from .state import State
-from .terms import Size, Term, Var, mod, of_atom, render, substitute, variables
+from .terms import Size, Term, Var, mod, of_atom, substitute, variables
 from .values import AnyDType, DTypeSymbol, Entry, Env, TupleValue, Value
 
 _LETTERS = ("n", "m", "k", "p", "q", "r", "s", "t", "u", "v", "w")

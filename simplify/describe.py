@@ -8,9 +8,10 @@ from ..lang import sweet
 from ..lang.checked import Binding
 from ..lang.source import Span
 from ..ops.model import Segment, TensorInfo
+from .rendering import render
 from .shape_level import sweet_size
 from .state import State
-from .terms import Size, Term, render, variables, weight
+from .terms import Size, Term, variables, weight
 from .values import (
     BoolValue,
     DTypeValue,

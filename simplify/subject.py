@@ -11,9 +11,10 @@ from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
 from .describe import dtype_text, size_text
+from .rendering import render
 from .shape_level import Poisoned, ShapeLevel
 from .state import State
-from .terms import Floor, Mono, Size, Term, render
+from .terms import Floor, Mono, Size, Term
 from .values import Entry, Env, ListValue, ShapeValue, TupleValue, Value, plain
 
 _MOST = 6

@@ -53,7 +53,7 @@ class Floor:
     def __init__(self, num: Size, den: Size) -> None:
         self.num = num
         self.den = den
-        self.key: tuple[Any, ...] = (1, _size_key(den), _size_key(num))
+        self.key: tuple[Any, ...] = (1, size_key(den), size_key(num))
         self._hash = hash((num, den))
         self.vars = _size_vars(num) | _size_vars(den)
         self.weight: int = 1 + weight(num) + weight(den)
@@ -78,7 +78,7 @@ class Max:
 
     def __init__(self, args: tuple[Size, ...]) -> None:
         self.args = args
-        self.key: tuple[Any, ...] = (2, *(_size_key(a) for a in args))
+        self.key: tuple[Any, ...] = (2, *(size_key(a) for a in args))
         self._hash = hash(args) + 1
         self.vars = frozenset().union(*(_size_vars(a) for a in args))
         self.weight: int = 1 + sum(weight(a) for a in args)
@@ -119,7 +119,7 @@ class Term:
         return self is other or (type(other) is Term and self.mons == other.mons)
 
     def __repr__(self) -> str:
-        return render(self)
+        return f"Term({self.mons!r})"
 
     def __add__(self, other: Size) -> Size:
         if isinstance(other, int):
@@ -141,7 +141,7 @@ class Term:
                 mons[mono] = total
             else:
                 del mons[mono]
-        return _close(mons)
+        return close(mons)
 
     __radd__ = __add__
 
@@ -160,7 +160,7 @@ class Term:
                 mons[mono] = total
             else:
                 del mons[mono]
-        return _close(mons)
+        return close(mons)
 
     def __rsub__(self, other: int) -> Size:
         return -self + other
@@ -189,7 +189,7 @@ class Term:
         return mod(other, self)
 
 
-def _close(mons: dict[Mono, int]) -> Size:
+def close(mons: dict[Mono, int]) -> Size:
     if not mons:
         return 0
     if len(mons) == 1 and () in mons:
@@ -210,7 +210,7 @@ def of_atom(atom: Atom) -> Term:
 # ---------------------------------------------------------------- order
 
 
-def _atom_key(atom: Atom) -> tuple[Any, ...]:
+def atom_key(atom: Atom) -> tuple[Any, ...]:
     return atom.key
 
 
@@ -227,7 +227,7 @@ def term_key(term: Term) -> tuple[Any, ...]:
     return key
 
 
-def _size_key(size: Size) -> tuple[Any, ...]:
+def size_key(size: Size) -> tuple[Any, ...]:
     return term_key(size) if type(size) is Term else (((0,), size),)
 
 
@@ -262,14 +262,14 @@ def _product(a: Term, b: Term) -> Size:
             elif not n:
                 mono = m
             else:
-                mono = tuple(sorted(m + n, key=_atom_key))
+                mono = tuple(sorted(m + n, key=atom_key))
                 squares = squares or _has_square_max(mono)
             total = mons.get(mono, 0) + k * j
             if total:
                 mons[mono] = total
             else:
                 del mons[mono]
-    return _flatten_squares(mons) if squares else _close(mons)
+    return _flatten_squares(mons) if squares else close(mons)
 
 
 def _has_square_max(mono: Mono) -> bool:
@@ -333,9 +333,9 @@ def _floor_by_int(a: Term, c: int) -> Size:
         if r:
             rest[mono] = r
     if not rest or (len(rest) == 1 and () in rest):
-        return _close(whole)
+        return close(whole)
     taken = {mono for mono, k in a.mons.items() if k < 0}
-    return _close(whole) + _floor_of_rest(rest, c, taken)
+    return close(whole) + _floor_of_rest(rest, c, taken)
 
 
 def _floor_of_rest(rest: dict[Mono, int], c: int, taken: set[Mono]) -> Size:
@@ -347,7 +347,7 @@ def _floor_of_rest(rest: dict[Mono, int], c: int, taken: set[Mono]) -> Size:
         constant //= g
         c //= g
         if c == 1:
-            return _close(rest) + constant
+            return close(rest) + constant
     monos = sorted(rest, key=mono_key)
     for wanted in (1, c - 1):
         for mono in monos:
@@ -378,11 +378,11 @@ def _with_constant(mons: dict[Mono, int], constant: int) -> Term:
 def _unnest(rest: dict[Mono, int], constant: int, c: int, mono: Mono, inner: Floor, mirrored: bool) -> Size | None:
     """(x // b + m) // c == (x + b * m) // (b * c), for an int b or without m; a coefficient of -1 is mirrored first."""
     if not mirrored:
-        others = _close({m: k for m, k in rest.items() if m != mono}) + constant
+        others = close({m: k for m, k in rest.items() if m != mono}) + constant
         if not isinstance(inner.den, int) and others != 0:
             return None
         return floordiv(inner.num + inner.den * others, inner.den * c)
-    others = _close({m: -k for m, k in rest.items() if m != mono}) + (c - 1 - constant)
+    others = close({m: -k for m, k in rest.items() if m != mono}) + (c - 1 - constant)
     if not isinstance(inner.den, int) and others != 0:
         return None
     # rest == (c - 1) * inner + o  ->  c - 1 - rest == inner + others - c * inner
@@ -408,7 +408,7 @@ def _floor_by_term(a: Size, b: Term) -> Size:
     if not is_nonneg(b):
         return out + of_atom(Floor(a, b))
     q, mirrored = _divide_out(b - 1 - a, b)
-    if (_leads_negative(mirrored), _size_key(mirrored)) < (_leads_negative(a), _size_key(a)):
+    if (_leads_negative(mirrored), size_key(mirrored)) < (_leads_negative(a), size_key(a)):
         return out - q - _floor_of_reduced(mirrored, b)  # a // b == -((b - 1 - a) // b)
     return out + _floor_of_reduced(a, b)
 
@@ -449,7 +449,7 @@ def _cancel(a: Size, b: Term) -> tuple[Size, Size]:
 def _shrink(size: Size, g: int, common: Mono) -> Size:
     if isinstance(size, int):
         return size // g
-    return _close({without(mono, common): k // g for mono, k in size.mons.items()})
+    return close({without(mono, common): k // g for mono, k in size.mons.items()})
 
 
 def common_atoms(monos: Iterable[Mono]) -> Mono:
@@ -481,7 +481,7 @@ def without(mono: Mono, part: Mono) -> Mono:
     return tuple(left)
 
 
-def _divides(part: Mono, mono: Mono) -> bool:
+def divides(part: Mono, mono: Mono) -> bool:
     left = list(mono)
     for atom in part:
         if atom not in left:
@@ -502,8 +502,8 @@ def _divide_out(a: Size, b: Term) -> tuple[Size, Size]:
             break
         for mono in sorted(a.mons, key=mono_key, reverse=True):
             times = a.mons[mono] // k
-            if times and len(mono) >= len(top) and _divides(top, mono):
-                part = _close({without(mono, top): times})
+            if times and len(mono) >= len(top) and divides(top, mono):
+                part = close({without(mono, top): times})
                 q = q + part
                 a = a - part * b
                 break
@@ -552,7 +552,7 @@ def smax(*xs: Size) -> Size:
     for x in kept[1:]:
         if _leads_negative(x - base):
             base = x
-    above = sorted((x - base for x in kept if x is not base), key=_size_key)
+    above = sorted((x - base for x in kept if x is not base), key=size_key)
     spread = [y for x in above for y in _flat_max(x)]
     if len(spread) > len(above):  # max(min(n, m), k) == min(n, m) + max(0, k - n, k - m)
         return base + smax(0, *spread)
@@ -650,7 +650,7 @@ def lower(size: Size, ranges: Ranges = _NO_RANGES, depth: int = 3) -> int | None
         return best
     if len(atoms) > 4:
         depth = 1
-    for atom in sorted(atoms, key=_atom_key, reverse=True):
+    for atom in sorted(atoms, key=atom_key, reverse=True):
         found = _lower_without(size, atom, ranges, depth - 1)
         if found is not None and (best is None or found > best):
             best = found
@@ -847,7 +847,7 @@ def substitute(size: Size, values: Mapping[Var, Size]) -> Size:
         for atom in mono:
             product = product * _substitute_atom(atom, values)
         result = result + product
-    return _close(mons) + result
+    return close(mons) + result
 
 
 def _untouched(atom: Atom, values: Mapping[Var, Size]) -> bool:
@@ -905,184 +905,3 @@ def _evaluate_atom(atom: Floor | Max, point: Mapping[Var, int]) -> int:
         den = evaluate(atom.den, point)
         return evaluate(atom.num, point) // den if den else 0
     return max(0, *(evaluate(a, point) for a in atom.args))
-
-
-# ---------------------------------------------------------------- rendering
-
-_ATOM, _PRODUCT, _SUM = 3, 2, 1
-
-
-def render(size: Size) -> str:
-    """The size in Rx syntax: coefficients last, remainders, ceilings, max and min as a user would write them."""
-    if isinstance(size, int):
-        return str(size)
-    return _render(size)[0]
-
-
-Text = tuple[str, int]
-Piece = tuple[int, list[Text], tuple[Any, ...]]
-
-
-def _render(size: Size) -> Text:
-    if isinstance(size, int):
-        return str(size), _ATOM if size >= 0 else _SUM
-    return _join(_pieces(size))
-
-
-def render_sides(term: Term) -> tuple[str, str, int, bool]:
-    """What is added and what is taken away, each as text or empty, the constant, and is the first one the older?"""
-    pieces = [p for p in _pieces(term) if p[1]]
-    constant = sum(p[0] for p in _pieces(term) if not p[1])
-    more = [p for p in pieces if p[0] > 0]
-    less = [(-k, factors, key) for k, factors, key in pieces if k < 0]
-    older = not less or (bool(more) and _side_key(more) <= _side_key(less))
-    return _join(more)[0] if more else "", _join(less)[0] if less else "", constant, older
-
-
-def _side_key(pieces: list[Piece]) -> tuple[Any, ...]:
-    return min(key[1:] for _, _, key in pieces)
-
-
-def _pieces(size: Term) -> list[Piece]:
-    pieces: list[Piece] = []
-    rest: Size = size
-    for mono in sorted(size.mons, key=mono_key, reverse=True):
-        if type(rest) is not Term or mono not in rest.mons:
-            continue
-        for atom in mono:
-            found = _special(rest, mono, atom)
-            if found is not None:
-                k, factors, rest = found
-                pieces.append((k, factors, (-len(mono), *mono_key(mono))))
-                break
-    if isinstance(rest, int):
-        if rest or not pieces:
-            pieces.append((rest, [], (1,)))
-    else:
-        for mono, k in rest.mons.items():
-            pieces.append((k, [_render_atom(a) for a in mono], (-len(mono) if mono else 1, *mono_key(mono))))
-    return sorted(pieces, key=lambda p: p[2])
-
-
-def _special(size: Term, mono: Mono, atom: Atom) -> tuple[int, list[Text], Size] | None:
-    """A shorter way to write the monomial together with others: its factor, its texts and what is left."""
-    if type(atom) is Floor:
-        found = _as_remainder(size, mono, atom)
-        if found is None and len(mono) == 1 and size.mons[mono] < 0:
-            found = _as_ceiling(size, mono, atom)
-        return found
-    if type(atom) is Max and len(mono) == 1:
-        return _as_extreme(size, mono, atom)
-    return None
-
-
-def _as_remainder(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], Size] | None:
-    whole = atom.num - atom.den * of_atom(atom)
-    if type(whole) is not Term:
-        return None
-    top = tuple(sorted(((*lead(atom.den), atom) if type(atom.den) is Term else (atom,)), key=_atom_key))
-    if top not in whole.mons or not _divides(top, mono):
-        return None
-    times, off = divmod(size.mons[mono], whole.mons[top])
-    if off:
-        return None
-    cofactor = without(mono, top)
-    product = whole * _close({cofactor: times})
-    assert type(product) is Term
-    for m, k in product.mons.items():
-        have = size.mons.get(m, 0)
-        if m and (have * k <= 0 or abs(have) < abs(k)):
-            return None
-    text = f"{_wrap(_render(atom.num), _PRODUCT)} % {_wrap(_render(atom.den), _ATOM)}"
-    return times, [*(_render_atom(a) for a in cofactor), (text, _PRODUCT)], size - product
-
-
-def _as_ceiling(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], Size] | None:
-    """q - num // den == (den * q + den - 1 - num) // den, where that is shorter."""
-    rest = size - Term({mono: size.mons[mono]})
-    if size.mons[mono] != -1 or type(rest) is not Term:
-        return None
-    whole = rest - rest.mons.get((), 0)
-    num = atom.den * whole + atom.den - 1 - atom.num
-    if type(num) is not Term or len(num.mons) > len(atom.num.mons if type(atom.num) is Term else ()) + 1:
-        return None
-    text = f"{_wrap(_render(num), _PRODUCT)} // {_wrap(_render(atom.den), _ATOM)}"
-    return 1, [(text, _PRODUCT)], rest - whole
-
-
-def _as_extreme(size: Term, mono: Mono, atom: Max) -> tuple[int, list[Text], Size]:
-    k = size.mons[mono]
-    rest = size - Term({mono: k})
-    best: tuple[int, int, list[Text], Size] | None = None
-    for name, times, offsets in (("max", k, atom.args), ("min", -k, tuple(-a for a in atom.args))):
-        for base in _bases(rest, times, offsets):
-            left = rest - base * times
-            args = sorted((base, *(base + a for a in offsets)), key=_argument_key)
-            text = f"{name}({', '.join(_render(a)[0] for a in args)})"
-            length = len(text) + (len(_plain(left)) if left != 0 else 0) + 2 * (times < 0)
-            if best is None or length < best[0]:
-                best = (length, times, [(text, _ATOM)], left)
-    assert best is not None
-    return best[1:]
-
-
-def _argument_key(size: Size) -> tuple[Any, ...]:
-    return isinstance(size, int), _size_key(size)
-
-
-def _bases(rest: Size, times: int, offsets: tuple[Size, ...]) -> list[Size]:
-    """What may be moved into every argument of a maximum."""
-    bases: list[Size] = [0]
-    for part in offsets:
-        if type(part) is Term:
-            bases.append(-_close({m: j for m, j in part.mons.items() if j < 0}))
-            bases.append(-part)
-            bases.append(-part.mons.get((), 0))
-    if type(rest) is Term and all(j % times == 0 for j in rest.mons.values()):
-        bases.append(_close({m: j // times for m, j in rest.mons.items()}))
-    return bases
-
-
-def _plain(size: Size) -> str:
-    if isinstance(size, int):
-        return f" + {size}"
-    return _join([(k, [_render_atom(a) for a in m], ()) for m, k in size.mons.items()])[0] + " + "
-
-
-def _render_atom(atom: Atom) -> Text:
-    if type(atom) is Var:
-        return atom.name, _ATOM
-    if type(atom) is Floor:
-        return f"{_wrap(_render(atom.num), _PRODUCT)} // {_wrap(_render(atom.den), _ATOM)}", _PRODUCT
-    return f"max({', '.join(_render(a)[0] for a in (*atom.args, 0))})", _ATOM
-
-
-def _wrap(text: Text, least: int) -> str:
-    return text[0] if text[1] >= least else f"({text[0]})"
-
-
-def _join(pieces: list[Piece]) -> Text:
-    if pieces[0][0] < 0:
-        first = next((p for p in pieces if p[0] > 0), pieces[0])
-        pieces = [first, *(p for p in pieces if p is not first)]
-    out = ""
-    for k, factors, _ in pieces:
-        if k < 0 and not out and factors:
-            factors = [(_wrap(factors[0], _ATOM), _ATOM), *factors[1:]]  # -(n // 2) is not -n // 2
-        text = _times_text(abs(k), factors)
-        if not out:
-            out = f"-{text[0]}" if k < 0 else text[0]
-        else:
-            out += (" - " if k < 0 else " + ") + text[0]
-    if len(pieces) > 1 or pieces[0][0] < 0:
-        return out, _SUM
-    return out, _times_text(pieces[0][0], pieces[0][1])[1]
-
-
-def _times_text(k: int, factors: list[Text]) -> Text:
-    if not factors:
-        return str(k), _ATOM
-    texts = [_wrap(factors[0], _PRODUCT)] + [_wrap(f, _ATOM) for f in factors[1:]]
-    if k != 1:
-        texts.append(str(k))
-    return " * ".join(texts), factors[0][1] if len(texts) == 1 else _PRODUCT

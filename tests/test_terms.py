@@ -7,6 +7,7 @@ import random
 import pytest
 from rxlang.simplify.conditions import all_of, any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate, render_cond
 from rxlang.simplify.exprs import Scope, read_condition, read_size
+from rxlang.simplify.rendering import render
 from rxlang.simplify.terms import (
     Var,
     bounds,
@@ -14,7 +15,6 @@ from rxlang.simplify.terms import (
     evaluate,
     floordiv,
     mod,
-    render,
     smax,
     smin,
     substitute,

@@ -1,0 +1,201 @@
+"""Sizes as a user would write them: remainders, minima and ceilings come back, and coefficients stand last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .terms import (
+    Atom,
+    Floor,
+    Max,
+    Mono,
+    Size,
+    Term,
+    Var,
+    atom_key,
+    close,
+    divides,
+    lead,
+    mono_key,
+    of_atom,
+    size_key,
+    without,
+)
+
+_ATOM, _PRODUCT, _SUM = 3, 2, 1
+
+
+def render(size: Size) -> str:
+    """The size in Rx syntax: coefficients last, remainders, ceilings, max and min as a user would write them."""
+    if isinstance(size, int):
+        return str(size)
+    return _render(size)[0]
+
+
+Text = tuple[str, int]
+Piece = tuple[int, list[Text], tuple[Any, ...]]
+
+
+def _render(size: Size) -> Text:
+    if isinstance(size, int):
+        return str(size), _ATOM if size >= 0 else _SUM
+    return _join(_pieces(size))
+
+
+def render_sides(term: Term) -> tuple[str, str, int, bool]:
+    """What is added and what is taken away, each as text or empty, the constant, and is the first one the older?"""
+    pieces = [p for p in _pieces(term) if p[1]]
+    constant = sum(p[0] for p in _pieces(term) if not p[1])
+    more = [p for p in pieces if p[0] > 0]
+    less = [(-k, factors, key) for k, factors, key in pieces if k < 0]
+    older = not less or (bool(more) and _side_key(more) <= _side_key(less))
+    return _join(more)[0] if more else "", _join(less)[0] if less else "", constant, older
+
+
+def _side_key(pieces: list[Piece]) -> tuple[Any, ...]:
+    return min(key[1:] for _, _, key in pieces)
+
+
+def _pieces(size: Term) -> list[Piece]:
+    pieces: list[Piece] = []
+    rest: Size = size
+    for mono in sorted(size.mons, key=mono_key, reverse=True):
+        if type(rest) is not Term or mono not in rest.mons:
+            continue
+        for atom in mono:
+            found = _special(rest, mono, atom)
+            if found is not None:
+                k, factors, rest = found
+                pieces.append((k, factors, (-len(mono), *mono_key(mono))))
+                break
+    if isinstance(rest, int):
+        if rest or not pieces:
+            pieces.append((rest, [], (1,)))
+    else:
+        for mono, k in rest.mons.items():
+            pieces.append((k, [_render_atom(a) for a in mono], (-len(mono) if mono else 1, *mono_key(mono))))
+    return sorted(pieces, key=lambda p: p[2])
+
+
+def _special(size: Term, mono: Mono, atom: Atom) -> tuple[int, list[Text], Size] | None:
+    """A shorter way to write the monomial together with others: its factor, its texts and what is left."""
+    if type(atom) is Floor:
+        found = _as_remainder(size, mono, atom)
+        if found is None and len(mono) == 1 and size.mons[mono] < 0:
+            found = _as_ceiling(size, mono, atom)
+        return found
+    if type(atom) is Max and len(mono) == 1:
+        return _as_extreme(size, mono, atom)
+    return None
+
+
+def _as_remainder(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], Size] | None:
+    whole = atom.num - atom.den * of_atom(atom)
+    if type(whole) is not Term:
+        return None
+    top = tuple(sorted(((*lead(atom.den), atom) if type(atom.den) is Term else (atom,)), key=atom_key))
+    if top not in whole.mons or not divides(top, mono):
+        return None
+    times, off = divmod(size.mons[mono], whole.mons[top])
+    if off:
+        return None
+    cofactor = without(mono, top)
+    product = whole * close({cofactor: times})
+    assert type(product) is Term
+    for m, k in product.mons.items():
+        have = size.mons.get(m, 0)
+        if m and (have * k <= 0 or abs(have) < abs(k)):
+            return None
+    text = f"{_wrap(_render(atom.num), _PRODUCT)} % {_wrap(_render(atom.den), _ATOM)}"
+    return times, [*(_render_atom(a) for a in cofactor), (text, _PRODUCT)], size - product
+
+
+def _as_ceiling(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], Size] | None:
+    """q - num // den == (den * q + den - 1 - num) // den, where that is shorter."""
+    rest = size - Term({mono: size.mons[mono]})
+    if size.mons[mono] != -1 or type(rest) is not Term:
+        return None
+    whole = rest - rest.mons.get((), 0)
+    num = atom.den * whole + atom.den - 1 - atom.num
+    if type(num) is not Term or len(num.mons) > len(atom.num.mons if type(atom.num) is Term else ()) + 1:
+        return None
+    text = f"{_wrap(_render(num), _PRODUCT)} // {_wrap(_render(atom.den), _ATOM)}"
+    return 1, [(text, _PRODUCT)], rest - whole
+
+
+def _as_extreme(size: Term, mono: Mono, atom: Max) -> tuple[int, list[Text], Size]:
+    k = size.mons[mono]
+    rest = size - Term({mono: k})
+    best: tuple[int, int, list[Text], Size] | None = None
+    for name, times, offsets in (("max", k, atom.args), ("min", -k, tuple(-a for a in atom.args))):
+        for base in _bases(rest, times, offsets):
+            left = rest - base * times
+            args = sorted((base, *(base + a for a in offsets)), key=_argument_key)
+            text = f"{name}({', '.join(_render(a)[0] for a in args)})"
+            length = len(text) + (len(_plain(left)) if left != 0 else 0) + 2 * (times < 0)
+            if best is None or length < best[0]:
+                best = (length, times, [(text, _ATOM)], left)
+    assert best is not None
+    return best[1:]
+
+
+def _argument_key(size: Size) -> tuple[Any, ...]:
+    return isinstance(size, int), size_key(size)
+
+
+def _bases(rest: Size, times: int, offsets: tuple[Size, ...]) -> list[Size]:
+    """What may be moved into every argument of a maximum."""
+    bases: list[Size] = [0]
+    for part in offsets:
+        if type(part) is Term:
+            bases.append(-close({m: j for m, j in part.mons.items() if j < 0}))
+            bases.append(-part)
+            bases.append(-part.mons.get((), 0))
+    if type(rest) is Term and all(j % times == 0 for j in rest.mons.values()):
+        bases.append(close({m: j // times for m, j in rest.mons.items()}))
+    return bases
+
+
+def _plain(size: Size) -> str:
+    if isinstance(size, int):
+        return f" + {size}"
+    return _join([(k, [_render_atom(a) for a in m], ()) for m, k in size.mons.items()])[0] + " + "
+
+
+def _render_atom(atom: Atom) -> Text:
+    if type(atom) is Var:
+        return atom.name, _ATOM
+    if type(atom) is Floor:
+        return f"{_wrap(_render(atom.num), _PRODUCT)} // {_wrap(_render(atom.den), _ATOM)}", _PRODUCT
+    return f"max({', '.join(_render(a)[0] for a in (*atom.args, 0))})", _ATOM
+
+
+def _wrap(text: Text, least: int) -> str:
+    return text[0] if text[1] >= least else f"({text[0]})"
+
+
+def _join(pieces: list[Piece]) -> Text:
+    if pieces[0][0] < 0:
+        first = next((p for p in pieces if p[0] > 0), pieces[0])
+        pieces = [first, *(p for p in pieces if p is not first)]
+    out = ""
+    for k, factors, _ in pieces:
+        if k < 0 and not out and factors:
+            factors = [(_wrap(factors[0], _ATOM), _ATOM), *factors[1:]]  # -(n // 2) is not -n // 2
+        text = _times_text(abs(k), factors)
+        if not out:
+            out = f"-{text[0]}" if k < 0 else text[0]
+        else:
+            out += (" - " if k < 0 else " + ") + text[0]
+    if len(pieces) > 1 or pieces[0][0] < 0:
+        return out, _SUM
+    return out, _times_text(pieces[0][0], pieces[0][1])[1]
+
+
+def _times_text(k: int, factors: list[Text]) -> Text:
+    if not factors:
+        return str(k), _ATOM
+    texts = [_wrap(factors[0], _PRODUCT)] + [_wrap(f, _ATOM) for f in factors[1:]]
+    if k != 1:
+        texts.append(str(k))
+    return " * ".join(texts), factors[0][1] if len(texts) == 1 else _PRODUCT
