@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .conditions import Cond, Condition, all_of, any_of, eq, ge, gt, le, lt, ne, negate
+from .rendering import render
 from .terms import Size, Term, ceildiv, floordiv, mod, smax, smin, var, weight
 
 _TOKEN = re.compile(r"\d\w*|[^\W\d]\w*'*|//|&&|\|\||[=!<>]=|\S")
@@ -180,7 +181,7 @@ class _Reader:
         if size == 0:
             self.owe(False, "the divisor is 0")
         elif not isinstance(size, int):
-            self.owe(ne(size, 0), f"the divisor {size!r} may be 0")
+            self.owe(ne(size, 0), f"the divisor {render(size)} may be 0")
 
     def owe(self, cond: Cond, message: str) -> None:
         if cond is not True:
