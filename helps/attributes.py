@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ..lang import sweet
 from ..ops.registry import lookup
-from .case import Case, Mend, inserted, replaced
-from .tree import callee, nodes_below
+from .case import Case, Mend, appended, replaced
+from .tree import callee
 
 _REDUCTIONS = {"sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "logsumexp", "argmax", "argmin"}
 
@@ -36,12 +36,12 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
         if now is not None and axis == now % rank and -rank <= now < rank:
             continue
         if given is None:
-            edit = inserted(call.span, call.span.end - 1, f", axis={axis}")
+            edit = appended(call, f"axis={axis}")
         elif now is None:
             continue
         else:
             edit = replaced(given, str(axis))
-        yield case.mend(f"axis {axis}", [edit], 13)
+        yield case.mend(f"use axis {axis}", [edit], 13)
 
 
 def _integer(expr: sweet.Expr | None) -> int | None:
@@ -55,23 +55,10 @@ def _integer(expr: sweet.Expr | None) -> int | None:
 
 def _keepdims(case: Case) -> Iterator[Mend]:
     """The reduction that dropped an axis, in an operand or in what it was made of."""
-    seen: set[int] = set()
-    stack: list[tuple[sweet.Expr, int]] = [(expr, 3) for _, expr, _ in case.tensors()]
-    while stack:
-        expr, depth = stack.pop(0)
-        for node in nodes_below(expr):
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            if isinstance(node, sweet.Call) and callee(node) in _REDUCTIONS and "axis" in case.tree.arguments(node):
-                given = case.tree.arguments(node)
-                if "keepdims" not in given:
-                    edit = inserted(node.span, node.span.end - 1, ", keepdims=true")
-                    yield case.mend("keep the reduced axis", [edit], 19, show=node.span)
-            if isinstance(node, sweet.Name) and depth:
-                bound = case.tree.binding(node.name, node.span)
-                if isinstance(bound, sweet.Let):
-                    stack.append((bound.value, depth - 1))
+    for node in case.tree.upstream([expr for _, expr, _ in case.tensors()]):
+        given = case.tree.arguments(node)
+        if callee(node) in _REDUCTIONS and "axis" in given and "keepdims" not in given:
+            yield case.mend("keep the reduced axis", [appended(node, "keepdims=true")], 19, show=node.span)
 
 
 def _layout(case: Case) -> Iterator[Mend]:
@@ -81,10 +68,9 @@ def _layout(case: Case) -> Iterator[Mend]:
         return
     other = "channels_first" if isinstance(given, sweet.StrLit) and given.value == "channels_last" else "channels_last"
     if given is not None:
-        yield case.mend("the other layout", [replaced(given, f'"{other}"')], 19)
+        yield case.mend("use the other layout", [replaced(given, f'"{other}"')], 19)
     else:
-        edit = inserted(case.call.span, case.call.span.end - 1, f', layout="{other}"')
-        yield case.mend("the other layout", [edit], 19)
+        yield case.mend("use the other layout", [appended(case.call, f'layout="{other}"')], 19)
 
 
 def _groups(case: Case) -> Iterator[Mend]:
@@ -102,7 +88,6 @@ def _groups(case: Case) -> Iterator[Mend]:
         return
     text = str(channels // taken)
     if "groups" in case.arguments:
-        yield case.mend(f"{text} groups", [replaced(case.arguments["groups"], text)], 16)
+        yield case.mend(f"use {text} groups", [replaced(case.arguments["groups"], text)], 14)
     elif channels != taken:
-        edit = inserted(case.call.span, case.call.span.end - 1, f", groups={text}")
-        yield case.mend(f"{text} groups", [edit], 16)
+        yield case.mend(f"use {text} groups", [appended(case.call, f"groups={text}")], 14)

@@ -25,6 +25,8 @@ class Mend(Node):
     rank: int
     meaning: str
     guess: bool = False
+    # The size that it writes where several would do, for "the nearest legal sizes are 12 and 16".
+    legal: int | None = None
 
 
 class Case:
@@ -73,12 +75,24 @@ class Case:
         """`what` with the changed call behind it: "transpose `w`: `@matmul(x, @matrix_transpose(w))`"."""
         edits = tuple(edits)
         shown = self.outcome(edits, show)
+        if not shown and len(edits) == 1 and edits[0].text.startswith("@") and len(edits[0].text) <= _LONGEST:
+            shown = f"`{edits[0].text}`"
         return Mend(f"{what}: {shown}" if shown else what, edits, rank, f"{what} {edits}", guess)
 
 
 def replaced(expr: Node, text: str) -> Edit:
     span: Span = expr.span  # type: ignore[attr-defined]
     return Edit(span, text)
+
+
+def appended(call: sweet.Call, text: str) -> Edit:
+    """One more argument, behind the others."""
+    end = call.span.end - 1
+    before = call.span.source.text[call.span.start : end].rstrip()
+    comma = "" if before.endswith((",", "(")) else ", "
+    return inserted(
+        call.span, call.span.start + len(before), f"{comma}{text}" if comma or not call.args else f" {text}"
+    )
 
 
 def inserted(source_span: Span, at: int, text: str) -> Edit:

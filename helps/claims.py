@@ -9,7 +9,7 @@ from ..lang.node import Node
 from ..lang.source import Span
 from . import shapes
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
-from .conditions import RANK
+from .conditions import GIVING_WAY, RANK
 from .literals import named_literal, rewrite, source_of_axis
 from .operands import wrap
 from .shapes import Wanted
@@ -118,7 +118,7 @@ def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Mend]
     axis = case.subject.at[0][1]
     if _is_open(dims) or (len(dims.items) != len(shape) and case.callee):
         return
-    rank = 42 if case.diagnostic.severity == "error" and case.diagnostic.code != "W311" else RANK + 50
+    rank = GIVING_WAY if case.diagnostic.severity == "error" and case.diagnostic.code != "W311" else RANK + 50
     show = case.subject.declared
     if len(dims.items) != len(shape):
         edit = replaced(dims, dims_text(d if _speakable(d) else "?" for d in shape))
@@ -154,13 +154,13 @@ def _declaration(case: Case, dims: sweet.ListExpr) -> Iterator[Mend]:
         literal = source_of_axis(case.tree, value, axis)
         for rank, wanted in enumerate(case.subject.wanted):
             if literal is not None and (isinstance(wanted, int) or wanted.isidentifier()):
-                yield from rewrite(case, literal, wanted, 36 + rank)
+                yield from rewrite(case, literal, wanted, 36 + rank, legal=len(case.subject.wanted) > 1)
     elif isinstance(value, sweet.Name) and all(isinstance(i, sweet.IntLit) for i in dims.items):
         bound = case.tree.binding(value.name, value.span)
         own = bound.type.shape if bound is not None and isinstance(bound.type, sweet.TensorType) else None
         if isinstance(bound, sweet.Param) and isinstance(own, sweet.ListExpr):
             what = f"declare `{value.name}` with the rank that is asked for"
-            yield case.mend(what, [replaced(own, dims.span.text)], 43, show=bound.span, guess=True)
+            yield case.mend(what, [replaced(own, dims.span.text)], GIVING_WAY + 1, show=bound.span, guess=True)
 
 
 # Parameters that share their shape
@@ -230,7 +230,7 @@ def _missing_flatten(case: Case) -> Iterator[Mend]:
     ranks = {len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype}
     if not ranks or max(ranks) < 3:
         return
-    found: list[sweet.Expr] = []
+    found = [expr for _, expr, shape in reversed(case.tensors()) if shape is not None and len(shape) > 2]
     stack: list[tuple[Node, int]] = [(a, 8) for a in case.arguments.values()]
     while stack:
         node, depth = stack.pop(0)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
+from ..lang.node import replace
 from ..lang.source import Span
 from .case import Case, Dims, Mend, count, replaced
 from .tree import Tree, callee, nodes_below
@@ -22,6 +23,8 @@ def mends(case: Case) -> Iterator[Mend]:
     yield from _conflicting(case)
     if case.callee in ("reshape", "broadcast_to"):
         yield from _target(case)
+    else:
+        yield from _earlier_reshape(case)
 
 
 # A size is traced to the literal that it was written as
@@ -39,19 +42,18 @@ def _conflicting(case: Case) -> Iterator[Mend]:
         others = [s for n, a, s in sizes if (n, a) != (name, axis) and s != size]
         for wanted in dict.fromkeys([*case.subject.wanted, *others]):
             if isinstance(wanted, int) or wanted.isidentifier():
-                yield from _rewritten(case, name, axis, size, wanted, 32 + position)
+                several = wanted in case.subject.wanted and len(case.subject.wanted) > 1
+                yield from _rewritten(case, name, axis, wanted, 32 + position, several)
 
 
-def _rewritten(case: Case, name: str, axis: int, size: int | str, wanted: int | str, rank: int) -> Iterator[Mend]:
+def _rewritten(case: Case, name: str, axis: int, wanted: int | str, rank: int, several: bool) -> Iterator[Mend]:
     expr = case.arguments.get(name)
-    if expr is None:
-        return
-    literal = source_of_axis(case.tree, expr, axis)
+    literal = source_of_axis(case.tree, expr, axis) if expr is not None else None
     if literal is not None:
-        yield from rewrite(case, literal, wanted, rank)
+        yield from rewrite(case, literal, wanted, rank, legal=several)
 
 
-def rewrite(case: Case, literal: sweet.Expr, wanted: int | str, rank: int) -> Iterator[Mend]:
+def rewrite(case: Case, literal: sweet.Expr, wanted: int | str, rank: int, *, legal: bool = False) -> Iterator[Mend]:
     """One literal, or with it all of the same list that say the same."""
     if literal.span.text == str(wanted):
         return
@@ -61,7 +63,10 @@ def rewrite(case: Case, literal: sweet.Expr, wanted: int | str, rank: int) -> It
     line = literal.span.source.position(literal.span.start)[0]
     what = f"write {wanted} for the {literal.span.text} in line {line}"
     show = shown.span if shown is not None else literal.span
-    yield case.mend(what, [replaced(literal, str(wanted))], rank, show=show)
+    if any(isinstance(node, sweet.Param) for node in case.tree.above(literal)):
+        rank += 2  # what comes from outside is less likely to be what is wrong
+    mend = case.mend(what, [replaced(literal, str(wanted))], rank, show=show)
+    yield replace(mend, legal=wanted) if legal and isinstance(wanted, int) else mend
     if isinstance(around, sweet.ListExpr):
         same = [i for i in around.items if i.span.text == literal.span.text]
         if len(same) > 1:
@@ -172,14 +177,49 @@ def _target(case: Case) -> Iterator[Mend]:
             for wanted in _fitting(dims, rest):
                 if wanted != size:
                     edit = replaced(item, str(wanted))
-                    yield case.mend(f"{wanted} for {item.span.text}", [edit], 15 + position)
+                    yield case.mend(f"write {wanted} for {item.span.text}", [edit], 15 + position)
         if size != -1 and -1 not in rest:
-            yield case.mend(f"-1 for {item.span.text}", [replaced(item, "-1")], 28 + position)
+            yield case.mend(f"write -1 for {item.span.text}", [replaced(item, "-1")], 28 + position)
+    yield from _heads(case, target)
     if len(asked) == 2:
         first = case.arguments["x"].span.text
         edit = Edit(target.span, f"[{dims[0]}, -1]" if dims and isinstance(dims[0], int) else "[-1]")
         if dims and isinstance(dims[0], int) and len(first) < 40:
             yield case.mend("keep the first axis", [edit], 30)
+
+
+def _earlier_reshape(case: Case) -> Iterator[Mend]:
+    """`[-1, 3136]` took elements of other rows: the first axis is to be what it should be, and the -1 comes last."""
+    wanted = [*case.subject.wanted, *(s for o in case.subject.operands if o.shape for s in o.shape[:1])]
+    named = [w for w in dict.fromkeys(wanted) if isinstance(w, str) and w.isidentifier()]
+    for node in case.tree.upstream([*case.arguments.values(), *_result(case)]):
+        target = case.tree.arguments(node).get("shape") if callee(node) == "reshape" else None
+        match target:
+            case sweet.ListExpr(items=(sweet.Unary() as first, last)) if first.span.text == "-1":
+                for name in named[:2]:
+                    edit = Edit(first.span.to(last.span), f"{name}, -1")
+                    yield case.mend(f"keep {name} rows", [edit], 29, show=node.span)
+
+
+def _result(case: Case) -> Iterator[sweet.Expr]:
+    """The result of the function around, if it is what the diagnostic is about."""
+    declared, decl = case.subject.declared, case.function
+    if not case.callee and declared is not None and decl is not None and decl.fn.body is not None:
+        result = decl.fn.body.result
+        if result is not None and decl.fn.result is not None and decl.fn.result.span.start <= declared.start:
+            yield result
+
+
+def _heads(case: Case, target: sweet.ListExpr) -> Iterator[Mend]:
+    """`[b, t, 8, 60 // 8]`: another number that divides, wherever it stands."""
+    for item in target.items:
+        match item:
+            case sweet.Binary(op="//", left=sweet.IntLit(value=total), right=sweet.IntLit(value=now)) if total > 0:
+                same = [n for n in nodes_below(target) if isinstance(n, sweet.IntLit) and n.value == now]
+                divisors = sorted((d for d in range(1, total + 1) if total % d == 0), key=lambda d: abs(d - now))
+                for rank, divisor in enumerate(divisors[:2] if len(same) > 1 and total < 100_000 else ()):
+                    edits = [replaced(n, str(divisor)) for n in same]
+                    yield replace(case.mend(f"write {divisor} for {now}", edits, 14 + rank), legal=divisor)
 
 
 def _fitting(dims: Dims, rest: Dims) -> Iterator[int | str]:

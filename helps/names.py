@@ -10,6 +10,9 @@ from .case import Case, Mend, replaced
 from .operands import wrap
 from .shapes import Change
 
+# The dtype of a kind that is usual.
+_USUAL = (("integer", "int64"), ("floating", "float32"), ("numeric", "float32"), ("boolean", "bool"))
+
 
 def mends(case: Case) -> Iterator[Mend]:
     yield from _nearest(case)
@@ -26,11 +29,8 @@ def _nearest(case: Case) -> Iterator[Mend]:
     if span.text.startswith("@") and not text.startswith("@"):
         text = f"@{text}"
     node = case.tree.find(span, sweet.Name, sweet.FnName, sweet.Ident, sweet.NamedType)
-    if node is not None or "(" not in span.text:
-        at = node if node is not None else None
-        edit = replaced(at, text) if at is not None else None
-        if edit is not None:
-            yield Mend(help_, (edit,), 1, text)
+    if node is not None:
+        yield Mend(help_, (replaced(node, text),), 1, text)
 
 
 def _casts(case: Case) -> Iterator[Mend]:
@@ -39,11 +39,14 @@ def _casts(case: Case) -> Iterator[Mend]:
     tensors = case.tensors()
     dtypes = [o.dtype for o in case.subject.operands if o.dtype not in ("", "?")]
     wanted = re.findall(r"to have dtype (\w+)", case.diagnostic.message)
+    for kind, dtype in _USUAL:
+        if re.search(rf"to have an? {kind} dtype", case.diagnostic.message):
+            wanted.append(dtype)
     involved = {name for name, _ in case.subject.at}
     ordered = sorted(tensors, key=lambda t: t[0] not in involved)
     for rank, (name, expr, _) in enumerate(ordered):
         own = case.operand(name)
         for dtype in dict.fromkeys([*wanted, *dtypes]):
             if own is not None and own.dtype != dtype:
-                change = Change("cast", "@cast(", f", {dtype})", 14 + rank)
+                change = Change("cast", "@cast(", f", {dtype})", 18 + rank)
                 yield wrap(case, expr, change)

@@ -16,6 +16,7 @@ from ..simplify.judge import Options
 from . import attributes, claims, conditions, literals, names, operands
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap
+from .parts import Parts
 from .tree import Tree, children
 
 Recheck = Callable[[Source], Report]
@@ -28,7 +29,8 @@ FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
 MOST_PER_DIAGNOSTIC = 12
 MOST_IN_TWO_STEPS = 18
 MOST_PER_PROGRAM = 100
-MOST_TEXT = 400_000
+MOST_TEXT = 200_000
+_BEFORE_CONDITIONS = 9
 _FIRST_STEPS = 4
 _SECOND_STEPS = 5
 # Notes that an edit may bring along: a name that is not used any more.
@@ -48,7 +50,8 @@ class Offer(Node):
 
 
 class Trial(Node):
-    """How a program fares with a mend: what is new, whether the diagnostic is gone, how many others are left."""
+    """How a program fares with a mend: whether the diagnostic is gone, what is new, how many more there are, how many errors in
+    all."""
 
     mend: Mend
     gone: bool
@@ -59,8 +62,9 @@ class Trial(Node):
     source: Source
 
     @property
-    def order(self) -> tuple[int, int, int, int]:
-        return self.left, self.notes, len(self.mend.edits), self.mend.rank
+    def order(self) -> tuple[int, int, bool, int, int]:
+        giving_way = conditions.GIVING_WAY <= self.mend.rank < conditions.RANK
+        return self.left, self.notes, giving_way, len(self.mend.edits), self.mend.rank
 
 
 def with_helps(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
@@ -71,8 +75,16 @@ def with_helps(report: Report, base: Path, roots: tuple[Path, ...] = (), options
 
 
 def _with_help(offer: Offer) -> Diagnostic:
-    helps = tuple(Help(f"{m.text} (checked)", m.edits) for m in offer.mends)
+    helps = tuple(Help(f"{text} (checked)", m.edits) for m, text in zip(offer.mends, _texts(offer.mends), strict=True))
     return replace(offer.diagnostic, help=helps[0].text, edits=helps[0].edits, helps=helps)
+
+
+def _texts(mends: tuple[Mend, ...]) -> Iterator[str]:
+    """What each says; of sizes that would do at one place the first names them all."""
+    best = mends[0]
+    legal = sorted(m.legal for m in mends if m.legal is not None and m.edits[0].span == best.edits[0].span)
+    yield f"the nearest legal sizes are {' and '.join(map(str, legal))}" if best.legal and len(legal) > 1 else best.text
+    yield from (m.text for m in mends[1:])
 
 
 def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Iterator[Offer]:
@@ -83,7 +95,7 @@ def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Op
     tree = Tree(wrong[0].span.source)
     if tree.broken:
         return
-    trials = _Trials(report, lambda source: check_source(source, base, roots, options), tree.source)
+    trials = _Trials(report, lambda source: check_source(source, base, roots, options), tree)
     for diagnostic in wrong:
         yield Offer(diagnostic, trials.working(diagnostic, candidates(Case(tree, diagnostic))))
 
@@ -97,6 +109,9 @@ def candidates(case: Case) -> list[Mend]:
             if mend.edits and not overlap(mend.edits) and key not in found:
                 found[key] = mend
     ordered = sorted(found.values(), key=lambda m: (len(m.edits), m.rank))
+    said = [m for m in ordered if m.rank >= conditions.RANK]
+    other = [m for m in ordered if m.rank < conditions.RANK]
+    ordered = [*other[:_BEFORE_CONDITIONS], *said, *other[_BEFORE_CONDITIONS:]]
     return [_with_line_ends(m) for m in ordered] if "\r\n" in case.tree.source.text else ordered
 
 
@@ -107,19 +122,24 @@ def _with_line_ends(mend: Mend) -> Mend:
 
 
 class _Trials:
-    """Checks programs with mends applied, within the budget of one program."""
+    """Checks programs with mends applied, within the budget of one program; functions that a mend cannot matter to are left
+    out of what is checked."""
 
-    def __init__(self, report: Report, recheck: Recheck, source: Source) -> None:
+    def __init__(self, report: Report, recheck: Recheck, tree: Tree) -> None:
         self.report = report
         self.recheck = recheck
-        self.source = source
-        self.budget = min(MOST_PER_PROGRAM, MOST_TEXT // (len(source.text) + 1))
+        self.source = tree.source
+        self.parts = Parts(tree)
+        self.checks = MOST_PER_PROGRAM
+        self.text = MOST_TEXT
         self._open = _open_checks(report)
 
     def working(self, diagnostic: Diagnostic, mends: Iterable[Mend]) -> tuple[Mend, ...]:
         tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC)
         good = [t for t in tried if _works(t)]
-        if not any(t.errors == 0 or t.mend.rank < conditions.RANK for t in good):
+        if not any(
+            t.mend.rank < conditions.GIVING_WAY or (t.errors == 0 and t.mend.rank >= conditions.RANK) for t in good
+        ):
             steps = self._two_steps(diagnostic, [t for t in tried if t.gone and len(t.new) == 1])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         return tuple(t.mend for t in sorted(good, key=lambda t: t.order))
@@ -128,10 +148,9 @@ class _Trials:
         """Of mends that mean the same only the first that works is of interest."""
         found: list[Trial] = []
         for mend in mends:
-            if len(found) >= most or self.budget <= 0:
+            if len(found) >= most or self.checks <= 0 or self.text <= 0:
                 break
             if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
-                self.budget -= 1
                 found.append(self._trial(diagnostic, mend))
         return found
 
@@ -142,18 +161,22 @@ class _Trials:
             if tree.broken or trial.new[0].span.source is not trial.source:
                 continue
             after = candidates(Case(tree, trial.new[0]))
-            for second in [m for m in after if m.rank < conditions.RANK][:_SECOND_STEPS]:
+            for second in [m for m in after if m.rank < conditions.GIVING_WAY][:_SECOND_STEPS]:
                 edits = followed(trial.mend.edits, second.edits)
                 if edits and not overlap(edits):
                     text = f"{trial.mend.text}, and {second.text}"
-                    rank = trial.mend.rank + second.rank
+                    rank = min(trial.mend.rank + second.rank, conditions.GIVING_WAY - 1)
                     yield Mend(text, edits, rank, text, guess=True)
 
     def _trial(self, diagnostic: Diagnostic, mend: Mend) -> Trial:
-        source = Source(self.source.name, applied(self.source.text, mend.edits))
+        kept = self.parts.kept([diagnostic.span, *(e.span for e in mend.edits)])
+        blanked = self.parts.blanked(self.source.text, kept)
+        source = Source(self.source.name, applied(blanked, mend.edits))
         after = self.recheck(source)
+        self.checks, self.text = self.checks - 1, self.text - len(blanked.replace(" ", ""))
+        before = [d for d in self.report.diagnostics if self.parts.holds(kept, d.span)]
         places = Places(mend.edits)
-        had = Counter(_key(d, places.normal) for d in self.report.diagnostics)
+        had = Counter(_key(d, places.normal) for d in before)
         now: dict[Key, list[Diagnostic]] = {}
         for d in after.diagnostics:
             now.setdefault(_key(d, places.before), []).append(d)
@@ -162,11 +185,10 @@ class _Trials:
         gone = len(now.get(key, ())) < had[key]
         if (after.checked is None and self.report.checked is not None) or self._opens(after, diagnostic):
             gone = False
-        notes = [d for d in new if d.code in _QUIET_NOTES]
         others = tuple(d for d in new if d.code not in _QUIET_NOTES)
-        left = sum(map(_is_wrong, after.diagnostics))
-        errors = sum(d.severity == "error" for d in after.diagnostics)
-        return Trial(mend, gone, others, left, errors, len(notes), source)
+        left = sum(map(_is_wrong, after.diagnostics)) - sum(map(_is_wrong, before))
+        errors = _errors(after.diagnostics) - _errors(before) + _errors(self.report.diagnostics)
+        return Trial(mend, gone, others, left, errors, len(new) - len(others), source)
 
     def _opens(self, after: Report, diagnostic: Diagnostic) -> bool:
         """Whether a check that was proved in another function stays for run time."""
@@ -176,6 +198,10 @@ class _Trials:
 
 def _works(trial: Trial) -> bool:
     return trial.gone and not trial.new
+
+
+def _errors(diagnostics: Iterable[Diagnostic]) -> int:
+    return sum(d.severity == "error" for d in diagnostics)
 
 
 def _is_wrong(diagnostic: Diagnostic) -> bool:

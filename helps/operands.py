@@ -8,11 +8,14 @@ from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.source import Span
 from . import shapes
-from .case import Case, Dims, Mend, inserted
+from .case import Case, Dims, Mend, inserted, replaced
 from .shapes import Change
+from .tree import callee
 
 # Products of matrices: which axis of each operand is summed over.
 _PRODUCTS = {"matmul": ("x", -1, "y", -2), "linear": ("x", -1, "weight", -1), "vecdot": ("x", -1, "y", -1)}
+# What only moves, adds or drops axes.
+_MOVING = {"matrix_transpose", "permute_dims", "swapaxes", "moveaxis", "squeeze", "expand_dims"}
 _ELEMENTWISE = {
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "where", "equal",
     "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
@@ -20,8 +23,12 @@ _ELEMENTWISE = {
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.call is None or case.diagnostic.code == "E313":
+    if case.call is None:
         return
+    if case.diagnostic.code == "E313":
+        yield from _swap(case)
+        return
+    yield from _left_out(case)
     if case.callee in _PRODUCTS:
         yield from _product(case, *_PRODUCTS[case.callee])
     elif case.callee in _ELEMENTWISE:
@@ -29,6 +36,31 @@ def mends(case: Case) -> Iterator[Mend]:
     elif case.subject.declared is None or case.subject.what == "where":
         yield from _others(case)
     yield from _swap(case)
+
+
+def _left_out(case: Case) -> Iterator[Mend]:
+    """The call itself, or one that made an operand, only moves axes, and there was no need to."""
+    assert case.call is not None
+    if case.callee in _MOVING and case.diagnostic.code not in ("W311", "E310"):
+        yield from _without(case, case.call, 23)
+    for _, expr, _ in case.tensors():
+        bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
+        yield from _without(case, bound.value if isinstance(bound, sweet.Let) and not bound.is_tuple else expr, 11)
+
+
+def _without(case: Case, expr: sweet.Expr, rank: int) -> Iterator[Mend]:
+    name, operand = callee(expr), case.tree.arguments(expr).get("x")
+    if name in _MOVING and operand is not None:
+        edit = replaced(expr, operand.span.text)
+        yield case.mend(f"leave out `@{name}`", [edit], rank, show=_line(expr.span), guess=rank > 20)
+
+
+def _line(span: Span) -> Span:
+    """The line of a place, or of its first part, without what stands around."""
+    text = span.source.text
+    start, end = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end)
+    line = text[start : end if end >= 0 else len(text)]
+    return Span(span.source, start + len(line) - len(line.lstrip()), start + len(line.rstrip()))
 
 
 def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) -> Mend:
@@ -68,12 +100,11 @@ def _product(case: Case, first: str, first_axis: int, second: str, second_axis: 
     xs, ys = case.shape(first), case.shape(second)
     if x is None or y is None or xs is None or ys is None:
         return
-    if len(xs) >= 2 and len(ys) >= 2:
-        other = {-1: -2, -2: -1}
-        if shapes.fits(xs[first_axis], ys[other[second_axis]]):
-            yield wrap(case, y, shapes.transposed(), 11)
-        if shapes.fits(xs[other[first_axis]], ys[second_axis]):
-            yield wrap(case, x, shapes.transposed(), 12)
+    other = {-1: -2, -2: -1}
+    if xs and len(ys) >= 2 and shapes.fits(xs[first_axis], ys[other[second_axis]]):
+        yield wrap(case, y, shapes.transposed(), 11)
+    if len(xs) >= 2 and ys and shapes.fits(xs[other[first_axis]], ys[max(second_axis, -len(ys))]):
+        yield wrap(case, x, shapes.transposed(), 12)
     if len(xs) == 1 and len(ys) == 2:
         yield wrap(case, x, shapes.expanded(0))
     if len(ys) == 1 and len(xs) == 2:
@@ -98,7 +129,7 @@ def _axis_brought(
         return
     axis %= len(dims)
     for other, size in enumerate(dims):
-        if other != axis and size == wanted:
+        if other != axis and size == wanted and {axis, other} != {len(dims) - 1, len(dims) - 2}:
             yield wrap(case, expr, shapes.swapped(min(axis, other), max(axis, other)))
 
 
@@ -133,7 +164,9 @@ def _broadcasts(a: Dims, b: Dims) -> bool:
 
 
 def _others(case: Case) -> Iterator[Mend]:
-    rank_is_wrong = "rank" in case.diagnostic.message or not any(axis is not None for _, axis in case.subject.at)
+    rank_is_wrong = "rank" in case.diagnostic.message
+    if not rank_is_wrong and not any(axis is not None for _, axis in case.subject.at):
+        return
     involved = {name for name, _ in case.subject.at if case.operand(name) is not None}
     for name, expr, dims in case.tensors():
         if dims is None or (involved and name not in involved):

@@ -28,7 +28,10 @@ def adaptations(shape: Dims, wanted: Wanted) -> Iterator[Change]:
     if missing > 0:
         yield from _more_axes(shape, wanted, missing)
     elif missing == 0:
-        yield from moved(shape, wanted)
+        changes = list(moved(shape, wanted))
+        yield from changes
+        if changes:
+            return
     else:
         yield from _fewer_axes(shape, wanted)
     yield from _reshaped(shape, wanted)
@@ -39,7 +42,7 @@ def expanded(axis: int, rank: int = 20) -> Change:
     return Change(f"add {which} to", "@expand_dims(", f", axis={axis})", rank)
 
 
-def squeezed(axis: int, rank: int = 22) -> Change:
+def squeezed(axis: int, rank: int = 19) -> Change:
     return Change(f"drop axis {axis} of", "@squeeze(", f", axis={axis})", rank)
 
 
@@ -63,7 +66,7 @@ def reduced(name: str, axis: int, rank: int) -> Change:
     return Change(f"take the {name} over axis {axis} of", f"@{name}(", f", axis={axis})", rank, True)
 
 
-def layouts(shape: Dims, rank: int = 18) -> Iterator[Change]:
+def layouts(shape: Dims, rank: int = 15) -> Iterator[Change]:
     """The usual orders of axes."""
     if len(shape) == 2:
         yield transposed(rank)

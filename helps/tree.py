@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from ..lang import sweet
@@ -25,14 +25,20 @@ class Tree:
         self.broken = bool(problems)
         self._parents: dict[int, Node] = {}
         self._at: dict[tuple[int, int], list[Node]] = {}
-        self.nodes: list[Node] = []
+        self._of_kind: dict[type[Node], list[Node]] = {}
+        self._bindings: dict[str, list[sweet.Param | sweet.Let]] = {}
         self._index(self.module)
 
     def _index(self, root: Node) -> None:
         stack: list[tuple[Node, Node | None]] = [(root, None)]
         while stack:
             node, parent = stack.pop()
-            self.nodes.append(node)
+            self._of_kind.setdefault(type(node), []).append(node)
+            if isinstance(node, sweet.Param):
+                self._bindings.setdefault(node.name.name, []).append(node)
+            elif isinstance(node, sweet.Let):
+                for bound in node.names:
+                    self._bindings.setdefault(bound.name, []).append(node)
             if parent is not None:
                 self._parents[id(node)] = parent
             span = getattr(node, "span", None)
@@ -62,11 +68,9 @@ class Tree:
     def enclosing(self, span: Span, kind: type[N]) -> N | None:
         """The innermost node of a kind around a place."""
         best: N | None = None
-        for node in self.nodes:
-            if isinstance(node, kind):
-                own: Span = node.span  # type: ignore[attr-defined]
-                if own.start <= span.start and span.end <= own.end and (best is None or _inside(node, best)):
-                    best = node
+        for node in self._of_kind.get(kind, ()):
+            if isinstance(node, kind) and _holds(node, span) and (best is None or _inside(node, best)):
+                best = node
         return best
 
     def function(self, name: str) -> sweet.FnDecl | None:
@@ -111,22 +115,34 @@ class Tree:
     def binding(self, name: str, place: Span) -> sweet.Param | sweet.Let | None:
         """Where a tensor's name was bound that is used at a place: the last `let` before it, or a parameter."""
         best: sweet.Param | sweet.Let | None = None
-        for node in self.nodes:
-            if isinstance(node, sweet.Param) and node.name.name == name:
-                scope = self.parent(node)
-                inside = scope is not None and _holds(scope, place)
-            elif isinstance(node, sweet.Let) and any(n.name == name for n in node.names):
-                scope = self.parent(node)
-                inside = scope is not None and _holds(scope, place) and node.span.end <= place.start
-            else:
-                continue
-            if inside:
+        for node in self._bindings.get(name, ()):
+            scope = self.parent(node)
+            before = isinstance(node, sweet.Param) or node.span.end <= place.start
+            if before and scope is not None and _holds(scope, place):
                 best = node
         return best
 
+    def upstream(self, exprs: Iterable[Node], most: int = 60) -> Iterator[sweet.Call]:
+        """The calls that expressions are made of, through the names of the function, the nearest first."""
+        queue, seen = list(exprs), set[int]()
+        while queue and most > 0:
+            node = queue.pop(0)
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            most -= 1
+            if isinstance(node, sweet.Call):
+                yield node
+            if isinstance(node, sweet.Name):
+                bound = self.binding(node.name, node.span)
+                queue += [bound.value] if isinstance(bound, sweet.Let) else []
+            else:
+                queue += children(node)
+
     def names(self) -> set[str]:
         """Every name that the program uses."""
-        return {n.name for n in self.nodes if isinstance(n, sweet.Name | sweet.Ident)}
+        found = [*self._of_kind.get(sweet.Name, ()), *self._of_kind.get(sweet.Ident, ())]
+        return {n.name for n in found if isinstance(n, sweet.Name | sweet.Ident)}
 
 
 def children(node: Node) -> Iterator[Node]:

@@ -1,0 +1,61 @@
+"""The part of a program that an edit can matter to: the functions that are edited, who calls them, and what those call."""
+
+from __future__ import annotations
+
+import re
+
+from ..lang import sweet
+from ..lang.source import Span
+from .tree import Tree, nodes_below
+
+_LETTER = re.compile(r"[^\r\n]")
+
+
+class Parts:
+    def __init__(self, tree: Tree) -> None:
+        self._source = tree.source
+        self._functions = [i for i in tree.module.items if isinstance(i, sweet.FnDecl)]
+        self._items = {i.name.name: i for i in tree.module.items if isinstance(i, sweet.FnDecl | sweet.Impls)}
+        self._calls = {name: _called(item) & set(self._items) for name, item in self._items.items()}
+        self._calls[""] = {n for i in tree.module.items if not _is_function(i) for n in _called(i)} & set(self._items)
+
+    def kept(self, spans: list[Span]) -> set[str]:
+        """The functions, by name, that a change at these places can matter to; `` is everything outside of functions."""
+        start = {self._at(span) for span in spans}
+        above = _closed(start, {n: {m for m, called in self._calls.items() if n in called} for n in self._calls})
+        return _closed(above, self._calls)
+
+    def blanked(self, text: str, kept: set[str]) -> str:
+        """The text with all other functions gone; everything keeps its place."""
+        parts, at = [], 0
+        for decl in self._functions:
+            if decl.name.name not in kept:
+                gone = text[decl.span.start : decl.span.end]
+                parts += [text[at : decl.span.start], _LETTER.sub(" ", gone)]
+                at = decl.span.end
+        return "".join([*parts, text[at:]])
+
+    def holds(self, kept: set[str], span: Span) -> bool:
+        """Whether something is said of what is kept; what is outside of functions always is."""
+        return span.source is not self._source or self._at(span) in kept | {""}
+
+    def _at(self, span: Span) -> str:
+        found = (d.name.name for d in self._functions if d.span.start <= span.start <= d.span.end)
+        return next(found, "")
+
+
+def _is_function(item: sweet.Item) -> bool:
+    return isinstance(item, sweet.FnDecl | sweet.Impls)
+
+
+def _called(item: sweet.Item) -> set[str]:
+    return {n.name for n in nodes_below(item) if isinstance(n, sweet.FnName)}
+
+
+def _closed(names: set[str], edges: dict[str, set[str]]) -> set[str]:
+    found, todo = set(names), list(names)
+    while todo:
+        new = edges.get(todo.pop(), set()) - found
+        found |= new
+        todo += new
+    return found

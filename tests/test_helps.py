@@ -1,0 +1,408 @@
+"""Helps: what is offered for a wrong program, that it does what it says, and `rx check --fix`."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import stat
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rxlang import pipeline
+from rxlang.cli.main import invoke
+from rxlang.helps.edits import Places, applied, followed
+from rxlang.helps.offer import Offer, offers, with_helps
+from rxlang.lang.diagnostics import Diagnostic, Edit
+from rxlang.lang.render import render_text
+from rxlang.lang.source import Source, Span
+
+HERE = Path(__file__).resolve().parent
+GOLDENS = HERE / "goldens" / "helps"
+CASES = HERE.parents[0].parent / "shared" / "cases" / "shape_bugs.jsonl"
+HERE_BASE = Path(".")
+
+
+def report_of(text: str, **options: bool) -> pipeline.Report:
+    return pipeline.check_text(text, "case.rx", HERE_BASE, (), pipeline.Options(**options))
+
+
+def offered(text: str) -> list[Offer]:
+    return list(offers(report_of(text), HERE_BASE))
+
+
+def helped(text: str) -> list[Diagnostic]:
+    """The errors and warnings with their helps."""
+    found = with_helps(report_of(text), HERE_BASE).diagnostics
+    return [d for d in found if d.severity != "note"]
+
+
+def f(params: str, body: str, result: str = "Tensor", where: str = "") -> str:
+    tensors = ", ".join(f"{n} : Tensor({s}, float32)" for n, s in (p.split(" ", 1) for p in params.split("; ")))
+    return f"@f = fn({tensors}) : {result}{where} {{\n  {body}\n}}\n"
+
+
+LAYER = (
+    "@layer = fn(x : Tensor([b, d], float32), w : Tensor([d, h], float32)) : Tensor([b, h], float32) {\n"
+    "  @matmul(x, w)\n}\n"
+)
+FF = "@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n, m], int8) {\n  @max(@reshape(x, [n, m, 4]), axis=2)\n}\n"
+NET = "@net = fn(x : Tensor([b, 64, 64, 3], float32)) : Tensor([b], float32) {\n  @mean(x, axis=[1, 2, 3])\n}\n"
+MSE = "@mse = fn(x : Tensor(s, float32), y : Tensor(s, float32)) : Tensor([], float32) {\n  @mean(@square(x - y))\n}\n"
+DENSE = (
+    "@dense = fn(x : Tensor([*s, d], float32), units : Size) : Tensor([*s, units], float32) where units >= 0 {\n"
+    "  @linear(x, @zeros([units, d]))\n}\n"
+)
+
+# Each program with the help of its first error or warning.
+TABLE = [
+    # products
+    (f("x [n, 3]; w [4, 3]", "@matmul(x, w)"), "transpose `w`: `@matmul(x, @matrix_transpose(w))`"),
+    (f("x [3, 4]; w [2, 3]", "@matmul(x, w)"), "swap `x` and `w`: `@matmul(w, x)`"),
+    (
+        f("q [b, h, t, d]; k [b, h, s, d]", "@matmul(q, k)", "Tensor([b, h, t, s], float32)"),
+        "transpose `k`: `@matmul(q, @matrix_transpose(k))`",
+    ),
+    (
+        f("x [n, 3]; w [3, 4]", "let t = @matrix_transpose(w)\n  @matmul(x, t)"),
+        "leave out `@matrix_transpose`: `let t = w`",
+    ),
+    (f("x [3]; w [3, 2]", LAYER and "@linear(x, w)"), "transpose `w`: `@linear(x, @matrix_transpose(w))`"),
+    (f("x [b, 4, 4, 8]; w [128, 10]", "@matmul(x, w)"), "flatten `x`: `@matmul(@flatten(x, start=1), w)`"),
+    (LAYER + f("x [b, 16]; w [32, 16]", "@layer(x, w)"), "transpose `w`: `@layer(x, @matrix_transpose(w))`"),
+    (LAYER + f("x [b, 16]; w [16, 32]", "@layer(w, x)"), "swap `w` and `x`: `@layer(x, w)`"),
+    (LAYER + f("x [16]; w [16, 32]", "@layer(x, w)"), "add a first axis to `x`: `@layer(@expand_dims(x, axis=0), w)`"),
+    # axes
+    (f("x [2, 3]; y [4, 3]", "@concat([x, y], axis=1)"), "use axis 0: `@concat([x, y], axis=0)`"),
+    (f("x [2, 3]", "@softmax(x, axis=2)"), "use axis 1: `@softmax(x, axis=1)`"),
+    (f("x [5, 1]", "@squeeze(x, axis=0)"), "use axis 1: `@squeeze(x, axis=1)`"),
+    # reshape
+    (f("x [6, 4]", "@reshape(x, [5, 4])"), "write 6 for 5: `@reshape(x, [6, 4])`"),
+    (f("x [b, 6, 4]", "@reshape(x, [b, 25])"), "write 24 for 25: `@reshape(x, [b, 24])`"),
+    (f("x [b, t, 60]", "@reshape(x, [b, t, 8, 60 // 8])"), "the nearest legal sizes are 6 and 10"),
+    # broadcasting
+    (
+        f("x [b, t, h]; m [b, t]", "x * m", where=" where t != h, t != 1, h != 1"),
+        "add a last axis to `m`: `x * @expand_dims(m, axis=-1)`",
+    ),
+    (f("x [5, 7]", "x / @sum(x, axis=1)"), "keep the reduced axis: `@sum(x, axis=1, keepdims=true)`"),
+    (
+        f("x [5, 7]", "let s = @sum(\n    x,\n    axis=1,\n  )\n  x / s"),
+        "keep the reduced axis",
+    ),
+    # annotations
+    (FF + "@main = fn(a : Tensor([8, 15], int8)) : Tensor {\n  @ff(a)\n}\n", "the nearest legal sizes are 12 and 16"),
+    (NET + f("image [64, 64, 3]", "@net(image)"), "add a first axis to `image`: `@net(@expand_dims(image, axis=0))`"),
+    (f("x [n, m]", "x", "Tensor([m, n], float32)"), "transpose `x`: `@matrix_transpose(x)`"),
+    (
+        f("x [2, 3]", "let y : Tensor([3, 2], float32) = x\n  y"),
+        "transpose `x`: `@matrix_transpose(x)`",
+    ),
+    (
+        f("d [19]", "match_shape(d, [n], [n, 19])\n  d"),
+        "add a first axis to `d` before: `let d = @expand_dims(d, axis=0)`",
+    ),
+    (f("d [4, 6]", "match_shape(d, [n], [n, 24])\n  d"), "reshape `d` before: `let d = @reshape(d, [-1, 24])`"),
+    (MSE + f("x [b, 1, 3]; y [b, 3]", "@mse(x, y)"), "drop axis 1 of `x`: `@mse(@squeeze(x, axis=1), y)`"),
+    (
+        MSE + DENSE + f("x [b, 5, 5]; t [b, 10]", "let p = @dense(@dense(x, 32), 10)\n  @mse(p, t)"),
+        "flatten `x`: `@flatten(x, start=1)`",
+    ),
+    (MSE + DENSE + f("x [b, 5]; t [b, 2]", "@mse(@dense(x, 4), t)"), "write 2 for the 4 in line 8: `@dense(x, 2)`"),
+    # open checks
+    (f("x [b, t, d]", "@reshape(x, [b, t, 8, d // 8])"), "`where d % 8 == 0` on @f makes it hold"),
+    (f("x [n, m]; y [k, p]", "@matmul(x, y)"), "`where m == k` on @f makes it hold"),
+    (f("x [n, m]", "x[5, :]"), "`where n >= 6` on @f makes it hold"),
+    (f("x [n, m]", "let y : Tensor([n, 3], float32) = x\n  y"), "`where m == 3` on @f makes it hold"),
+    (
+        "@f = fn(x : Tensor, k : Tensor([], int64)) : Tensor {\n  let n = @item(k)\n"
+        "  let y : Tensor([n], float32) = x\n  y\n}\n",
+        "`!` for `:` asserts the type of `y` at run time",
+    ),
+    # dtypes
+    (
+        "@f = fn(x : Tensor([n], float32), y : Tensor([n], float64)) : Tensor {\n  x + y\n}\n",
+        "cast `y`: `x + @cast(y, float32)`",
+    ),
+    (
+        LAYER + "@f = fn(x : Tensor([b, d], int32), w : Tensor([d, h], float32)) : Tensor {\n  @layer(x, w)\n}\n",
+        "cast `x`: `@layer(@cast(x, float32), w)`",
+    ),
+    (
+        "@f = fn(ids : Tensor([b, t], int64), table : Tensor([v, d], float32)) : Tensor {\n  @embedding(table, ids)\n}\n",
+        "swap `table` and `ids`: `@embedding(ids, table)`",
+    ),
+    # convolutions
+    (
+        f("x [b, 28, 28, 3]; w [8, 3, 5, 5]", "@conv2d(x, w)"),
+        "move the axes of `x`: `@conv2d(@permute_dims(x, [0, 3, 1, 2]), w)`",
+    ),
+    (f("x [b, 6, 28, 28]; w [8, 3, 5, 5]", "@conv2d(x, w)"), "use 2 groups: `@conv2d(x, w, groups=2)`"),
+    (
+        f("x [3, 28, 28]; w [8, 3, 5, 5]", "@conv2d(x, w)"),
+        "add a first axis to `x`: `@conv2d(@expand_dims(x, axis=0), w)`",
+    ),
+    (
+        f("x [b, 3, 28, 28]; w [3, 8, 5, 5]", "@conv2d(x, w)"),
+        "swap axes 0 and 1 of `w`: `@conv2d(x, @swapaxes(w, 0, 1))`",
+    ),
+    # names
+    (f("x [n, m]", "@sofmax(x)"), "did you mean `@softmax`?"),
+    (f("x [n, m]", "let hidden = x + x\n  @softmax(hiden)"), "did you mean `hidden`?"),
+    # two steps
+    (
+        LAYER + f("a [6]; b [6]", "@layer(a, b)"),
+        "add a first axis to `a`: `@layer(@expand_dims(a, axis=0), b)`, and "
+        "add a last axis to `b`: `@layer(@expand_dims(a, axis=0), @expand_dims(b, axis=-1))`",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), TABLE)
+def test_a_wrong_program_gets_the_help(text: str, wanted: str) -> None:
+    assert helped(text)[0].help == f"{wanted} (checked)"
+
+
+# What an offered help does
+
+
+def keys(diagnostics: tuple[Diagnostic, ...], place: Callable[[int], int]) -> Counter[tuple[str, int]]:
+    return Counter((d.code, place(d.span.start)) for d in diagnostics if d.severity != "note")
+
+
+def fails_of(text: str) -> Iterator[str]:
+    """What is wrong with the helps that a program is offered."""
+    before = report_of(text)
+    for offer in offers(before, HERE_BASE):
+        d = offer.diagnostic
+        for mend in offer.mends:
+            after = report_of(applied(text, mend.edits))
+            places = Places(mend.edits)
+            had, has = keys(before.diagnostics, places.normal), keys(after.diagnostics, places.before)
+            key = (d.code, places.normal(d.span.start))
+            if has[key] >= had[key]:
+                yield f"{mend.text}: {d.message} is still there"
+            if has - had:
+                yield f"{mend.text}: new are {has - had}"
+
+
+@pytest.mark.parametrize("text", [text for text, _ in TABLE])
+def test_after_any_offered_help_its_diagnostic_is_gone_and_none_is_new(text: str) -> None:
+    assert list(fails_of(text)) == []
+
+
+def bugs() -> list[tuple[str, str]]:
+    spec = importlib.util.spec_from_file_location("shape_bugs", HERE / "shape_bugs.py")
+    if not CASES.exists() or spec is None or spec.loader is None:
+        return []
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rows = map(json.loads, CASES.read_text().splitlines())
+    return [(row["id"], module.program(row)) for row in rows if row["expect"] == "error"]
+
+
+def test_the_helps_of_real_bugs_do_what_they_say() -> None:
+    programs = bugs()
+    if not programs:
+        pytest.skip("the cases are not there")
+    wrong = {name: found for name, text in programs if (found := list(fails_of(text)))}
+    assert wrong == {}
+    assert sum(any(o.mends for o in offered(text)) for _, text in programs) > len(programs) * 0.75
+
+
+def test_the_same_program_gets_the_same_helps_again() -> None:
+    for text, _ in TABLE[:10]:
+        first, second = ([[m.text for m in o.mends] for o in offered(text)] for _ in range(2))
+        assert first == second != []
+
+
+def test_a_program_with_nothing_wrong_is_offered_nothing() -> None:
+    assert offered(f("x [n, m]", "x + x")) == []
+
+
+def test_a_condition_is_not_offered_where_only_empty_tensors_would_satisfy_it() -> None:
+    text = f("x [b, 5]", "@reshape(x, [b, 7])")
+    (found,) = helped(text)
+    assert found.code == "E310" and not any("where" in h.text for h in found.helps)
+
+
+def test_a_condition_that_a_caller_does_not_meet_is_not_offered() -> None:
+    callee = "@f = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) {\n  let y : Tensor([n, n], float32) = x\n  y\n}\n"
+    caller = "@g = fn(x : Tensor([2, 3], float32)) : Tensor {\n  @f(x)\n}\n"
+    assert "`where n == m` on @f makes it hold (checked)" in [h.text for h in helped(callee)[0].helps]
+    assert not any("where" in h.text for h in helped(callee + caller)[0].helps)
+
+
+def test_conditions_are_added_to_those_that_are_there() -> None:
+    text = f("x [n, m]", "x[5, :]", where=" where m >= 2")
+    (edit,) = helped(text)[0].edits
+    assert ") : Tensor where m >= 2, n >= 6 {" in applied(text, [edit])
+
+
+def test_a_function_whose_result_says_nothing_takes_a_condition() -> None:
+    text = "@f = fn(\n  x : Tensor([n, m], float32),\n) {\n  x[5, :]\n}\n"
+    assert ") where n >= 6 {" in applied(text, helped(text)[0].edits)
+
+
+def test_one_name_for_two_sizes_is_the_same_mend_as_the_condition() -> None:
+    (offer,) = offered(f("x [n, m]; y [k, p]", "@matmul(x, y)"))
+    assert offer.unambiguous and len(offer.mends) == 1
+
+
+def test_line_ends_of_windows_stay() -> None:
+    text = f("d [19]", "match_shape(d, [n], [n, 19])\n  d").replace("\n", "\r\n")
+    (edit,) = helped(text)[0].edits
+    assert edit.text == "let d = @expand_dims(d, axis=0)\r\n  "
+
+
+def test_what_is_wrong_in_another_file_is_not_edited(tmp_path: Path) -> None:
+    (tmp_path / "layer.rx").write_text(f("x [n, m]; y [k, p]", "@matmul(x, y)"))
+    report = pipeline.check_text('import "layer.rx" as l\n', "main.rx", tmp_path)
+    assert [d.code for d in report.diagnostics if d.severity != "note"] == ["W311"]
+    assert list(offers(report, tmp_path)) == []
+
+
+def test_a_program_that_cannot_be_read_is_offered_nothing() -> None:
+    assert offered("@f = fn(x : Tensor) {\n  @sofmax(x\n}\n") == []
+
+
+def test_a_large_program_costs_few_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f("x [n, m]; y [k, p]", "@matmul(x, y)").replace("@f", f"@f{i}") for i in range(150))
+    count = 0
+    check = pipeline.check_source
+
+    def counting(*args: Any) -> pipeline.Report:
+        nonlocal count
+        count += 1
+        return check(*args)
+
+    monkeypatch.setattr("rxlang.helps.offer.check_source", counting)
+    assert len(offered(text)) == 150
+    assert 10 < count <= 100
+
+
+# Edits
+
+
+def edit(source: Source, old: str, new: str) -> Edit:
+    start = source.text.index(old)
+    return Edit(Span(source, start, start + len(old)), new)
+
+
+def test_edits_on_edited_text_become_edits_of_the_text() -> None:
+    first = Source("a", "@f(x, y) + @g(z)")
+    wrap = [edit(first, "x", "@t(x)"), edit(first, "z", "1")]
+    second = Source("a", applied(first.text, wrap))
+    for old, new in (("y", "yy"), ("t", "tt"), ("@t(x), y", "y, @t(x)"), ("@g", ""), ("@f", "@h")):
+        more = [edit(second, old, new)]
+        assert applied(first.text, followed(wrap, more)) == applied(second.text, more)
+
+
+def test_places_of_the_new_text_are_found_in_the_old_one() -> None:
+    source = Source("a", "abc def ghi")
+    places = Places([edit(source, "abc", "a"), edit(source, "ghi", "some more")])
+    assert [places.before("a def some more".index(part)) for part in ("a", "def", "some", "more")] == [0, 4, 8, 8]
+
+
+# rx check --fix
+
+
+Result = tuple[int, str, str]
+
+
+@pytest.fixture
+def rx(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Runs one command line: status, standard output, standard error."""
+
+    def run(*arguments: str | Path) -> Result:
+        status = invoke([str(a) for a in arguments])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    path = tmp_path / "net.rx"
+    path.write_text(f("x [b, t, d]", "@reshape(x, [b, t, 8, d // 8])"))
+    return path
+
+
+def test_fix_applies_what_is_unambiguous_and_says_so(rx: Callable[..., Result], wrong: Path) -> None:
+    status, out, _ = rx("check", "--fix", wrong)
+    assert status == 0
+    assert f"{wrong}:2: fixed: `where d % 8 == 0` on @f makes it hold\n" in out
+    text = wrong.read_text()
+    assert "where d % 8 == 0" in text and report_of(text).ok
+    assert rx("check", "--fix", wrong)[0] == 0 and wrong.read_text() == text
+
+
+def test_fix_leaves_what_is_ambiguous(rx: Callable[..., Result], tmp_path: Path) -> None:
+    path = tmp_path / "net.rx"
+    text = f("x [n, 3]; w [4, 3]", "@matmul(x, w)")
+    path.write_text(text)
+    status, out, _ = rx("check", "--fix", path)
+    assert status == 1 and "fixed" not in out
+    assert path.read_text() == text
+
+
+def test_fix_goes_on_until_nothing_changes(rx: Callable[..., Result], tmp_path: Path) -> None:
+    path = tmp_path / "net.rx"
+    path.write_text(f("x [n, m]", "@softmax(x)[5, 7]") + f("x [n]", "@sofmax(x)").replace("@f", "@g"))
+    assert rx("check", "--fix", path)[1].count("fixed: ") == 3
+    assert [d for d in report_of(path.read_text()).diagnostics if d.severity != "note"] == []
+
+
+def test_fix_keeps_the_mark_and_the_permissions(rx: Callable[..., Result], wrong: Path) -> None:
+    wrong.write_bytes(b"\xef\xbb\xbf" + wrong.read_bytes())
+    os.chmod(wrong, 0o640)
+    rx("check", "--fix", wrong)
+    assert wrong.read_bytes().startswith(b"\xef\xbb\xbf@f") and b"where" in wrong.read_bytes()
+    assert stat.S_IMODE(wrong.stat().st_mode) == 0o640
+    assert [p.name for p in wrong.parent.iterdir()] == ["net.rx"]
+
+
+def test_fix_writes_through_a_link(rx: Callable[..., Result], wrong: Path) -> None:
+    link = wrong.with_name("link.rx")
+    link.symlink_to(wrong)
+    rx("check", "--fix", link)
+    assert link.is_symlink() and "where" in wrong.read_text()
+
+
+def test_fix_of_standard_input_is_refused(rx: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"let x = @ones([2])\n"), encoding="utf-8"))
+    status, _, err = rx("check", "--fix", "-")
+    assert status == 2 and "standard input" in err
+
+
+def test_fix_leaves_json_alone_on_standard_output(rx: Callable[..., Result], wrong: Path) -> None:
+    _, out, err = rx("check", "--fix", "--format", "json", wrong)
+    assert json.loads(out)["assertions"]["residual"] == 0 and "fixed: " in err
+
+
+def test_sarif_has_every_help_as_a_fix(rx: Callable[..., Result], tmp_path: Path) -> None:
+    path = tmp_path / "net.rx"
+    path.write_text(f("x [n, 3]; w [4, 3]", "@matmul(x, w)"))
+    _, out, _ = rx("check", "--format", "sarif", path)
+    (found,) = [r for r in json.loads(out)["runs"][0]["results"] if r["level"] == "error"]
+    assert [fix["description"]["text"] for fix in found["fixes"]] == [
+        "transpose `w`: `@matmul(x, @matrix_transpose(w))` (checked)",
+        "write 3 for the 4 in line 1: `[3, 3]` (checked)",
+        "write 4 for the 3 in line 1: `[n, 4]` (checked)",
+    ]
+
+
+# Goldens: what is printed
+
+
+@pytest.mark.parametrize("path", sorted(GOLDENS.glob("*.rx")), ids=lambda path: path.stem)
+def test_a_help_reads_well(path: Path, golden: Callable[[Path, str], None]) -> None:
+    report = pipeline.check_text(path.read_text(), path.name, GOLDENS)
+    found = [d for d in with_helps(report, GOLDENS).diagnostics if d.severity != "note"]
+    assert all(d.helps for d in found) and found
+    golden(path.with_suffix(".out"), "\n".join(map(render_text, found)))
