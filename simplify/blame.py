@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Protocol
 
 from ..lang import core, sweet
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Label, error, note, warning
+from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
+from .aligned import Row, aligned
 from .describe import annotation_text, dtype_text, size_text, type_text
 from .facts import Facts
 from .judge import Options, Outcome
+from .origins import place_of
 from .shape_level import Obligation, Poisoned, ShapeLevel
+from .spoken import argument as spoken_argument
+from .spoken import operation, what_is_needed
 from .state import State
 from .terms import Size
 from .values import DTypeValue, Entry, Env, ShapeValue, SizeValue, Undecided, plain
@@ -28,6 +34,8 @@ class Speaker(Protocol):
     options: Options
     function: str
 
+    def withdraw(self, said: Diagnostic) -> bool: ...
+
 
 class CallLike(Protocol):
     """A primitive's call: where it stands, its name, and what each parameter got."""
@@ -38,6 +46,8 @@ class CallLike(Protocol):
     def name(self) -> str: ...
     @property
     def entries(self) -> tuple[tuple[str, Entry], ...]: ...
+    @property
+    def arguments(self) -> tuple[core.Value, ...]: ...
     def find(self, name: str) -> Entry | None: ...
     def is_tensor(self, name: str) -> bool: ...
 
@@ -52,34 +62,32 @@ def _finish(
     caption: str = "",
     labels: tuple[Label, ...] = (),
     help_: str | None = None,
+    remarks: tuple[str, ...] = (),
 ) -> Diagnostic:
     """One sentence with its verdict: always fails, works only on empty tensors, or is checked at run time."""
     but = f", but {found}" if found else ""
     labels = _distinct(span, labels)
     if outcome.status is Status.REFUTED:
         message = f"{needs}{but}: this always fails"
-        return error(code, message, span, caption=caption, labels=labels, function=walker.function, help=help_)
+        return error(
+            code, message, span, caption=caption, labels=labels, function=walker.function, help=help_, notes=remarks,
+        )  # fmt: skip
     if outcome.only_empty:
         message = f"{needs}{but}: this works only on empty tensors"
         make = warning if walker.options.allow_empty else error
+        only = (f"it holds only for {outcome.only}",) if outcome.only else ()
         return make(
             "E310", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
-            witness=outcome.witness, notes=(f"it holds only for {outcome.only}",) if outcome.only else (),
+            witness=outcome.witness, notes=(*remarks, *only),
         )  # fmt: skip
-    example = _example(outcome.witness)
     if outcome.only is not None:
         message = f"{needs}{but}: this holds only if {outcome.only}, which is checked at run time"
     else:
         message = f"{needs}{but}: this could not be proved and is checked at run time"
-    notes = (f"it fails for example for {example}",) if example else ()
     return warning(
         "W311", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
-        witness=outcome.witness, notes=notes,
+        witness=outcome.witness, notes=remarks,
     )  # fmt: skip
-
-
-def _example(witness: dict[str, int] | None) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in (witness or {}).items())
 
 
 def _distinct(span: Span, labels: tuple[Label, ...]) -> tuple[Label, ...]:
@@ -105,17 +113,76 @@ def precondition(
     code: str | None,
 ) -> Diagnostic:
     """`@matmul needs axis 1 of `x` and axis 0 of `y` to be equal, but they are 3 and 4: this always fails`."""
-    found = _sizes_at(walker.state, call, at)
-    labels = [_came_from(walker.state, call, param, axis) for param, axis in at]
+    state = walker.state
+    found = _elements(state, call) if call.name == "reshape" and "elements" in what else _sizes_at(state, call, at)
+    labels = [_came_from(state, call, param, axis) for param, axis in at]
+    broadcast = "or one of them 1" in what or "broadcast" in what
     if code is None:
-        broadcast = "or one of them 1" in what or "broadcast" in what
         code = _CODES.get(call.name, "E306" if broadcast else "E304")
-    caption = _arguments_text(walker.state, call, [p for p, _ in at])
+    shapes = _aligned(state, call, at, from_the_end=broadcast or call.name in ("matmul", "linear"))
+    caption = "" if shapes else _arguments_text(state, call, [p for p, _ in at])
     help_ = _dtype_help(walker, call, what, at) if code == "E313" and outcome.status is Status.RESIDUAL else None
     return _finish(
-        walker, outcome, code, f"@{call.name} needs {what}", found, call.span, caption,
-        tuple(label for label in labels if label), help_,
+        walker, outcome, code, f"{operation(call)} needs {what_is_needed(call, what, state)}", found, call.span, caption,
+        tuple(label for label in labels if label), help_, (shapes,) if shapes else (),
     )  # fmt: skip
+
+
+def _aligned(state: State, call: CallLike, at: tuple[tuple[str, int | None], ...], *, from_the_end: bool) -> str:
+    """The shapes of the tensors that do not fit each other, with the axes marked; nothing where one is not known."""
+    bad: dict[str, list[int]] = {}
+    for param, axis in at:
+        if axis is not None and call.is_tensor(param):
+            bad.setdefault(param, []).append(axis)
+    rows = []
+    for param, axes in bad.items():
+        entry = call.find(param)
+        shape = state.resolve(entry.value.shape) if entry is not None and isinstance(entry.value, TensorInfo) else ()
+        if not shape or not plain(shape) or not all(-len(shape) <= a < len(shape) for a in axes):
+            return ""
+        sizes = tuple(size_text(d, state) for d in shape)
+        rows.append(Row(spoken_argument(call, param), sizes, tuple(a % len(shape) for a in axes)))
+    if len(rows) < 2 or max(len(row.sizes) for row in rows) < 2:
+        return ""
+    return aligned(rows, from_the_end=from_the_end)
+
+
+def _elements(state: State, call: CallLike) -> str:
+    """The two numbers of elements of a reshape."""
+    totals = []
+    for param in ("shape", "x"):
+        entry = call.find(param)
+        value = entry.value if entry is not None else None
+        dims = value.dims if isinstance(value, ShapeValue) else value.shape if isinstance(value, TensorInfo) else ()
+        dims = state.resolve(dims)
+        if not plain(dims) or any(isinstance(d, int) and d < 0 for d in dims):
+            return ""
+        total: Size = 1
+        for dim in dims:
+            total = total * dim
+        totals.append(size_text(total, state))
+    return f"they are {totals[0]} and {totals[1]}"
+
+
+def rooted(walker: Speaker, said: Diagnostic, sizes: Iterable[tuple[Entry | None, int | None]]) -> Diagnostic:
+    """An error about a size that an earlier call made with a doubt of its own belongs there: the doubt becomes the error,
+    and where the size is used is the reason."""
+    if said.severity != "error":
+        return said
+    for entry, axis in sizes:
+        made = place_of(walker.state, entry, axis).made if entry is not None and axis is not None else None
+        if made is None or made.doubt is None:
+            continue
+        if not walker.withdraw(made.doubt):
+            continue
+        text, _, verdict = said.message.rpartition(": ")
+        own = made.doubt.message.rpartition(": ")[0]
+        label = Label(said.span, f"here {text}")
+        return replace(
+            made.doubt, code=said.code, severity="error", message=f"{own}: {verdict}", labels=(*made.doubt.labels, label),
+            witness=said.witness, notes=(*made.doubt.notes, *said.notes),
+        )  # fmt: skip
+    return said
 
 
 def _dtype_help(walker: Speaker, call: CallLike, what: str, at: tuple[tuple[str, int | None], ...]) -> str | None:
@@ -161,9 +228,11 @@ def _came_from(state: State, call: CallLike, param: str, axis: int | None) -> La
     if entry is None:
         return None
     text = _size_at(state, call, param, axis)
-    if text is None:
-        return Label(entry.span, f"`{param}` is {type_text(entry.value, state)}")
-    return Label(entry.place(axis), f"{text} comes from here")
+    if text is None or axis is None:
+        if call.span.start <= entry.span.start <= entry.span.end <= call.span.end:
+            return None
+        return Label(entry.span, f"{spoken_argument(call, param)} is {type_text(entry.value, state)}")
+    return Label(place_of(state, entry, axis).span, f"{text} comes from here")
 
 
 def _arguments_text(state: State, call: CallLike, params: list[str]) -> str:
@@ -171,7 +240,7 @@ def _arguments_text(state: State, call: CallLike, params: list[str]) -> str:
     for param in dict.fromkeys(params):
         entry = call.find(param)
         if entry is not None and isinstance(entry.value, TensorInfo):
-            shown.append(f"`{param}` is {type_text(entry.value, state)}")
+            shown.append(f"{spoken_argument(call, param)} is {type_text(entry.value, state)}")
     return ", ".join(shown)
 
 
@@ -218,7 +287,8 @@ def argument(
         name = _argument_name(site, position)
         caption = f"{name} is {type_text(tensor.value, walker.state)}, the parameter is {wanted}"
         if origin.axis is not None:
-            labels.append(Label(entry.place(origin.axis), _size_label(walker.state, tensor, origin.axis)))
+            place = place_of(walker.state, entry, origin.axis).span
+            labels.append(Label(place, _size_label(walker.state, tensor, origin.axis)))
     code = "E313" if origin.what == "dtype" else "E301"
     return _finish(
         walker, outcome, code, f"@{function.name} needs {needs}", found, span, caption,
@@ -230,6 +300,20 @@ def _position(function: core.Function, declared: core.Declared) -> int | None:
     if declared.position is not None:
         return declared.position
     return next((i for i, p in enumerate(function.params) if p.name == declared.tensor), None)
+
+
+def sizes_of(stmt: core.Assert | core.MatchShape, site: SiteLike) -> Iterable[tuple[Entry, int]]:
+    """The sizes that a check at a door speaks of: those of its own tensor, then those of the tensors that bound its names."""
+    names = {param.name: entry for param, entry in zip(site.function.params, site.entries, strict=True)}
+    if isinstance(stmt, core.Assert):
+        stack: list[object] = [stmt.cond]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, core.DimOf):
+                if node.tensor in names:
+                    yield names[node.tensor], node.axis
+            elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
+                stack.extend((node.right, node.left))
 
 
 def _argument_name(site: SiteLike, position: int | None) -> str:

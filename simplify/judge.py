@@ -171,6 +171,14 @@ class Judge:
         elif self.site is not None and not self.trial and outcome.status is Status.REFUTED:
             self.log.inlined.append((self.site, explain(outcome)))
 
+    def withdraw(self, said: Diagnostic) -> bool:
+        """Take back what was said of a call; whether it was said at all."""
+        before = len(self.log.diagnostics)
+        self.log.diagnostics[:] = [
+            d for d in self.log.diagnostics if (d.code, d.span, d.message) != (said.code, said.span, said.message)
+        ]
+        return len(self.log.diagnostics) < before
+
     def _record(self, status: Status) -> Status:
         if not self.quiet:
             self.log.count(status)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label, note
-from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .describe import shape_text
+from .origins import place_of
+from .spoken import CallLike, argument, operation
 from .state import State
 from .values import Entry, Shape, SizeValue, Value, plain
 
@@ -22,23 +21,6 @@ _REDUCTIONS = frozenset((
 ))  # fmt: skip
 # Who writes one of these as an operand means to broadcast it.
 _DELIBERATE = frozenset(("expand_dims", "reshape", "broadcast_to"))
-_OPERATORS = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "pow": "**",
-    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
-}  # fmt: skip
-
-
-class CallLike(Protocol):
-    """A primitive's call: where it stands, its name, its arguments as they are written and what they are."""
-
-    @property
-    def span(self) -> Span: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def entries(self) -> tuple[tuple[str, Entry], ...]: ...
-    @property
-    def arguments(self) -> tuple[core.Value, ...]: ...
 
 
 def notes(state: State, call: CallLike, result: Value, function: str) -> list[Diagnostic]:
@@ -68,11 +50,9 @@ def _grown(state: State, call: CallLike, result: Value, function: str) -> Diagno
         return None
     if len(x) == len(y) and not {x[-i] for i in other} & {y[-i] for i in one}:
         return None
-    operator = _OPERATORS.get(call.name, "")
-    spoken = f"`{operator}`" if operator and not call.span.text.startswith("@") else f"@{call.name}"
-    a, b = (_spoken(e, f"the {o} operand") for e, o in zip(call.arguments, ("first", "second"), strict=True))
+    a, b = (argument(call, param) for param, _ in call.entries)
     message = (
-        f"{spoken} repeats both {a}, which is {shape_text(x, state)}, and {b}, which is {shape_text(y, state)}: "
+        f"{operation(call)} repeats both {a}, which is {shape_text(x, state)}, and {b}, which is {shape_text(y, state)}: "
         f"the result is {shape_text(both, state)}"
     )
     labels = [Label(e.span, f"this is {shape_text(s, state)}") for e, s in ((first, x), (second, y))]
@@ -89,10 +69,6 @@ def _stretched(x: Shape, y: Shape) -> list[int]:
     return [i for i in range(1, len(y) + 1) if y[-i] != 1 and (i > len(x) or x[-i] == 1)]
 
 
-def _spoken(expr: core.Value, otherwise: str) -> str:
-    return f"`{expr.name}`" if isinstance(expr, core.Var) and expr.name.isidentifier() else otherwise
-
-
 def _single(state: State, call: CallLike, function: str) -> Diagnostic | None:
     """A reduction along one axis that is known to have one element."""
     entries = dict(call.entries)
@@ -102,11 +78,10 @@ def _single(state: State, call: CallLike, function: str) -> Diagnostic | None:
         return None
     outcome = {"softmax": "it gives only ones", "log_softmax": "it gives only zeros"}.get(call.name, "")
     outcome = "it gives only zeros" if call.name in ("argmax", "argmin") else outcome
-    spoken = _spoken(call.arguments[0], "its operand")
     axis %= len(shape)
-    message = f"axis {axis} of {spoken}, which is {shape_text(shape, state)}, has one element: "
+    message = f"axis {axis} of {argument(call, 'x')}, which is {shape_text(shape, state)}, has one element: "
     message += f"@{call.name} along it {outcome.removeprefix('it ') or 'combines nothing'}"
-    label = Label(entries["x"].place(axis), "1 comes from here")
+    label = Label(place_of(state, entries["x"], axis).span, "1 comes from here")
     return note("N203", message, call.span, labels=(label,), function=function)
 
 

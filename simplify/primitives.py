@@ -117,7 +117,7 @@ class SymbolicCtx:
             said = blame.precondition(self.walker, self.info, what, at, outcome, code)
             info = self.info
             self.doubt = subject.about(said, subject.of_call(self.walker.state, info.name, info.span, info.entries, at))
-            return self.doubt
+            return blame.rooted(self.walker, self.doubt, [(info.find(param), axis) for param, axis in at])
 
         status = self.walker.judge(
             cond,

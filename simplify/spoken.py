@@ -58,8 +58,10 @@ def argument(call: CallLike, param: str) -> str:
         if shown or not isinstance(written, core.Call | core.If):
             return shown or f"`{param}`"
         if call.name in OPERATORS and not call.span.text.startswith("@"):
-            return ("the left operand", "the right operand")[place]
-        return f"the {_ORDINALS[place]} argument" if place < len(_ORDINALS) else f"`{param}`"
+            return ("its left operand", "its right operand")[place]
+        if len(call.entries) == 1 or not any(isinstance(e.value, TensorInfo) for n, e in call.entries if n != name):
+            return "its argument"
+        return f"its {_ORDINALS[place]} argument" if place < len(_ORDINALS) else f"`{param}`"
     return f"`{param}`"
 
 
