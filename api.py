@@ -10,6 +10,7 @@ from typing import Any
 from numpy import ndarray
 
 from . import pipeline
+from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
 from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, outward
 from .interp.run import Machine as _Machine
@@ -39,9 +40,17 @@ Dims = Sequence[int | str | Size]
 class CheckError(Exception):
     """A program was rejected. `diagnostics` has everything that was found; `str` is what `rx check` prints."""
 
-    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+    def __init__(self, diagnostics: Sequence[Diagnostic], helped: Callable[[], Report] | None = None) -> None:
         super().__init__("; ".join(d.message for d in diagnostics if d.severity == "error"))
-        self.diagnostics = tuple(diagnostics)
+        self._diagnostics = tuple(diagnostics)
+        self._helped = helped
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Everything that was found, with the helps, which are looked for when somebody asks."""
+        if self._helped is not None:
+            self._diagnostics, self._helped = self._helped().diagnostics, None
+        return self._diagnostics
 
     def __str__(self) -> str:
         return "\n".join(render_text(d) for d in self.diagnostics).rstrip("\n")
@@ -186,10 +195,9 @@ def load(
     place = Path(path)
     data = place.read_bytes()
     files = Files(place.parent, _paths(roots))
-    report = pipeline.check_bytes(
-        data, str(place), place.parent, _paths(roots), CheckOptions(strict=strict, allow_empty=allow_empty)
-    )
-    return _ready(report, files, allow_extern)
+    options = CheckOptions(strict=strict, allow_empty=allow_empty)
+    report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
+    return _ready(report, files, allow_extern, options)
 
 
 def loads(
@@ -205,7 +213,7 @@ def loads(
     base = Path(filename).parent
     options = CheckOptions(strict=strict, allow_empty=allow_empty)
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
-    return _ready(report, Files(base, _paths(roots)), allow_extern)
+    return _ready(report, Files(base, _paths(roots)), allow_extern, options)
 
 
 def check_source(
@@ -227,9 +235,9 @@ def _paths(roots: Sequence[PathText]) -> tuple[Path, ...]:
     return tuple(Path(r) for r in roots)
 
 
-def _ready(report: Report, files: Files, allow_extern: bool) -> Module:
+def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptions) -> Module:
     if not report.ok or report.checked is None:
-        raise CheckError(report.diagnostics)
+        raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
     try:
         return Module(report.checked, files, allow_extern)
     except RxError as problem:  # weights that are not there

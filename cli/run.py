@@ -55,7 +55,12 @@ def run(
     (3, '[[1, 2], [3, 4]]:int8') or a generated tensor ('float32[2,3]:random', zeros, ones, arange).
     """
     program, places = read_program(file), folders(roots)
-    report = pipeline.check_bytes(program.data, program.name, program.base, places, Options(allow_empty=allow_empty))
+    options = Options(allow_empty=allow_empty)
+    report = pipeline.check_bytes(program.data, program.name, program.base, places, options)
+    if not report.ok:
+        from ..helps.offer import with_helps  # what runs does not wait for it
+
+        report = with_helps(report, program.base, places, options)
     print_diagnostics([d for d in report.diagnostics if d.severity != "note"])
     if not report.ok or report.checked is None:
         return REJECTED

@@ -10,7 +10,7 @@ from ..lang.source import Span
 from . import shapes
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
 from .conditions import GIVING_WAY, RANK
-from .literals import named_literal, rewrite, source_of_axis
+from .literals import named_literal, rewrite, sources_of_axis
 from .operands import wrap
 from .shapes import Wanted
 from .tree import callee
@@ -133,7 +133,7 @@ def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Mend]
         item, size = pairs[axis]
         literal = named_literal(case.tree, item, item.span)
         if literal is not None and isinstance(size, int):
-            yield from rewrite(case, literal, size, rank)
+            yield from rewrite(case, (literal,), size, rank)
         if _speakable(size):
             yield case.mend("declare the size that it has", [replaced(item, str(size))], rank, show=show, guess=True)
 
@@ -151,10 +151,10 @@ def _declaration(case: Case, dims: sweet.ListExpr) -> Iterator[Mend]:
     if value is None:
         return
     if axis is not None:
-        literal = source_of_axis(case.tree, value, axis)
+        literals = sources_of_axis(case.tree, value, axis)
         for rank, wanted in enumerate(case.subject.wanted):
-            if literal is not None and (isinstance(wanted, int) or wanted.isidentifier()):
-                yield from rewrite(case, literal, wanted, 36 + rank, legal=len(case.subject.wanted) > 1)
+            if isinstance(wanted, int) or wanted.isidentifier():
+                yield from rewrite(case, literals, wanted, 36 + rank, legal=len(case.subject.wanted) > 1)
     elif isinstance(value, sweet.Name) and all(isinstance(i, sweet.IntLit) for i in dims.items):
         bound = case.tree.binding(value.name, value.span)
         own = bound.type.shape if bound is not None and isinstance(bound.type, sweet.TensorType) else None
@@ -217,9 +217,8 @@ def _like(case: Case, name: str, shape: Dims, wanted: Wanted) -> Iterator[Mend]:
     if len(shape) != len(wanted):
         return
     for axis, (have, want) in enumerate(zip(shape, wanted, strict=True)):
-        literal = source_of_axis(case.tree, expr, axis - len(shape)) if want is not None and want != have else None
-        if literal is not None and want is not None and (isinstance(want, int) or want.isidentifier()):
-            yield from rewrite(case, literal, want, 33)
+        if want is not None and want != have and (isinstance(want, int) or want.isidentifier()):
+            yield from rewrite(case, sources_of_axis(case.tree, expr, axis - len(shape)), want, 33)
 
 
 # What went wrong earlier

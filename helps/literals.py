@@ -48,86 +48,92 @@ def _conflicting(case: Case) -> Iterator[Mend]:
 
 def _rewritten(case: Case, name: str, axis: int, wanted: int | str, rank: int, several: bool) -> Iterator[Mend]:
     expr = case.arguments.get(name)
-    literal = source_of_axis(case.tree, expr, axis) if expr is not None else None
-    if literal is not None:
-        yield from rewrite(case, literal, wanted, rank, legal=several)
+    if expr is not None:
+        yield from rewrite(case, sources_of_axis(case.tree, expr, axis), wanted, rank, legal=several)
 
 
-def rewrite(case: Case, literal: sweet.Expr, wanted: int | str, rank: int, *, legal: bool = False) -> Iterator[Mend]:
-    """One literal, or with it all of the same list that say the same."""
-    if literal.span.text == str(wanted):
+def rewrite(
+    case: Case, literals: tuple[sweet.Expr, ...], wanted: int | str, rank: int, *, legal: bool = False
+) -> Iterator[Mend]:
+    """A size wherever it was written, or with it all of the same list that say the same."""
+    if not literals or literals[0].span.text == str(wanted):
         return
-    around = case.tree.parent(literal)
+    first = literals[0]
+    around = case.tree.parent(first)
     call = case.tree.parent(around) if isinstance(around, sweet.Arg) else None
     shown = around if isinstance(around, sweet.ListExpr) else call if isinstance(call, sweet.Call) else None
-    line = literal.span.source.position(literal.span.start)[0]
-    what = f"write {wanted} for the {literal.span.text} in line {line}"
-    show = shown.span if shown is not None else literal.span
-    if any(isinstance(node, sweet.Param) for node in case.tree.above(literal)):
+    line = first.span.source.position(first.span.start)[0]
+    what = f"write {wanted} for the {first.span.text} in line {line}"
+    show = shown.span if shown is not None else first.span
+    if any(isinstance(node, sweet.Param) for node in case.tree.above(first)):
         rank += 2  # what comes from outside is less likely to be what is wrong
-    mend = case.mend(what, [replaced(literal, str(wanted))], rank, show=show)
+    mend = case.mend(what, [replaced(n, str(wanted)) for n in literals], rank, show=show)
     yield replace(mend, legal=wanted) if legal and isinstance(wanted, int) else mend
     if isinstance(around, sweet.ListExpr):
-        same = [i for i in around.items if i.span.text == literal.span.text]
+        same = [i for i in around.items if i.span.text == first.span.text]
         if len(same) > 1:
-            each = f"write {wanted} for each {literal.span.text} in line {line}"
+            each = f"write {wanted} for each {first.span.text} in line {line}"
             yield case.mend(each, [replaced(i, str(wanted)) for i in same], rank, show=show)
 
 
-def source_of_axis(tree: Tree, expr: sweet.Expr, axis: int, depth: int = _DEPTH) -> sweet.Expr | None:
-    """The literal that an axis of a tensor has its size from, if it can be followed to one."""
+def sources_of_axis(tree: Tree, expr: sweet.Expr, axis: int, depth: int = _DEPTH) -> tuple[sweet.Expr, ...]:
+    """The literals that an axis of a tensor has its size from, if it can be followed to some: in the annotation of a `let`
+    and in what made the value."""
     if depth == 0:
-        return None
+        return ()
     match expr:
         case sweet.Name(name=name):
             bound = tree.binding(name, expr.span)
             if bound is None:
-                return None
+                return ()
             found = _of_type(tree, bound.type, axis, expr.span)
-            if found is None and isinstance(bound, sweet.Let) and not bound.is_tuple:
-                return source_of_axis(tree, bound.value, axis, depth - 1)
-            return found
+            if not isinstance(bound, sweet.Let) or bound.is_tuple:
+                return found
+            made = sources_of_axis(tree, bound.value, axis, depth - 1)
+            return (*found, *(n for n in made if not found or n.span.text == found[0].span.text))
         case sweet.Binary(left=left, right=right):
-            found = source_of_axis(tree, left, axis, depth - 1) if axis < 0 else None
-            return found or source_of_axis(tree, right if axis < 0 else left, axis, depth - 1)
+            found = sources_of_axis(tree, left, axis, depth - 1) if axis < 0 else ()
+            return found or sources_of_axis(tree, right if axis < 0 else left, axis, depth - 1)
         case sweet.Call():
             return _of_call(tree, expr, axis, depth - 1)
-    return None
+    return ()
 
 
-def _of_call(tree: Tree, call: sweet.Call, axis: int, depth: int) -> sweet.Expr | None:
+def _of_call(tree: Tree, call: sweet.Call, axis: int, depth: int) -> tuple[sweet.Expr, ...]:
     name, given = callee(call), tree.arguments(call)
     if name in _SHAPED and "shape" in given:
         return _of_list(tree, given["shape"], axis, call.span)
     if name in _KEEPING and "x" in given:
-        return source_of_axis(tree, given["x"], axis, depth)
+        return sources_of_axis(tree, given["x"], axis, depth)
     if name == "matmul" and axis == -1 and "y" in given:
-        return source_of_axis(tree, given["y"], -1, depth)
+        return sources_of_axis(tree, given["y"], -1, depth)
     if name == "linear" and axis == -1 and "weight" in given:
-        return source_of_axis(tree, given["weight"], 0, depth)
-    if name in ("matmul", "linear") and "x" in given and axis not in (-1,):
-        return source_of_axis(tree, given["x"], axis, depth)
+        return sources_of_axis(tree, given["weight"], 0, depth)
+    if name in ("matmul", "linear") and "x" in given and axis != -1:
+        return sources_of_axis(tree, given["x"], axis, depth)
     decl = tree.function(name)
-    return _of_function(tree, decl.fn, given, axis, depth) if decl is not None else None
+    return _of_function(tree, decl.fn, given, axis, depth) if decl is not None else ()
 
 
-def _of_function(tree: Tree, fn: sweet.Fn, given: dict[str, sweet.Expr], axis: int, depth: int) -> sweet.Expr | None:
+def _of_function(
+    tree: Tree, fn: sweet.Fn, given: dict[str, sweet.Expr], axis: int, depth: int
+) -> tuple[sweet.Expr, ...]:
     """Through the annotations of a function: a parameter of sort Size, or an axis of a tensor's."""
     dim = _item(fn.result, axis)
     if not isinstance(dim, sweet.Name):
-        return None
+        return ()
     for param in fn.params:
         expr = given.get(param.name.name)
         if expr is None:
             continue
         if param.name.name == dim.name:
-            return expr if isinstance(expr, sweet.IntLit) else None
+            return (expr,) if isinstance(expr, sweet.IntLit) else ()
         items = _items(param.type)
         for position, item in enumerate(items):
             if isinstance(item, sweet.Name) and item.name == dim.name:
                 at = position if not any(isinstance(i, sweet.Splice) for i in items) else position - len(items)
-                return source_of_axis(tree, expr, at, depth)
-    return None
+                return sources_of_axis(tree, expr, at, depth)
+    return ()
 
 
 def _items(type_: sweet.Type | None) -> tuple[sweet.Expr, ...]:
@@ -142,15 +148,17 @@ def _item(type_: sweet.Type | None, axis: int) -> sweet.Expr | None:
     return items[axis] if -len(items) <= axis < len(items) else None
 
 
-def _of_type(tree: Tree, type_: sweet.Type | None, axis: int, place: Span) -> sweet.Expr | None:
+def _of_type(tree: Tree, type_: sweet.Type | None, axis: int, place: Span) -> tuple[sweet.Expr, ...]:
     found = _item(type_, axis)
-    return None if found is None else named_literal(tree, found, place)
+    literal = None if found is None else named_literal(tree, found, place)
+    return () if literal is None else (literal,)
 
 
-def _of_list(tree: Tree, shape: sweet.Expr, axis: int, place: Span) -> sweet.Expr | None:
+def _of_list(tree: Tree, shape: sweet.Expr, axis: int, place: Span) -> tuple[sweet.Expr, ...]:
     if isinstance(shape, sweet.ListExpr) and -len(shape.items) <= axis < len(shape.items):
-        return named_literal(tree, shape.items[axis], place)
-    return None
+        literal = named_literal(tree, shape.items[axis], place)
+        return () if literal is None else (literal,)
+    return ()
 
 
 def named_literal(tree: Tree, expr: sweet.Expr, place: Span) -> sweet.Expr | None:

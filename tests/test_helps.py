@@ -397,7 +397,7 @@ def test_sarif_has_every_help_as_a_fix(rx: Callable[..., Result], tmp_path: Path
     ]
 
 
-# Goldens: what is printed
+# Goldens: every help, the one that is printed first
 
 
 @pytest.mark.parametrize("path", sorted(GOLDENS.glob("*.rx")), ids=lambda path: path.stem)
@@ -405,4 +405,9 @@ def test_a_help_reads_well(path: Path, golden: Callable[[Path, str], None]) -> N
     report = pipeline.check_text(path.read_text(), path.name, GOLDENS)
     found = [d for d in with_helps(report, GOLDENS).diagnostics if d.severity != "note"]
     assert all(d.helps for d in found) and found
-    golden(path.with_suffix(".out"), "\n".join(map(render_text, found)))
+    assert all(f"help: {d.help.split()[0]}" in render_text(d) for d in found if d.help)
+    lines = []
+    for d in found:
+        lines.append(f"{d.code} in line {d.span.source.position(d.span.start)[0]}")
+        lines += [f"  {h.text}" for h in d.helps]
+    golden(path.with_suffix(".out"), "\n".join(lines) + "\n")
