@@ -454,13 +454,13 @@ class Wrapper:
         used = {e.span for e in uses if e.used}
         for entry in self.code.annotated:
             if entry.kind != "existential" and not entry.used and entry.span not in used:
-                unused(self.unit.world, entry, self.info.name)
+                unused(self.unit.world, entry, self.info.name, {e.name for e in self.code.annotated})
 
     def _lint_body(self, code: Code, names: dict[str, Entry]) -> None:
         self.translator.notes[self.info.name] = list(names.values())
         for entry in code.annotated:
             if entry.kind != "existential" and not entry.used:
-                unused(self.unit.world, entry, self.info.name)
+                unused(self.unit.world, entry, self.info.name, {*names, *(e.name for e in code.annotated)})
 
 
 def _unbound(code: Code, condition: sweet.Expr) -> RxError:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rxlang import pipeline
 from rxlang.desugar.desugar import desugar, signature
 from rxlang.desugar.errors import CODES, nearest
 from rxlang.lang import core, sweet
@@ -432,3 +433,10 @@ def test_the_sweet_tree_is_not_changed() -> None:
     desugar(modules, lookup)
     assert modules.entry.module == before
     assert isinstance(before.items[0], sweet.FnDecl)
+
+
+def test_a_name_that_may_be_a_slip_is_told_with_the_name_that_is_near() -> None:
+    text = "@f = fn(x : Tensor([b, t, d], float32), y : Tensor([b, t, dd], float32)) : Tensor([b, t, d], float32) { x }"
+    report = pipeline.check_text(text, "slip.rx", Path("."))
+    (found,) = [d for d in report.diagnostics if d.code == "N201"]
+    assert found.span.text == "dd" and found.help is not None and found.help.startswith("did you mean `d`?")
