@@ -4,7 +4,7 @@
 
 The transformer has 24 primitive calls a layer, written out for every layer, with symbolic batch and length. VGG and U-Net
 have symbolic height and width that are multiples of 32. Times are CPU seconds of this process, the best of three.
-`--peers` also times torch.export on an equal transformer, where PyTorch is installed.
+`--peers` also times torch.export, jax.export and TVM Relax on an equal transformer, each where it is installed.
 """
 
 from __future__ import annotations
@@ -138,6 +138,71 @@ def torch_export(layers: int) -> None:
     print(f"torch.export of {layers} layers: {time.process_time() - start:.2f} s")
 
 
+def jax_export(layers: int) -> None:
+    """jax.export of the same operations, with symbolic batch and length."""
+    if find_spec("jax") is None:
+        print("jax.export: JAX is not installed")
+        return
+    import jax
+    import jax.numpy as jnp
+    from jax import export
+
+    def norm(x: Any, g: Any, h: Any) -> Any:
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * g + h
+
+    def heads(x: Any, w: Any) -> Any:
+        b, t, _ = x.shape
+        return (x @ w.T).reshape(b, t, HEADS, WIDTH // HEADS).transpose(0, 2, 1, 3)
+
+    def model(x: Any, mask: Any, w: Any, w1: Any, w2: Any, g: Any, h: Any) -> Any:
+        for _ in range(layers):
+            b, t, _ = x.shape
+            q, k, v = heads(x, w), heads(x, w), heads(x, w)
+            p = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) * 0.176 + mask, axis=-1)
+            c = (p @ v).transpose(0, 2, 1, 3).reshape(b, t, WIDTH)
+            a = norm(x + c @ w.T, g, h)
+            x = norm(a + jax.nn.gelu(a @ w1.T, approximate=False) @ w2.T, g, h)
+        return x
+
+    b, t = export.symbolic_shape("b, t")
+    shapes = ((b, t, WIDTH), (b, 1, 1, t), (WIDTH, WIDTH), (HIDDEN, WIDTH), (WIDTH, HIDDEN), (WIDTH,), (WIDTH,))
+    start = time.process_time()
+    export.export(jax.jit(model))(*(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes))
+    print(f"jax.export of {layers} layers: {time.process_time() - start:.2f} s")
+
+
+TVM_LAYER = """        q{i} = R.permute_dims(R.reshape(R.matmul({x}, w), R.shape([b, t, 12, 32])), axes=[0, 2, 1, 3])
+        k{i} = R.permute_dims(R.reshape(R.matmul({x}, w), R.shape([b, t, 12, 32])), axes=[0, 2, 3, 1])
+        v{i} = R.permute_dims(R.reshape(R.matmul({x}, w), R.shape([b, t, 12, 32])), axes=[0, 2, 1, 3])
+        s{i} = R.nn.softmax(R.add(R.multiply(R.matmul(q{i}, k{i}), R.const(0.176, "float32")), mask), axis=-1)
+        c{i} = R.reshape(R.permute_dims(R.matmul(s{i}, v{i}), axes=[0, 2, 1, 3]), R.shape([b, t, 384]))
+        a{i} = R.nn.layer_norm(R.add({x}, R.matmul(c{i}, w)), g, h, axes=[-1])
+        f{i} = R.nn.gelu(R.matmul(a{i}, w1))
+        x{i} = R.nn.layer_norm(R.add(a{i}, R.matmul(f{i}, w2)), g, h, axes=[-1])"""
+
+
+def tvm_relax(layers: int) -> None:
+    """TVM Relax from its text form: reading the program infers every shape."""
+    if find_spec("tvm") is None:
+        print("TVM Relax: TVM is not installed")
+        return
+    import tvm.script
+
+    body = "\n".join(TVM_LAYER.format(i=i, x=f"x{i - 1}" if i else "x") for i in range(layers))
+    params = ["x: R.Tensor((b, t, 384), 'float32')", "mask: R.Tensor((b, 1, 1, t), 'float32')"]
+    for name, shape in (("w", "384, 384"), ("w1", "384, 1536"), ("w2", "1536, 384"), ("g", "384,"), ("h", "384,")):
+        params.append(f"{name}: R.Tensor(({shape}), 'float32')")
+    head = ", ".join(params).replace("(b, t,", "('b', 't',").replace("(b, 1, 1, t)", "('b', 1, 1, 't')")
+    text = (
+        f"@R.function\ndef main({head}) -> R.Tensor(('b', 't', 384), 'float32'):\n    b = T.int64()\n    t = T.int64()\n"
+        f"    with R.dataflow():\n{body}\n        R.output(x{layers - 1})\n    return x{layers - 1}\n"
+    )
+    start = time.process_time()
+    tvm.script.from_source(text)
+    print(f"TVM Relax of {layers} layers: {time.process_time() - start:.2f} s")
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--layers", type=int, nargs="*", default=[12, 48, 200, 1000])
@@ -152,7 +217,8 @@ def main() -> None:
     measure("VGG-16", vgg())
     measure("U-Net", unet())
     if given.peers:
-        torch_export(12)
+        for peer in (torch_export, jax_export, tvm_relax):
+            peer(12)
 
 
 if __name__ == "__main__":
