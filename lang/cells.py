@@ -64,8 +64,22 @@ def _folded(paragraph: str, room: int) -> list[str]:
     return [line for line in lines if line]
 
 
+_OPERATORS = frozenset(("+", "*", "//", "%", "==", "!=", "<=", ">=", "="))
+
+
 def _words(paragraph: str) -> list[str]:
-    """What blanks divide, brackets kept whole: a line ends before `Tensor([n, m], int8)` rather than inside it."""
+    """What blanks divide, brackets and formulas kept whole: a line ends before `Tensor([n, m], int8)` or `n * 4` rather
+    than inside it."""
+    words: list[str] = []
+    for word in _bracketed(paragraph):
+        if words and (word in _OPERATORS or words[-1].rpartition(" ")[2] in _OPERATORS):
+            words[-1] += f" {word}"
+        else:
+            words.append(word)
+    return words
+
+
+def _bracketed(paragraph: str) -> list[str]:
     words = [""]
     depth = 0
     for char in paragraph:

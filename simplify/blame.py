@@ -12,6 +12,7 @@ from ..lang.diagnostics import Diagnostic, Label, error, note, warning
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
+from . import equations
 from .aligned import Row, aligned
 from .describe import annotation_text, dtype_text, size_text, type_text
 from .facts import Facts
@@ -21,7 +22,7 @@ from .shape_level import Obligation, Poisoned, ShapeLevel
 from .spoken import argument as spoken_argument
 from .spoken import operation, what_is_needed
 from .state import State
-from .terms import Size
+from .terms import Size, mod
 from .values import DTypeValue, Entry, Env, ShapeValue, SizeValue, Undecided, plain
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
@@ -70,12 +71,14 @@ def _finish(
     if outcome.status is Status.REFUTED:
         message = f"{needs}{but}: this always fails"
         return error(
-            code, message, span, caption=caption, labels=labels, function=walker.function, help=help_, notes=remarks,
+            code, message, span, caption=caption, labels=labels, function=walker.function, help=help_,
+            witness=outcome.witness, notes=remarks,
         )  # fmt: skip
     if outcome.only_empty:
         message = f"{needs}{but}: this works only on empty tensors"
         make = warning if walker.options.allow_empty else error
-        only = (f"it holds only for {outcome.only}",) if outcome.only else ()
+        said = any("holds only for" in remark for remark in remarks)
+        only = (f"it holds only for {outcome.only}",) if outcome.only and not said else ()
         return make(
             "E310", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
             witness=outcome.witness, notes=(*remarks, *only),
@@ -114,7 +117,12 @@ def precondition(
 ) -> Diagnostic:
     """`@matmul needs axis 1 of `x` and axis 0 of `y` to be equal, but they are 3 and 4: this always fails`."""
     state = walker.state
-    found = _elements(state, call) if call.name == "reshape" and "elements" in what else _sizes_at(state, call, at)
+    reshapes = call.name == "reshape" and "elements" in what
+    totals = _elements(state, call) if reshapes else None
+    found = _sizes_at(state, call, at)
+    if reshapes:
+        found = "" if totals is None else f"they are {size_text(totals[0], state)} and {size_text(totals[1], state)}"
+        at = _changed(state, call, at)
     labels = [_came_from(state, call, param, axis) for param, axis in at]
     broadcast = "or one of them 1" in what or "broadcast" in what
     if code is None:
@@ -124,8 +132,34 @@ def precondition(
     help_ = _dtype_help(walker, call, what, at) if code == "E313" and outcome.status is Status.RESIDUAL else None
     return _finish(
         walker, outcome, code, f"{operation(call)} needs {what_is_needed(call, what, state)}", found, call.span, caption,
-        tuple(label for label in labels if label), help_, (shapes,) if shapes else (),
+        tuple(label for label in labels if label), help_,
+        tuple(filter(None, (shapes, _equation(state, call, at, totals, outcome, "" if broadcast else what)))),
     )  # fmt: skip
+
+
+def _equation(
+    state: State,
+    call: CallLike,
+    at: tuple[tuple[str, int | None], ...],
+    totals: tuple[Size, Size] | None,
+    outcome: Outcome,
+    what: str,
+) -> str:
+    """The equation between sizes that fails, with its reason."""
+    if totals is not None:
+        say = equations.only_empty if outcome.only_empty else equations.without_solution
+        return say(state, *totals) if outcome.only_empty or outcome.status is Status.REFUTED else ""
+    sizes = [
+        _dims(state, call, param)[axis] for param, axis in at if axis is not None and _has(state, call, param, axis)
+    ]
+    if outcome.status is Status.REFUTED and len(at) == len(sizes) == 2 and what.endswith("to be equal"):
+        return equations.without_solution(state, sizes[0], sizes[1])
+    return ""
+
+
+def _has(state: State, call: CallLike, param: str, axis: int) -> bool:
+    rank = len(_dims(state, call, param))
+    return -rank <= axis < rank
 
 
 def _aligned(state: State, call: CallLike, at: tuple[tuple[str, int | None], ...], *, from_the_end: bool) -> str:
@@ -147,21 +181,36 @@ def _aligned(state: State, call: CallLike, at: tuple[tuple[str, int | None], ...
     return aligned(rows, from_the_end=from_the_end)
 
 
-def _elements(state: State, call: CallLike) -> str:
+def _dims(state: State, call: CallLike, param: str) -> tuple[Size, ...]:
+    """The sizes of a tensor or a shape; none where they are not all known."""
+    entry = call.find(param)
+    value = entry.value if entry is not None else None
+    dims = value.dims if isinstance(value, ShapeValue) else value.shape if isinstance(value, TensorInfo) else ()
+    dims = state.resolve(dims)
+    return dims if plain(dims) else ()
+
+
+def _changed(
+    state: State, call: CallLike, at: tuple[tuple[str, int | None], ...]
+) -> tuple[tuple[str, int | None], ...]:
+    """The axes of a reshape's operand that its result has not; beside a -1 only those that are no numbers."""
+    target, dims = _dims(state, call, "shape"), _dims(state, call, "x")
+    if -1 in target:
+        return tuple((p, a) for p, a in at if a is None or (a < len(dims) and not isinstance(dims[a], int)))
+    return tuple((p, a) for p, a in at if a is None or (a < len(dims) and dims[a] not in target))
+
+
+def _elements(state: State, call: CallLike) -> tuple[Size, Size] | None:
     """The two numbers of elements of a reshape."""
     totals = []
-    for param in ("shape", "x"):
-        entry = call.find(param)
-        value = entry.value if entry is not None else None
-        dims = value.dims if isinstance(value, ShapeValue) else value.shape if isinstance(value, TensorInfo) else ()
-        dims = state.resolve(dims)
-        if not plain(dims) or any(isinstance(d, int) and d < 0 for d in dims):
-            return ""
+    for dims in (_dims(state, call, "shape"), _dims(state, call, "x")):
+        if any(isinstance(d, int) and d < 0 for d in dims):
+            return None
         total: Size = 1
         for dim in dims:
             total = total * dim
-        totals.append(size_text(total, state))
-    return f"they are {totals[0]} and {totals[1]}"
+        totals.append(total)
+    return totals[0], totals[1]
 
 
 def rooted(walker: Speaker, said: Diagnostic, sizes: Iterable[tuple[Entry | None, int | None]]) -> Diagnostic:
@@ -179,8 +228,8 @@ def rooted(walker: Speaker, said: Diagnostic, sizes: Iterable[tuple[Entry | None
         own = made.doubt.message.rpartition(": ")[0]
         label = Label(said.span, f"here {text}")
         return replace(
-            made.doubt, code=said.code, severity="error", message=f"{own}: {verdict}", labels=(*made.doubt.labels, label),
-            witness=said.witness, notes=(*made.doubt.notes, *said.notes),
+            made.doubt, code=said.code, severity="error", message=f"{own}: {verdict}", labels=(label,),
+            witness=said.witness, notes=tuple(n for n in said.notes if "\n" not in n),
         )  # fmt: skip
     return said
 
@@ -303,9 +352,16 @@ def _position(function: core.Function, declared: core.Declared) -> int | None:
 
 
 def sizes_of(stmt: core.Assert | core.MatchShape, site: SiteLike) -> Iterable[tuple[Entry, int]]:
-    """The sizes that a check at a door speaks of: those of its own tensor, then those of the tensors that bound its names."""
+    """The sizes that a check at a door speaks of; of a whole shape, those of all arguments."""
     names = {param.name: entry for param, entry in zip(site.function.params, site.entries, strict=True)}
-    if isinstance(stmt, core.Assert):
+    whole = isinstance(stmt, core.MatchShape) or (
+        isinstance(stmt.cond, core.Compare) and isinstance(stmt.cond.left, core.ShapeExpr)
+    )
+    if whole:
+        for entry in names.values():
+            if isinstance(entry.value, TensorInfo):
+                yield from ((entry, axis) for axis in range(len(entry.value.shape)))
+    elif isinstance(stmt, core.Assert):
         stack: list[object] = [stmt.cond]
         while stack:
             node = stack.pop()
@@ -450,14 +506,20 @@ def _pattern_text(stmt: core.MatchShape) -> str:
 
 def _why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
     """The equation that fails, at the annotation: `m * 4 = 15 has no integer solution (15 mod 4 = 3)`."""
+    if isinstance(stmt, core.Assert) and isinstance(stmt.cond, core.Compare) and stmt.origin.what in ("rank", "dtype"):
+        return f"{stmt.origin.what} {_side(state, stmt.cond.right, env)} is wanted here"
     if not isinstance(stmt, core.Assert) or stmt.origin.what != "dim" or not isinstance(stmt.cond, core.Compare):
-        return "it says so here"
+        return "this is wanted here"
     left, text = stmt.cond.left, stmt.origin.text
     if isinstance(left, core.SizeOp) and left.op == "%":
         level = ShapeLevel(state, env)
         size, factor = level.size(left.left), level.size(left.right)
         if isinstance(size, int) and isinstance(factor, int) and factor > 0 and size % factor:
             return f"{text} = {size} has no integer solution ({size} mod {factor} = {size % factor})"
+        rest = mod(size, factor)
+        if isinstance(rest, int) and rest:
+            shown = size_text(size, state)
+            return f"{text} = {shown} has no integer solution ({shown} mod {factor} = {rest})"
         return f"{text} = {size_text(size, state)}"
     wanted = _side(state, stmt.cond.right, env)
     return f"{text} is {wanted} here" if text and text != wanted else f"{wanted} is wanted here"

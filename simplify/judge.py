@@ -55,12 +55,18 @@ class Log:
         reported = {(d.code, d.span) for d in self.diagnostics if d.severity == "error"}
         result = list(self.diagnostics)
         seen: set[Span] = set()
+        wrong = {inner.span for _, inner in self.inlined}
+        result = [d for d in result if d.code != "W311" or d.span not in wrong]
         for site, inner in self.inlined:
             if (inner.code, inner.span) not in reported and site not in seen:
                 seen.add(site)
                 label = Label(inner.span, inner.caption or "it fails here")
                 result.append(replace(inner, span=site, caption="in this call", labels=(label, *inner.labels)))
         return tuple(result)
+
+    def forget(self, span: Span) -> None:
+        """What could not be proved of a call does not matter where the call is an error."""
+        self.diagnostics[:] = [d for d in self.diagnostics if d.code != "W311" or d.span != span]
 
     def count(self, status: Status, number: int = 1) -> None:
         field = {
@@ -109,7 +115,8 @@ class Judge:
         if verdict.kind in ("proved", "vacuous"):
             return self._record(Status.PROVED)
         if verdict.kind == "refuted" and self._reachable():
-            self._report(explain, Outcome(Status.REFUTED, False, None, verdict.reasons))
+            witness = None if isinstance(truth, bool) else self._witness(truth, sizes)
+            self._report(explain, Outcome(Status.REFUTED, False, witness, verdict.reasons))
             return self._record(Status.REFUTED)
         if self.quiet:
             return Status.RESIDUAL
@@ -167,7 +174,10 @@ class Judge:
 
     def _report(self, explain: Explain, outcome: Outcome) -> None:
         if not self.quiet:
-            self.log.diagnostics.append(explain(outcome))
+            said = explain(outcome)
+            if said.severity == "error":
+                self.log.forget(said.span)
+            self.log.diagnostics.append(said)
         elif self.site is not None and not self.trial and outcome.status is Status.REFUTED:
             self.log.inlined.append((self.site, explain(outcome)))
 

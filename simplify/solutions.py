@@ -38,11 +38,12 @@ def _few_values(state: State, cond: Cond, variable: Var) -> str | None:
     if not 0 < len(values) <= _FEW:
         return None
     size = as_term(variable)
+    values = [n for n in values if state.facts.decide(eq(size, n)).kind != "refuted"]
     state.facts.push()
     state.assume(cond)
     sure = state.facts.decide(any_of(*(eq(size, n) for n in values))).kind == "proved"
     state.facts.pop()
-    return " or ".join(f"{variable.name} = {n}" for n in values) if sure else None
+    return " or ".join(f"{variable.name} = {n}" for n in values) if sure and values else None
 
 
 def _said(cond: Cond) -> str | None:

@@ -29,23 +29,6 @@ HELPERS = {
         "extern @rnn_all = fn(x : Tensor([n, t, _d], float32), units : Size) : Tensor([n, t, units], float32)"
         ' = "elsewhere:rnn"'
     ),
-    "mse": "@mse = fn(x : Tensor(s, float32), y : Tensor(s, float32)) : Tensor([], float32) { @mean(@square(x - y)) }",
-    "sparse_xent": (
-        "extern @sparse_xent = fn(logits : Tensor([*s, _c], float32), labels : Tensor([*s], int64)) : Tensor([*s], float32)"
-        ' = "elsewhere:loss"'
-    ),
-    "softmax_xent": (
-        "@softmax_xent = fn(logits : Tensor([*s, c], float32), labels : Tensor([*s, c], float32)) : Tensor([*s], float32) {\n"
-        "  -@sum(labels * @log_softmax(logits), axis=-1)\n}"
-    ),
-    "nll": (
-        "extern @nll = fn(x : Tensor([n, _c, *s], float32), labels : Tensor([n, *s], int64)) : Tensor([], float32)"
-        ' = "elsewhere:loss"'
-    ),
-    "nll_weighted": (
-        "extern @nll_weighted = fn(x : Tensor([n, c, *s], float32), labels : Tensor([n, *s], int64),\n"
-        '                          weight : Tensor([c], float32)) : Tensor([], float32) = "elsewhere:loss"'
-    ),
 }
 BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 UNARY = ("relu", "log", "softmax", "gelu", "exp", "tanh", "sigmoid", "sqrt", "square", "abs")
@@ -224,7 +207,7 @@ class Translation:
             return f"({self.expr(args[0])} {BINARY[name]} {self.expr(args[1])})"
         if name in UNARY:
             return f"@{name}({self.expr(args[0])})"
-        if name in ("matmul2d", "same", "select", "scalar", "mse", "softmax_xent"):
+        if name in ("matmul2d", "same", "select", "scalar"):
             return self.helper(name, *(self.expr(a) for a in args))
         translate = getattr(self, f"op_{name}", None)
         if translate is None:
@@ -370,12 +353,18 @@ class Translation:
         every = isinstance(seq, ast.Constant) and seq.value
         return self.helper("rnn_all" if every else "rnn", self.expr(x), self.size(units))
 
+    def op_mse(self, x: ast.expr, target: ast.expr) -> str:
+        return f"@mse_loss({self.expr(x)}, {self.expr(target)})"
+
     def op_sparse_xent(self, logits: ast.expr, labels: ast.expr) -> str:
-        return self.helper("sparse_xent", self.expr(logits), f"@cast({self.expr(labels)}, int64)")
+        return f"@cross_entropy_loss({self.expr(logits)}, @cast({self.expr(labels)}, int64), axis=-1)"
+
+    def op_softmax_xent(self, logits: ast.expr, labels: ast.expr) -> str:
+        return f"@softmax_cross_entropy({self.expr(logits)}, {self.expr(labels)})"
 
     def op_nll(self, x: ast.expr, labels: ast.expr, weight: ast.expr | None = None) -> str:
-        more = () if weight is None else (self.expr(weight),)
-        return self.helper("nll_weighted" if more else "nll", self.expr(x), f"@cast({self.expr(labels)}, int64)", *more)
+        more = "" if weight is None else f", {self.expr(weight)}"
+        return f"@nll_loss({self.expr(x)}, @cast({self.expr(labels)}, int64){more})"
 
     def op_zeropad2d(self, x: ast.expr, n: ast.expr) -> str:
         pair = f"({self.size(n)}, {self.size(n)})"

@@ -1,0 +1,56 @@
+"""Equations that no sizes satisfy, written out with the reason: `m * 4 = 15 has no integer solution (15 mod 4 = 3)`."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from .describe import size_text
+from .state import State
+from .terms import Size
+
+
+def without_solution(state: State, a: Size, b: Size) -> str:
+    """What is to be said of `a = b`, which never holds; nothing of two numbers."""
+    a, b = state.settled(a), state.settled(b)
+    if isinstance(a, int) and isinstance(b, int):
+        return ""
+    return f"{size_text(a, state)} = {size_text(b, state)} has no {_reason(a, b, state)}"
+
+
+def _reason(a: Size, b: Size, state: State) -> str:
+    difference = a - b
+    if isinstance(difference, int):
+        return f"solution (they differ by {abs(difference)})"
+    constant = difference.mons.get((), 0)
+    step = gcd(*(k for mono, k in difference.mons.items() if mono))
+    if step > 1 and constant % step:
+        for side in (a, b):
+            if isinstance(side, int):
+                return f"integer solution ({side} mod {step} = {side % step})"
+        rests = [_rest(side, step) for side in (a, b)]
+        if None not in rests and rests[0] != rests[1]:
+            return f"integer solution (mod {step} they are {rests[0]} and {rests[1]})"
+        return "integer solution"
+    return "solution"
+
+
+def _rest(side: Size, step: int) -> int | None:
+    """The remainder of a size by a number, where it is the same for all sizes."""
+    if isinstance(side, int):
+        return side % step
+    if any(k % step for mono, k in side.mons.items() if mono):
+        return None
+    return side.mons.get((), 0) % step
+
+
+def only_empty(state: State, a: Size, b: Size) -> str:
+    """`B * 16 = B * 15 holds only for B = 0`: both are multiples of one product, by different numbers."""
+    a, b = state.settled(a), state.settled(b)
+    if isinstance(a, int) or isinstance(b, int) or len(a.mons) != 1 or a.mons.keys() != b.mons.keys():
+        return ""
+    ((mono, factor),) = a.mons.items()
+    (other,) = b.mons.values()
+    if not mono or factor == other:
+        return ""
+    product = type(a)({mono: 1})
+    return f"{size_text(a, state)} = {size_text(b, state)} holds only for {size_text(product, state)} = 0"
