@@ -9,6 +9,7 @@ from ..lang.diagnostics import Edit
 from ..lang.node import replace
 from ..lang.source import Span
 from .case import Case, Dims, Mend, count, replaced
+from .edits import applied
 from .tree import Tree, callee, nodes_below
 
 _SHAPED = {"zeros", "ones", "full", "broadcast_to", "reshape"}
@@ -20,10 +21,10 @@ _DEPTH = 12
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    yield from _conflicting(case)
-    if case.callee in ("reshape", "broadcast_to"):
+    if case.callee == "reshape":
         yield from _target(case)
     else:
+        yield from _conflicting(case)
         yield from _earlier_reshape(case)
 
 
@@ -181,19 +182,30 @@ def _target(case: Case) -> Iterator[Mend]:
         return
     for position, (item, size) in enumerate(zip(target.items, asked, strict=True)):
         rest = (*asked[:position], *asked[position + 1 :])
-        if size != -1:
-            for wanted in _fitting(dims, rest):
-                if wanted != size:
-                    edit = replaced(item, str(wanted))
-                    yield case.mend(f"write {wanted} for {item.span.text}", [edit], 15 + position)
-        if size != -1 and -1 not in rest:
+        if size == -1 or size in dims:
+            continue
+        fitting = list(_fitting(dims, rest))
+        for wanted in fitting:
+            if wanted != size:
+                yield case.mend(f"write {wanted} for {item.span.text}", [replaced(item, str(wanted))], 15 + position)
+        if -1 not in rest and (fitting or count(dims) is None or count(rest) is None):
             yield case.mend(f"write -1 for {item.span.text}", [replaced(item, "-1")], 28 + position)
     yield from _heads(case, target)
+    yield from _operand(case, dims, asked)
     if len(asked) == 2:
         first = case.arguments["x"].span.text
         edit = Edit(target.span, f"[{dims[0]}, -1]" if dims and isinstance(dims[0], int) else "[-1]")
         if dims and isinstance(dims[0], int) and len(first) < 40:
             yield case.mend("keep the first axis", [edit], 30)
+
+
+def _operand(case: Case, dims: Dims, asked: Dims) -> Iterator[Mend]:
+    """The tensor could have another size instead."""
+    for axis, size in enumerate(dims):
+        for wanted in _fitting(asked, (*dims[:axis], *dims[axis + 1 :])) if -1 not in asked else ():
+            if isinstance(size, int) and isinstance(wanted, int) and wanted != size:
+                literals = sources_of_axis(case.tree, case.arguments["x"], axis - len(dims))
+                yield from rewrite(case, literals, wanted, 34)
 
 
 def _earlier_reshape(case: Case) -> Iterator[Mend]:
@@ -226,8 +238,12 @@ def _heads(case: Case, target: sweet.ListExpr) -> Iterator[Mend]:
                 same = [n for n in nodes_below(target) if isinstance(n, sweet.IntLit) and n.value == now]
                 divisors = sorted((d for d in range(1, total + 1) if total % d == 0), key=lambda d: abs(d - now))
                 for rank, divisor in enumerate(divisors[:2] if len(same) > 1 and total < 100_000 else ()):
-                    edits = [replaced(n, str(divisor)) for n in same]
-                    yield replace(case.mend(f"write {divisor} for {now}", edits, 14 + rank), legal=divisor)
+                    start = target.span.start
+                    inner = [
+                        Edit(Span(n.span.source, n.span.start - start, n.span.end - start), str(divisor)) for n in same
+                    ]
+                    edit = replaced(target, applied(target.span.text, inner))
+                    yield replace(case.mend(f"write {divisor} for {now}", [edit], 14 + rank), legal=divisor)
 
 
 def _fitting(dims: Dims, rest: Dims) -> Iterator[int | str]:

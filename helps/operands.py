@@ -28,12 +28,13 @@ def mends(case: Case) -> Iterator[Mend]:
     if case.diagnostic.code == "E313":
         yield from _swap(case)
         return
+    yield from _inlined(case)
     yield from _left_out(case)
     if case.callee in _PRODUCTS:
         yield from _product(case, *_PRODUCTS[case.callee])
     elif case.callee in _ELEMENTWISE:
         yield from _broadcast(case)
-    elif case.subject.declared is None or case.subject.what == "where":
+    elif case.callee != "reshape" and (case.subject.declared is None or case.subject.what == "where"):
         yield from _others(case)
     yield from _swap(case)
 
@@ -54,6 +55,17 @@ def _without(case: Case, expr: sweet.Expr, rank: int) -> Iterator[Mend]:
         rank += 7 * (name == "permute_dims")  # seldom written for nothing
         edit = replaced(expr, operand.span.text)
         yield case.mend(f"leave out `@{name}`", [edit], rank, show=_line(expr.span), guess=rank > 20)
+
+
+def _inlined(case: Case) -> Iterator[Mend]:
+    """It fails in the body of a function that a call was seen through: what the call was given may be of the wrong rank."""
+    call = case.tree.call(case.diagnostic.span)
+    if call is None or call is case.call or "rank" not in case.diagnostic.message:
+        return
+    for expr in case.tree.arguments(call).values():
+        if isinstance(expr, sweet.Name | sweet.Call):
+            for change in (shapes.expanded(0, 22), shapes.expanded(-1, 23)):
+                yield wrap(case, expr, change)
 
 
 def _line(span: Span) -> Span:
