@@ -9,6 +9,8 @@ from ..ops.registry import lookup
 from .case import Case, Mend, appended, replaced
 from .tree import callee
 
+# Where no axis is written, it is one of these that may want another.
+_NEEDS_AXIS = {"concat", "stack", "unstack", "split", "take", "take_along_axis", "softmax", "log_softmax", "repeat"}
 _REDUCTIONS = {"sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "logsumexp", "argmax", "argmin"}
 
 
@@ -18,6 +20,7 @@ def mends(case: Case) -> Iterator[Mend]:
         return
     yield from _axis(case, case.call)
     yield from _keepdims(case)
+    yield from _ends(case)
     yield from _layout(case)
     yield from _groups(case)
 
@@ -34,6 +37,8 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
     now = _integer(given)
     for axis in sorted(range(rank), key=lambda a: (abs(a - now) if now is not None else 0, a)):
         if now is not None and axis == now % rank and -rank <= now < rank:
+            continue
+        if given is None and case.callee not in _NEEDS_AXIS:
             continue
         if given is None:
             edit = appended(call, f"axis={axis}")
@@ -59,6 +64,14 @@ def _keepdims(case: Case) -> Iterator[Mend]:
         given = case.tree.arguments(node)
         if callee(node) in _REDUCTIONS and "axis" in given and "keepdims" not in given:
             yield case.mend("keep the reduced axis", [appended(node, "keepdims=true")], 19, show=node.span)
+
+
+def _ends(case: Case) -> Iterator[Mend]:
+    """`start` and `end` the wrong way round."""
+    start, end = case.arguments.get("start"), case.arguments.get("end")
+    if start is not None and end is not None:
+        edits = [replaced(start, end.span.text), replaced(end, start.span.text)]
+        yield case.mend("exchange start and end", edits, 13)
 
 
 def _layout(case: Case) -> Iterator[Mend]:

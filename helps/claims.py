@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..lang import sweet
-from ..lang.node import Node
 from ..lang.source import Span
 from . import shapes
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
@@ -13,10 +12,6 @@ from .conditions import GIVING_WAY, RANK
 from .literals import named_literal, rewrite, sources_of_axis
 from .operands import wrap
 from .shapes import Wanted
-from .tree import callee
-
-# Losses and the like make these of what they are given, so that a mistake before them is one in a layer.
-_THROUGH = {"cast", "log", "softmax", "log_softmax", "exp", "sigmoid", "relu", "tanh"}
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -27,7 +22,6 @@ def mends(case: Case) -> Iterator[Mend]:
     dims = found.shape if isinstance(found, sweet.TensorType) else found
     if case.callee:
         yield from _as_others(case)
-        yield from _missing_flatten(case)
     shape = _shape(case)
     if isinstance(dims, sweet.ListExpr) and shape is not None:
         wanted = _wanted(case, dims)
@@ -219,31 +213,6 @@ def _like(case: Case, name: str, shape: Dims, wanted: Wanted) -> Iterator[Mend]:
     for axis, (have, want) in enumerate(zip(shape, wanted, strict=True)):
         if want is not None and want != have and (isinstance(want, int) or want.isidentifier()):
             yield from rewrite(case, sources_of_axis(case.tree, expr, axis - len(shape)), want, 33)
-
-
-# What went wrong earlier
-
-
-def _missing_flatten(case: Case) -> Iterator[Mend]:
-    """A tensor still has its spatial axes: flatten it before the first layer that takes rows."""
-    ranks = {len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype}
-    if not ranks or max(ranks) < 3:
-        return
-    found = [expr for _, expr, shape in reversed(case.tensors()) if shape is not None and len(shape) > 2]
-    stack: list[tuple[Node, int]] = [(a, 8) for a in case.arguments.values()]
-    while stack:
-        node, depth = stack.pop(0)
-        match node:
-            case sweet.Call(args=(sweet.Arg(value=first), *_)) if depth and isinstance(first, sweet.Name | sweet.Call):
-                if callee(node) not in _THROUGH:
-                    found.append(first)
-                stack.append((first, depth - 1))
-            case sweet.Name(name=name) if depth:
-                bound = case.tree.binding(name, node.span)
-                if isinstance(bound, sweet.Let):
-                    stack.append((bound.value, depth - 1))
-    for distance, expr in enumerate(reversed(found)):
-        yield wrap(case, expr, shapes.flattened(), 25 + min(distance, 5))
 
 
 def _within(span: Span, outer: Span) -> bool:

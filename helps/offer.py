@@ -8,12 +8,12 @@ from pathlib import Path
 
 from ..lang import core
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic, Help
+from ..lang.diagnostics import Diagnostic, Edit, Help
 from ..lang.node import Node, replace
 from ..lang.source import Source
 from ..pipeline import Report, check_source
 from ..simplify.judge import Options
-from . import attributes, claims, conditions, literals, names, operands
+from . import attributes, claims, conditions, literals, names, operands, windows
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap
 from .parts import Parts
@@ -24,7 +24,7 @@ Recheck = Callable[[Source], Report]
 Key = tuple[str, str, str, int, object]
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
-    names.mends, operands.mends, attributes.mends, literals.mends, claims.mends, conditions.mends,
+    names.mends, operands.mends, attributes.mends, literals.mends, windows.mends, claims.mends, conditions.mends,
 )  # fmt: skip
 MOST_PER_DIAGNOSTIC = 12
 MOST_IN_TWO_STEPS = 18
@@ -161,7 +161,8 @@ class _Trials:
             if tree.broken or trial.new[0].span.source is not trial.source:
                 continue
             after = candidates(Case(tree, trial.new[0]))
-            for second in [m for m in after if m.rank < conditions.GIVING_WAY][:_SECOND_STEPS]:
+            made = Places(trial.mend.edits).regions()
+            for second in [m for m in after if m.rank < conditions.RANK and not _undoes(m, made)][:_SECOND_STEPS]:
                 edits = followed(trial.mend.edits, second.edits)
                 if edits and not overlap(edits):
                     text = f"{trial.mend.text}, and {second.text}"
@@ -194,6 +195,11 @@ class _Trials:
         """Whether a check that was proved in another function stays for run time."""
         before, now = self._open, _open_checks(after)
         return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" != diagnostic.function)
+
+
+def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:
+    """Whether it changes again what was just changed."""
+    return any(s <= e.span.start and e.span.end <= end for e in second.edits for s, end, _ in made)
 
 
 def _works(trial: Trial) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.source import Span
+from ..ops.registry import lookup
 from . import shapes
 from .case import Case, Dims, Mend, inserted, replaced
 from .shapes import Change
@@ -16,6 +17,8 @@ from .tree import callee
 _PRODUCTS = {"matmul": ("x", -1, "y", -2), "linear": ("x", -1, "weight", -1), "vecdot": ("x", -1, "y", -1)}
 # What only moves, adds or drops axes.
 _MOVING = {"matrix_transpose", "permute_dims", "swapaxes", "moveaxis", "squeeze", "expand_dims"}
+# Losses and the like make these of what they are given, so that a mistake before them is one in a layer.
+_THROUGH = {"cast", "log", "softmax", "log_softmax", "exp", "sigmoid", "relu", "tanh"}
 _ELEMENTWISE = {
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "where", "equal",
     "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
@@ -29,6 +32,8 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _swap(case)
         return
     yield from _inlined(case)
+    if case.callee not in _MOVING:
+        yield from _missing_flatten(case)
     yield from _left_out(case)
     if case.callee in _PRODUCTS:
         yield from _product(case, *_PRODUCTS[case.callee])
@@ -177,40 +182,71 @@ def _broadcasts(a: Dims, b: Dims) -> bool:
 
 
 def _others(case: Case) -> Iterator[Mend]:
-    rank_is_wrong = "rank" in case.diagnostic.message
-    if not rank_is_wrong and not any(axis is not None for _, axis in case.subject.at):
-        return
-    involved = {name for name, _ in case.subject.at if case.operand(name) is not None}
-    for name, expr, dims in case.tensors():
-        if dims is None or (involved and name not in involved):
-            continue
-        if rank_is_wrong:
-            yield wrap(case, expr, shapes.expanded(0))
-            if dims:
-                yield wrap(case, expr, shapes.expanded(-1), 21)
-            for axis, size in enumerate(dims):
-                if size == 1:
-                    yield wrap(case, expr, shapes.squeezed(axis))
-            if len(dims) > 2:
-                yield wrap(case, expr, shapes.flattened())
-        else:
-            for change in shapes.layouts(dims):
-                yield wrap(case, expr, change)
-    if not rank_is_wrong:
-        yield from _exchanged_axes(case)
+    if "rank" in case.diagnostic.message:
+        involved = {name for name, _ in case.subject.at if case.operand(name) is not None}
+        for name, expr, dims in case.tensors():
+            if dims is not None and (not involved or name in involved):
+                yield from _of_other_rank(case, expr, dims)
+    else:
+        yield from _reordered(case)
 
 
-def _exchanged_axes(case: Case) -> Iterator[Mend]:
-    """`x` has the wanted size on another axis."""
-    places = [(name, axis) for name, axis in case.subject.at if axis is not None]
-    sizes = {
-        place: dims[place[1]]
-        for place in places
-        if (dims := case.shape(place[0])) is not None and -len(dims) <= place[1] < len(dims)
-    }
-    for (name, axis), _ in sizes.items():
+def _of_other_rank(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Mend]:
+    yield wrap(case, expr, shapes.expanded(0))
+    if dims:
+        yield wrap(case, expr, shapes.expanded(-1), 21)
+    for axis, size in enumerate(dims):
+        if size == 1:
+            yield wrap(case, expr, shapes.squeezed(axis))
+    if len(dims) > 2:
+        yield wrap(case, expr, shapes.flattened())
+    if dims and case.callee.endswith("loss"):
+        yield wrap(case, expr, shapes.reduced("argmax", len(dims) - 1, 27))  # one-hot labels
+
+
+def _reordered(case: Case) -> Iterator[Mend]:
+    """An operand has the wanted size on another axis: the usual orders of axes, or two axes swapped."""
+    sizes: dict[tuple[str, int], int | str] = {}
+    for name, axis in case.subject.at:
+        dims = case.shape(name)
+        if axis is not None and dims is not None and -len(dims) <= axis < len(dims):
+            sizes[name, axis] = dims[axis]
+    for (name, axis), size in sizes.items():
         expr, dims = case.arguments.get(name), case.shape(name)
-        if expr is None or dims is None:
+        others = [s for place, s in sizes.items() if place != (name, axis) and s != size]
+        operand = case.operand(name)
+        if expr is None or dims is None or operand is None or not operand.dtype:
             continue
-        for other in dict.fromkeys(s for place, s in sizes.items() if place[0] != name):
+        for axes, change in shapes.orders(len(dims)):
+            if dims[axes[axis]] in others:
+                yield wrap(case, expr, change)
+        for other in dict.fromkeys(others):
             yield from _axis_brought(case, expr, dims, axis, other)
+
+
+# What went wrong earlier
+
+
+def _missing_flatten(case: Case) -> Iterator[Mend]:
+    """A tensor still has its spatial axes: flatten it before the first layer that takes rows."""
+    ranks = {len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype}
+    if not ranks or max(ranks) < 3 or _keeps_rank(case.callee):
+        return
+    found = [expr for _, expr, shape in reversed(case.tensors()) if shape is not None and len(shape) > 2]
+    for call in case.tree.upstream(case.arguments.values()):
+        first = call.args[0].value if call.args else None
+        if (
+            isinstance(first, sweet.Name | sweet.Call)
+            and callee(call) not in _THROUGH
+            and not _keeps_rank(callee(call))
+        ):
+            found.append(first)
+    for distance, expr in enumerate(reversed(found)):
+        yield wrap(case, expr, shapes.flattened(), 25 + min(distance, 5))
+
+
+def _keeps_rank(name: str) -> bool:
+    """Whether a primitive wants the spatial axes: convolutions, pooling, normalisation, what moves axes."""
+    row = lookup(name)
+    windowed = row is not None and any(p.name in ("strides", "layout", "pads") for p in row.params)
+    return windowed or name in _MOVING or "norm" in name

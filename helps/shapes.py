@@ -66,12 +66,12 @@ def reduced(name: str, axis: int, rank: int) -> Change:
     return Change(f"take the {name} over axis {axis} of", f"@{name}(", f", axis={axis})", rank, True)
 
 
-def layouts(shape: Dims, rank: int = 15) -> Iterator[Change]:
-    """The usual orders of axes."""
-    if len(shape) == 2:
-        yield transposed(rank)
-    for position, axes in enumerate(_LAYOUTS.get(len(shape), ())):
-        yield permuted(axes, rank + position)
+def orders(length: int, rank: int = 15) -> Iterator[tuple[tuple[int, ...], Change]]:
+    """The usual other orders of that many axes."""
+    if length == 2:
+        yield (1, 0), transposed(rank)
+    for position, axes in enumerate(_LAYOUTS.get(length, ())):
+        yield axes, permuted(axes, rank + position)
 
 
 def fits(have: int | str, want: int | str | None) -> bool:

@@ -1,0 +1,115 @@
+"""Mends of convolutions and pooling, and of what came before them: strides, pads, the layout of the input, output sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..lang import sweet
+from ..lang.diagnostics import Edit
+from ..ops.registry import lookup
+from . import shapes
+from .case import Case, Mend, dims_text, replaced
+from .operands import wrap
+from .tree import callee
+
+
+def mends(case: Case) -> Iterator[Mend]:
+    row = lookup(case.callee)
+    if row is None or not any(p.name == "strides" for p in row.params):
+        return
+    yield from _strides(case)
+    yield from _pads(case)
+    yield from _layout_of_input(case)
+    yield from _output_shape(case)
+
+
+def _strides(case: Case) -> Iterator[Mend]:
+    """The strides before made too little of the input: 1 for them, here or in all windows before."""
+    assert case.call is not None
+    found = []
+    for call in case.tree.upstream([case.call]):
+        strides = case.tree.arguments(call).get("strides")
+        if isinstance(strides, sweet.IntLit) and strides.value > 1:
+            found.append((call, strides))
+    for position, (call, strides) in enumerate(found[:2]):
+        what = f"use strides=1 in @{callee(call)}"
+        yield case.mend(what, [replaced(strides, "1")], 30 + position, show=call.span, guess=True)
+    if len(found) > 1:
+        edits = [replaced(strides, "1") for _, strides in found]
+        yield Mend(f"use strides=1 in all {len(found)} windows before", tuple(edits), 34, "strides", guess=True)
+    same = [(c, s) for c, s in found if callee(c) == callee(found[-1][0])]
+    if 1 < len(same) < len(found):
+        edits = [replaced(strides, "1") for _, strides in same]
+        what = f"use strides=1 in each @{callee(same[0][0])}"
+        yield Mend(what, tuple(edits), 33, "strides of one kind", guess=True)
+
+
+def _pads(case: Case) -> Iterator[Mend]:
+    """A pad is at most half the kernel."""
+    pads, kernel = case.arguments.get("pads"), case.arguments.get("kernel_shape")
+    if not isinstance(pads, sweet.ListExpr) or not isinstance(kernel, sweet.IntLit):
+        return
+    half = kernel.value // 2
+    edits = [
+        replaced(n, str(half))
+        for pair in pads.items
+        if isinstance(pair, sweet.TupleExpr)
+        for n in pair.items
+        if isinstance(n, sweet.IntLit) and n.value > half
+    ]
+    if edits:
+        yield case.mend(f"pad by {half}", edits, 15)
+
+
+def _layout_of_input(case: Case) -> Iterator[Mend]:
+    """Channels stand first in what comes in and last in what the layers take, or the other way round."""
+    assert case.call is not None
+    inputs: dict[str, sweet.Name] = {}
+    for call in case.tree.upstream([case.call]):
+        expr = case.tree.arguments(call).get("x")
+        if isinstance(expr, sweet.Name):
+            bound = case.tree.binding(expr.name, expr.span)
+            if isinstance(bound, sweet.Param) and isinstance(bound.type, sweet.TensorType):
+                items = bound.type.shape.items if isinstance(bound.type.shape, sweet.ListExpr) else ()
+                if 3 <= len(items) <= 5:
+                    inputs[expr.name] = expr
+    for expr in list(inputs.values())[:1]:
+        bound = case.tree.binding(expr.name, expr.span)
+        assert bound is not None and isinstance(bound.type, sweet.TensorType)
+        assert isinstance(bound.type.shape, sweet.ListExpr)
+        for _, change in list(shapes.orders(len(bound.type.shape.items)))[:2]:
+            yield wrap(case, expr, change, 18)
+
+
+def _output_shape(case: Case) -> Iterator[Mend]:
+    """A transposed convolution makes of each size one that is `strides` times as large."""
+    given, strides = case.arguments.get("output_shape"), case.arguments.get("strides")
+    dims = case.shape("x")
+    layout = case.arguments.get("layout")
+    if not isinstance(given, sweet.ListExpr) or dims is None or len(dims) != len(given.items) + 2:
+        return
+    last = isinstance(layout, sweet.StrLit) and layout.value == "channels_last"
+    first_axis = 1 if last else 2
+    factor = strides.value if isinstance(strides, sweet.IntLit) else 1
+    spatial = dims[first_axis : first_axis + len(given.items)]
+    if all(isinstance(d, int) for d in spatial):
+        text = dims_text(int(d) * factor for d in spatial)
+        yield case.mend("give the size that it makes", [Edit(given.span, text)], 16)
+    yield from _input_of(case, given, first_axis, factor)
+
+
+def _input_of(case: Case, given: sweet.ListExpr, first_axis: int, factor: int) -> Iterator[Mend]:
+    """The input that would give the output that is asked for."""
+    x = case.arguments.get("x")
+    bound = case.tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
+    type_ = bound.type if bound is not None else None
+    own = type_.shape if isinstance(type_, sweet.TensorType) else None
+    if not isinstance(own, sweet.ListExpr) or len(own.items) != len(given.items) + 2:
+        return
+    edits = []
+    for position, asked in enumerate(given.items):
+        item = own.items[first_axis + position]
+        if isinstance(asked, sweet.IntLit) and isinstance(item, sweet.IntLit):
+            edits.append(replaced(item, str(-(-asked.value // factor))))
+    if len(edits) == len(given.items):
+        yield case.mend("declare the input that gives this output", edits, 35, show=own.span)
