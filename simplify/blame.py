@@ -14,6 +14,7 @@ from ..lang.source import Span
 from ..ops.model import TensorInfo
 from . import equations
 from .aligned import Row, aligned
+from .conditions import all_of, ge
 from .describe import annotation_text, dtype_text, size_text, type_text
 from .facts import Facts
 from .judge import Options, Outcome
@@ -22,7 +23,7 @@ from .shape_level import Obligation, Poisoned, ShapeLevel
 from .spoken import argument as spoken_argument
 from .spoken import operation, what_is_needed
 from .state import State
-from .terms import Size, mod
+from .terms import Size, mod, variables
 from .values import DTypeValue, Entry, Env, ShapeValue, SizeValue, Undecided, plain
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
@@ -130,11 +131,24 @@ def precondition(
     shapes = _aligned(state, call, at, from_the_end=broadcast or call.name in ("matmul", "linear"))
     caption = "" if shapes else _arguments_text(state, call, [p for p, _ in at])
     help_ = _dtype_help(walker, call, what, at) if code == "E313" and outcome.status is Status.RESIDUAL else None
+    equation = _equation(state, call, at, totals, outcome, "" if broadcast else what)
+    if equation and outcome.witness is None:
+        outcome = replace(outcome, witness=_smallest(state, [d for p, _ in at for d in _dims(state, call, p)]))
     return _finish(
         walker, outcome, code, f"{operation(call)} needs {what_is_needed(call, what, state)}", found, call.span, caption,
-        tuple(label for label in labels if label), help_,
-        tuple(filter(None, (shapes, _equation(state, call, at, totals, outcome, "" if broadcast else what)))),
+        tuple(label for label in labels if label), help_, tuple(filter(None, (shapes, equation))),
     )  # fmt: skip
+
+
+def _smallest(state: State, sizes: list[Size]) -> dict[str, int] | None:
+    """The smallest sizes that satisfy what is known, those of tensors from 1."""
+    symbolic = [s for s in sizes if not isinstance(s, int)]
+    inside = {v for s in symbolic for v in variables(s)}
+    point = state.facts.witness(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic)
+    if point is None:
+        return None
+    named = sorted(((v, n) for v, n in point.items() if v in inside), key=lambda item: item[0].serial)
+    return {v.name: n for v, n in named if v.name.isidentifier()} or None
 
 
 def _equation(

@@ -12,6 +12,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.model import Segment, TensorInfo
 from . import blame, dims, subject
+from .arms import with_the_wrong_rank
 from .conditions import Cond
 from .judge import Outcome
 from .primitives import call_primitive, number_fits
@@ -189,6 +190,9 @@ class CallWalker(Walker):
             said = subject.about(
                 blame.argument(self, stmt, env, site, outcome), subject.of_check(self.state, stmt, env, about)
             )
+            declared = stmt.origin.declared
+            given_by = dict(zip((p.name for p in site.function.params), site.entries, strict=False))
+            said = with_the_wrong_rank(self, said, stmt, given_by.get(declared.tensor) if declared else None)
             return blame.rooted(self, said, blame.sizes_of(stmt, site))
 
         involved = dims.of_values((e.value for e in site.entries), self.state)

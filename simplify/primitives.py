@@ -15,9 +15,10 @@ from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
 from . import blame, dims, lint, subject
+from .arms import arms, in_one_arm
 from .conditions import Cond, all_of, any_of, eq, le, lt, ne
-from .describe import common_text
-from .judge import Outcome
+from .describe import common_text, type_text
+from .judge import Log, Outcome
 from .shape_level import Truth
 from .sizes import is_ordinary, only_var, single_var
 from .terms import Size, Term, TooLarge, ceildiv, smax, smin
@@ -437,6 +438,7 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     try:
         result = row.rule(ctx, *arguments)
     except (RankUnknown, TooLarge):
+        _refuted_in_an_arm(walker, row, ctx, arguments)
         ctx.judged(UNDECIDED, "shapes that fit, but a rank is not known", ())
         if row.elementwise:
             return TensorInfo(arguments[0].shape, dtypes[0])
@@ -445,6 +447,44 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
 
 
 _UNREADABLE = object()
+
+
+def _refuted_in_an_arm(walker: Walker, row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> None:
+    """An operand that comes from arms with different ranks: where the call fails for one of them, that is an error."""
+    if walker.quiet:
+        return
+    for position, param in enumerate(row.params):
+        entry = ctx.info.find(param.name)
+        for arm in arms(walker, entry) if entry is not None and param.kind == "tensor" else ():
+            said = _fails_with(walker, row, ctx.info, arguments, position, arm)
+            if said is not None:
+                assert entry is not None
+                walker.log.diagnostics.append(in_one_arm(said, entry, arm, type_text(arm.value, walker.state)))
+                raise Refuted
+
+
+def _fails_with(
+    walker: Walker, row: Primitive, info: CallInfo, arguments: list[Any], position: int, arm: Entry
+) -> Diagnostic | None:
+    """The error of the call with another value as one of its operands, if it always fails with that."""
+    assert row.rule is not None
+    name = row.params[position].name
+    info = replace(info, entries=tuple((n, arm if n == name else e) for n, e in info.entries))
+    given = [arm.value if i == position else a for i, a in enumerate(arguments)]
+    outer, walker.log = walker.log, Log()
+    demands = len(walker.demands)
+    walker.state.push()
+    try:
+        row.rule(SymbolicCtx(walker, info), *given)
+    except Refuted:
+        return next((d for d in walker.log.diagnostics if d.severity == "error"), None)
+    except (RankUnknown, TooLarge):
+        pass
+    finally:
+        walker.state.pop()
+        walker.log = outer
+        del walker.demands[demands:]
+    return None
 
 
 def _read(param: Param, entries: dict[str, Entry], walker: Walker) -> Any:

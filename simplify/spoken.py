@@ -38,9 +38,12 @@ class CallLike(Protocol):
 
 def operation(call: CallLike) -> str:
     """`+`, or @concat."""
-    if call.name in OPERATORS and not call.span.text.startswith("@"):
-        return f"`{OPERATORS[call.name]}`"
-    return f"@{call.name}"
+    return f"`{OPERATORS[call.name]}`" if _is_operator(call) else f"@{call.name}"
+
+
+def _is_operator(call: CallLike) -> bool:
+    written = re.match(r"@(?:prelude\.)?(\w+)", call.span.text)
+    return call.name in OPERATORS and (written is None or written[1] != call.name)
 
 
 def argument(call: CallLike, param: str) -> str:
@@ -57,7 +60,7 @@ def argument(call: CallLike, param: str) -> str:
         shown = _written(written)
         if shown or not isinstance(written, core.Call | core.If):
             return shown or f"`{param}`"
-        if call.name in OPERATORS and not call.span.text.startswith("@"):
+        if _is_operator(call):
             return ("its left operand", "its right operand")[place]
         if len(call.entries) == 1 or not any(isinstance(e.value, TensorInfo) for n, e in call.entries if n != name):
             return "its argument"

@@ -109,11 +109,14 @@ Value = (
 
 class Made(Node):
     """The call that made a value: its name and what each parameter got. `doubt` is what was said of it when a
-    precondition was not proved."""
+    precondition was not proved. An `if` is one as well, of its arms: `guards` has the conditions of each, `depth` the number of
+    arms around it."""
 
     name: str
     entries: tuple[tuple[str, Entry], ...]
     doubt: Diagnostic | None = None
+    guards: tuple[tuple[Cond, ...], ...] = ()
+    depth: int = 0
 
 
 class Entry(Node):

@@ -14,6 +14,7 @@ from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.model import Primitive, Segment, TensorInfo
 from . import blame, dims, subject
+from .arms import JOIN
 from .conditions import Cond, all_of, any_of, cond_variables, eq
 from .describe import binding
 from .explain import explain
@@ -31,6 +32,7 @@ from .values import (
     Env,
     FnValue,
     ListValue,
+    Made,
     NumberValue,
     ShapeValue,
     SizeValue,
@@ -633,7 +635,7 @@ class Walker(Judge):
         if cases:
             one, other = all_of(*guards[0], *(c for c, _ in cases)), all_of(*guards[1], *(c for _, c in cases))
             self.state.assume(any_of(one, other))
-        return Entry(value, span)
+        return Entry(value, span, origin=Made(JOIN, (("then", a), ("else", b)), None, guards, len(self.path)))
 
     def _learn_common(self, then_facts: list[Cond], else_facts: list[Cond], newest: int) -> None:
         """What the facts of both arms entail holds after them."""

@@ -1,0 +1,86 @@
+"""Values that come from the arms of an `if` with different ranks: what one of the arms alone cannot satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from ..lang import core
+from ..lang.diagnostics import Diagnostic, Label
+from ..lang.node import replace
+from ..ops.model import TensorInfo
+from .conditions import Cond
+from .describe import type_text
+from .state import State
+from .values import Entry, plain
+
+JOIN = "if"
+
+
+class Here(Protocol):
+    """Where the value is used: what is known there, and the conditions of the arms around."""
+
+    state: State
+    path: tuple[Cond | None, ...]
+
+
+def arms(here: Here, entry: Entry) -> Iterator[Entry]:
+    """The arms that a value may come from, if it comes from an `if`. Inside an arm of another `if` nothing is said: the
+    two may go together."""
+    origin = entry.origin
+    if origin is None or origin.name != JOIN or len(here.path) > origin.depth:
+        return
+    for (_, arm), guard in zip(origin.entries, origin.guards, strict=True):
+        if not _may_be_taken(here.state, guard):
+            continue
+        if arm.origin is not None and arm.origin.name == JOIN:
+            yield from arms(here, replace(arm, origin=replace(arm.origin, depth=origin.depth)))
+        else:
+            yield arm
+
+
+def _may_be_taken(state: State, guard: tuple[Cond, ...]) -> bool:
+    if not guard:
+        return True
+    state.facts.push()
+    for cond in guard:
+        state.facts.assume(cond)
+    taken = state.facts.witness(True, True) is not None
+    state.facts.pop()
+    return taken
+
+
+def rank_of(state: State, entry: Entry) -> int | None:
+    shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else None
+    return len(shape) if shape is not None and plain(shape) else None
+
+
+def in_one_arm(said: Diagnostic, entry: Entry, arm: Entry, found: str) -> Diagnostic:
+    """What fails with one of the arms belongs to the `if`."""
+    text = said.message.rpartition(": ")[0]
+    labels = [Label(arm.span, f"this arm gives {found}"), Label(said.span, "this needs another one")]
+    return replace(
+        said, code="E301" if said.code == "W311" else said.code, severity="error", span=entry.span, caption="",
+        message=f"{text} from one arm of this `if`: this fails whenever that arm is taken",
+        labels=tuple(label for label in labels if label.span != entry.span), witness=None, notes=(),
+    )  # fmt: skip
+
+
+def with_the_wrong_rank(
+    here: Here, said: Diagnostic, stmt: core.Assert | core.MatchShape, entry: Entry | None
+) -> Diagnostic:
+    """A rank that is asked for and that one arm has not: whenever that arm is taken the call fails."""
+    if said.code != "W311" or entry is None or not isinstance(stmt, core.Assert) or not stmt.origin.claim:
+        return said
+    match stmt.cond:
+        case core.Compare(op="==", left=core.RankOf(), right=core.SizeLit(value=wanted)):
+            pass
+        case _:
+            return said
+    for arm in arms(here, entry):
+        rank = rank_of(here.state, arm)
+        if rank is not None and rank != wanted:
+            asked = said.message.partition(", but ")[0]
+            said = replace(said, message=f"{asked}, but it has rank {rank}: ")
+            return in_one_arm(said, entry, arm, type_text(arm.value, here.state))
+    return said

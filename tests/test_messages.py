@@ -1,0 +1,210 @@
+"""What errors say: the user's names, both shapes, the equation with its reason, where a size comes from, whose fault it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rxlang import pipeline
+from rxlang.lang.diagnostics import Diagnostic
+from rxlang.simplify.aligned import Row, aligned
+
+
+def said(text: str, *codes: str) -> list[Diagnostic]:
+    """The diagnostics of a program, or those with the given codes."""
+    report = pipeline.check_text(text, "case.rx", Path("."))
+    return [d for d in report.diagnostics if (d.code in codes if codes else d.code != "N201")]
+
+
+def only(text: str) -> Diagnostic:
+    found = said(text)
+    assert len(found) == 1, found
+    return found[0]
+
+
+def places(d: Diagnostic) -> list[tuple[str, str]]:
+    """The text at each secondary place, with what is said of it."""
+    return [(label.span.text, label.message) for label in d.labels]
+
+
+# Names
+
+
+def test_operands_have_the_names_that_stand_in_the_call() -> None:
+    d = only("@f = fn(a : Tensor([2, 3], float32), b : Tensor([4, 5], float32)) { @matmul(a, b) }")
+    assert (
+        d.message
+        == "@matmul needs axis 1 of `a` and axis 0 of `b` to be equal, but they are 3 and 4: this always fails"
+    )
+
+
+def test_an_operator_is_named_as_it_is_written() -> None:
+    d = only("@f = fn(a : Tensor([2, 3], float32), b : Tensor([4], float32)) { @relu(a) - b }")
+    assert d.message.startswith("`-` needs axis 1 of its left operand and axis 0 of `b` to be equal, or one of them 1")
+
+
+def test_an_argument_without_a_name_is_told_by_its_place() -> None:
+    d = only("@f = fn(a : Tensor([2, 3], float32), b : Tensor([4, 5], float32)) { @matmul(a, @relu(b)) }")
+    assert "axis 0 of its second argument" in d.message
+    d = only("@f = fn(a : Tensor([2, 3], float32)) { @reshape(@relu(a), [7]) }")
+    assert "as its argument has, but they are 7 and 6" in d.message
+
+
+def test_parts_of_a_list_have_their_own_names_and_places() -> None:
+    d = only("@f = fn(a : Tensor([n, 3], float32), b : Tensor([n, 4], float32)) { @concat([a, b], axis=0) }")
+    assert "axis 1 of `a` and `b` to be equal" in d.message
+    assert places(d) == [("3", "3 comes from here"), ("4", "4 comes from here")]
+
+
+# Where a size comes from
+
+
+@pytest.mark.parametrize(
+    "made", ["@relu(x)", "x * 2", "@swapaxes(x, 0, 1)", "@matmul(y, x)", "@linear(@ones([7, 5]), x)", "@g(x)"]
+)
+def test_a_size_is_followed_back_to_where_it_was_written(made: str) -> None:
+    head = "@g = fn(x : Tensor([n, m], float32)) : Tensor([m, n], float32) { @swapaxes(x, 0, 1) }\n"
+    sizes = {"@matmul(y, x)": "5, 6", "@linear(@ones([7, 5]), x)": "6, 5"}.get(made, "6, 6")
+    params = f"x : Tensor([{sizes}], float32), y : Tensor([7, 5], float32)"
+    d = only(f"{head}@f = fn({params}) {{\n  let h = {made}\n  h + @ones([11])\n}}")
+    assert ("6", "6 comes from here") in places(d)
+    assert ("11", "11 comes from here") in places(d)
+
+
+def test_a_new_size_comes_from_the_operation_that_made_it() -> None:
+    d = only("@f = fn(x : Tensor([6], float32)) {\n  let h = @concat([x, x])\n  let k = @relu(h)\n  k + @ones([11])\n}")
+    assert ("@concat([x, x])", "12 comes from here") in places(d)
+
+
+# Shapes and equations
+
+
+def test_shapes_stand_below_each_other_with_the_bad_axis_marked() -> None:
+    d = only("@f = fn(a : Tensor([B, 64], float32), bias : Tensor([32], float32)) { a + bias }")
+    assert d.notes == ("`a`    [B, 64]\n`bias`    [32]\n           ^^",)
+
+
+def test_axes_in_different_columns_are_marked_one_by_one() -> None:
+    rows = (Row("a", ("B", "64"), (1,)), Row("bc", ("32", "n + 1"), (0,)))
+    assert aligned(rows, from_the_end=True) == "a  [ B,    64]\n           ^^\nbc [32, n + 1]\n    ^^"
+
+
+@pytest.mark.parametrize(
+    ("body", "equation"),
+    [
+        ("@matmul(@ones([2, n]), @ones([n * n + 1, 2]))", "n = n * n + 1 has no solution"),
+        (
+            "@matmul(@ones([2, n * 4]), @ones([m * 6 + 3, 2]))",
+            "n * 4 = m * 6 + 3 has no integer solution (mod 2 they are 0 and 1)",
+        ),
+        ("@reshape(@ones([8, 15]), [n, 16])", "n * 16 = 120 has no integer solution (120 mod 16 = 8)"),
+        ("@reshape(@ones([n, m, 15]), [n, m, 4, 4])", "n * m * 16 = n * m * 15 holds only for n * m = 0"),
+        ("@matmul(@ones([2, n]), @ones([n + 2, 2]))", "n = n + 2 has no solution (they differ by 2)"),
+    ],
+)
+def test_an_equation_that_fails_is_written_out_with_its_reason(body: str, equation: str) -> None:
+    head = "@f = fn(n : Size, m : Size) where n >= 0, m >= 0"
+    assert equation in only(f"{head} {{\n  {body}\n}}").notes
+
+
+def test_a_multiple_that_a_symbolic_size_never_is_has_its_remainder() -> None:
+    text = (
+        "@g = fn(x : Tensor([m * 4], int8)) : Tensor([m * 4], int8) { x }\n"
+        "@f = fn(x : Tensor([k * 8 + 2], int8)) { @g(x) }\n"
+    )
+    assert "m * 4 = k * 8 + 2 has no integer solution (k * 8 + 2 mod 4 = 2)" in [m for _, m in places(only(text))]
+
+
+def test_a_symbolic_refutation_has_a_witness() -> None:
+    d = only("@f = fn(a : Tensor([2, n], float32), b : Tensor([n + 1, 2], float32)) { @matmul(a, b) }")
+    assert d.witness == {"n": 1}
+
+
+# One mistake, one diagnostic
+
+
+def test_an_annotation_that_does_not_fit_is_reported_once() -> None:
+    d = only(
+        "@f = fn(x : Tensor([64, 32, 3], float32)) {\n  match_shape(x, [_n], [_n, 1, 2, 4])\n  @reshape(x, [7])\n}"
+    )
+    assert "to have rank 4, but it has rank 3" in d.message
+    only("@f = fn(x : Tensor([64, 32, 3], float32)) {\n  let y ! Tensor([1, 2, 4], int8) = x\n  y\n}")
+
+
+def test_an_error_takes_back_what_was_in_doubt_about_the_same_call() -> None:
+    assert only("@f = fn(x : Tensor([8, 15], float32), m : Size) { @reshape(x, [m, 16]) }").code == "E307"
+
+
+def test_the_call_that_made_a_size_is_blamed_where_it_cannot_be_used() -> None:
+    text = (
+        "@f = fn(x : Tensor([B, 4, 4], float32), t : Tensor([B, 10], float32), w : Tensor([9, 10], float32)) {\n"
+        "  let flat = @reshape(x, [-1, 9])\n  let h = @relu(@matmul(flat, w))\n  h * t\n}"
+    )
+    d = only(text)
+    assert (d.code, d.span.text) == ("E310", "@reshape(x, [-1, 9])")
+    assert [place for place, _ in places(d)] == ["h * t"]
+
+
+# Arms of an `if` with different ranks
+
+JOIN = """@f = fn(x : Tensor([n, m], float32), c : Tensor([], bool), k : Size) {
+  let w = if (%s) { x } else { @ones([3]) }
+  %s
+}"""
+
+
+@pytest.mark.parametrize("use", ["@linear(x, w)", "@g(w)"])
+@pytest.mark.parametrize("condition", ["c", "k == 2"])
+def test_an_arm_with_which_the_program_always_fails_is_an_error_of_the_if(use: str, condition: str) -> None:
+    text = "@g = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) { x }\n" + JOIN % (condition, use)
+    d = only(text)
+    assert d.severity == "error"
+    assert d.span.text.startswith("if (") and "rank 2" in d.message
+    assert {place for place, _ in places(d)} == {"@ones([3])", use}
+
+
+@pytest.mark.parametrize(
+    ("condition", "use"),
+    [
+        ("c", "@reshape(w, [-1])"),
+        ("c", "if (c) { @linear(x, w) } else { x }"),
+        ("k == 2", "assert k == 2\n  @linear(x, w)"),
+        ("c", "let y ! Tensor([_, _], float32) = w\n  y"),
+        ("c", "@sum(w, axis=0)"),
+    ],
+)
+def test_where_arms_and_uses_may_go_together_nothing_is_refused(condition: str, use: str) -> None:
+    assert not [d for d in said(JOIN % (condition, use)) if d.severity == "error"]
+
+
+# Lint
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("p - y", ["N202"]),
+        ("y - p", ["N202"]),
+        ("@equal(p, y)", ["N202"]),
+        ("p - @expand_dims(y, 0)", []),
+        ("@squeeze(p, axis=1) - y", []),
+        ("p - @ones([b, 1])", []),
+        ("y - 1", []),
+        ("@argmax(p, axis=1)", ["N203"]),
+        ("@softmax(p)", ["N203"]),
+        ("@mean(p, axis=-1)", ["N203"]),
+        ("@mean(p, axis=0)", []),
+        ("@mean(p)", []),
+        ("@max(p, axis=[0, 1])", []),
+    ],
+)
+def test_what_works_but_is_rarely_meant_gets_a_note(body: str, codes: list[str]) -> None:
+    text = f"@f = fn(p : Tensor([b, 1], float32), y : Tensor([b], float32)) where b >= 1 {{\n  {body}\n}}"
+    assert [d.code for d in said(text)] == codes
+
+
+def test_a_table_of_all_pairs_of_different_things_is_no_slip() -> None:
+    assert said("@f = fn(p : Tensor([n, 1], float32), y : Tensor([1, m], float32)) { p - y }") == []
+    assert [d.code for d in said("@f = fn(p : Tensor([n, 1], float32), y : Tensor([1, n], float32)) { p - y }")] == [
+        "N202"
+    ]
