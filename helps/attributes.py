@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..lang import sweet
 from ..ops.registry import lookup
 from .case import Case, Mend, appended, replaced
+from .conditions import FAR_FETCHED
 from .tree import callee
 
 # Where no axis is written, it is one of these that may want another.
@@ -80,10 +81,13 @@ def _layout(case: Case) -> Iterator[Mend]:
     if row is None or not any(p.name == "layout" for p in row.params) or not isinstance(case.call, sweet.Call):
         return
     other = "channels_first" if isinstance(given, sweet.StrLit) and given.value == "channels_last" else "channels_last"
+    rank = 19 if len(case.subject.at) > 1 else FAR_FETCHED + 12
     if given is not None:
-        yield case.mend("use the other layout", [replaced(given, f'"{other}"')], 19)
+        yield case.mend("use the other layout", [replaced(given, f'"{other}"')], rank, guess=rank >= FAR_FETCHED)
     else:
-        yield case.mend("use the other layout", [appended(case.call, f'layout="{other}"')], 19)
+        yield case.mend(
+            "use the other layout", [appended(case.call, f'layout="{other}"')], rank, guess=rank >= FAR_FETCHED
+        )
 
 
 def _groups(case: Case) -> Iterator[Mend]:

@@ -66,15 +66,16 @@ def rewrite(
     line = first.span.source.position(first.span.start)[0]
     what = f"write {wanted} for the {first.span.text} in line {line}"
     show = shown.span if shown is not None else first.span
-    if any(isinstance(node, sweet.Param) for node in case.tree.above(first)):
-        rank += 2  # what comes from outside is less likely to be what is wrong
-    mend = case.mend(what, [replaced(n, str(wanted)) for n in literals], rank, show=show)
+    # What comes from outside is less likely to be what is wrong.
+    given = any(isinstance(node, sweet.Param) for node in case.tree.above(first))
+    rank += 2 * given
+    mend = case.mend(what, [replaced(n, str(wanted)) for n in literals], rank, show=show, guess=given)
     yield replace(mend, legal=wanted) if legal and isinstance(wanted, int) else mend
     if isinstance(around, sweet.ListExpr):
         same = [i for i in around.items if i.span.text == first.span.text]
         if len(same) > 1:
             each = f"write {wanted} for each {first.span.text} in line {line}"
-            yield case.mend(each, [replaced(i, str(wanted)) for i in same], rank, show=show)
+            yield case.mend(each, [replaced(i, str(wanted)) for i in same], rank, show=show, guess=given)
 
 
 def sources_of_axis(tree: Tree, expr: sweet.Expr, axis: int, depth: int = _DEPTH) -> tuple[sweet.Expr, ...]:

@@ -137,9 +137,7 @@ class _Trials:
     def working(self, diagnostic: Diagnostic, mends: Iterable[Mend]) -> tuple[Mend, ...]:
         tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC)
         good = [t for t in tried if _works(t)]
-        if not any(
-            t.mend.rank < conditions.GIVING_WAY or (t.errors == 0 and t.mend.rank >= conditions.RANK) for t in good
-        ):
+        if not any(_is_enough(t) for t in good):
             steps = self._two_steps(diagnostic, [t for t in tried if t.gone and len(t.new) == 1])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         return tuple(t.mend for t in sorted(good, key=lambda t: t.order))
@@ -200,6 +198,13 @@ class _Trials:
 def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:
     """Whether it changes again what was just changed."""
     return any(s <= e.span.start and e.span.end <= end for e in second.edits for s, end, _ in made)
+
+
+def _is_enough(trial: Trial) -> bool:
+    """Whether nothing better need be looked for: it mends, or it says what is needed and no error is left."""
+    if trial.mend.rank >= conditions.RANK:
+        return trial.errors == 0
+    return trial.mend.rank < conditions.FAR_FETCHED
 
 
 def _works(trial: Trial) -> bool:

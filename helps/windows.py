@@ -9,6 +9,7 @@ from ..lang.diagnostics import Edit
 from ..ops.registry import lookup
 from . import shapes
 from .case import Case, Mend, dims_text, replaced
+from .conditions import FAR_FETCHED
 from .operands import wrap
 from .tree import callee
 
@@ -33,15 +34,17 @@ def _strides(case: Case) -> Iterator[Mend]:
             found.append((call, strides))
     for position, (call, strides) in enumerate(found[:2]):
         what = f"use strides=1 in @{callee(call)}"
-        yield case.mend(what, [replaced(strides, "1")], 30 + position, show=call.span, guess=True)
+        yield case.mend(what, [replaced(strides, "1")], FAR_FETCHED + 10 + position, show=call.span, guess=True)
     if len(found) > 1:
         edits = [replaced(strides, "1") for _, strides in found]
-        yield Mend(f"use strides=1 in all {len(found)} windows before", tuple(edits), 34, "strides", guess=True)
+        yield Mend(
+            f"use strides=1 in all {len(found)} windows before", tuple(edits), FAR_FETCHED + 14, "strides", guess=True
+        )
     same = [(c, s) for c, s in found if callee(c) == callee(found[-1][0])]
     if 1 < len(same) < len(found):
         edits = [replaced(strides, "1") for _, strides in same]
         what = f"use strides=1 in each @{callee(same[0][0])}"
-        yield Mend(what, tuple(edits), 33, "strides of one kind", guess=True)
+        yield Mend(what, tuple(edits), FAR_FETCHED + 13, "strides of one kind", guess=True)
 
 
 def _pads(case: Case) -> Iterator[Mend]:

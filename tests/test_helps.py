@@ -6,11 +6,13 @@ import importlib.util
 import io
 import json
 import os
+import re
 import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -151,6 +153,11 @@ TABLE = [
         f("x [b, 3, 28, 28]; w [3, 8, 5, 5]", "@conv2d(x, w)"),
         "swap axes 0 and 1 of `w`: `@conv2d(x, @swapaxes(w, 0, 1))`",
     ),
+    (
+        f("x [b, 3, 9, 9]; w [8, 3, 5, 5]", "@max_pool2d(@conv2d(x, w, strides=4), 3)"),
+        "use strides=1 in @conv2d: `@conv2d(x, w, strides=1)`",
+    ),
+    (f("x [2, 3, 4, 5]", "@flatten(x, start=3, end=1)"), "exchange start and end: `@flatten(x, start=1, end=3)`"),
     # names
     (f("x [n, m]", "@sofmax(x)"), "did you mean `@softmax`?"),
     (f("x [n, m]", "let hidden = x + x\n  @softmax(hiden)"), "did you mean `hidden`?"),
@@ -213,6 +220,33 @@ def test_the_helps_of_real_bugs_do_what_they_say() -> None:
     wrong = {name: found for name, text in programs if (found := list(fails_of(text)))}
     assert wrong == {}
     assert sum(any(o.mends for o in offered(text)) for _, text in programs) > len(programs) * 0.75
+
+
+TOKEN = re.compile(r"@?[A-Za-z_]\w*|\d+|[^\sA-Za-z_0-9]")
+
+
+def damaged(text: str, random: Random) -> str:
+    """The program with one token replaced by another of its kind, changed by one, doubled or gone."""
+    tokens = list(TOKEN.finditer(text))
+    token = random.choice(tokens)
+    kind = random.choice(("other", "near", "twice", "gone"))
+    new = {"twice": token[0] * 2, "gone": "", "near": token[0]}.get(kind)
+    if kind == "near" and token[0].isdigit():
+        new = str(max(0, int(token[0]) + random.choice((-1, 1, 2))))
+    if new is None:
+        new = random.choice([t[0] for t in tokens if t[0][0].isalpha() == token[0][0].isalpha()])
+    return text[: token.start()] + new + text[token.end() :]
+
+
+def test_the_helps_of_damaged_programs_do_what_they_say() -> None:
+    random = Random(7)
+    programs = [text for text, _ in TABLE] + [text for _, text in bugs()]
+    helps = 0
+    for _ in range(int(os.environ.get("RX_FUZZ", "60"))):
+        text = damaged(random.choice(programs), random)
+        assert list(fails_of(text)) == [], text
+        helps += any(o.mends for o in offered(text))
+    assert helps > 5
 
 
 def test_the_same_program_gets_the_same_helps_again() -> None:
@@ -349,6 +383,14 @@ def test_fix_leaves_what_is_ambiguous(rx: Callable[..., Result], tmp_path: Path)
     status, out, _ = rx("check", "--fix", path)
     assert status == 1 and "fixed" not in out
     assert path.read_text() == text
+
+
+def test_fix_does_not_rewrite_what_is_declared_of_the_input(rx: Callable[..., Result], tmp_path: Path) -> None:
+    path = tmp_path / "net.rx"
+    text = f("x [b, 15]", "@reshape(x, [b, 4, 4])")
+    path.write_text(text)
+    assert [m.text for m in offered(text)[0].mends] == ["write 16 for the 15 in line 1: `[b, 16]`"]
+    assert rx("check", "--fix", path)[0] == 1 and path.read_text() == text
 
 
 def test_fix_goes_on_until_nothing_changes(rx: Callable[..., Result], tmp_path: Path) -> None:
