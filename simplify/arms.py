@@ -56,11 +56,11 @@ def rank_of(state: State, entry: Entry) -> int | None:
 
 
 def in_one_arm(said: Diagnostic, entry: Entry, arm: Entry, found: str) -> Diagnostic:
-    """What fails with one of the arms belongs to the `if`."""
+    """What fails with one of the arms belongs to the `if`. It is a warning: an input that takes the other arm is fine."""
     text = said.message.rpartition(": ")[0]
     labels = [Label(arm.span, f"this arm gives {found}"), Label(said.span, "this needs another one")]
     return replace(
-        said, code="E301" if said.code == "W311" else said.code, severity="error", span=entry.span, caption="",
+        said, code="W311", severity="warning", span=entry.span, caption="",
         message=f"{text} from one arm of this `if`: this fails whenever that arm is taken",
         labels=tuple(label for label in labels if label.span != entry.span), witness=None, notes=(),
     )  # fmt: skip

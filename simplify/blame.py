@@ -19,7 +19,7 @@ from .describe import annotation_text, dtype_text, size_text, type_text
 from .facts import Facts
 from .judge import Options, Outcome
 from .origins import place_of
-from .shape_level import Obligation, Poisoned, ShapeLevel
+from .shape_level import Obligation, Poisoned, ShapeLevel, sweet_size
 from .spoken import argument as spoken_argument
 from .spoken import operation, what_is_needed
 from .state import State
@@ -392,8 +392,7 @@ def _argument_name(site: SiteLike, position: int | None) -> str:
 
 
 def _size_label(state: State, entry: Entry, axis: int) -> str:
-    assert isinstance(entry.value, TensorInfo)
-    shape = state.resolve(entry.value.shape)
+    shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
     if not plain(shape) or not -len(shape) <= axis < len(shape):
         return ""
     return f"{size_text(shape[axis], state)} comes from here"
@@ -543,6 +542,12 @@ def filled_type(state: State, declared: core.Declared, env: Env) -> str:
     """The annotation with what is known filled in: `Tensor([3, n], int8)`."""
     if not isinstance(declared.type, sweet.TensorType):
         return declared.type.span.text if declared.type is not None else "Tensor"
+    sizes, dtypes = _known_names(state, declared, env)
+    return annotation_text(declared.type, sizes, dtypes, state)
+
+
+def _known_names(state: State, declared: core.Declared, env: Env) -> tuple[dict[str, Size], dict[str, str]]:
+    """What the names of an annotation stand for: sizes, and dtypes as text."""
     sizes: dict[str, Size] = {}
     dtypes: dict[str, str] = {}
     level = ShapeLevel(state, env)
@@ -560,7 +565,7 @@ def filled_type(state: State, declared: core.Declared, env: Env) -> str:
             sizes.setdefault(name, value.size)
         elif isinstance(value, DTypeValue):
             dtypes.setdefault(name, dtype_text(value.dtype, state))
-    return annotation_text(declared.type, sizes, dtypes, state)
+    return sizes, dtypes
 
 
 def _condition_at_call(
@@ -580,7 +585,29 @@ def _condition_at_call(
     if message:
         needs += f" ({message})"
     types = ", ".join(type_text(e.value, walker.state) for e in entries)
-    return _finish(walker, outcome, "E309", needs, found, span, f"called with {types}" if types else "", (label,))
+    labels = [label]
+    if isinstance(stmt, core.Assert):
+        spoken = _tensors_in(stmt.cond)
+        given = zip(function.params, entries, strict=False)
+        labels += [
+            Label(e.span, f"`{p.name}` is {type_text(e.value, walker.state)}") for p, e in given if p.name in spoken
+        ]
+    return _finish(walker, outcome, "E309", needs, found, span, f"called with {types}" if types else "", tuple(labels))
+
+
+def _tensors_in(cond: core.BoolExpr) -> set[str]:
+    """The tensors whose rank or dimensions a condition speaks of."""
+    found: set[str] = set()
+    stack: list[object] = [cond]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, core.DimOf | core.RankOf):
+            found.add(node.tensor)
+        elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
+            stack.extend((node.right, node.left))
+        elif isinstance(node, core.Not):
+            stack.append(node.operand)
+    return found
 
 
 # Assertions in a body
@@ -598,18 +625,81 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
         subject = f"`{declared.subject}`"
     needs, found = _wording(walker.state, stmt, env, subject)
     speaker = walker.function if is_result else "the annotation" if origin.claim else "the assertion"
+    speaker = "match_shape" if declared.kind == "match_shape" else speaker
     code = "E313" if origin.what == "dtype" else "E302" if origin.claim else "E303"
     if entry is None:
         return _finish(walker, outcome, code, f"{speaker} needs {needs}", found, origin.span)
     wanted = declared.type.span.text if declared.type is not None else "this"
     text = type_text(entry.value, walker.state)
+    rows = _beside_declared(walker.state, stmt, env, entry, subject if subject != "its result" else "result")
+    remarks = tuple(filter(None, (rows, _unsolvable(walker.state, stmt, env, outcome))))
     if is_result:
-        span, caption = entry.span, f"{_short(entry)} is {text}"
-        label = Label(origin.span, f"declared as {wanted}")
+        span, caption = entry.span, "" if rows else f"{_short(entry)} is {text}"
+        labels = [Label(origin.span, f"declared as {wanted}")]
     else:
-        span, caption = origin.span, f"declared as {wanted}"
-        label = Label(entry.span, f"this is {text}")
-    return _finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, caption, (label,))
+        span, caption = origin.span, "" if rows else f"declared as {wanted}"
+        labels = []
+    size = _size_label(walker.state, entry, origin.axis) if origin.what == "dim" and origin.axis is not None else ""
+    if size and origin.axis is not None:
+        labels.append(Label(place_of(walker.state, entry, origin.axis).span, size))
+    elif not is_result:
+        labels.append(Label(entry.span, f"this is {text}"))
+    labels += _named_sizes(walker.state, stmt, env)
+    return _finish(
+        walker, outcome, code, f"{speaker} needs {needs}", found, span, caption, tuple(labels), None, remarks
+    )
+
+
+def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry, subject: str) -> str:
+    """A tensor's shape above the annotation that does not fit it."""
+    declared, axis = stmt.origin.declared, stmt.origin.axis
+    shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
+    pattern = declared.type.shape if declared is not None and isinstance(declared.type, sweet.TensorType) else None
+    if declared is None or stmt.origin.what != "dim" or axis is None or not isinstance(pattern, sweet.ListExpr):
+        return ""
+    if len(shape) < 2 or not plain(shape) or len(shape) != len(pattern.items):
+        return ""
+    known, _ = _known_names(state, declared, env)
+    wanted = [sweet_size(item, known) for item in pattern.items]
+    differ = [w is not None and isinstance(w - d, int) and w != d for w, d in zip(wanted, shape, strict=True)]
+    bad = tuple(i for i, d in enumerate(differ) if d or i == axis % len(shape))
+    rows = (
+        Row(subject, tuple(size_text(d, state) for d in shape), bad),
+        Row("declared", tuple(item.span.text for item in pattern.items), bad),
+    )
+    return aligned(rows, from_the_end=False)
+
+
+def _unsolvable(state: State, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> str:
+    """The equation of an assertion about one dimension that never holds."""
+    if outcome.status is not Status.REFUTED or not isinstance(stmt, core.Assert) or stmt.origin.what != "dim":
+        return ""
+    cond = stmt.cond
+    if isinstance(cond, core.Compare) and cond.op == "==" and isinstance(cond.left, core.DimOf):
+        level = ShapeLevel(state, env)
+        try:
+            if isinstance(cond.right, core.SizeExpr):
+                return equations.without_solution(state, level.size(cond.left), level.size(cond.right))
+        except Poisoned:
+            pass
+    return ""
+
+
+def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> list[Label]:
+    """Where a name got its size that an assertion asks for, if it has been given one."""
+    found: list[Label] = []
+    stack: list[object] = [stmt.cond] if isinstance(stmt, core.Assert) else []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, core.SizeVar):
+            entry = env.get(node.name)
+            if entry is not None and isinstance(entry.value, SizeValue):
+                text = size_text(entry.value.size, state)
+                if text != node.name:
+                    found.append(Label(entry.span, f"`{node.name}` is {text} from here"))
+        elif isinstance(node, core.Compare | core.SizeOp):
+            stack.extend((node.right, node.left))
+    return found
 
 
 def _condition(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:

@@ -22,6 +22,11 @@ _KNOWN: dict[str, tuple[tuple[int, str, int], ...]] = {
 }
 
 
+# Parameters whose entries are sizes of the result.
+_TARGETS = frozenset(("shape", "sizes", "output_shape"))
+_WINDOWS = ("conv", "max_pool", "average_pool", "global_", "adaptive_", "upsample", "resize")
+
+
 class Place:
     """A place and, where a call made the size there, that call."""
 
@@ -67,16 +72,33 @@ def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
             for name, operand, dims in operands:
                 if name == param and len(dims) >= 2:
                     return operand, operand_axis
+    if entry.origin.name.startswith(_WINDOWS):
+        return _through_windows(operands, size, axis, len(shape))
     same = [(o, len(dims), i) for _, o, dims in operands for i, d in enumerate(dims) if d == size]
     if not same:
         return None
-    if isinstance(size, int) and not _is_certain(entry.origin, same):
-        same = [c for c in same if entry.origin.name in _ALIGNED and len(shape) - axis == c[1] - c[2]]
+    if isinstance(size, int) and (size == 1 or not _is_certain(entry.origin, same)):
+        aligned = entry.origin.name in _ALIGNED or len(operands) == 1
+        same = [c for c in same if aligned and len(shape) - axis == c[1] - c[2]]
         if not same:
             return None
     # The same size stands in the same place, counted from the end or from the front; a size that is no number is one anywhere.
     best = min(same, key=lambda c: (len(shape) - axis != c[1] - c[2], axis != c[2]))
     return best[0], best[2]
+
+
+def _through_windows(
+    operands: list[tuple[str, Entry, tuple[Any, ...]]], size: Any, axis: int, rank: int
+) -> tuple[Entry, int] | None:
+    """Of convolution and pooling: an axis that keeps its size, or the channels that the weight has."""
+    for name, operand, dims in operands:
+        if name == "x" and len(dims) == rank and dims[axis] == size:
+            return operand, axis
+        if name == "weight" and axis in (1, rank - 1):
+            same = [i for i in (0, 1, len(dims) - 2, len(dims) - 1) if 0 <= i < len(dims) and dims[i] == size]
+            if same:
+                return operand, same[0]
+    return None
 
 
 def _is_certain(made: Made, same: list[tuple[Entry, int, int]]) -> bool:
@@ -87,6 +109,8 @@ def _is_certain(made: Made, same: list[tuple[Entry, int, int]]) -> bool:
 def _operands(state: State, made: Made) -> list[tuple[str, Entry, tuple[Any, ...]]]:
     found = []
     for name, entry in made.entries:
+        if isinstance(entry.value, ShapeValue) and name not in _TARGETS:
+            continue
         for part in entry.items or (entry,):
             dims = _dims(state, part)
             if dims is not None:

@@ -450,7 +450,7 @@ _UNREADABLE = object()
 
 
 def _refuted_in_an_arm(walker: Walker, row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> None:
-    """An operand that comes from arms with different ranks: where the call fails for one of them, that is an error."""
+    """An operand that comes from arms with different ranks: where the call fails for one of them, the `if` is told."""
     if walker.quiet:
         return
     for position, param in enumerate(row.params):
@@ -460,7 +460,8 @@ def _refuted_in_an_arm(walker: Walker, row: Primitive, ctx: SymbolicCtx, argumen
             if said is not None:
                 assert entry is not None
                 walker.log.diagnostics.append(in_one_arm(said, entry, arm, type_text(arm.value, walker.state)))
-                raise Refuted
+                ctx.residual = True  # it is said; the check itself stays for the run
+                return
 
 
 def _fails_with(

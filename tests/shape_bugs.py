@@ -411,7 +411,10 @@ def statement_of(row: dict[str, Any]) -> int:
             return asserted[-1] if asserted and not target[2] else position
     for pattern, operations in HINTS:
         if re.search(pattern, hint, re.IGNORECASE):
-            for position, statement in enumerate(every):
+            # Of several reshapes the last one makes the flat features.
+            order = reversed(range(len(every))) if operations == ("reshape",) else range(len(every))
+            for position in order:
+                statement = every[position]
                 if any(re.search(rf"\b{o}(\(| )", statement) for o in operations):
                     return position
     calls = [i for i, s in enumerate(every) if not s.startswith(("in ", "param ", "match "))]

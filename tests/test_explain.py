@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from rxlang.cli.main import invoke
 
 PROGRAM = """@f = fn(x : Tensor([n, d], float32), y : Tensor(?, float32)) : Tensor where d % 8 == 0, n <= 32 {

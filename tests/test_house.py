@@ -10,7 +10,17 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LAYERS = {"grammar": 0, "lang": 1, "ops": 2, "desugar": 3, "simplify": 3, "interp": 3, "frontends": 3, "helps": 5, "cli": 7}
+LAYERS = {
+    "grammar": 0,
+    "lang": 1,
+    "ops": 2,
+    "desugar": 3,
+    "simplify": 3,
+    "interp": 3,
+    "frontends": 3,
+    "helps": 5,
+    "cli": 7,
+}
 ROOT_LAYERS = {"pipeline": 4, "__init__": 6, "__main__": 8}  # any other module of the root counts as `__init__` does
 NOT_SHIPPED = {"tests", "examples", "docs", "benchmarks"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from rxlang import pipeline
 from rxlang.lang.checked import Demands
 
