@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..lang import sweet
@@ -24,7 +25,7 @@ def mends(case: Case) -> Iterator[Mend]:
     if case.diagnostic.code == "E310":
         return
     for rank, wordings in enumerate(case.subject.conditions):
-        for text in wordings:
+        for text in filter(_leaves_something, wordings):
             if case.function is not None and _said_in(text, _signature_names(case.function.fn)):
                 yield _where(case, case.function, text, wordings[0], RANK + rank)
                 yield from _one_name(case, case.function, text, RANK + 20 + rank)
@@ -32,6 +33,11 @@ def mends(case: Case) -> Iterator[Mend]:
     for rank, wordings in enumerate(case.subject.conditions):
         for text in wordings:
             yield from _assert_before(case, text, wordings[0], RANK + 60 + rank)
+
+
+def _leaves_something(condition: str) -> bool:
+    """Nobody means a condition that holds only on empty tensors."""
+    return re.fullmatch(r"\w+ == 0|\w+ \* \w+ == 0", condition) is None
 
 
 def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Mend:

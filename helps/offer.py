@@ -163,7 +163,7 @@ class _Trials:
             for second in [m for m in after if m.rank < conditions.RANK and not _undoes(m, made)][:_SECOND_STEPS]:
                 edits = followed(trial.mend.edits, second.edits)
                 if edits and not overlap(edits):
-                    text = f"{trial.mend.text}, and {second.text}"
+                    text = together(trial.mend.text, second.text)
                     rank = min(trial.mend.rank + second.rank, conditions.GIVING_WAY - 1)
                     yield Mend(text, edits, rank, text, guess=True)
 
@@ -193,6 +193,12 @@ class _Trials:
         """Whether a check that was proved in another function stays for run time."""
         before, now = self._open, _open_checks(after)
         return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" != diagnostic.function)
+
+
+def together(first: str, second: str) -> str:
+    """Two steps in one sentence."""
+    first = first.rstrip("?")
+    return f"{first}, and the same once more" if first == second else f"{first}, and {second}"
 
 
 def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:

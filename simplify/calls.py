@@ -252,26 +252,28 @@ class CallWalker(Walker):
     def _inline(self, function: core.Function, inner: Env, span: Span) -> Entry:
         """A wrapper that keeps its body: walk it under the caller's facts, for its value only. A walk with the same arguments
         gives the same value, unless that speaks of a size that the data decides: at the next call that is another one."""
-        if len(self.inlined) >= _MAX_INLINED or function.name in self.inlined or self.fuel <= 0:
+        known_function = self.program.functions.get(function.name) is function
+        identity = function.name if known_function else f"{function.name}@{function.span.start}"
+        if len(self.inlined) >= _MAX_INLINED or identity in self.inlined or self.fuel <= 0:
             return Entry(self.unknown(function.result or core.TENSOR, "?"), span)
         given = tuple(self.settle(inner[p.name]).value for p in function.params)
-        if function.name not in self.program.functions or any(isinstance(v, FnValue) for v in given):
-            return Entry(self._walk_inlined(function, inner, span), span)
+        if not known_function or any(isinstance(v, FnValue) for v in given):
+            return Entry(self._walk_inlined(function, identity, inner, span), span)
         key = (function.name, *given)
         known = self.state.inlined.get(key)
         if known is None:
             newest = self.state.serial()
-            known = self._walk_inlined(function, inner, span)
+            known = self._walk_inlined(function, identity, inner, span)
             if is_older_value(known, newest):
                 self.state.inlined[key] = known
         return Entry(known, span)
 
-    def _walk_inlined(self, function: core.Function, inner: Env, span: Span) -> Value:
+    def _walk_inlined(self, function: core.Function, identity: str, inner: Env, span: Span) -> Value:
         rest = function.body.stmts[function.door :]
         self.fuel -= 1 + len(rest)
         outer, site, inlined = self.out, self.site, self.inlined
         quiet, unsure = self.quiet, self.unsure
-        self.site, self.inlined, self.quiet = site or span, (*inlined, function.name), True
+        self.site, self.inlined, self.quiet = site or span, (*inlined, identity), True
         entry, _ = self.block(replace(function.body, stmts=rest), inner)
         value = self.settle(entry).value
         self.out, self.site, self.inlined = outer, site, inlined

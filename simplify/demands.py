@@ -55,6 +55,7 @@ class _Signature:
         self.params = params
         self.state = state
         self.facts = Facts()
+        self.door = door
         for cond in door:
             self.facts.assume(cond)
         self.spoken = _names_used(function)
@@ -80,6 +81,7 @@ class _Signature:
                 self.facts.assume(cond)
                 if not self._absorb(cond):
                     where.append(cond)
+        where = _needed(where, self.door)
         self._name_dims()
         texts = [self._cond_text(c) for c in where]
         classes, says_all = self._dtype_conditions(dtypes)
@@ -274,6 +276,19 @@ def without_empty(cond: Cond) -> Cond:
             part = part * of_atom(atom)
         rest = rest + part
     return without_empty(eq(rest, 0))
+
+
+def _needed(conds: list[Cond], door: tuple[Cond, ...]) -> list[Cond]:
+    """The conditions without those that the others entail."""
+    kept = list(conds)
+    for cond in conds:
+        others = [c for c in kept if c is not cond]
+        facts = Facts()
+        for known in (*door, *others):
+            facts.assume(known)
+        if facts.decide(cond).kind == "proved":
+            kept = others
+    return kept
 
 
 def _tensors(value: Value) -> Iterator[TensorInfo]:

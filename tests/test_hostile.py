@@ -354,3 +354,27 @@ def test_hostile_program_is_refused(claim: str) -> None:
     text, codes = REFUSED[claim]
     report = pipeline.check_text(text, "hostile.rx", Path("."))
     assert [d.code for d in report.diagnostics if d.severity == "error"] == codes
+
+
+def test_a_lambda_is_never_taken_for_a_function_of_its_name() -> None:
+    text = (
+        "@fn = fn(x : Tensor([n], float32)) { @concat([x, x], axis=0) }\n"
+        "@main = fn(x : Tensor([n], float32)) : Tensor([n * 2], float32) {\n"
+        "  let f = fn(y : Tensor([m], float32)) { @concat([y, y, y], axis=0) }\n"
+        "  let a = @fn(x)\n  f(x)\n}\n"
+    )
+    report = pipeline.check_text(text, "case.rx", Path("."))
+    assert [d.code for d in report.diagnostics if d.severity == "error"] == ["E310"]
+    right = pipeline.check_text(text.replace("n * 2", "n * 3"), "case.rx", Path("."))
+    assert right.ok and right.counts.residual == 0
+
+
+def test_a_lambda_that_calls_a_lambda_is_no_recursion() -> None:
+    text = (
+        "@main = fn(x : Tensor([a], float32)) : Tensor {\n"
+        "  let f = fn(u : Tensor([m], float32)) { @concat([u, u], axis=0) }\n"
+        "  let g = fn(u : Tensor([m], float32)) { f(u) }\n"
+        "  let r : Tensor([a * 2], float32) = g(x)\n  r\n}\n"
+    )
+    report = pipeline.check_text(text, "case.rx", Path("."))
+    assert report.ok and report.counts.residual == 0
