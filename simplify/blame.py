@@ -125,11 +125,15 @@ def precondition(
         found = "" if totals is None else f"they are {size_text(totals[0], state)} and {size_text(totals[1], state)}"
         at = _changed(state, call, at)
     labels = [_came_from(state, call, param, axis) for param, axis in at]
+    if totals is not None and len(labels) > 1:
+        labels = [_made_of(state, call, totals[1])]
     broadcast = "or one of them 1" in what or "broadcast" in what
     if code is None:
         code = _CODES.get(call.name, "E306" if broadcast else "E304")
     shapes = _aligned(state, call, at, from_the_end=broadcast or call.name in ("matmul", "linear"))
-    caption = "" if shapes else _arguments_text(state, call, [p for p, _ in at])
+    shown = {label.message for label in labels if label}
+    types = _argument_types(state, call, [p for p, _ in at])
+    caption = "" if shapes or shown.issuperset(types) else ", ".join(types)
     help_ = _dtype_help(walker, call, what, at) if code == "E313" and outcome.status is Status.RESIDUAL else None
     equation = _equation(state, call, at, totals, outcome, "" if broadcast else what)
     if equation and outcome.witness is None:
@@ -298,13 +302,19 @@ def _came_from(state: State, call: CallLike, param: str, axis: int | None) -> La
     return Label(place_of(state, entry, axis).span, f"{text} comes from here")
 
 
-def _arguments_text(state: State, call: CallLike, params: list[str]) -> str:
+def _argument_types(state: State, call: CallLike, params: list[str]) -> list[str]:
+    """`x` is Tensor([3], int8), for each of the parameters that is a tensor."""
     shown = []
     for param in dict.fromkeys(params):
         entry = call.find(param)
         if entry is not None and isinstance(entry.value, TensorInfo):
             shown.append(f"{spoken_argument(call, param)} is {type_text(entry.value, state)}")
-    return ", ".join(shown)
+    return shown
+
+
+def _made_of(state: State, call: CallLike, total: Size) -> Label | None:
+    entry = call.find("x")
+    return None if entry is None else Label(entry.span, f"this has {size_text(total, state)} elements")
 
 
 def bad_call(walker: Speaker, message: str, span: Span) -> Diagnostic:
@@ -590,7 +600,7 @@ def _condition_at_call(
         spoken = _tensors_in(stmt.cond)
         given = zip(function.params, entries, strict=False)
         labels += [
-            Label(e.span, f"`{p.name}` is {type_text(e.value, walker.state)}") for p, e in given if p.name in spoken
+            Label(e.span, f"this is {type_text(e.value, walker.state)}") for p, e in given if p.name in spoken
         ]
     return _finish(walker, outcome, "E309", needs, found, span, f"called with {types}" if types else "", tuple(labels))
 

@@ -176,7 +176,7 @@ class Translation:
                 return f"-{self.size(tree.operand, inline=inline)}"
             case ast.BinOp():
                 left, right = self.size(tree.left, inline=inline), self.size(tree.right, inline=inline)
-                left = f"({left})" if isinstance(tree.left, ast.BinOp) else left
+                left = f"({left})" if isinstance(tree.left, ast.BinOp) and not _is_chain(tree) else left
                 right = f"({right})" if isinstance(tree.right, ast.BinOp) else right
                 return f"{left} {SIZE_OPERATORS[type(tree.op)]} {right}"
             case ast.Compare():
@@ -369,6 +369,15 @@ class Translation:
     def op_zeropad2d(self, x: ast.expr, n: ast.expr) -> str:
         pair = f"({self.size(n)}, {self.size(n)})"
         return f"@pad({self.expr(x)}, [(0, 0), {pair}, {pair}, (0, 0)])"
+
+
+def _is_chain(tree: ast.BinOp) -> bool:
+    """`a * b * c` and `a * b + c` need no brackets."""
+    return (
+        isinstance(tree.left, ast.BinOp)
+        and isinstance(tree.left.op, ast.Mult)
+        and isinstance(tree.op, ast.Mult | ast.Add)
+    )
 
 
 # What a hint speaks of, in the words of the program that had the bug, and the notation's operations for it.

@@ -250,7 +250,7 @@ def _given_sizes(ctx: Ctx, a: Shape, where: _Layout, windows: list[Windows], out
 
 
 def _maps_back(ctx: Ctx, size: Dim, window: Windows, wanted: Dim, axis: int, i: int) -> None:
-    at: Any = (("x", axis), ("output_shape", i))
+    at: Any = (("output_shape", i), ("x", axis))
     not_negative(ctx, wanted, f"entry {i} of `output_shape`", (("output_shape", i),))
     if window.same:
         cond = ctx.eq(ctx.ceildiv(wanted, window.stride), size)
