@@ -599,9 +599,7 @@ def _condition_at_call(
     if isinstance(stmt, core.Assert):
         spoken = _tensors_in(stmt.cond)
         given = zip(function.params, entries, strict=False)
-        labels += [
-            Label(e.span, f"this is {type_text(e.value, walker.state)}") for p, e in given if p.name in spoken
-        ]
+        labels += [Label(e.span, f"this is {type_text(e.value, walker.state)}") for p, e in given if p.name in spoken]
     return _finish(walker, outcome, "E309", needs, found, span, f"called with {types}" if types else "", tuple(labels))
 
 

@@ -274,9 +274,10 @@ class CallWalker(Walker):
         outer, site, inlined = self.out, self.site, self.inlined
         quiet, unsure = self.quiet, self.unsure
         self.site, self.inlined, self.quiet = site or span, (*inlined, identity), True
+        through, self.through = self.through, (*self.through, span)
         entry, _ = self.block(replace(function.body, stmts=rest), inner)
         value = self.settle(entry).value
-        self.out, self.site, self.inlined = outer, site, inlined
+        self.out, self.site, self.inlined, self.through = outer, site, inlined, through
         self.quiet, self.unsure = quiet, unsure
         return value
 

@@ -90,6 +90,8 @@ class Judge:
         # A trial asks whether something would hold; the walk of an inlined body has a `site`, the call in the user's function.
         self.trial = False
         self.site: Span | None = None
+        # The calls that lead into that body, from the outermost one.
+        self.through: tuple[Span, ...] = ()
         # The checks that stayed open, for what the function demands; `path` are the conditions of the arms around.
         self.demands: list[Demand] = []
         self.dtype_demands: list[tuple[AnyDType, tuple[str, ...]]] = []
@@ -179,7 +181,9 @@ class Judge:
                 self.log.forget(said.span)
             self.log.diagnostics.append(said)
         elif self.site is not None and not self.trial and outcome.status is Status.REFUTED:
-            self.log.inlined.append((self.site, explain(outcome)))
+            said = explain(outcome)
+            between = tuple(Label(s, "through this call") for s in self.through if s not in (self.site, said.span))
+            self.log.inlined.append((self.site, replace(said, labels=(*said.labels, *between))))
 
     def withdraw(self, said: Diagnostic) -> bool:
         """Take back what was said of a call; whether it was said at all."""

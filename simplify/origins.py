@@ -7,7 +7,7 @@ from typing import Any
 from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .state import State
-from .values import Entry, Made, ShapeValue, plain
+from .values import Entry, Made, ShapeValue, SizeValue, plain
 
 # Operations whose result has the axes of their operands in place.
 _ALIGNED = frozenset((
@@ -24,6 +24,7 @@ _KNOWN: dict[str, tuple[tuple[int, str, int], ...]] = {
 
 # Parameters whose entries are sizes of the result.
 _TARGETS = frozenset(("shape", "sizes", "output_shape"))
+_NO_SIZES = frozenset(("axis", "axis1", "axis2", "axes", "start", "end", "sections"))
 _WINDOWS = ("conv", "max_pool", "average_pool", "global_", "adaptive_", "upsample", "resize")
 
 
@@ -52,6 +53,8 @@ def place_of(state: State, entry: Entry, axis: int) -> Place:
 
 def _dims(state: State, entry: Entry) -> tuple[Any, ...] | None:
     value = entry.value
+    if isinstance(value, SizeValue):
+        return (state.settled(value.size),)
     if not isinstance(value, TensorInfo | ShapeValue):
         return None
     shape = state.resolve(value.shape if isinstance(value, TensorInfo) else value.dims)
@@ -109,7 +112,7 @@ def _is_certain(made: Made, same: list[tuple[Entry, int, int]]) -> bool:
 def _operands(state: State, made: Made) -> list[tuple[str, Entry, tuple[Any, ...]]]:
     found = []
     for name, entry in made.entries:
-        if isinstance(entry.value, ShapeValue) and name not in _TARGETS:
+        if (isinstance(entry.value, ShapeValue) and name not in _TARGETS) or name in _NO_SIZES:
             continue
         for part in entry.items or (entry,):
             dims = _dims(state, part)

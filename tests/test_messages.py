@@ -208,3 +208,40 @@ def test_a_table_of_all_pairs_of_different_things_is_no_slip() -> None:
     assert [d.code for d in said("@f = fn(p : Tensor([n, 1], float32), y : Tensor([1, n], float32)) { p - y }")] == [
         "N202"
     ]
+
+
+# Calls within calls
+
+
+def test_the_chain_of_calls_that_leads_to_an_error_is_shown() -> None:
+    text = (
+        "@norm = fn(x : Tensor([b, t, d], float32)) : Tensor([b, t, d], float32) { @relu(x) }\n"
+        "@inner = fn(x : Tensor(?, float32)) { @norm(@relu(x)) }\n"
+        "@block = fn(x : Tensor(?, float32)) { @inner(x) }\n"
+        "@main = fn(x : Tensor([B, 64], float32)) { @block(x) }\n"
+    )
+    d = only(text)
+    assert d.span.text == "@block(x)"
+    assert [place for place, _ in places(d)] == ["@norm(@relu(x))", "[b, t, d]", "@inner(x)"]
+
+
+def test_a_size_that_a_function_was_given_comes_from_the_call() -> None:
+    text = (
+        "@layer = fn(x : Tensor([n, d], float32), units : Size) : Tensor([n, units], float32) where units >= 0 {\n"
+        "  @linear(x, @zeros([units, d]))\n}\n"
+        "@main = fn(x : Tensor([10, 3], float32), t : Tensor([10, 4], float32)) {\n"
+        "  let p = @layer(x, 10)\n  @mse_loss(p, t)\n}\n"
+    )
+    assert {place for place, said in places(only(text)) if said == "10 comes from here"} <= {"@layer(x, 10)", "10"}
+
+
+def test_what_match_shape_asks_for_stands_below_what_there_is() -> None:
+    d = only(
+        "@f = fn(x : Tensor([1, 3, 28, 28], float32)) {\n  let c : Size = 3\n  match_shape(x, [], [1, 28, 28, c])\n  x\n}"
+    )
+    assert d.message.startswith("match_shape needs axis 1 of `x` to be 28, but it is 3")
+    assert [line.strip() for line in d.notes[0].split("\n")][::2] == [
+        "`x`      [1,  3, 28, 28]",
+        "declared [1, 28, 28,  c]",
+    ]
+    assert ("3", "3 comes from here") in places(d)
