@@ -378,3 +378,18 @@ def test_a_lambda_that_calls_a_lambda_is_no_recursion() -> None:
     )
     report = pipeline.check_text(text, "case.rx", Path("."))
     assert report.ok and report.counts.residual == 0
+
+
+def test_broadcasts_of_many_unknown_sizes_stay_small() -> None:
+    params = ", ".join(f"x{i} : Tensor([n{i}], float32)" for i in range(7))
+    text = f"@main = fn({params}) : Tensor {{ {' + '.join(f'x{i}' for i in range(7))} }}"
+    assert pipeline.check_text(text, "case.rx", Path(".")).counts.residual == 6
+
+
+def test_a_product_that_nobody_can_write_out_is_left_for_the_run() -> None:
+    params = ", ".join(f"n{i} : Size" for i in range(12))
+    product = " * ".join(f"(n{i} + 1)" for i in range(12))
+    body = f"  let k : Size = {product}\n  let j : Size = k * k\n  assert j >= 0\n  x\n"
+    text = f"@main = fn({params}, x : Tensor([], float32)) : Tensor {{\n{body}}}"
+    report = pipeline.check_text(text, "case.rx", Path("."))
+    assert report.ok and report.counts.residual == 1
