@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ..lang import core
 from ..lang.node import replace
 from .patterns import Bound
@@ -65,14 +67,13 @@ def speaks_of(node: object) -> set[str]:
 
 def by_need(stmts: list[core.Stmt]) -> list[core.Stmt]:
     """The statements in their order, each after those that bind what it speaks of."""
-    waiting, ordered = list(stmts), []
+    waiting, ordered = [(stmt, speaks_of(stmt), named_in([stmt])) for stmt in stmts], []
+    missing = Counter(name for _, _, names in waiting for name in names)
     while waiting:
-        missing = {id(s): named_in([s]) for s in waiting}
-        ready = [
-            s for s in waiting if not any(speaks_of(s) & missing[id(o)] for o in waiting if o is not s)
-        ]  # fmt: skip
-        ordered.append((ready or waiting)[0])
-        waiting.remove(ordered[-1])
+        ready = (at for at, (_, spoken, own) in enumerate(waiting) if all(missing[n] <= (n in own) for n in spoken))
+        stmt, _, names = waiting.pop(next(ready, 0))
+        missing.subtract(names)
+        ordered.append(stmt)
     return ordered
 
 

@@ -353,7 +353,7 @@ class CallWalker(Walker):
         if any(_poisoned(e.value) for e in entries):
             return Entry(POISON, expr.span), after
         results: list[tuple[Entry, tuple[Cond, ...]]] = []
-        base, newest = len(self.state.facts.conditions()), self.state.serial()
+        base, newest = self.state.facts.count, self.state.serial()
         for function in choices:
             self.state.push()
             quiet, trial = self.quiet, self.trial
@@ -363,7 +363,7 @@ class CallWalker(Walker):
                 function, entries, self._consts(env), Site(expr.span, function, entries, _spans(expr))
             )
             self.quiet, self.trial = quiet, trial
-            guard = tuple(c for c, _ in self.state.facts.conditions()[base:] if is_older(c, newest))
+            guard = tuple(c for c, _ in self.state.facts.conditions(base) if is_older(c, newest))
             value = self._result(function, inner, expr.span) if kept is not None else Entry(POISON, expr.span)
             results.append((self.settle(value), guard))
             self.state.pop()

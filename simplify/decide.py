@@ -85,33 +85,15 @@ class Solved:
         other.scope = self.scope
         return other
 
-    def part(self, *conds: Cond) -> Solved:
-        """What shares variables with the conditions, directly or through others; its solutions are left behind."""
-        reached: set[Var] = set().union(*(cond_vars(c) for c in conds))
-        other = Solved()
-        if self.lits:
-            homes: dict[Var, list[Condition]] = {}
-            for c in self.lits:
-                for v in cond_vars(c):
-                    homes.setdefault(v, []).append(c)
-            waiting = list(reached)
-            kept: set[Condition] = set()
-            while waiting:
-                for c in homes.pop(waiting.pop(), ()):
-                    if c not in kept:
-                        kept.add(c)
-                        waiting.extend(cond_vars(c) - reached)
-                        reached |= cond_vars(c)
-            other.lits = {c: m for c, m in self.lits.items() if c in kept}
-        for v in reached:
-            if v in self.ranges:
-                other.ranges[v] = self.ranges[v]
-                other.spans[v] = self.spans[v]
-        other.made = self.made
-        other.scope = frozenset(reached)
-        return other
-
     # ------------------------------------------------------------ looking
+
+    def literals_with(self, v: Var) -> dict[Condition, int]:
+        """The literals that speak of a variable, in order."""
+        return {c: mask for c, mask in self.lits.items() if v in cond_vars(c)}
+
+    def solutions_with(self, v: Var) -> list[Var]:
+        """The variables whose solutions speak of this one."""
+        return [w for w, e in self.solved.items() if type(e) is Term and v in term_vars(e)]
 
     def range_of(self, v: Var) -> Bounds:
         """The range of a variable."""
@@ -275,16 +257,15 @@ class Solved:
     def _put(self, v: Var, value: Size, mask: int, work: list[Literal]) -> None:
         """From here on the variable is written as the value."""
         one = {v: value}
-        for w, e in self.solved.items():
-            if type(e) is Term and v in term_vars(e):
-                self.solved[w] = substitute(e, one)
-                self.masks[w] |= mask
+        for w in self.solutions_with(v):
+            self.solved[w] = substitute(self.solved[w], one)
+            self.masks[w] |= mask
         self.solved[v] = value
         self.masks[v] = mask
-        touched = [lit for lit in self.lits.items() if v in cond_vars(lit[0])]
-        for lit in touched:
-            del self.lits[lit[0]]
-        work.extend(touched)
+        touched = self.literals_with(v)
+        for cond in touched:
+            del self.lits[cond]
+        work.extend(touched.items())
         low, high = self.range_of(v)
         span = mask | self.spans.pop(v, 0)
         self.ranges.pop(v, None)
@@ -300,13 +281,13 @@ class Solved:
         size, power = len(value.mons), degree(value)
         if power > _MOST_DEGREE // 3:
             return False
-        terms = [e for e in self.solved.values() if type(e) is Term]
-        terms += [t for c in self.lits for t in cond_terms(c)]
+        terms: list[Size] = [self.solved[w] for w in self.solutions_with(v)]
+        terms += [t for c in self.literals_with(v) for t in cond_terms(c) if v in term_vars(t)]
         for term in terms:
-            if v in term_vars(term):
-                deep = degree(term)
-                if deep * power > _MOST_DEGREE or len(term.mons) * size**deep > _MOST_MONOMIALS:
-                    return False
+            assert type(term) is Term
+            deep = degree(term)
+            if deep * power > _MOST_DEGREE or len(term.mons) * size**deep > _MOST_MONOMIALS:
+                return False
         return True
 
     def _fresh(self, nonneg: bool) -> Var:

@@ -23,7 +23,9 @@ from .conditions import (
     substitute_cond,
 )
 from .decide import Budget, Point, Solved, degree, solve, solve_equation
-from .terms import Bounds, Size, Term, Var, bounds, of_atom, substitute, term_vars, variables
+from .ledger import Ledger
+from .terms import Bounds, Size, Term, Var, bounds, of_atom, substitute, variables
+from .trail import Solutions, Trail
 
 
 class Verdict(Node):
@@ -51,11 +53,12 @@ class Facts:
     """A stack of assumed conditions."""
 
     def __init__(self) -> None:
+        self.trail = Trail()
         self._facts: list[tuple[Condition, object]] = []
-        self._shown: dict[Var, Size] = {}
-        self._state = Solved()
+        self._shown = Solutions(self.trail)
+        self._state = Ledger(self.trail)
         self._possible: bool | None = True  # is there a point? as far as was asked; None: ask again
-        self._stack: list[tuple[int, dict[Var, Size], Solved, bool | None]] = []
+        self._scopes: list[tuple[int, int, bool | None]] = []
         self.counts: dict[str, int] = dict.fromkeys(LAYERS, 0)
 
     # ------------------------------------------------------------ assuming
@@ -73,11 +76,14 @@ class Facts:
 
     def push(self) -> None:
         """Opens a scope."""
-        self._stack.append((len(self._facts), self._shown.copy(), self._state.copy(), self._possible))
+        self._scopes.append((len(self._facts), len(self.trail.steps), self._possible))
+        self._state.push()
 
     def pop(self) -> None:
         """Forgets what was assumed since the matching push."""
-        count, self._shown, self._state, self._possible = self._stack.pop()
+        count, mark, self._possible = self._scopes.pop()
+        self.trail.back(mark)
+        self._state.pop()
         del self._facts[count:]
 
     @property
@@ -85,9 +91,14 @@ class Facts:
         """Do the cheap layers see that no sizes satisfy all facts?"""
         return self._state.contradiction is not None
 
-    def conditions(self) -> tuple[tuple[Cond, object], ...]:
-        """The facts in the order in which they were assumed, with their reasons."""
-        return tuple((False if c is _NEVER else c, reason) for c, reason in self._facts)
+    @property
+    def count(self) -> int:
+        """How many facts there are."""
+        return len(self._facts)
+
+    def conditions(self, start: int = 0) -> tuple[tuple[Cond, object], ...]:
+        """The facts in the order in which they were assumed, from the one of that number on, with their reasons."""
+        return tuple((False if c is _NEVER else c, reason) for c, reason in self._facts[start:])
 
     def _show(self, cond: Condition) -> None:
         """Keeps an equation as a substitution in the user's own variables."""
@@ -101,9 +112,8 @@ class Facts:
         if solution is None or (type(solution[1]) is Term and degree(solution[1]) > _MOST_DEGREE):
             return
         v, value = solution
-        for w, e in self._shown.items():
-            if type(e) is Term and v in term_vars(e):
-                self._shown[w] = substitute(e, {v: value})
+        for w in self._shown.mentioning(v):
+            self._shown[w] = substitute(self._shown[w], {v: value})
         self._shown[v] = value
 
     # ------------------------------------------------------------ asking
@@ -206,8 +216,9 @@ class Facts:
         if self._state.contradiction is not None:
             return False
         if self._possible is None:
-            found = self._point(self._state)
-            self._possible = None if found is None else isinstance(found, dict)
+            found = [self._point(part) for part in self._state.parts()]
+            excluded = any(isinstance(p, int) for p in found)
+            self._possible = False if excluded else None if None in found else True
         return self._possible
 
     def _point(self, state: Solved) -> Point | int | None:
@@ -252,7 +263,7 @@ class Facts:
         if goal is False or self.satisfiable() is False:
             return None
         lively = all_of(*(ge0(substitute(s, state.solved) - 1) for s in at_least_one))
-        part = state.part(goal, lively) if goal is not True else state
+        part = state.part(goal, lively) if goal is not True else state.copy()
         conds = list(part.lits)
         for wish in (all_of(goal, lively), goal) if lively is not True else (goal,):
             found = self._smallest(part, wish)

@@ -109,7 +109,7 @@ class _Checker:
             self.log.diagnostics.append(blame.impossible_signature(function, door))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
-        said = len(walker.state.facts.conditions())
+        said = walker.state.facts.count
         if function.kind == "extern":
             return self._extern(function, walker, entry), None
         impl = self.program.implementation(function)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import NamedTuple
 
 from ..lang.dtypes import DTYPES, DType
 from ..ops.dtypes_column import dtypes_of
@@ -12,19 +11,10 @@ from .conditions import Cond, eq
 from .facts import Facts
 from .sizes import as_term, only_var, single_var
 from .terms import Size, Term, TooLarge, Var, substitute, var, variables
+from .trail import Table
 from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape, Value
 
 _ALL = frozenset(DTYPES.values())
-
-
-class _Scope(NamedTuple):
-    """What `pop` restores."""
-
-    segments: dict[int, Shape]
-    dtypes: dict[int, AnyDType | frozenset[DType]]
-    solved: dict[Var, Size]
-    impossible: bool
-    inlined: dict[tuple[object, ...], Value]
 
 
 class State:
@@ -33,36 +23,34 @@ class State:
     def __init__(self) -> None:
         self.facts = Facts()
         self._serial = 0
-        self._segments: dict[int, Shape] = {}
+        trail = self.facts.trail
+        self._segments: Table[int, Shape] = Table(trail)
         self._segment_dims: dict[tuple[int, int], Var] = {}
         self._segment_ranks: dict[int, Var] = {}
-        self._dtypes: dict[int, AnyDType | frozenset[DType]] = {}
-        self._solved: dict[Var, Size] = {}
+        self._dtypes: Table[int, AnyDType | frozenset[DType]] = Table(trail)
+        self._solved: Table[Var, Size] = Table(trail)
         # No dtype is left for something.
         self.impossible = False
-        self._scopes: list[_Scope] = []
+        self._scopes: list[bool] = []  # whether something was impossible where a scope was opened
         # Sizes that only the run decides, with their upper bounds: their display is not an expression over the inputs.
         self.opaque: dict[Var, Size | None] = {}
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: set[Var] = set()
         self.used_names: set[str] = set()
-        # How a size is printed whose normal form is not for reading.
         # What walks of inlined bodies gave, by the function's name and its arguments.
-        self.inlined: dict[tuple[object, ...], Value] = {}
+        self.inlined: Table[tuple[object, ...], Value] = Table(trail)
+        # How a size is printed whose normal form is not for reading.
         self.display: dict[Term, tuple[str, tuple[Size, ...]]] = {}
 
     # Scopes
 
     def push(self) -> None:
         self.facts.push()
-        self._scopes.append(
-            _Scope(dict(self._segments), dict(self._dtypes), dict(self._solved), self.impossible, self.inlined)
-        )
-        self.inlined = dict(self.inlined)
+        self._scopes.append(self.impossible)
 
     def pop(self) -> None:
         self.facts.pop()
-        self._segments, self._dtypes, self._solved, self.impossible, self.inlined = self._scopes.pop()
+        self.impossible = self._scopes.pop()
 
     # Fresh names
 

@@ -186,7 +186,7 @@ class Walker(Judge):
         facts = self.state.facts
         if facts.contradictory or self.state.impossible:
             return True
-        if not facts.conditions() or facts.witness(True, True) is not None:
+        if not facts.count or facts.witness(True, True) is not None:
             return False
         return any(facts.decide(cond).kind == "vacuous" for cond, _ in facts.conditions())
 
@@ -602,7 +602,7 @@ class Walker(Judge):
         self, expr: core.If, cond: core.BoolExpr | core.Value, sizes: core.BoolExpr | None, env: Env
     ) -> tuple[Entry, core.Value]:
         newest = self.state.serial()
-        base = len(self.state.facts.conditions())
+        base = self.state.facts.count
         arms = []
         for block, positive in ((expr.then, True), (expr.orelse, False)):
             self.state.push()
@@ -611,9 +611,9 @@ class Walker(Judge):
             if sizes is not None:
                 ShapeLevel(self.state, inner).learn(sizes, positive, reason=expr.cond)
                 self.unsure = True
-            guard = tuple(c for c, _ in self.state.facts.conditions()[base:])
+            guard = tuple(c for c, _ in self.state.facts.conditions(base))
             entry, after = self.block(block, inner)
-            learned = [c for c, _ in self.state.facts.conditions()[base:]]
+            learned = [c for c, _ in self.state.facts.conditions(base)]
             arms.append((entry, self.settle(entry), after, learned, guard))
             self._close_bindings(since)
             self.unsure, self.path = unsure, path

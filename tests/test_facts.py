@@ -110,6 +110,50 @@ def test_a_scope_is_forgotten():
     assert facts.conditions() == ((ge(n, 1), "fact 0"),)
 
 
+def test_a_scope_leaves_nothing_behind_whatever_was_learnt_in_it():
+    def everything(facts):
+        known = facts._state
+        return (
+            known.solved, known.masks, known.ranges, known.spans, list(known.copy().lits.items()),
+            known.contradiction, known.made, facts.conditions(), facts.simplify(n * m + k), facts.satisfiable(),
+        )  # fmt: skip
+
+    for seed in range(FUZZ // 4):
+        world = Worlds(seed)
+        facts = knowing(*(world.cond() for _ in range(2)))
+        before = everything(facts)
+        before = (*(dict(part) for part in before[:4]), *before[4:])
+        facts.push()
+        for _ in range(world.random.randrange(4)):
+            facts.assume(world.cond())
+            facts.push()
+            facts.assume(world.cond())
+            facts.decide(world.cond())
+            facts.pop()
+        facts.pop()
+        assert everything(facts) == before, seed
+
+
+def test_opening_and_closing_a_scope_costs_the_same_however_much_is_known():
+    def steps(count):
+        sizes = [var(f"x{j}", 2 * j) for j in range(count)]
+        facts = knowing(*(c for j, x in enumerate(sizes) for c in (ge(x, j), eq(x % 7, j % 7))))
+        called = 0
+
+        def count_calls(frame, event, arg):
+            nonlocal called
+            called += 1
+
+        sys.setprofile(count_calls)
+        facts.push()
+        facts.assume(eq(sizes[3], 17))
+        facts.pop()
+        sys.setprofile(None)
+        return called
+
+    assert steps(1000) <= steps(10) * 2
+
+
 def test_simplified_sizes_use_constants_and_older_names():
     facts = knowing(eq(m, n), eq(k, 3), eq(h % 4, 0), ge(w, 5), le(w, 5))
     assert facts.simplify(m * k) == n * 3

@@ -1,0 +1,145 @@
+"""Dictionaries whose changes are noted on a trail: going back costs as much as what was done since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+from .conditions import Condition, cond_vars
+from .terms import Size, Term, Var, term_vars
+
+K = TypeVar("K")
+V = TypeVar("V")
+_ABSENT: Any = object()
+
+
+class Trail:
+    """What was done, in order: the table, the key, and the value that was there before."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[Table[Any, Any], Any, Any]] = []
+
+    def back(self, mark: int) -> None:
+        """Undoes everything since there were `mark` steps."""
+        steps = self.steps
+        while len(steps) > mark:
+            table, key, before = steps.pop()
+            table.restore(key, before)
+
+
+class Table(dict[K, V], Generic[K, V]):
+    """A dictionary that notes each change. After going back its entries are as before, but for their order."""
+
+    __slots__ = ("trail",)
+
+    def __init__(self, trail: Trail) -> None:
+        super().__init__()
+        self.trail = trail
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.trail.steps.append((self, key, self.get(key, _ABSENT)))
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.trail.steps.append((self, key, self[key]))
+        super().__delitem__(key)
+
+    def restore(self, key: K, before: V) -> None:
+        """Takes a change back."""
+        if before is _ABSENT:
+            super().__delitem__(key)
+        else:
+            super().__setitem__(key, before)
+
+    def pop(self, key: K, default: Any = None) -> Any:
+        """The value, taken out."""
+        if key not in self:
+            return default
+        value = self[key]
+        del self[key]
+        return value
+
+    def setdefault(self, key: K, default: Any = None) -> Any:
+        """The value that is there, or the default put there."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+
+class _Indexed(Table[K, V]):
+    """A table that knows in which of its entries a variable occurs."""
+
+    __slots__ = ("homes",)
+
+    def __init__(self, trail: Trail) -> None:
+        super().__init__(trail)
+        self.homes: dict[Var, dict[K, None]] = {}
+
+    def vars_in(self, key: K, value: V) -> Iterable[Var]:
+        """The variables of an entry."""
+        raise NotImplementedError
+
+    def _enter(self, key: K) -> None:
+        for v in self.vars_in(key, self[key]):
+            self.homes.setdefault(v, {})[key] = None
+
+    def _leave(self, key: K) -> None:
+        if key in self:
+            for v in self.vars_in(key, self[key]):
+                del self.homes[v][key]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._leave(key)
+        super().__setitem__(key, value)
+        self._enter(key)
+
+    def __delitem__(self, key: K) -> None:
+        self._leave(key)
+        super().__delitem__(key)
+
+    def restore(self, key: K, before: V) -> None:
+        self._leave(key)
+        super().restore(key, before)
+        if key in self:
+            self._enter(key)
+
+
+class Solutions(_Indexed[Var, Size]):
+    """What variables are written as, and where a variable occurs in that."""
+
+    __slots__ = ()
+
+    def vars_in(self, key: Var, value: Size) -> Iterable[Var]:
+        return term_vars(value) if type(value) is Term else ()
+
+    def mentioning(self, v: Var) -> list[Var]:
+        """The variables whose solutions speak of this one."""
+        return list(self.homes.get(v, ()))
+
+
+class Literals(_Indexed[Condition, int]):
+    """Conditions that are kept, and where a variable occurs in them, in the order in which they came."""
+
+    __slots__ = ("since",)
+
+    def __init__(self, trail: Trail) -> None:
+        super().__init__(trail)
+        self.since: Table[Condition, int] = Table(trail)
+
+    def vars_in(self, key: Condition, value: int) -> Iterable[Var]:
+        return cond_vars(key)
+
+    def __setitem__(self, key: Condition, value: int) -> None:
+        if key not in self:
+            self.since[key] = len(self.trail.steps)
+        super().__setitem__(key, value)
+
+    def in_order(self, keys: Iterable[Condition]) -> dict[Condition, int]:
+        """Some of the entries, the oldest first."""
+        return {c: self[c] for c in sorted(keys, key=self.since.__getitem__)}
+
+    def mentioning(self, v: Var) -> dict[Condition, int]:
+        """The entries that speak of a variable."""
+        return self.in_order(self.homes.get(v, ()))
