@@ -27,7 +27,7 @@ def mends(case: Case) -> Iterator[Mend]:
     for rank, wordings in enumerate(case.subject.conditions):
         for text in filter(_leaves_something, wordings):
             if case.function is not None and _said_in(text, _signature_names(case.function.fn)):
-                yield _where(case, case.function, text, wordings[0], RANK + rank)
+                yield from _where(case, case.function, text, wordings[0], RANK + rank)
                 yield from _one_name(case, case.function, text, RANK + 20 + rank)
     yield from _assertion(case)
     for rank, wordings in enumerate(case.subject.conditions):
@@ -40,14 +40,17 @@ def _leaves_something(condition: str) -> bool:
     return re.fullmatch(r"\w+ == 0|\w+ \* \w+ == 0", condition) is None
 
 
-def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Mend:
-    fn = decl.fn
+def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterator[Mend]:
+    fn, also = decl.fn, case.subject.also
+    if not all(_said_in(other, _signature_names(fn)) for other in also):
+        return
+    text = ", ".join((text, *also))
     if fn.where:
         edit = inserted(fn.span, fn.where[-1].span.end, f", {text}")
     else:
         edit = inserted(fn.span, _signature_end(fn), f" where {text}")
     what = f"`where {text}` on @{decl.name.name} makes it hold"
-    return Mend(what, (edit,), rank, meaning)
+    yield Mend(what, (edit,), rank, meaning)
 
 
 def _signature_end(fn: sweet.Fn) -> int:
@@ -120,6 +123,7 @@ def _assert_before(case: Case, text: str, meaning: str, rank: int) -> Iterator[M
         span = result.span if result is not None else None
     else:
         span = statement.span if statement is not None else case.diagnostic.span
+    text = " && ".join((text, *case.subject.also))
     if span is None or not _said_in(text, case.tree.names()):
         return
     start, indent = _line_start(span)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from ..lang import core, sweet
@@ -54,6 +54,10 @@ class CallLike(Protocol):
     def is_tensor(self, name: str) -> bool: ...
 
 
+_ONLY = "this holds only if "
+_CHECKED = ", which is checked at run time"
+
+
 def _finish(
     walker: Speaker,
     outcome: Outcome,
@@ -85,13 +89,30 @@ def _finish(
             witness=outcome.witness, notes=(*remarks, *only),
         )  # fmt: skip
     if outcome.only is not None:
-        message = f"{needs}{but}: this holds only if {outcome.only}, which is checked at run time"
+        message = f"{needs}{but}: {_ONLY}{outcome.only}{_CHECKED}"
     else:
         message = f"{needs}{but}: this could not be proved and is checked at run time"
     return warning(
         "W311", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
         witness=outcome.witness, notes=remarks,
     )  # fmt: skip
+
+
+def with_others(said: Diagnostic, others: Mapping[str, str]) -> Diagnostic:
+    """What the same call needs besides, where that is open too, as it is said and as it is written: one place, one
+    warning."""
+    subject = said.subject
+    told = said if subject is None else replace(said, subject=replace(subject, also=tuple(others.values())))
+    head, only_if, first = said.message.removesuffix(_CHECKED).rpartition(_ONLY)
+    if not only_if:
+        return replace(told, notes=(*said.notes, f"it needs {_listed(list(others))} too"))
+    return replace(told, message=f"{head}{_ONLY}{_listed([first, *others])}{_CHECKED}")
+
+
+def _listed(conditions: list[str]) -> str:
+    if any(" or " in c for c in conditions):
+        return ", and ".join(conditions)
+    return " and ".join(filter(None, (", ".join(conditions[:-1]), conditions[-1])))
 
 
 def _distinct(span: Span, labels: tuple[Label, ...]) -> tuple[Label, ...]:

@@ -68,6 +68,14 @@ class Log:
         """What could not be proved of a call does not matter where the call is an error."""
         self.diagnostics[:] = [d for d in self.diagnostics if d.code != "W311" or d.span != span]
 
+    def revise(self, said: Diagnostic, change: Callable[[Diagnostic], Diagnostic]) -> Diagnostic:
+        """Say it differently; what is said then."""
+        for i, d in enumerate(self.diagnostics):
+            if (d.code, d.span, d.message) == (said.code, said.span, said.message):
+                self.diagnostics[i] = change(d)
+                return self.diagnostics[i]
+        return said
+
     def count(self, status: Status, number: int = 1) -> None:
         field = {
             Status.PROVED: "proved",
@@ -128,7 +136,7 @@ class Judge:
         if claim or only_empty:
             only = None if isinstance(truth, Undecided) else only_where(self.state, truth)
             outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(truth, sizes), only=only)
-            self._report(lambda found: with_conditions(explain(found), truth), outcome)
+            self._report(lambda found: with_conditions(explain(found), truth, found.only), outcome)
         return self._record(Status.RESIDUAL)
 
     def decide(self, truth: Truth) -> bool | None:

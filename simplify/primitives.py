@@ -16,11 +16,12 @@ from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
 from . import blame, dims, lint, subject
 from .arms import arms, in_one_arm
-from .conditions import Cond, all_of, any_of, eq, le, lt, ne
+from .conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .describe import common_text, type_text
 from .judge import Log, Outcome
 from .shape_level import Truth
 from .sizes import is_ordinary, only_var, single_var
+from .solutions import only_where
 from .terms import Size, Term, TooLarge, ceildiv, smax, smin
 from .values import (
     POISON,
@@ -39,6 +40,7 @@ from .values import (
     SizeValue,
     TextValue,
     TupleValue,
+    Undecided,
     Value,
     plain,
 )
@@ -97,6 +99,8 @@ class SymbolicCtx:
         self.residual = False
         # What was reported of the call, if anything was.
         self.doubt: Diagnostic | None = None
+        # Conditions that the call needs besides, where they are open too: as they are said, and in Rx.
+        self.others: dict[str, str] = {}
         self._sizes = dims.of_values([_flat(e.value) for _, e in info.entries], walker.state)
 
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
@@ -129,8 +133,18 @@ class SymbolicCtx:
         )
         if status is Status.REFUTED:
             raise Refuted
+        if status is Status.RESIDUAL and self.residual and not self.walker.quiet and not isinstance(cond, Undecided):
+            text = only_where(self.walker.state, cond)
+            self.others |= {text: _in_rx(text, cond)} if text is not None else {}
         self.residual = self.residual or status is Status.RESIDUAL
         return status
+
+    def conclude(self) -> None:
+        """Tells with the first doubt what else the call needs."""
+        if self.doubt is None or self.doubt.code != "W311" or not self.others:
+            return
+        others = self.others
+        self.doubt = self.walker.log.revise(self.doubt, lambda said: blame.with_others(said, others))
 
     def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
         self.judged(False, what, at, "E314")
@@ -210,6 +224,10 @@ class SymbolicCtx:
         if least is not None and most is not None and low <= least and most <= high:
             return True
         return dtype == _INT64 and is_ordinary(value)
+
+
+def _in_rx(text: str, cond: Cond) -> str:
+    return render_cond(cond) if " = " in text or " or " in text else text
 
 
 def _flat(value: Value) -> Value:
@@ -382,6 +400,7 @@ def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) ->
         value = _apply(walker, row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
+    ctx.conclude()
     if not walker.quiet:
         walker.log.diagnostics += lint.notes(walker.state, info, value, walker.function)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt))

@@ -1,12 +1,27 @@
-"""For which sizes a condition that is open can hold, where that can be said shortly: "n = 0 or n = 1", "n == m"."""
+"""For which sizes a condition that is open can hold, where that can be said shortly: "n = 0 or n = 1", "n == m", "h >= 5"."""
 
 from __future__ import annotations
 
-from .conditions import AnyOf, Compare, Cond, any_of, cond_variables, eq, evaluate_cond, render_cond, substitute_cond
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from .conditions import (
+    AnyOf,
+    Compare,
+    Cond,
+    any_of,
+    cond_variables,
+    eq,
+    evaluate_cond,
+    ge,
+    le,
+    render_cond,
+    substitute_cond,
+)
 from .demands import without_empty
 from .sizes import as_term
 from .state import State
-from .terms import Var
+from .terms import Size, Var, mod
 
 _FEW = 4
 _REACH = 130
@@ -27,9 +42,9 @@ def only_where(state: State, cond: Cond) -> str | None:
     if not all(v.name.rstrip("'").isidentifier() for v in variables):
         return None
     if len(variables) == 1:
-        few = _few_values(state, settled, variables[0])
-        if few is not None:
-            return few
+        found = _few_values(state, settled, variables[0]) or _simpler(state, settled, variables[0])
+        if found is not None:
+            return found
     return _said(without_empty(settled))
 
 
@@ -44,6 +59,46 @@ def _few_values(state: State, cond: Cond, variable: Var) -> str | None:
     sure = state.facts.decide(any_of(*(eq(size, n) for n in values))).kind == "proved"
     state.facts.pop()
     return " or ".join(f"{variable.name} = {n}" for n in values) if sure and values else None
+
+
+def _simpler(state: State, cond: Cond, variable: Var) -> str | None:
+    """`h >= 5` for `(h + 1) // 2 >= 3`: the bound or remainder that says the same of every size but 0."""
+    size = as_term(variable)
+    low, high = state.facts.bounds(size)
+    tried = range(max(low or 0, 1), _REACH if high is None else min(high, _REACH) + 1)
+    holds = [evaluate_cond(cond, {variable: n}) for n in tried]
+    for guess in _guesses(size, tried, holds):
+        if _same_beyond_zero(state, size, cond, guess):
+            return render_cond(guess)
+    return None
+
+
+def _guesses(size: Size, tried: range, holds: list[bool]) -> Iterator[Cond]:
+    if True not in holds or all(holds):
+        return
+    first = tried[holds.index(True)]
+    changes = sum(a != b for a, b in pairwise(holds))
+    if changes == 1 and holds[-1]:
+        yield ge(size, first)
+    if changes == 1 and holds[0]:
+        yield le(size, tried[holds.index(False)] - 1)
+    second = next((n for n, held in zip(tried, holds, strict=True) if held and n > first), first + 1)
+    step = second - first
+    if changes > 2 and holds == [n % step == first % step for n in tried]:
+        yield eq(mod(size, step), first % step)
+
+
+def _same_beyond_zero(state: State, size: Size, cond: Cond, guess: Cond) -> bool:
+    return all(_entails(state, (ge(size, 1), given), asked) for given, asked in ((cond, guess), (guess, cond)))
+
+
+def _entails(state: State, given: Iterable[Cond], asked: Cond) -> bool:
+    state.facts.push()
+    for fact in given:
+        state.facts.assume(fact)
+    kind = state.facts.decide(asked).kind
+    state.facts.pop()
+    return kind == "proved"
 
 
 def _said(cond: Cond) -> str | None:

@@ -68,10 +68,12 @@ def about(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:
     return replace(diagnostic, subject=subject)
 
 
-def with_conditions(diagnostic: Diagnostic, cond: object) -> Diagnostic:
-    """The diagnostic with what would make the undecided condition true."""
+def with_conditions(diagnostic: Diagnostic, cond: object, only: str | None = None) -> Diagnostic:
+    """The diagnostic with what would make the undecided condition true; `only` is how that was said."""
     subject = diagnostic.subject or Subject(diagnostic.span, "", ())
-    found = tuple(filter(None, map(_said, cond.parts if isinstance(cond, AnyOf) else (cond,))))
+    shortest = () if only is None or " = " in only or " or " in only else ((only,),)
+    alternatives = map(_said, cond.parts if isinstance(cond, AnyOf) else (cond,))
+    found = tuple(dict.fromkeys(filter(None, (*shortest, *alternatives))))
     return replace(diagnostic, subject=replace(subject, conditions=found[:_MOST])) if found else diagnostic
 
 

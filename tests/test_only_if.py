@@ -1,0 +1,51 @@
+"""For which sizes alone an open claim holds, as a warning says it: short, exact, and all that one call needs at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rxlang import pipeline
+from rxlang.helps.offer import with_helps
+from rxlang.lang.diagnostics import Diagnostic
+
+HERE = Path(".")
+
+
+def the_warning(params: str, body: str) -> Diagnostic:
+    text = f"@f = fn({params}) : Tensor {{ {body} }}"
+    report = with_helps(pipeline.check_text(text, "case.rx", HERE), HERE, (), None)
+    found = [d for d in report.diagnostics if d.severity != "note"]
+    assert [d.code for d in found] == ["W311"]
+    return found[0]
+
+
+def said(warning: Diagnostic) -> str:
+    return warning.message.partition("this holds only if ")[2].removesuffix(", which is checked at run time")
+
+
+@pytest.mark.parametrize(
+    ("params", "body", "only"),
+    [
+        ("x : Tensor([n, 5], float32), y : Tensor([2 * n, 5], float32)", "x * y", "n = 0 or n = 1"),
+        ("x : Tensor([n * n, 5], float32), y : Tensor([n + 6, 5], float32)", "x + y", "n = 1 or n = 3"),
+        (
+            "x : Tensor([1, 1, h + 4, 9], float32)",
+            "@max_pool(@conv(x, @ones([1, 1, 3, 3]), strides=[2, 1]), 3)",
+            "h >= 3",
+        ),
+        ("x : Tensor([6, h], float32)", "@reshape(x, [4, -1])", "h % 2 == 0"),
+        ("x : Tensor([h, 3], float32)", "@conv(@expand_dims(x[::2, :], axis=[0, 1]), @ones([1, 1, 3, 3]))", "h >= 5"),
+        ("x : Tensor([n], float32), y : Tensor([m], float32)", "@matmul(x, y)", "n == m"),
+    ],
+)
+def test_the_sizes_for_which_a_claim_holds_are_said_shortly(params: str, body: str, only: str) -> None:
+    assert said(the_warning(params, body)) == only
+
+
+def test_what_one_call_needs_besides_is_said_with_it() -> None:
+    warning = the_warning(
+        "x : Tensor([_n, c, h, w], float32), k : Tensor([_o, d, 3, 3], float32)", "@conv(x, k, strides=[2, 2])"
+    )
+    assert said(warning) == "c == d, h >= 3 and w >= 3"
+    assert warning.help == "`where c == d, h >= 3, w >= 3` on @f makes it hold (checked)"
