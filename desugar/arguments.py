@@ -14,7 +14,7 @@ from ..ops.binding import BindError, bind
 from ..ops.model import Param, Primitive
 from . import shapes
 from .code import Code, spelled
-from .errors import Broken, fail, nearest, problem
+from .errors import Broken, count, fail, nearest, problem
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe
@@ -353,7 +353,3 @@ def fits(found: core.Sort, wanted: core.Sort) -> bool:
                 return True
             return len(a) == len(b) and all(fits(x, y) for x, y in zip(a, b, strict=True))
     return found == wanted
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -11,7 +11,7 @@ from ..ops.model import Primitive
 from .code import Hooks
 from .consts import consts
 from .declarations import declare, signature
-from .errors import Broken, fail, nearest
+from .errors import Broken, count, fail, nearest
 from .function_values import lambda_
 from .functions import Translator
 from .scope import walk
@@ -99,7 +99,9 @@ def _choices(world: World, info: ImplsInfo) -> None:
     model = models[-1]
     for other, choice in zip(models, (c for c in info.item.choices), strict=False):
         if len(other.params) != len(model.params):
-            message = f"@{other.name} takes {len(other.params)} arguments, @{model.name} takes {len(model.params)}"
+            message = (
+                f"@{other.name} takes {count(len(other.params), 'argument')}, @{model.name} takes {len(model.params)}"
+            )
             fail("E222", message, choice.span)
     info.choices = tuple(names)
     info.model = model

@@ -82,3 +82,8 @@ def _distance(a: str, b: str) -> int:
             row.append(cost)
         earlier, above = above, row
     return above[-1]
+
+
+def count(number: int, noun: str) -> str:
+    """`1 argument`, `2 arguments`."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")

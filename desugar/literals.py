@@ -10,7 +10,7 @@ from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.source import Span
 from . import shapes
 from .code import Code
-from .errors import fail, problem
+from .errors import count, fail, problem
 
 _DEFAULTS = {"int": "int64", "float": "float64", "bool": "bool", "str": "string"}
 _WORDS = {"int": "an integer", "float": "a float", "bool": "a truth value", "str": "a string"}
@@ -61,7 +61,9 @@ def _read(code: Code, expr: sweet.Expr, level: int, shape: list[int], leaves: li
                 fail("E211", "a list stands where the rows before have a number", expr.span)
             shape.append(len(expr.items))
         elif shape[level] != len(expr.items):
-            fail("E211", f"this row has {len(expr.items)} elements, the first one has {shape[level]}", expr.span)
+            fail(
+                "E211", f"this row has {count(len(expr.items), 'element')}, the first one has {shape[level]}", expr.span
+            )
         for item in expr.items:
             _read(code, item, level + 1, shape, leaves)
         return

@@ -9,7 +9,7 @@ from ..lang import core, sweet
 from ..lang.node import Node
 from . import arguments, literals, shapes, slices
 from .code import Code, Typed, spelled
-from .errors import Broken, fail, nearest, problem
+from .errors import Broken, count, fail, nearest, problem
 from .operators import BINARY, UNARY
 from .scope import SOME_TUPLE, Entry
 from .sorts import describe, fn_sort
@@ -277,7 +277,7 @@ def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:
     if named is not None:
         fail("E205", "a function value takes its arguments by position", named.span)
     if len(params) != len(expr.args):
-        wanted = arguments.count(len(params), "argument")
+        wanted = count(len(params), "argument")
         fail("E205", f"`{entry.name}` takes {wanted}; here are {len(expr.args)}", expr.span)
     given = code.each(partial(arguments.of, code, a.value, p.sort) for a, p in zip(expr.args, params, strict=True))
     args = tuple(core.Arg(a.span, None, v) for a, v in zip(expr.args, given, strict=True))

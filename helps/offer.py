@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -35,6 +36,9 @@ _FIRST_STEPS = 4
 _SECOND_STEPS = 5
 # Notes that an edit may bring along: a name that is not used any more.
 _QUIET_NOTES = frozenset({"N201"})
+
+# "write 96 for the 100 in line 3: `[96, 100]`"
+_REWRITTEN = re.compile(r"(?P<what>write \S+ for the \S+) in line (?P<line>\d+)(?P<after>: `[^`]*`)?")
 
 
 class Offer(Node):
@@ -198,6 +202,10 @@ class _Trials:
 def together(first: str, second: str) -> str:
     """Two steps in one sentence."""
     first = first.rstrip("?")
+    one, other = _REWRITTEN.fullmatch(first), _REWRITTEN.fullmatch(second)
+    if one and other and one["what"] == other["what"] and one["line"] != other["line"]:
+        after = one["after"] if one["after"] == other["after"] else ""
+        return f"{one['what']} in lines {one['line']} and {other['line']}{after}"
     return f"{first}, and the same once more" if first == second else f"{first}, and {second}"
 
 

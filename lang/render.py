@@ -1,9 +1,21 @@
-"""A diagnostic to lines of styled text: headline, place, the source with its underlinings, notes and help."""
+"""A diagnostic to lines of styled text, none of which says nothing or what another has said: see docs/errors.md.
+
+error[E305]: @matmul needs axis 1 of `x` to equal ...      the headline: who needs what, what is there, the verdict
+  --> net.rx:6:3                                           the place to edit
+ 2 |   x : Tensor([B, 64], float32),                       each source line that matters, once,
+   |                  -- 64 comes from here                with what is to be said of its parts
+ 6 |   @matmul(x, w)                                       the primary one among them,
+   |   ^^^^^^^^^^^^^ `x` [ B, 64]                          with the shapes below each other, bad axes marked
+   |                      vv  ^^
+   |                 `w` [32, 10]
+   = note: n = n + 2 has no solution                       the equation with its reason, the smallest example
+   = help: transpose `w`: `@matmul(x, @matrix_transpose(w))` (checked)
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from .cells import ELLIPSIS, cell, columns, shown, wrapped
@@ -12,6 +24,11 @@ from .source import NOWHERE, Source, Span
 
 WIDTH = 100
 _LEAST_ROOM = 36
+# Notes that together are no longer than this share a line.
+_SHORT = 88
+# How much of a long line is shown around what is underlined, and of either end of what is too long to be shown.
+_CONTEXTS = range(40, 0, -3)
+_END = 10
 
 
 class Piece(NamedTuple):
@@ -43,15 +60,25 @@ class Underline(NamedTuple):
     message: str
 
 
-class Window(NamedTuple):
-    """What is shown of one source line: from code point `first` on; `stops[i]` is where code point first + i begins."""
+class Part(NamedTuple):
+    """A part of a source line from code point `first` on; `stops[i]` is the column where code point first + i begins."""
 
-    text: str
     first: int
     stops: tuple[int, ...]
 
+
+class Window(NamedTuple):
+    """What is shown of one source line: parts of it, with an ellipsis for what is left out between them."""
+
+    text: str
+    parts: tuple[Part, ...]
+
     def column(self, at: int) -> int:
-        return self.stops[min(max(at - self.first, 0), len(self.stops) - 1)]
+        """Where a code point is shown; what is left out stands at its ellipsis."""
+        for part in self.parts:
+            if at < part.first + len(part.stops):
+                return part.stops[at - part.first] if at >= part.first else max(part.stops[0] - len(ELLIPSIS), 0)
+        return self.parts[-1].stops[-1]
 
 
 def render_text(diagnostic: Diagnostic, width: int = WIDTH) -> str:
@@ -91,12 +118,10 @@ def _place(margin: int, arrow: str, text: str) -> Line:
 
 
 def _footer(diagnostic: Diagnostic, margin: int, width: int) -> list[Line]:
-    remarks = [("note", note) for note in _notes(diagnostic)]
+    remarks = [("note", note) for note in _joined(_notes(diagnostic))]
     if diagnostic.help:
         remarks.append(("help", diagnostic.help))
-    if not remarks:
-        return []
-    lines = [_gutter(margin)]
+    lines: list[Line] = []
     for kind, text in remarks:
         bullet = f"{' ' * (margin + 1)}= "
         indent = len(bullet) + len(kind) + 2
@@ -106,9 +131,21 @@ def _footer(diagnostic: Diagnostic, margin: int, width: int) -> list[Line]:
     return lines
 
 
+def _caption(diagnostic: Diagnostic) -> str:
+    """What stands beside the primary span: the caption, and notes of several lines, which are tables."""
+    tables = [note for note in diagnostic.notes if "\n" in note] if diagnostic.span.source.text else []
+    return "\n".join(filter(None, (diagnostic.caption, *tables)))
+
+
+def _joined(notes: list[str]) -> list[str]:
+    """Short notes on one line."""
+    joined = "; ".join(notes)
+    return [joined] if notes and columns(joined) <= _SHORT else notes
+
+
 def _notes(diagnostic: Diagnostic) -> list[str]:
     """The notes; labels at no place of the user's; the witness, unless some text has it already."""
-    notes = list(diagnostic.notes)
+    notes = [note for note in diagnostic.notes if "\n" not in note or not diagnostic.span.source.text]
     notes += [label.message for label in diagnostic.labels if label.span.source is NOWHERE.source and label.message]
     if diagnostic.witness:
         example = ", ".join(f"{name} = {value}" for name, value in diagnostic.witness.items())
@@ -124,7 +161,7 @@ def _notes(diagnostic: Diagnostic) -> list[str]:
 def _places(diagnostic: Diagnostic) -> list[tuple[Source, list[Mark]]]:
     """The marks of each source, the primary one's first; in the order of the text."""
     marks: dict[Source, list[Mark]] = {}
-    marks[diagnostic.span.source] = list(_marks(diagnostic.span, True, diagnostic.caption))
+    marks[diagnostic.span.source] = list(_marks(diagnostic.span, True, _caption(diagnostic)))
     for label in diagnostic.labels:
         if label.span.source is not NOWHERE.source:
             marks.setdefault(label.span.source, []).extend(_marks(label.span, False, label.message))
@@ -184,7 +221,6 @@ def _gutter(margin: int, number: int | None = None) -> Line:
 def _block(source: Source, marks: list[Mark], margin: int, width: int) -> Iterator[Line]:
     if not source.text:
         return
-    yield _gutter(margin)
     room = width - margin - 3
     continued = _continued(marks)
     for number, group in groupby(marks, key=lambda mark: mark.line):
@@ -215,10 +251,15 @@ def _windows(
     begin, length = _extent(source, line)
     whole = source.text[begin : begin + length] if length <= width else None
     if whole is not None and columns(whole) <= width:
-        window = _laid_out(whole, 0, "", "")
+        window = _parts(whole, [(0, length)])
         yield window, [_underline(mark, window) for mark in marks]
         return
-    for bunch in _bunches(marks, room * 2 // 3):
+    bunches = _bunches(marks, room * 2 // 3)
+    elided = _elided(source.text, begin, length, marks, room) if len(bunches) > 1 else None
+    if elided is not None:
+        yield elided, [_underline(mark, elided) for mark in marks]
+        return
+    for bunch in bunches:
         window = _window(source.text, begin, length, bunch[0].start, room)
         yield window, [_underline(mark, window) for mark in bunch]
 
@@ -233,6 +274,30 @@ def _bunches(marks: list[Mark], reach: int) -> list[list[Mark]]:
     return bunches
 
 
+def _elided(text: str, begin: int, length: int, marks: list[Mark], room: int) -> Window | None:
+    """What is underlined in a long line, with as much around it as there is room for; None where there is too little."""
+    for context in _CONTEXTS:
+        spans: list[tuple[int, int]] = []
+        for start, end in sorted(_ends(marks)):
+            start, end = max(start - context, 0), min(end + context, length)
+            if spans and start <= spans[-1][1] + len(ELLIPSIS):
+                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+            else:
+                spans.append((start, end))
+        if sum(end - start for start, end in spans) <= room:
+            window = _parts(text[begin : begin + length], spans)
+            if columns(window.text) <= room:
+                return window
+    return None
+
+
+def _ends(marks: list[Mark]) -> Iterator[tuple[int, int]]:
+    """What of each mark has to be seen: all of it, or where it begins and where it ends."""
+    for mark in marks:
+        yield mark.start, min(mark.end, mark.start + _END)
+        yield max(mark.end - _END, mark.start), mark.end
+
+
 def _window(text: str, begin: int, length: int, focus: int, room: int) -> Window:
     """What fits of a line around a column; only the part that can be seen is looked at, so that 5 MB are no matter."""
     left = room - 2
@@ -243,9 +308,7 @@ def _window(text: str, begin: int, length: int, focus: int, room: int) -> Window
         last += 1
     if last == length:
         first, left = _leftwards(text, begin, first, left, left)
-    return _laid_out(
-        text[begin + first : begin + last], first, ELLIPSIS if first else "", ELLIPSIS if last < length else ""
-    )
+    return _parts(text[begin : begin + length], [(first, last)])
 
 
 def _leftwards(text: str, begin: int, first: int, left: int, reach: int) -> tuple[int, int]:
@@ -257,12 +320,15 @@ def _leftwards(text: str, begin: int, first: int, left: int, reach: int) -> tupl
     return first, left
 
 
-def _laid_out(part: str, first: int, before: str, after: str) -> Window:
-    cells = [cell(c) for c in part]
-    stops = [len(before)]
-    for _, size in cells:
-        stops.append(stops[-1] + size)
-    return Window(before + "".join(c for c, _ in cells) + after, first, tuple(stops))
+def _parts(line: str, spans: list[tuple[int, int]]) -> Window:
+    """The given parts of a line, an ellipsis wherever something is left out."""
+    shown_text, parts = "", []
+    for first, last in spans:
+        shown_text += ELLIPSIS if first else ""
+        cells = [cell(c) for c in line[first:last]]
+        parts.append(Part(first, tuple(accumulate((size for _, size in cells), initial=columns(shown_text)))))
+        shown_text += "".join(c for c, _ in cells)
+    return Window(shown_text + (ELLIPSIS if spans[-1][1] < len(line) else ""), tuple(parts))
 
 
 def _underline(mark: Mark, window: Window) -> Underline:
@@ -284,11 +350,16 @@ def _underlining(underlines: list[Underline], room: int) -> Iterator[Line]:
         yield from _hung(rest, at, inline, hanging)
     else:
         yield _row(carets)
-    if hanging:
+    if any(_is_apart(u, room) for u in hanging):
         yield _row(_connectors(hanging))
     for i, underline in enumerate(hanging):
         at = _fitting(underline, room)
         yield from _hung(wrapped(underline.message, room - at), at, underline, hanging[i + 1 :])
+
+
+def _is_apart(underline: Underline, room: int) -> bool:
+    """Whether a message cannot begin below its underline."""
+    return _fitting(underline, room) < underline.start
 
 
 def _inline(underlines: list[Underline], room: int) -> Underline | None:
@@ -298,8 +369,15 @@ def _inline(underlines: list[Underline], room: int) -> Underline | None:
     if not ending:
         return None
     last = max(ending, key=lambda u: (u.start, u.primary))
-    fits = "\n" not in last.message and columns(last.message) <= room - end - 1
-    return last if fits or room - end - 1 >= _LEAST_ROOM else None
+    needed, left = _breadth(last.message), room - end - 1
+    if needed <= left:
+        return last
+    below = "\n" in last.message or needed <= room - last.start
+    return last if left >= _LEAST_ROOM and not below else None
+
+
+def _breadth(message: str) -> int:
+    return max((columns(line) for line in message.split("\n")), default=0)
 
 
 def _carets(underlines: list[Underline]) -> list[Piece]:
@@ -328,8 +406,8 @@ def _hung(texts: list[str], at: int, underline: Underline, waiting: list[Underli
 
 def _fitting(underline: Underline, room: int) -> int:
     """The column of a message below its underline: further left where it would not fit."""
-    needed = max((columns(line) for line in underline.message.split("\n")), default=0)
-    return max(0, min(underline.start, room - min(needed, _LEAST_ROOM)))
+    needed = _breadth(underline.message)
+    return max(0, min(underline.start, room - min(needed, room if "\n" in underline.message else _LEAST_ROOM)))
 
 
 def _text(text: str, underline: Underline) -> list[Piece]:

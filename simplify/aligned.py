@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from ..lang.node import Node
 
@@ -18,22 +19,35 @@ class Row(Node):
 def aligned(rows: Sequence[Row], *, from_the_end: bool) -> str:
     """The shapes with their axes in columns, the last ones below each other if they are counted from the end.
 
-    h     [B, 64]
-    bias     [32]
-              ^^
+    `h`    [B, 64]      `h` [ B, 64]
+    `bias`    [32]           vv  ^^
+               ^^       `w` [32, 10]
     """
     rank = max(len(row.sizes) for row in rows)
     columns = [_columns(row, rank if from_the_end else len(row.sizes)) for row in rows]
     widths = [max((len(c[i]) for c in columns if i < len(c)), default=0) for i in range(rank)]
     name_width = max(len(row.name) for row in rows)
-    marks = [_marks(row, len(c) - len(row.sizes), widths) for row, c in zip(rows, columns, strict=True)]
-    lines = []
-    for number, (row, cells) in enumerate(zip(rows, columns, strict=True)):
-        lines.append(f"{row.name.ljust(name_width)} {_shape(cells, len(cells) - len(row.sizes), widths)}")
-        # One line of marks is enough where the same columns are bad in the next row.
-        if number + 1 == len(rows) or marks[number + 1] != marks[number]:
-            lines.append(" " * (name_width + 1) + marks[number])
+    lacking = [len(c) - len(row.sizes) for row, c in zip(rows, columns, strict=True)]
+    shown = [
+        f"{row.name.ljust(name_width)} {_shape(cells, less, widths)}"
+        for row, cells, less in zip(rows, columns, lacking, strict=True)
+    ]
+    marks = [_marks(row, less, widths) for row, less in zip(rows, lacking, strict=True)]
+    bad = [{axis + less for axis in row.bad} for row, less in zip(rows, lacking, strict=True)]
+    indent = " " * (name_width + 1)
+    if all(b == bad[0] for b in bad):
+        lines = [*shown, indent + max(marks, key=lambda line: line.count("^"))]
+    elif len(rows) == 2 and not bad[0] & bad[1]:
+        lines = [shown[0], indent + _both(*marks), shown[1]]
+    else:
+        lines = [line for pair in zip(shown, (indent + m for m in marks), strict=True) for line in pair]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _both(above: str, below: str) -> str:
+    """The marks of two rows between them: `^` points at the upper one, `v` at the lower."""
+    pairs = zip_longest(above, below, fillvalue=" ")
+    return "".join("^" if a == "^" else "v" if b == "^" else " " for a, b in pairs)
 
 
 def _columns(row: Row, rank: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from ..lang import core, sweet
@@ -21,10 +21,10 @@ from .judge import Options, Outcome
 from .origins import place_of
 from .shape_level import Obligation, Poisoned, ShapeLevel, sweet_size
 from .spoken import argument as spoken_argument
-from .spoken import operation, what_is_needed
+from .spoken import operation, sizes_behind, what_is_needed
 from .state import State
-from .terms import Size, mod, variables
-from .values import DTypeValue, Entry, Env, ShapeValue, SizeValue, Undecided, plain
+from .terms import Size, evaluate, mod, variables
+from .values import DTypeValue, Entry, Env, NumberValue, ShapeValue, SizeValue, Undecided, plain
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
@@ -86,7 +86,7 @@ def _finish(
         only = (f"it holds only for {outcome.only}",) if outcome.only and not said else ()
         return make(
             "E310", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
-            witness=outcome.witness, notes=(*remarks, *only),
+            witness=outcome.witness, notes=(*only, *remarks),
         )  # fmt: skip
     if outcome.only is not None:
         message = f"{needs}{but}: {_ONLY}{outcome.only}{_CHECKED}"
@@ -105,14 +105,12 @@ def with_others(said: Diagnostic, others: Mapping[str, str]) -> Diagnostic:
     told = said if subject is None else replace(said, subject=replace(subject, also=tuple(others.values())))
     head, only_if, first = said.message.removesuffix(_CHECKED).rpartition(_ONLY)
     if not only_if:
-        return replace(told, notes=(*said.notes, f"it needs {_listed(list(others))} too"))
-    return replace(told, message=f"{head}{_ONLY}{_listed([first, *others])}{_CHECKED}")
+        return replace(told, notes=(*said.notes, f"it needs {_together(list(others))} too"))
+    return replace(told, message=f"{head}{_ONLY}{_together([first, *others])}{_CHECKED}")
 
 
-def _listed(conditions: list[str]) -> str:
-    if any(" or " in c for c in conditions):
-        return ", and ".join(conditions)
-    return " and ".join(filter(None, (", ".join(conditions[:-1]), conditions[-1])))
+def _together(conditions: list[str]) -> str:
+    return ", and ".join(conditions) if any(" or " in c for c in conditions) else _listed(conditions)
 
 
 def _distinct(span: Span, labels: tuple[Label, ...]) -> tuple[Label, ...]:
@@ -141,7 +139,9 @@ def precondition(
     state = walker.state
     reshapes = call.name == "reshape" and "elements" in what
     totals = _elements(state, call) if reshapes else None
-    found = _sizes_at(state, call, at)
+    said = [(p, _size_at(state, call, p, a)) for p, a in at]
+    sizes = {} if reshapes else sizes_behind(what, [*_scalars(state, call, what), *said])
+    found = "" if sizes else _dtypes(state, call) if "one dtype" in what else _sizes_at(state, call, at)
     if reshapes:
         found = "" if totals is None else f"they are {size_text(totals[0], state)} and {size_text(totals[1], state)}"
         at = _changed(state, call, at)
@@ -159,10 +159,31 @@ def precondition(
     equation = _equation(state, call, at, totals, outcome, "" if broadcast else what)
     if equation and outcome.witness is None:
         outcome = replace(outcome, witness=_smallest(state, [d for p, _ in at for d in _dims(state, call, p)]))
+    example = _example(state, totals or _two_sizes(state, call, at), outcome)
     return _finish(
-        walker, outcome, code, f"{operation(call)} needs {what_is_needed(call, what, state)}", found, call.span, caption,
-        tuple(label for label in labels if label), help_, tuple(filter(None, (shapes, equation))),
+        walker, outcome, code, f"{operation(call)} needs {what_is_needed(call, what, state, sizes)}", found, call.span, caption,
+        tuple(label for label in labels if label), help_, tuple(filter(None, (shapes, equation, example))),
     )  # fmt: skip
+
+
+def _scalars(state: State, call: CallLike, what: str) -> Iterator[tuple[str, str]]:
+    """The sizes among the arguments that a rule speaks of: `k` of "`k` to be at most axis 1 of `x`"."""
+    for name, entry in call.entries:
+        if isinstance(entry.value, SizeValue) and f"`{name}`" in what:
+            yield name, size_text(entry.value.size, state)
+        elif isinstance(entry.value, NumberValue) and f"`{name}`" in what:
+            yield name, str(entry.value.value)
+
+
+def _dtypes(state: State, call: CallLike) -> str:
+    """`they are int32 and float32`, of the tensors."""
+    found = [dtype_text(e.value.dtype, state) for _, e in call.entries if isinstance(e.value, TensorInfo)]
+    return f"they are {_listed(found)}" if len(set(found)) > 1 and "?" not in found else ""
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
 def _smallest(state: State, sizes: list[Size]) -> dict[str, int] | None:
@@ -188,12 +209,30 @@ def _equation(
     if totals is not None:
         say = equations.only_empty if outcome.only_empty else equations.without_solution
         return say(state, *totals) if outcome.only_empty or outcome.status is Status.REFUTED else ""
-    sizes = [
-        _dims(state, call, param)[axis] for param, axis in at if axis is not None and _has(state, call, param, axis)
-    ]
-    if outcome.status is Status.REFUTED and len(at) == len(sizes) == 2 and what.endswith("to be equal"):
-        return equations.without_solution(state, sizes[0], sizes[1])
+    sizes = _two_sizes(state, call, at)
+    if outcome.status is Status.REFUTED and sizes is not None and what.endswith("to be equal"):
+        return equations.without_solution(state, *sizes)
     return ""
+
+
+def _two_sizes(state: State, call: CallLike, at: tuple[tuple[str, int | None], ...]) -> tuple[Size, Size] | None:
+    """The two sizes that conflict, if it is two."""
+    sizes = [_dims(state, call, p)[axis] for p, axis in at if axis is not None and _has(state, call, p, axis)]
+    return (sizes[0], sizes[1]) if len(at) == len(sizes) == 2 else None
+
+
+def _example(state: State, sizes: tuple[Size, Size] | None, outcome: Outcome) -> str:
+    """`with B = 1 they are 16 and 15`: what the two sizes come to in the smallest case; nothing where they are names."""
+    witness = outcome.witness
+    if sizes is None or not witness or outcome.status is Status.PROVED:
+        return ""
+    settled = [state.settled(s) for s in sizes]
+    inside = {v for s in settled if not isinstance(s, int) for v in variables(s)}
+    if not all(v.name in witness for v in inside) or all(size_text(s, state).isalnum() for s in settled):
+        return ""
+    point = {v: witness[v.name] for v in inside}
+    assigned = ", ".join(f"{name} = {value}" for name, value in witness.items())
+    return f"with {assigned} they are {_listed([str(evaluate(s, point)) for s in settled])}"
 
 
 def _has(state: State, call: CallLike, param: str, axis: int) -> bool:
@@ -288,9 +327,7 @@ def _sizes_at(state: State, call: CallLike, at: tuple[tuple[str, int | None], ..
     known = [s for s in sizes if s is not None]
     if not known or len(known) != len(sizes):
         return ""
-    if len(known) == 1:
-        return f"it is {known[0]}"
-    return f"they are {', '.join(known[:-1])} and {known[-1]}"
+    return f"{'it is' if len(known) == 1 else 'they are'} {_listed(known)}"
 
 
 def _size_at(state: State, call: CallLike, param: str, axis: int | None) -> str | None:
@@ -369,7 +406,7 @@ def argument(
     position = _position(function, declared)
     subject = declared.subject
     if len(function.params) > 1 and position is not None and position < len(_ORDINALS):
-        subject = f"{declared.subject}` (the {_ORDINALS[position]} argument)".rstrip()
+        subject = f"{declared.subject}` ({_ORDINALS[position]} argument)"
     else:
         subject = f"{declared.subject}`"
     needs, found = _wording(walker.state, stmt, env, f"`{subject}")
@@ -505,8 +542,8 @@ def _values_text(state: State, cond: core.BoolExpr, env: Env) -> str:
         return ""
     sizes = _sizes_in(state, cond, env)
     if isinstance(truth, bool):
-        return ", ".join(f"{n} is {size_text(e, state)}" for n, e in sizes if n != size_text(e, state))
-    return ", ".join(filter(None, (_known_range(state, n, e) for n, e in sizes)))
+        return _listed([f"{n} is {size_text(e, state)}" for n, e in sizes if n != size_text(e, state)])
+    return _listed([known for n, e in sizes if (known := _known_range(state, n, e))])
 
 
 def _known_range(state: State, name: str, size: Size) -> str:
@@ -744,8 +781,8 @@ def _condition(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, o
             labels=(label,), function=walker.function,
         )  # fmt: skip
     found = _values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
-    needs = f"{spoken} does not hold" if outcome.status is Status.REFUTED else spoken
-    return _finish(walker, outcome, "E303", needs, found, stmt.span)
+    speaker = "the signature" if stmt.origin.what == "where" else "the assertion"
+    return _finish(walker, outcome, "E303", f"{speaker} needs {spoken}", found, stmt.span)
 
 
 def _contradicted(state: State, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> core.Assert | None:

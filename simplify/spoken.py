@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..lang import core
@@ -18,7 +19,10 @@ OPERATORS = {
 }  # fmt: skip
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _LONGEST = 40
-_PARAM = re.compile(r"`(\w+(?:\[\d+\])?)`")
+# A size that is longer than this is said after the sentence.
+_BEHIND = 20
+_PARAM = re.compile(r"`(\w+(?:\[\d+\])?)`(?: \((?:its|the) (\w+)\))?")
+_SINGULAR = {"channels": "channel", "classes": "class"}
 _AXIS = re.compile(r"axis (-\d+) of `(\w+(?:\[\d+\])?)`")
 
 
@@ -76,8 +80,9 @@ def _written(expr: core.Value) -> str:
     return f"`{text}`" if isinstance(expr, core.ShapeLit | core.ShapeVar) and 0 < len(text) <= _LONGEST else ""
 
 
-def what_is_needed(call: CallLike, what: str, state: State) -> str:
-    """A rule's words with the user's names for the parameters, and axes counted from the front where that is known."""
+def what_is_needed(call: CallLike, what: str, state: State, sizes: Mapping[str, str]) -> str:
+    """A rule's words with the user's names for the parameters, and axes counted from the front where that is known; a size
+    that is given for a parameter stands behind it: "axis 1 of `h` (8 channels) and axis 1 of `w` (4) to be equal"."""
 
     def counted(found: re.Match[str]) -> str:
         entry = call.find(found[2])
@@ -89,6 +94,25 @@ def what_is_needed(call: CallLike, what: str, state: State) -> str:
 
     def named(found: re.Match[str]) -> str:
         known = any(name == found[1].partition("[")[0] for name, _ in call.entries)
-        return argument(call, found[1]) if known else found[0]
+        text = argument(call, found[1]) if known else found[0]
+        if found[1] not in sizes:
+            return text + (found[0].removeprefix(f"`{found[1]}`"))
+        return f"{text} ({_counted(sizes[found[1]], found[2])})"
 
     return _PARAM.sub(named, _AXIS.sub(counted, what))
+
+
+def _counted(size: str, noun: str | None) -> str:
+    """`8`, `8 channels`, `1 channel`."""
+    if noun is None:
+        return size
+    return f"{size} {_SINGULAR.get(noun, noun) if size == '1' else noun}"
+
+
+def sizes_behind(what: str, found: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+    """The sizes that can be said right behind their parameters: all short, each parameter named once, and not just the one
+    that the sentence is about."""
+    sizes = {param: size for param, size in found if size is not None and len(size) <= _BEHIND}
+    once = all(what.count(f"`{param}`") == 1 for param in sizes)
+    several = len(sizes) > 1 or not what.startswith(("axis ", "entry "))
+    return sizes if once and several and len(sizes) == len(found) else {}

@@ -279,7 +279,7 @@ WRONG = [
     ("@f = fn(x : Tensor) : Tensor { x }\n@f = fn(x : Tensor) : Tensor { x }", "E203", "`@f` is defined twice"),
     ("const n : Size = 3\nconst n : Size = 4", "E203", "`n` is defined twice"),
     ("const n = [2, 3]", "E207", "the sort of `n` has to be said"),
-    ("let a = tensor([[1, 2], [3]], int8)", "E211", "this row has 1 elements, the first one has 2"),
+    ("let a = tensor([[1, 2], [3]], int8)", "E211", "this row has 1 element, the first one has 2"),
     ("let a = tensor([[1], 2])", "E211", "a number stands where the rows before have a list"),
     ("let a = tensor([1, [2]])", "E211", "a list stands where the rows before have a number"),
     ("let a = tensor([1, 200], int8)", "E211", "200 does not fit int8: it holds -128 to 127"),

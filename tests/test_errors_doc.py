@@ -32,6 +32,34 @@ are errors, found before anything runs: E1 in the text, E2 in names, sorts and f
 program is accepted, but something is left for when it runs; with an N there is something to know. Codes with an R are
 what can still go wrong when a program runs.
 
+## How to read one
+
+```text
+error[E305]: @matmul needs axis 1 of `h` (64) and axis 0 of `w` (32) to be equal: this always fails
+  --> net.rx:6:3
+ 2 |   x : Tensor([B, 64], float32),
+   |                  -- 64 comes from here
+ 3 |   w : Tensor([32, 10], float32),
+   |               -- 32 comes from here
+ 6 |   @matmul(h, w)
+   |   ^^^^^^^^^^^^^ `h` [ B, 64]
+   |                      vv  ^^
+   |                 `w` [32, 10]
+   = help: write 64 for the 32 in line 3: `[64, 10]` (checked)
+```
+
+Each line is there for one thing, and nothing is said twice:
+
+1. The headline: what needs what, of which argument and which axis, what is there instead, and the verdict. It *always fails*,
+   it *works only on empty tensors*, or it is *checked at run time*, then with the condition under which it holds.
+2. The place to edit, as an editor understands it.
+3. The lines of the source that matter, each once. Under `-` stands the reason: where each size was written or which operation
+   made it, which annotation asks for it and with which equation, through which calls it came. Under `^` stands what is to be
+   edited, with the shapes below each other; `^` and `v` point at the axes that do not fit.
+4. `note`: the equation that fails with its reason, and the smallest sizes that show it.
+5. `help`: a change that was tried on the program. It makes the message go away and brings no other; `rx check --fix` applies
+   those that leave no choice.
+
 """
 
 

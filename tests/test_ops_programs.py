@@ -131,7 +131,10 @@ def test_the_first_size_of_a_result_is_this_expression(head: str, body: str, siz
 REFUSED = [
     # Contracted axes, joined axes, counts.
     ("@f = fn(x : Tensor([2, n], float32), y : Tensor([n * n + 1, 2], float32)) { @matmul(x, y) }", "axis 1 of `x`"),
-    ("@f = fn(x : Tensor([n, 3], float32), y : Tensor([m, 4], float32)) { @concat([x, y]) }", "axis 1 of `x` and `y`"),
+    (
+        "@f = fn(x : Tensor([n, 3], float32), y : Tensor([m, 4], float32)) { @concat([x, y]) }",
+        "axis 1 of `x` (3) and `y` (4)",
+    ),
     (f"{X} {{ @reshape(x, [n, 4]) }}", "works only on empty tensors"),
     ("@f = fn(x : Tensor([8, 15], float32), m : Size) { @reshape(x, [m, 16]) }", "as many elements"),
     (f"{X} {{ @reshape(x, [-1, -1]) }}", "at most one -1"),
@@ -147,7 +150,7 @@ REFUSED = [
     (f'{X} {{ @einsum("ij,jk->ik", [x, x, x]) }}', "as many terms"),
     (f"{X} {{ @filter(x, tensor([true], bool), 1) }}", "at most 2 arguments"),
     (f"{X} {{ @slice(x, [0], [1], steps=[0]) }}", "not 0"),
-    (f"{X} {{ @broadcast_to(x, [n, 4]) }}", "axis 1 of `x` to be 1 or equal to axis 1 of `[n, 4]`"),
+    (f"{X} {{ @broadcast_to(x, [n, 4]) }}", "axis 1 of `x` (3) to be 1 or equal to axis 1 of `[n, 4]` (4)"),
 ]
 
 

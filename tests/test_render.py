@@ -242,7 +242,7 @@ def test_combining_marks_take_no_column() -> None:
 
 def test_a_carriage_return_before_the_line_end_is_not_shown() -> None:
     source = Source("crlf.rx", "let x = y\r\nlet z = x\r\n")
-    assert render_text(error("E201", "nothing binds `y`", at(source, "y"))).split("\n")[3:5] == [
+    assert render_text(error("E201", "nothing binds `y`", at(source, "y"))).split("\n")[2:4] == [
         " 1 | let x = y",
         "   |         ^",
     ]
@@ -250,9 +250,8 @@ def test_a_carriage_return_before_the_line_end_is_not_shown() -> None:
 
 def test_line_numbers_of_three_digits_widen_the_margin() -> None:
     source = Source("f.rx", "\n" * 122 + "here\n")
-    assert render_text(error("E201", "no", at(source, "here"))).split("\n")[1:5] == [
+    assert render_text(error("E201", "no", at(source, "here"))).split("\n")[1:4] == [
         "   --> f.rx:123:1",
-        "    |",
         "123 | here",
         "    | ^^^^",
     ]
