@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from rxlang.simplify import smt
-from rxlang.simplify.conditions import cond_variables, negate
+from rxlang.simplify.conditions import negate
 from rxlang.simplify.prove import answer, read
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
@@ -48,12 +48,13 @@ def main(paths):
 
 def z3_alone(questions):
     """The same questions, normal forms and all, asked of z3 only: twice each, for the goal and its opposite."""
-    for name, solve in (("fresh solver", fresh), ("push and pop", PushPop())):
+    for name, make in (("fresh context", lambda: fresh), ("one context, push and pop", pushed)):
+        solve = make()
         each, undecided = [], 0
         for question in questions:
             assumed = [c for c, _, _ in question.assumed]
             start = time.process_time()
-            answers = [solve(assumed, wanted) for wanted in (question.goal, negate(question.goal))]
+            answers = solve(assumed, (question.goal, negate(question.goal)))
             each.append(time.process_time() - start)
             undecided += None in answers
         print(f"z3, {name}: {sum(each) * 1e3:9.1f} ms, median {median(each) * 1e6:8.1f} us, {undecided} undecided")
@@ -61,26 +62,13 @@ def z3_alone(questions):
 
 def fresh(assumed, wanted):
     """A context and a solver for each question."""
-    conds = [*assumed, wanted]
-    found = smt.solve(conds, sorted({v for c in conds for v in cond_variables(c)}))
-    return None if found is None else found is not False
+    return [smt.solve([*assumed, cond]) for cond in wanted]
 
 
-class PushPop:
-    """One context and one solver for all questions."""
-
-    def __init__(self):
-        self.question = smt.Question(smt.LIMIT)
-
-    def __call__(self, assumed, wanted):
-        question = self.question
-        question.solver.push()
-        question.atoms = {}
-        for cond in [*assumed, wanted]:
-            question.solver.add(question.cond(cond))
-        found = str(question.solver.check())
-        question.solver.pop()
-        return {"sat": True, "unsat": False}.get(found)
+def pushed():
+    """One context for all questions, a scope for each."""
+    session = smt.Session()
+    return lambda assumed, wanted: [smt.Solver(session, assumed).ask(cond) for cond in wanted]
 
 
 if __name__ == "__main__":

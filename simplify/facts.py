@@ -59,6 +59,7 @@ class Facts:
         self._state = Ledger(self.trail)
         self._possible: bool | None = True  # is there a point? as far as was asked; None: ask again
         self._scopes: list[tuple[int, int, bool | None]] = []
+        self._session: Any = None  # with z3, from the first question to it on
         self.counts: dict[str, int] = dict.fromkeys(LAYERS, 0)
 
     # ------------------------------------------------------------ assuming
@@ -166,21 +167,25 @@ class Facts:
                 child.learn(plain if value else negate(plain), 0)
                 answers[value] = solve(child, Budget(_CASES))
         by = "points" if all(isinstance(a, dict) for a in answers.values()) else "facts"
-        if None in answers.values():
+        left = [value for value, answer in answers.items() if answer is None]
+        if left:
             by = "z3"
-            for value, answer in answers.items():
-                if answer is None:
-                    answers[value] = self._ask(part, plain if value else negate(plain))
+            answers.update(zip(left, self._ask(part, *(plain if v else negate(plain) for v in left)), strict=True))
         for value, answer in answers.items():
             if isinstance(answer, dict) and not _shows(answer, part, plain, value):
                 answers[value] = None
         return self._verdict(answers, by, mask, part)
 
-    def _ask(self, part: Solved, wanted: Cond) -> Point | int | None:
-        conds = [*part.conditions(), wanted]
-        free = sorted(set().union(*(cond_vars(c) for c in conds)))
-        answer: Point | bool | None = _smt().solve(conds, free)
-        return answer if isinstance(answer, dict) else None if answer is None else part.mask()
+    def _ask(self, part: Solved, *wanted: Cond) -> list[Point | int | None]:
+        """What z3 says of each wanted condition beside what is known."""
+        if self._session is None:
+            self._session = _smt().Session()
+        answers: list[Point | bool | None] = self._session.solve(part.conditions(), wanted)
+        return [a if isinstance(a, dict) else None if a is None else part.mask() for a in answers]
+
+    def rest(self) -> None:
+        """Lets go of what z3 holds for these facts; a later question makes it anew."""
+        self._session = None
 
     def _verdict(self, answers: dict[bool, Point | int | None], by: str, mask: int, part: Solved) -> Verdict:
         yes, no = answers[True], answers[False]
@@ -223,7 +228,7 @@ class Facts:
 
     def _point(self, state: Solved) -> Point | int | None:
         found = solve(state.copy(), Budget(_CASES))
-        return self._ask(state, True) if found is None else found
+        return self._ask(state, True)[0] if found is None else found
 
     def judge(self, cond: Cond) -> Verdict:
         """As decide, but looking at all facts: `vacuous` where they contradict each other, and a whole witness."""
@@ -280,7 +285,7 @@ class Facts:
         free = child.free()
         some = solve(child.copy(), Budget(_CASES))
         if some is None:
-            some = self._ask(part, wish)
+            some = self._ask(part, wish)[0]
         if not isinstance(some, dict):
             return None
         least = _least(child, free)

@@ -161,6 +161,7 @@ class _Checker:
     def _close(self, walker: Walker, name: str, params: Env, result: Entry | None) -> None:
         for layer, number in walker.state.facts.counts.items():
             self.questions[layer] = self.questions.get(layer, 0) + number
+        walker.state.facts.rest()
         self.program.walkers[name] = walker
         walker.params = params
 

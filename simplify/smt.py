@@ -1,7 +1,7 @@
 """Questions that the cheap layers leave open, asked of z3: are these conditions satisfiable, and by which values?
 
-Each question has a context and a solver of its own, so that its answer does not depend on earlier ones, and a limit of
-resources, never of time.
+A session is one context for the questions of one function, with every term made once. Each question has a solver of its own
+in it, with what is known below and what is wanted in a scope above, and a limit of resources, never of time.
 """
 
 from __future__ import annotations
@@ -11,28 +11,84 @@ from typing import Any
 
 import z3
 
-from .conditions import AllOf, AnyOf, Cond, Eq0, Ge0
+from .conditions import AllOf, AnyOf, Cond, Condition, Eq0, Ge0, cond_vars
 from .decide import cond_terms
 from .terms import Atom, Floor, Max, Size, Term, Var
 
 LIMIT = 200_000
+Answer = dict[Var, int] | bool | None
 
 
-class Question:
-    """A conjunction of conditions under construction."""
+class Session:
+    """A context with its terms. It is for one thread."""
 
-    def __init__(self, limit: int) -> None:
-        self.context = z3.Context()
-        self.solver = z3.Solver(ctx=self.context)
-        self.solver.set("rlimit", limit)
-        self.solver.set("ctrl_c", False)
+    def __init__(self, limit: int = LIMIT) -> None:
+        self.limit = limit
+        self.renew()
+
+    def renew(self) -> None:
+        """Forgets everything."""
+        self.asked = False
+        self.terms: dict[Term, Any] = {}
         self.atoms: dict[Atom, Any] = {}
-        self.made = 0
+        self.conds: dict[Condition, Any] = {}
+        self.meanings: dict[Atom, list[Any]] = {}  # what an atom's value satisfies by what it is
+        self.context: Any = None  # the old one gives its memory back before there is a new one
+        self.context = z3.Context()
+
+    def solve(self, known: Iterable[Cond], wanted: Iterable[Cond]) -> list[Answer]:
+        """For each wanted condition: values that satisfy it and all that is known; False where there are none, None
+        where the limit came first."""
+        known = list(known)
+        hard = any(map(_hard, known))
+        solver: Solver | None = None
+        answers: list[Answer] = []
+        for cond in wanted:
+            if hard or _hard(cond):
+                answers.append(None)
+                continue
+            first, self.asked = not self.asked, True
+            solver = solver or Solver(self, known)
+            answer = solver.ask(cond)
+            if isinstance(answer, dict) and not first:
+                # which values z3 finds depends on what the context has seen: they are those of a new one
+                solver = None
+                self.renew()
+                answer = self.solve(known, [cond])[0]
+            answers.append(answer)
+        return answers
+
+    # ------------------------------------------------------------ terms
+
+    def cond(self, cond: Cond) -> Any:
+        """The z3 formula of a condition."""
+        if isinstance(cond, bool):
+            return z3.BoolVal(cond, self.context)
+        found = self.conds.get(cond)
+        if found is None:
+            found = self.conds[cond] = self._new_cond(cond)
+        return found
+
+    def _new_cond(self, cond: Condition) -> Any:
+        if isinstance(cond, AnyOf):
+            return z3.Or([self.cond(p) for p in cond.parts])
+        if isinstance(cond, AllOf):
+            return z3.And([self.cond(p) for p in cond.parts])
+        value = self.size(cond.term)
+        if isinstance(cond, Ge0):
+            return value >= 0
+        return value == 0 if isinstance(cond, Eq0) else value != 0
 
     def size(self, size: Size) -> Any:
         """The z3 term of a size."""
         if isinstance(size, int):
             return z3.IntVal(size, self.context)
+        found = self.terms.get(size)
+        if found is None:
+            found = self.terms[size] = self._new_size(size)
+        return found
+
+    def _new_size(self, size: Term) -> Any:
         parts = []
         for mono, k in size.mons.items():
             factors = [self.atom(a) for a in mono]
@@ -45,69 +101,100 @@ class Question:
         return parts[0] if len(parts) == 1 else z3.Sum(parts)
 
     def atom(self, atom: Atom) -> Any:
-        """The z3 term of an atom, with what defines it."""
+        """The z3 term of an atom."""
         found = self.atoms.get(atom)
         if found is None:
-            found = self.atoms[atom] = self.new_atom(atom)
+            found = self.atoms[atom] = self._new_atom(atom)
         return found
 
-    def new_atom(self, atom: Atom) -> Any:
-        if type(atom) is Max:
-            result = z3.IntVal(0, self.context)
-            for arg in atom.args:
-                value = self.size(arg)
-                result = z3.If(value > result, value, result)
-            return result
-        self.made += 1
-        fresh = z3.Int(f"a{self.made}", self.context)
+    def _new_atom(self, atom: Atom) -> Any:
+        if type(atom) is not Max:
+            return z3.Int(f"a{len(self.atoms)}", self.context)
+        result = z3.IntVal(0, self.context)
+        for arg in atom.args:
+            value = self.size(arg)
+            result = z3.If(value > result, value, result)
+        return result
+
+    def meaning(self, atom: Atom) -> list[Any]:
+        """What the value of an atom satisfies by what it is."""
+        found = self.meanings.get(atom)
+        if found is None:
+            found = self.meanings[atom] = self._new_meaning(atom)
+        return found
+
+    def _new_meaning(self, atom: Atom) -> list[Any]:
+        value = self.atom(atom)
         if type(atom) is Var:
-            if atom.nonneg:
-                self.solver.add(fresh >= 0)
-            return fresh
-        assert type(atom) is Floor
+            return [value >= 0] if atom.nonneg else []
+        if type(atom) is Max:
+            return []
         num = self.size(atom.num)
         if isinstance(atom.den, int):
-            self.solver.add(fresh * atom.den <= num, num < fresh * atom.den + atom.den)
-            return fresh
+            return [value * atom.den <= num, num < value * atom.den + atom.den]
         den = self.size(atom.den)
-        above = z3.And(fresh * den <= num, num < fresh * den + den)
-        below = z3.And(fresh * den >= num, num > fresh * den + den)
-        self.solver.add(z3.If(den > 0, above, z3.If(den < 0, below, fresh == 0)))
-        return fresh
-
-    def cond(self, cond: Cond) -> Any:
-        """The z3 formula of a condition."""
-        if isinstance(cond, bool):
-            return z3.BoolVal(cond, self.context)
-        if isinstance(cond, AnyOf):
-            return z3.Or([self.cond(p) for p in cond.parts])
-        if isinstance(cond, AllOf):
-            return z3.And([self.cond(p) for p in cond.parts])
-        value = self.size(cond.term)
-        if isinstance(cond, Ge0):
-            return value >= 0
-        return value == 0 if isinstance(cond, Eq0) else value != 0
+        above = z3.And(value * den <= num, num < value * den + den)
+        below = z3.And(value * den >= num, num > value * den + den)
+        return [z3.If(den > 0, above, z3.If(den < 0, below, value == 0))]
 
 
-def solve(conds: Iterable[Cond], variables: Iterable[Var], limit: int = LIMIT) -> dict[Var, int] | bool | None:
-    """Values that satisfy all conditions; False where there are none, None where the limit came first."""
-    conds = list(conds)
-    if any(_too_hard(t) for c in conds for t in cond_terms(c)):
-        return None
-    question = Question(limit)
-    for cond in conds:
-        question.solver.add(question.cond(cond))
-    answer = question.solver.check()
-    if answer == z3.unsat:
-        return False
-    if answer != z3.sat:
-        return None
-    model = question.solver.model()
-    values: dict[Var, int] = {}
-    for v in variables:
-        known = question.atoms.get(v)
-        values[v] = model.eval(known, model_completion=True).as_long() if known is not None else 0
-    return values
+class Solver:
+    """A solver that knows some conditions."""
+
+    def __init__(self, session: Session, known: list[Cond]) -> None:
+        self.session = session
+        self.known = known
+        self.told: set[Atom] = set()
+        self.solver = z3.Solver(ctx=session.context)
+        self.solver.set("rlimit", session.limit)
+        self.solver.set("ctrl_c", False)
+        self.solver.push()  # from the first scope on it is another engine, the quicker one
+        for cond in known:
+            self.tell(cond, self.told)
+
+    def tell(self, cond: Cond, told: set[Atom]) -> None:
+        """Adds a condition, with what its atoms mean."""
+        self.solver.add(self.session.cond(cond))
+        waiting = _atoms(cond_terms(cond))
+        while waiting:
+            atom = waiting.pop()
+            if atom not in told:
+                told.add(atom)
+                self.solver.add(self.session.meaning(atom))
+                waiting.extend(_atoms(p for p in _parts(atom) if type(p) is Term))
+
+    def ask(self, cond: Cond) -> Answer:
+        """Whether a condition is satisfiable beside what is known, and by which values."""
+        self.solver.push()
+        self.tell(cond, set(self.told))
+        answer = self.solver.check()
+        found: Answer = False if answer == z3.unsat else None
+        if answer == z3.sat:
+            model, atom = self.solver.model(), self.session.atom
+            free = sorted(set().union(*(cond_vars(c) for c in (*self.known, cond))))
+            found = {v: model.eval(atom(v), model_completion=True).as_long() for v in free}
+        self.solver.pop()
+        return found
+
+
+def _atoms(terms: Iterable[Term]) -> list[Atom]:
+    return [atom for term in terms for mono in term.mons for atom in mono]
+
+
+def solve(conds: Iterable[Cond], limit: int = LIMIT) -> Answer:
+    """The answer to one question in a session of its own."""
+    return Session(limit).solve(conds, [True])[0]
+
+
+def _parts(atom: Atom) -> tuple[Size, ...]:
+    """The sizes that an atom is made of."""
+    if type(atom) is Floor:
+        return (atom.num, atom.den)
+    return atom.args if type(atom) is Max else ()
+
+
+def _hard(cond: Cond) -> bool:
+    return any(map(_too_hard, cond_terms(cond)))
 
 
 def _too_hard(term: Term) -> bool:
@@ -116,9 +203,4 @@ def _too_hard(term: Term) -> bool:
         return True
     if max(map(len, term.mons)) > 4:
         return True
-    for mono in term.mons:
-        for atom in mono:
-            parts = (atom.num, atom.den) if type(atom) is Floor else atom.args if type(atom) is Max else ()
-            if any(_too_hard(p) for p in parts if type(p) is Term):
-                return True
-    return False
+    return any(_too_hard(p) for atom in _atoms([term]) for p in _parts(atom) if type(p) is Term)

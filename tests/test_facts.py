@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rxlang.simplify.conditions import any_of, cond_variables, eq, evaluate_cond, ge, gt, le, lt, ne, negate
+from rxlang.simplify.conditions import any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate
 from rxlang.simplify.exprs import Scope, read_condition
 from rxlang.simplify.facts import Facts
 from rxlang.simplify.smt import solve
@@ -219,8 +219,7 @@ def test_every_verdict_of_the_cheap_layers_agrees_with_z3():
             if verdict.by not in ("normal-form", "facts") or verdict.kind not in ("proved", "refuted"):
                 continue
             wrong = negate(goal) if verdict.kind == "proved" else goal
-            free = sorted({v for c in [*assumed, goal] for v in cond_variables(c)})
-            assert solve([*assumed, wrong], free) in (False, None), row["id"]
+            assert solve([*assumed, wrong]) in (False, None), row["id"]
             compared += 1
     assert compared > 300
 
