@@ -14,9 +14,9 @@ from ..lang.source import Span
 from ..ops.model import TensorInfo
 from . import equations
 from .aligned import Row, aligned
+from .because import contradiction
 from .conditions import all_of, ge
 from .describe import annotation_text, dtype_text, size_text, type_text
-from .facts import Facts
 from .judge import Options, Outcome
 from .origins import place_of
 from .shape_level import Obligation, Poisoned, ShapeLevel, sweet_size
@@ -769,38 +769,16 @@ def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) ->
 
 
 def _condition(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:
-    """An `assert` of the user's; where an earlier one contradicts it, both are shown."""
+    """An `assert` of the user's; where it contradicts earlier ones, all are shown."""
     text = stmt.origin.text or stmt.span.text
     message = stmt.message if isinstance(stmt, core.Assert) else None
     spoken = f"`{text}`" + (f" ({message})" if message else "")
-    earlier = _contradicted(walker.state, stmt, env, outcome)
+    earlier = contradiction(outcome.reasons)
     if earlier is not None:
-        label = Label(earlier.span, "this is asserted before")
-        return error(
-            "E312", f"{spoken} contradicts `{earlier.origin.text}`: no sizes satisfy both", stmt.span,
-            labels=(label,), function=walker.function,
-        )  # fmt: skip
+        return error("E312", f"{spoken} contradicts {earlier}", stmt.span, function=walker.function)
     found = _values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
     speaker = "the signature" if stmt.origin.what == "where" else "the assertion"
     return _finish(walker, outcome, "E303", f"{speaker} needs {spoken}", found, stmt.span)
-
-
-def _contradicted(state: State, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> core.Assert | None:
-    """The earlier assertion that alone excludes this one."""
-    if outcome.status is not Status.REFUTED or not isinstance(stmt, core.Assert):
-        return None
-    level = ShapeLevel(state, env)
-    for reason in outcome.reasons:
-        if isinstance(reason, core.Assert) and reason.origin.what == "assert":
-            first, second = level.truth(reason.cond), level.truth(stmt.cond)
-            if isinstance(first, Undecided) or isinstance(second, Undecided):
-                continue
-            facts = Facts()
-            if facts.decide(second).kind != "refuted":
-                facts.assume(first)
-                if facts.decide(second).kind == "refuted":
-                    return reason
-    return None
 
 
 def _short(entry: Entry) -> str:

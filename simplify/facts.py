@@ -29,7 +29,7 @@ from .trail import Solutions, Trail
 
 
 class Verdict(Node):
-    """The answer to a question, the layer that found it, and the facts that it rests on.
+    """The answer to a question, the layer that found it, and the facts that it rests on, one bit for each.
 
     kind is proved, refuted, open (there are points of both kinds), unknown, or vacuous (the facts contradict each
     other). The witness of an open one satisfies the facts and fails the condition.
@@ -38,7 +38,7 @@ class Verdict(Node):
     kind: str
     by: str
     witness: dict[Var, int] | None = None
-    reasons: tuple[object, ...] = ()
+    mask: int = 0
 
 
 LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown")
@@ -46,7 +46,9 @@ _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground"
 _CASES = 60
 _STEPS = 600
 _MOST_DEGREE = 4
+_TRIES = 80
 _NEVER = Ge0(Term({(): -1}))
+Fact = tuple[Condition, object]
 
 
 class Facts:
@@ -54,7 +56,7 @@ class Facts:
 
     def __init__(self) -> None:
         self.trail = Trail()
-        self._facts: list[tuple[Condition, object]] = []
+        self._facts: list[Fact] = []
         self._shown = Solutions(self.trail)
         self._state = Ledger(self.trail)
         self._possible: bool | None = True  # is there a point? as far as was asked; None: ask again
@@ -141,17 +143,17 @@ class Facts:
     def _decide(self, cond: Condition) -> Verdict:
         state = self._state
         if state.contradiction is not None:
-            return Verdict("vacuous", "facts", None, self._reasons(state.contradiction))
+            return Verdict("vacuous", "facts", None, state.contradiction)
         vars_ = cond_vars(cond)
         mask = state.used_by(vars_)
         plain = substitute_cond(cond, state.solved)
         if isinstance(plain, bool):
-            return Verdict("proved" if plain else "refuted", "normal-form", None, self._reasons(mask))
+            return Verdict("proved" if plain else "refuted", "normal-form", None, mask)
         if not state.ranges.keys().isdisjoint(cond_vars(plain)):
             folded = substitute_cond(plain, {}, state.ranges)
             if isinstance(folded, bool):
                 mask |= state.spanned_by(cond_vars(plain))
-                return Verdict("proved" if folded else "refuted", "facts", None, self._reasons(mask))
+                return Verdict("proved" if folded else "refuted", "facts", None, mask)
         return self._search(plain, mask)
 
     def _search(self, plain: Condition, mask: int) -> Verdict:
@@ -159,7 +161,7 @@ class Facts:
         part = self._state.part(plain)
         seen = _sampled(part, plain)
         if len(seen) == 2:
-            return Verdict("open", "points", self._shown_point(seen[False]), self._reasons(mask | part.mask()))
+            return Verdict("open", "points", self._shown_point(seen[False]), mask | part.mask())
         answers: dict[bool, Point | int | None] = dict(seen)
         for value in (True, False):
             if value not in answers:
@@ -190,29 +192,56 @@ class Facts:
     def _verdict(self, answers: dict[bool, Point | int | None], by: str, mask: int, part: Solved) -> Verdict:
         yes, no = answers[True], answers[False]
         if isinstance(yes, int) and isinstance(no, int):
-            return Verdict("vacuous", by, None, self._reasons(yes | no))
+            return Verdict("vacuous", by, None, yes | no)
         if isinstance(no, int):
-            return Verdict("proved", by, None, self._reasons(mask | no))
+            return Verdict("proved", by, None, mask | no)
         if isinstance(yes, int):
-            return Verdict("refuted", by, None, self._reasons(mask | yes))
-        reasons = self._reasons(mask | part.mask())
+            return Verdict("refuted", by, None, mask | yes)
+        everything = mask | part.mask()
         if yes is None or no is None:
-            return Verdict("unknown", "unknown", None, reasons)
-        return Verdict("open", by, self._shown_point(no), reasons)
+            return Verdict("unknown", "unknown", None, everything)
+        return Verdict("open", by, self._shown_point(no), everything)
 
     def _shown_point(self, point: Point) -> Point:
         whole = self._state.complete(point)
         return {v: whole[v] for v in sorted(whole) if v.serial >= 0}
 
-    def _reasons(self, mask: int) -> tuple[object, ...]:
-        reasons = []
+    # ------------------------------------------------------------ reasons
+
+    def reasons(self, verdict: Verdict) -> tuple[object, ...]:
+        """The reasons of the facts that a verdict rests on, and maybe of some more."""
+        return _reasons(self._resting(verdict.mask))
+
+    def core(self, cond: Cond) -> tuple[object, ...]:
+        """The reasons of so few facts that without any of them the condition is not proved or refuted any more.
+
+        The verdict is asked again and again, so this is for diagnostics only.
+        """
+        if isinstance(cond, bool):
+            return ()
+        verdict = self._decide(cond)
+        facts = self._resting(verdict.mask)
+        if not _gives(facts, cond, verdict.kind):
+            return _reasons(facts)
+        tries, chunk = _TRIES, len(facts)
+        while chunk and tries > 0:
+            at = len(facts) - chunk
+            while at > -chunk and tries > 0:
+                fewer = facts[: max(at, 0)] + facts[at + chunk :]
+                tries -= 1
+                if _gives(fewer, cond, verdict.kind):
+                    facts = fewer
+                at -= chunk
+            chunk = min(chunk, len(facts)) // 2
+        return _reasons(facts)
+
+    def _resting(self, mask: int) -> list[Fact]:
+        found = []
         while mask:
             lowest = mask & -mask
-            reason = self._facts[lowest.bit_length() - 1][1]
-            if reason is not None:
-                reasons.append(reason)
+            found.append(self._facts[lowest.bit_length() - 1])
             mask ^= lowest
-        return tuple(reasons)
+        return found
 
     # ------------------------------------------------------------ points
 
@@ -297,6 +326,19 @@ class Facts:
             return some
         low = {v: x for v, x in least.items() if start[v] > x}
         return child.complete(points.lessened(conds, start, low))
+
+
+def _gives(facts: list[Fact], cond: Condition, kind: str) -> bool:
+    """Is that the verdict under these facts alone?"""
+    alone = Facts()
+    for fact, _ in facts:
+        alone.assume(fact)
+    return alone.decide(cond).kind == kind
+
+
+def _reasons(facts: list[Fact]) -> tuple[object, ...]:
+    """Each reason once."""
+    return tuple({id(reason): reason for _, reason in facts if reason is not None}.values())
 
 
 def _least(state: Solved, free: list[Var]) -> Point:

@@ -9,6 +9,7 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import Node, replace
 from ..lang.source import Span
+from .because import labelled
 from .conditions import Cond, ge
 from .demands import Demand
 from .facts import Verdict
@@ -29,7 +30,7 @@ class Options(Node):
 
 class Outcome(Node):
     """What a diagnostic is told: how the obligation ended, whether only empty tensors satisfy it, a smallest witness (names
-    to sizes) for which it fails, the facts that a refutation rests on, and for which sizes alone it can hold."""
+    to sizes) for which it fails, the facts that a refutation needs, and for which sizes alone it can hold."""
 
     status: Status
     only_empty: bool
@@ -126,7 +127,11 @@ class Judge:
             return self._record(Status.PROVED)
         if verdict.kind == "refuted" and self._reachable():
             witness = None if isinstance(truth, bool) else self._witness(truth, sizes)
-            self._report(explain, Outcome(Status.REFUTED, False, witness, verdict.reasons))
+            reasons = () if self.trial or isinstance(truth, Undecided) else self.state.facts.core(truth)
+            self._report(
+                lambda found: labelled(explain(found), found.reasons),
+                Outcome(Status.REFUTED, False, witness, reasons),
+            )
             return self._record(Status.REFUTED)
         if self.quiet:
             return Status.RESIDUAL
@@ -150,11 +155,11 @@ class Judge:
 
     def _verdict(self, truth: Truth) -> Verdict:
         if isinstance(truth, Undecided):
-            return Verdict("unknown", "unknown", None, ())
+            return Verdict("unknown", "unknown")
         try:
             return self.state.facts.decide(truth)
         except TooLarge:
-            return Verdict("unknown", "unknown", None, ())
+            return Verdict("unknown", "unknown")
 
     def _reachable(self) -> bool:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""

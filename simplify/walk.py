@@ -609,7 +609,8 @@ class Walker(Judge):
             inner, since, unsure, path = dict(env), len(self._bindings), self.unsure, self.path
             self.path = (*path, None)
             if sizes is not None:
-                ShapeLevel(self.state, inner).learn(sizes, positive, reason=expr.cond)
+                reason = sizes if positive else core.Not(sizes.span, sizes)
+                ShapeLevel(self.state, inner).learn(sizes, positive, reason=reason)
                 self.unsure = True
             guard = tuple(c for c, _ in self.state.facts.conditions(base))
             entry, after = self.block(block, inner)

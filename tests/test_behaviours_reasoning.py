@@ -93,6 +93,28 @@ def test_r9_two_assertions_that_contradict_each_other_are_one_error_that_shows_b
     assert found.labels[0].span.text == "assert n > 8"
 
 
+def test_r9_a_contradiction_of_three_assertions_shows_those_three_and_no_others() -> None:
+    body = "  assert k <= 9\n  assert n < m\n  assert n >= 1\n  assert m < k\n  assert k < n\n  x"
+    found = the_error(main("x : Tensor([n, m, k], float32)", body))
+    assert found.code == "E312"
+    assert found.message == "`k < n` contradicts `n < m` and `m < k`: no sizes satisfy all three"
+    assert [(at.span.text, at.message) for at in found.labels] == [
+        ("assert n < m", "this is asserted before"),
+        ("assert m < k", "this is asserted before"),
+    ]
+
+
+def test_r9_what_always_fails_shows_the_facts_that_make_it_fail_and_no_others() -> None:
+    header = "x : Tensor([n], float32), y : Tensor([m], float32)"
+    found = the_error(main(header, "  assert n >= 1\n  assert n == 3\n  assert m == 4\n  assert m <= 9\n  x + y"))
+    shown = [at.span.text for at in found.labels if at.message == "this is asserted before"]
+    assert found.code == "E306" and shown == ["assert n == 3", "assert m == 4"]
+    found = the_error(main(header, "  if (n == 3) { if (m == 4) { x + y } else { x } } else { y }"))
+    assert [at.span.text for at in found.labels if at.message == "this is true here"] == ["n == 3", "m == 4"]
+    found = the_error(main(header, "  if (n != 3) { x } else { let z : Tensor([2], float32) = x\n z }"))
+    assert [at.span.text for at in found.labels if at.message == "this is false here"] == ["n != 3"]
+
+
 # R10
 
 

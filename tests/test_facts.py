@@ -6,13 +6,14 @@ import os
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from rxlang.simplify.conditions import any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate
 from rxlang.simplify.exprs import Scope, read_condition
 from rxlang.simplify.facts import Facts
-from rxlang.simplify.smt import solve
+from rxlang.simplify.smt import Session, solve
 from rxlang.simplify.terms import Var, evaluate, smax, smin, var, variables
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
@@ -81,8 +82,30 @@ def test_a_plain_bool_is_answered_without_looking_at_the_facts():
 
 def test_reasons_name_the_facts_that_were_used():
     facts = knowing(eq(n % 4, 0), ge(h, 3), eq(m, n * 2))
-    assert facts.decide(eq(m % 8, 0)).reasons == ("fact 0", "fact 2")
-    assert facts.decide(ge(h, 2)).reasons == ("fact 1",)
+    assert facts.reasons(facts.decide(eq(m % 8, 0))) == ("fact 0", "fact 2")
+    assert facts.reasons(facts.decide(ge(h, 2))) == ("fact 1",)
+
+
+@pytest.mark.parametrize(
+    ("known", "asked", "needed"),
+    [
+        ((le(k, 100), lt(n, m), ge(h, 1), lt(m, k)), lt(k, n), ("fact 1", "fact 3")),
+        ((any_of(eq(n, 1), eq(n, 2)), le(n, 9), any_of(eq(n, 3), eq(n, 4))), eq(n, 2), ()),
+        ((ge(n, 3), ge(n, 5), le(m, 2)), eq(n, m), ("fact 0", "fact 2")),
+        ((eq(n, m), eq(m, k), eq(h, 2), eq(k, w), eq(w, 3)), eq(n, 4), ("fact 0", "fact 1", "fact 3", "fact 4")),
+        ((), eq(n, n + 1), ()),
+        ((ge(n, 0),), eq(n, m), ()),
+    ],
+)
+def test_the_core_of_a_refutation_is_what_it_needs_and_no_more(known, asked, needed):
+    facts = knowing(*known)
+    if facts.decide(asked).kind == "refuted":
+        assert facts.core(asked) == needed
+        kept = [c for at, c in enumerate(known) if f"fact {at}" in needed]
+        assert knowing(*kept).decide(asked).kind == "refuted"
+        assert all(knowing(*kept[:at], *kept[at + 1 :]).decide(asked).kind == "open" for at in range(len(kept)))
+    else:
+        assert facts.decide(asked).kind in ("open", "vacuous")
 
 
 def test_contradictory_facts_make_everything_vacuous():
@@ -198,6 +221,31 @@ def test_a_chain_of_two_hundred_facts_is_followed():
     facts = knowing(*(le(a, b + 1) for a, b in itertools.pairwise(sizes)), le(sizes[-1], 100))
     assert facts.decide(le(sizes[0], 299)).kind == "proved"
     assert facts.decide(le(sizes[0], 298)).kind == "open"
+
+
+# ---------------------------------------------------------------- z3
+
+
+def test_answers_of_z3_do_not_depend_on_the_questions_before():
+    world = Worlds(7)
+    questions = [([world.cond(), world.cond()], [goal := world.cond(), negate(goal)]) for _ in range(40)]
+    session, backwards = Session(), Session()
+    first = [session.solve(*q) for q in questions]
+    assert [backwards.solve(*q) for q in reversed(questions)][::-1] == first
+    assert [Session().solve(*q) for q in questions] == first
+    assert {type(a) for answers in first for a in answers} == {dict, bool}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [eq(n * n * n + m * m * m, k * k * k), eq(n * n, m * m * 61 + 1), eq(n * m * k, 1000003), eq(n * n * 2, m * m + 7)],
+)
+def test_a_question_that_z3_cannot_finish_ends_soon_as_unknown(asked):
+    facts = knowing(ge(n, 2), ge(m, 2), ge(k, 2))
+    start = time.process_time()
+    kind = facts.decide(asked).kind
+    assert kind in ("unknown", "open", "refuted")
+    assert time.process_time() - start < 0.5
 
 
 # ---------------------------------------------------------------- against z3 and enumeration

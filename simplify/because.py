@@ -1,0 +1,50 @@
+"""The facts that a refutation rests on, as labels: what was asserted, what the signature says, the conditions of arms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..lang import core
+from ..lang.diagnostics import Diagnostic, Label
+from ..lang.node import replace
+
+_COUNTS = {2: "both", 3: "all three", 4: "all four"}
+
+
+def label(reason: object) -> Label | None:
+    """What a fact says where the user wrote it; nothing of what annotations say of dimensions, which have labels of their
+    own."""
+    match reason:
+        case core.Assert(origin=core.Origin(what="assert")):
+            return Label(reason.span, "this is asserted before")
+        case core.Assert(origin=core.Origin(what="where")):
+            return Label(reason.origin.span, "the signature says this")
+        case core.Not():
+            return Label(reason.span, "this is false here")
+        case core.Compare() | core.Logic() | core.BoolVar() | core.InClass():
+            return Label(reason.span, "this is true here")
+    return None
+
+
+def labelled(said: Diagnostic, reasons: Iterable[object]) -> Diagnostic:
+    """The diagnostic with a label for each fact that it rests on and does not show yet."""
+    shown = {said.span, *(at.span for at in said.labels)}
+    more = [at for at in map(label, reasons) if at is not None and at.span not in shown]
+    return replace(said, labels=(*said.labels, *more)) if more else said
+
+
+def contradiction(reasons: Iterable[object]) -> str | None:
+    """`"`n > 8` and `n < k`: no sizes satisfy all three"`: what an assertion contradicts, if it is assertions."""
+    spoken = [r for r in reasons if label(r) is not None]
+    if not any(isinstance(r, core.Assert) and r.origin.what == "assert" for r in spoken):
+        return None
+    texts = [f"`{_text(r)}`" for r in spoken]
+    listed = " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+    return f"{listed}: no sizes satisfy {_COUNTS.get(len(texts) + 1, 'them all')}"
+
+
+def _text(reason: object) -> str:
+    if isinstance(reason, core.Assert):
+        return reason.origin.text or reason.span.text
+    assert isinstance(reason, core.BoolExpr)
+    return f"!({reason.span.text})" if isinstance(reason, core.Not) else reason.span.text
