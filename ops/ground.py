@@ -75,6 +75,9 @@ class GroundCtx:
     def common(self, *sizes: int) -> int:
         return next((size for size in sizes if size != 1), 1)
 
+    def factor(self, product: int, other: int) -> int:
+        return product // other
+
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> NoReturn:
         raise NeedsData(name)
 

@@ -92,6 +92,9 @@ class Ctx(Protocol):
     def common(self, *sizes: Dim) -> Dim:
         """Of sizes that are 1 or one other number, which was required before, that number."""
 
+    def factor(self, product: Dim, other: Dim) -> Dim:
+        """A size that gives the product when it is multiplied by the other one."""
+
     def fresh(self, name: str, at_least: Dim = 0, at_most: Dim | None = None) -> Dim:
         """A size that only the data decides (`@nonzero`), with what is known of it."""
 

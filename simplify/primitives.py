@@ -199,6 +199,11 @@ class SymbolicCtx:
         state.assume(any_of(*(eq(size, one) for one in sizes)))
         return size
 
+    def factor(self, product: Size, other: Size) -> Size:
+        size = self.fresh("factor")
+        self.walker.state.assume(eq(size * other, product))
+        return size
+
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
         state = self.walker.state
         size = state.size(f"?{name}", nonneg=at_least is not None)

@@ -126,17 +126,17 @@ def _as_ceiling(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], S
 def _as_extreme(size: Term, mono: Mono, atom: Max) -> tuple[int, list[Text], Size]:
     k = size.mons[mono]
     rest = size - Term({mono: k})
-    best: tuple[int, int, list[Text], Size] | None = None
+    best: tuple[int, str, int, list[Size], Size] | None = None
     for name, times, offsets in (("max", k, atom.args), ("min", -k, tuple(-a for a in atom.args))):
         for base in _bases(rest, times, offsets):
             left = rest - base * times
             args = sorted((base, *(base + a for a in offsets)), key=_argument_key)
-            text = f"{name}({', '.join(_render(a)[0] for a in args)})"
-            length = len(text) + (len(_plain(left)) if left != 0 else 0) + 2 * (times < 0)
+            length = sum(_length(a) + 2 for a in args) + (_length(left) + 3 if left != 0 else 0) + 2 * (times < 0)
             if best is None or length < best[0]:
-                best = (length, times, [(text, _ATOM)], left)
+                best = (length, name, times, args, left)
     assert best is not None
-    return best[1:]
+    _, name, times, args, left = best
+    return times, [(f"{name}({', '.join(_render(a)[0] for a in args)})", _ATOM)], left
 
 
 def _argument_key(size: Size) -> tuple[Any, ...]:
@@ -156,10 +156,27 @@ def _bases(rest: Size, times: int, offsets: tuple[Size, ...]) -> list[Size]:
     return bases
 
 
-def _plain(size: Size) -> str:
+def _length(size: Size) -> int:
+    """About how long a size is when it is written out. A text for every choice, and for the choices within it, would take
+    time exponential in their depth."""
     if isinstance(size, int):
-        return f" + {size}"
-    return _join([(k, [_render_atom(a) for a in m], ()) for m, k in size.mons.items()])[0] + " + "
+        return len(str(size))
+    return sum(_mono_length(m, k) + 3 for m, k in size.mons.items()) - 3 + all(k < 0 for k in size.mons.values())
+
+
+def _mono_length(mono: Mono, k: int) -> int:
+    lengths = [_atom_length(a) for a in mono]
+    if abs(k) != 1 or not mono:
+        lengths.append(len(str(abs(k))))
+    return sum(lengths) + 3 * (len(lengths) - 1)
+
+
+def _atom_length(atom: Atom) -> int:
+    if type(atom) is Var:
+        return len(atom.name)
+    if type(atom) is Floor:
+        return _length(atom.num) + _length(atom.den) + 4 + 2 * (_length(atom.num) > 3)
+    return sum(_length(a) + 2 for a in atom.args) + len("max(0)")
 
 
 def _render_atom(atom: Atom) -> Text:

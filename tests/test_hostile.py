@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from rxlang.interp.run import Machine, ShapeError
 from rxlang.lang import core, sweet
 from rxlang.lang.files import Files
 from rxlang.lang.node import Node, replace
+from rxlang.lang.render import render_text
 
 Given = tuple[Any, ...]
 
@@ -176,6 +178,17 @@ CASES: dict[str, tuple[str, list[tuple[Given, tuple[int, ...] | None]]]] = {
         "@main = fn(x : Tensor([n, d], float32)) : Tensor([n, d], float32) { @reshape(x, [-1, d]) }",
         [((f32(3, 2),), (3, 2)), ((f32(3, 0),), (3, 0)), ((f32(0, 0),), (0, 0))],
     ),
+    "a 0 beside a -1 that meets a 0 by chance proves nothing": (
+        """
+@main = fn(x : Tensor([n, m], float32), y : Tensor([k], float32)) : Tensor {
+  let z = @reshape(x, [-1, k])
+  assert z.dim(0) * k == n * m
+  assert k >= 1
+  z
+}
+""",
+        [((f32(2, 3), f32(2)), (3, 2)), ((f32(0, 3), f32(0)), None), ((f32(0, 3), f32(2)), (0, 2))],
+    ),
     "a size that overflows int8 is not that size": (
         """
 @main = fn(x : Tensor([n], float32)) : Tensor([n], float32) where n <= 200 {
@@ -339,6 +352,10 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         "type A = (B, B)\ntype B = (A, A)\n@f = fn(x : A) : Tensor { tensor(1, int8) }",
         ["E217", "E217"],
     ),
+    "a literal 0 beside a -1 works only on empty tensors": (
+        "@main = fn(x : Tensor([n, 5], float32)) : Tensor { @reshape(x, [-1, 0]) }",
+        ["E310"],
+    ),
     "twice a size at one parameter's door works only on empty tensors": (
         """
 @f = fn(x : Tensor([n, 4], float32), y : Tensor([n * 2, 4], float32)) : Tensor([n, 4], float32) { x }
@@ -393,3 +410,14 @@ def test_a_product_that_nobody_can_write_out_is_left_for_the_run() -> None:
     text = f"@main = fn({params}, x : Tensor([], float32)) : Tensor {{\n{body}}}"
     report = pipeline.check_text(text, "case.rx", Path("."))
     assert report.ok and report.counts.residual == 1
+
+
+def test_half_of_a_slice_with_a_bound_of_either_sign_is_written_out_in_time() -> None:
+    text = (
+        "@main = fn(x : Tensor([n * 2], float32), p : Size) : Tensor([n], float32) {\n"
+        "  let a = x[(p + x.dim(0)):]\n  let b ! Tensor([a.dim(0) / 2], float32) = @unique_values(a)\n  b\n}"
+    )
+    began = time.process_time()
+    report = pipeline.check_text(text, "case.rx", Path("."))
+    assert report.ok and all(render_text(d) for d in report.diagnostics)
+    assert time.process_time() - began < 5

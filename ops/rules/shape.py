@@ -73,15 +73,29 @@ def _solve(ctx: Ctx, source: Shape, others: Shape) -> Dim:
     divisor = _count(ctx, rest)
     if isinstance(divisor, int) and divisor == 1:
         return count
-    ctx.require(ctx.le(1, divisor), "the sizes beside the -1 in `shape` to be at least 1")
+    empty = _zeros_that_may_cancel(ctx, left, rest)
+    ctx.require(ctx.any_of(ctx.le(1, divisor), *empty), "the sizes beside the -1 in `shape` to be at least 1")
     if isinstance(divisor, int) and divisor < 1:
-        return 0
+        return ctx.fresh("size") if empty else 0
+    exact = not empty or ctx.decide(ctx.le(1, divisor)) is True
+    whole = divisor if exact else ctx.max(divisor, 1)
     ctx.require(
-        ctx.eq(count % divisor, 0),
+        ctx.any_of(ctx.eq(count % whole, 0), *empty),
         "the elements of `x` to divide evenly into the sizes beside the -1 in `shape`",
         tuple(("x", number(source, i)) for i, d in enumerate(source) if not isinstance(d, Segment)),
     )
-    return count // divisor
+    return count // divisor if exact else ctx.factor(count, divisor)
+
+
+def _zeros_that_may_cancel(ctx: Ctx, left: Shape, rest: Shape) -> list[Any]:
+    """The conditions under which a 0 beside the -1 is struck out after all, with a 0 that `x` happens to have."""
+    pairs = [(size, other) for size in rest for other in left]
+    zeros = [tuple(ctx.eq(0, d) for d in pair if not isinstance(d, Segment)) for pair in pairs]
+    possible = [z for z in zeros if ctx.decide(ctx.all_of(*z)) is not False]
+    if len(rest) == 1 and is_plain(left + rest):
+        return [ctx.all_of(*z) for z in possible]
+    # Beside others, which have to fit as well: that is for the run to say.
+    return [ctx.all_of(*z, ctx.eq(0, ctx.fresh("left"))) for z in possible]
 
 
 def cancel(ctx: Ctx, source: Shape, others: Shape) -> tuple[Shape, Shape]:
