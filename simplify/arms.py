@@ -24,19 +24,21 @@ class Here(Protocol):
     path: tuple[Cond | None, ...]
 
 
-def arms(here: Here, entry: Entry) -> Iterator[Entry]:
-    """The arms that a value may come from, if it comes from an `if`. Inside an arm of another `if` nothing is said: the
-    two may go together."""
+def arms(here: Here, entry: Entry, under: tuple[Cond, ...] = ()) -> Iterator[Entry]:
+    """The arms that a value may come from, if it comes from an `if`. Inside an arm of another `if` nothing is said, nor of
+    what an earlier `if` made: the two may go together."""
     origin = entry.origin
     if origin is None or origin.name != JOIN or len(here.path) > origin.depth:
         return
-    for (_, arm), guard in zip(origin.entries, origin.guards, strict=True):
+    for (_, arm), own in zip(origin.entries, origin.guards, strict=True):
+        guard = (*under, *own)
+        inner = arm.origin
         if not _may_be_taken(here.state, guard):
             continue
-        if arm.origin is not None and arm.origin.name == JOIN:
-            yield from arms(here, replace(arm, origin=replace(arm.origin, depth=origin.depth)))
-        else:
+        if inner is None or inner.name != JOIN:
             yield arm
+        elif inner.depth > origin.depth:
+            yield from arms(here, arm, guard)
 
 
 def _may_be_taken(state: State, guard: tuple[Cond, ...]) -> bool:
@@ -56,11 +58,11 @@ def rank_of(state: State, entry: Entry) -> int | None:
 
 
 def in_one_arm(said: Diagnostic, entry: Entry, arm: Entry, found: str) -> Diagnostic:
-    """What fails with one of the arms belongs to the `if`. It is a warning: an input that takes the other arm is fine."""
+    """What fails with one of the arms belongs to the `if`: a call inside that arm would be an error as well."""
     text = said.message.rpartition(": ")[0]
     labels = [Label(arm.span, f"this arm gives {found}"), Label(said.span, "this needs another one")]
     return replace(
-        said, code="W311", severity="warning", span=entry.span, caption="",
+        said, code="E315", severity="error", span=entry.span, caption="",
         message=f"{text} from one arm of this `if`: this fails whenever that arm is taken",
         labels=tuple(label for label in labels if label.span != entry.span), witness=None, notes=(),
     )  # fmt: skip

@@ -462,7 +462,8 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     try:
         result = row.rule(ctx, *arguments)
     except (RankUnknown, TooLarge):
-        _refuted_in_an_arm(walker, row, ctx, arguments)
+        if _refuted_in_an_arm(walker, row, ctx, arguments):
+            raise Refuted from None
         ctx.judged(UNDECIDED, "shapes that fit, but a rank is not known", ())
         if row.elementwise:
             return TensorInfo(arguments[0].shape, dtypes[0])
@@ -473,10 +474,10 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
 _UNREADABLE = object()
 
 
-def _refuted_in_an_arm(walker: Walker, row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> None:
+def _refuted_in_an_arm(walker: Walker, row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> bool:
     """An operand that comes from arms with different ranks: where the call fails for one of them, the `if` is told."""
     if walker.quiet:
-        return
+        return False
     for position, param in enumerate(row.params):
         entry = ctx.info.find(param.name)
         for arm in arms(walker, entry) if entry is not None and param.kind == "tensor" else ():
@@ -484,8 +485,9 @@ def _refuted_in_an_arm(walker: Walker, row: Primitive, ctx: SymbolicCtx, argumen
             if said is not None:
                 assert entry is not None
                 walker.log.diagnostics.append(in_one_arm(said, entry, arm, type_text(arm.value, walker.state)))
-                ctx.residual = True  # it is said; the check itself stays for the run
-                return
+                walker.log.count(Status.REFUTED)
+                return True
+    return False
 
 
 def _fails_with(

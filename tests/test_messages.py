@@ -162,7 +162,7 @@ JOIN = """@f = fn(x : Tensor([n, m], float32), c : Tensor([], bool), k : Size) {
 def test_an_arm_with_which_the_program_always_fails_is_told_at_the_if(use: str, condition: str) -> None:
     text = "@g = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) { x }\n" + JOIN % (condition, use)
     d = only(text)
-    assert d.severity == "warning" and d.message.endswith("whenever that arm is taken")
+    assert d.code == "E315" and d.message.endswith("whenever that arm is taken")
     assert d.span.text.startswith("if (") and "rank 2" in d.message
     assert {place for place, _ in places(d)} == {"@ones([3])", use}
 
@@ -174,6 +174,7 @@ def test_an_arm_with_which_the_program_always_fails_is_told_at_the_if(use: str, 
         ("c", "if (c) { @linear(x, w) } else { x }"),
         ("k == 2", "assert k == 2\n  @linear(x, w)"),
         ("c", "let y ! Tensor([_, _], float32) = w\n  y"),
+        ("c", "let v = if (c) { w } else { x }\n  @linear(x, v)"),
         ("c", "@sum(w, axis=0)"),
     ],
 )
