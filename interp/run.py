@@ -18,9 +18,9 @@ from ..lang.source import Span
 from .blame import RUNTIME_ERRORS, diagnose
 from .compile import Code, ExternError, Options, compile_program, guarded_call
 from .dtypes import dtype_of, numpy_dtype
+from .files import ValueProblem, checked, read_array
 from .guards import describe, foreign
 from .source import PLAIN
-from .values import ValueProblem, checked, read_array
 
 
 class ShapeError(Exception):

@@ -1,45 +1,22 @@
-"""Values from outside: literals, generated tensors and files as NumPy arrays; no pickle is ever loaded."""
+"""A VALUE of the command line as a NumPy array: a literal, a generated tensor, or one of a file."""
 
 from __future__ import annotations
 
 import json
 import re
-import zlib
 from math import prod
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 
 from ..lang.dtypes import DTYPES, DType, int_range
-from .dtypes import dtype_of, numpy_dtype
+from .dtypes import numpy_dtype
+from .files import ValueProblem, read_array
 
 Array = np.ndarray[Any, Any]
-MAX_HEADER = 100 * 1024 * 1024
-# The element types of .safetensors files. A bool or a float8 there has one byte per element, as NumPy and ml_dtypes do.
-SAFETENSORS = {
-    "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
-    "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
-    "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
-}  # fmt: skip
 _GENERATED = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*:\s*(\w+)\s*")
 _NAMED = re.compile(r"(.*):\s*(\w*)\s*", re.DOTALL)
-# What reading a damaged file may raise: NumPy's header reader, zipfile and zlib each have their own.
-_DAMAGES = (
-    ValueError,
-    EOFError,
-    KeyError,
-    SyntaxError,
-    TypeError,
-    MemoryError,
-    OverflowError,
-    RuntimeError,
-    TokenError,
-    BadZipFile,
-    zlib.error,
-)
 _SUFFIXES = (".npy", ".npz", ".safetensors")
 _TOKEN = re.compile(
     r"""\s*(?:(?P<punctuation>[\[\],])|(?P<text>"(?:[^"\\]|\\.)*")
@@ -47,10 +24,6 @@ _TOKEN = re.compile(
          |(?P<number>[+-]?(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?))""",
     re.VERBOSE | re.IGNORECASE,
 )
-
-
-class ValueProblem(Exception):
-    """A VALUE that cannot be read; the message is one line for the user."""
 
 
 class Literal(NamedTuple):
@@ -278,94 +251,3 @@ def _random(dtype: DType, shape: tuple[int, ...], random: np.random.Generator) -
             raise ValueProblem("there are no random strings")
     native = np.float32 if dtype.name == "float32" else np.float64
     return np.asarray(random.standard_normal(shape, dtype=native)).astype(numpy_dtype(dtype))
-
-
-# Files
-
-
-def read_array(path: Path, key: str | None) -> Array:
-    """One tensor of a `.npy`, `.npz` or `.safetensors` file."""
-    try:
-        match path.suffix.lower():
-            case ".npy" if key is None:
-                return checked(_plain(np.load(path, allow_pickle=False), path))
-            case ".npy":
-                raise ValueProblem(f"{path.name} holds one tensor and no key {key!r}")
-            case ".npz":
-                return _read_npz(path, key)
-            case ".safetensors":
-                return _read_safetensors(path, key)
-    except OSError as problem:
-        raise ValueProblem(f"{path} cannot be read: {problem.strerror or problem}") from None
-    except _DAMAGES as problem:
-        reason = str(problem).strip().split("\n")[0]
-        raise ValueProblem(f"{path.name} cannot be read: {reason}") from None
-    raise ValueProblem(f"{path.name} is no .npy, .npz or .safetensors file")
-
-
-def _plain(loaded: Any, path: Path) -> Array:
-    if not isinstance(loaded, np.ndarray):
-        loaded.close()
-        raise ValueProblem(f"{path.name} is not a .npy file")
-    return loaded
-
-
-def _read_npz(path: Path, key: str | None) -> Array:
-    with path.open("rb") as handle:
-        archive = np.load(handle, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueProblem(f"{path.name} is not a .npz file")
-        return checked(archive[_choose(path, key, list(archive.files))])
-
-
-def _choose(path: Path, key: str | None, keys: list[str]) -> str:
-    if key is None and len(keys) == 1:
-        return keys[0]
-    if key in keys:
-        return key
-    shown = ", ".join(keys[:8]) + (", ..." if len(keys) > 8 else "")
-    if key is None:
-        raise ValueProblem(f"{path.name} holds {len(keys)} tensors: say which, as in {path.name}:KEY ({shown})")
-    raise ValueProblem(f"{path.name} has no tensor {key!r}; it has {shown}")
-
-
-def _read_safetensors(path: Path, key: str | None) -> Array:
-    with path.open("rb") as handle:
-        size = path.stat().st_size
-        length = int.from_bytes(handle.read(8), "little")
-        if size < 8 or length > min(size - 8, MAX_HEADER):
-            raise ValueProblem(f"{path.name} is not a .safetensors file")
-        try:
-            header = json.loads(handle.read(length))
-        except (ValueError, RecursionError):
-            raise ValueProblem(f"{path.name} is not a .safetensors file") from None
-        if not isinstance(header, dict):
-            raise ValueProblem(f"{path.name} is not a .safetensors file")
-        entry = header[_choose(path, key, [k for k in header if k != "__metadata__"])]
-        if entry["dtype"] not in SAFETENSORS:
-            raise ValueProblem(f"{path.name} holds elements of type {entry['dtype']}, which Rx has not")
-        dtype = numpy_dtype(DTYPES[SAFETENSORS[entry["dtype"]]])
-        shape = tuple(int(s) for s in entry["shape"])
-        begin, end = (int(o) for o in entry["data_offsets"])
-        if (
-            min((*shape, begin), default=0) < 0
-            or end - begin != prod(shape) * dtype.itemsize
-            or 8 + length + end > size
-        ):
-            raise ValueProblem(f"{path.name} is damaged: the tensor's place does not fit its shape")
-        handle.seek(8 + length + begin)
-        return np.frombuffer(handle.read(end - begin), dtype).reshape(shape)
-
-
-def checked(array: Any) -> Array:
-    """The array in native byte order and a dtype that Rx has; raises ValueProblem for any other."""
-    made = np.asarray(array)
-    if made.dtype.kind == "U":
-        made = made.astype(numpy_dtype(DTYPES["string"]))
-    if not made.dtype.isnative:
-        made = made.astype(made.dtype.newbyteorder("="))
-    try:
-        dtype_of(made.dtype)
-    except (LookupError, TypeError, ValueError):
-        raise ValueProblem(f"elements of type {made.dtype} are none that Rx has") from None
-    return made

@@ -7,16 +7,17 @@ import json
 import struct
 import zipfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from .dtypes import DTYPES, DType
 from .node import Node
 
 _MAX_HEADER = 64 * 1024 * 1024
+# A bool or a float8 has one byte per element there, as NumPy and ml_dtypes have it.
 _SAFETENSORS = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
     "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
-    "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "C64": "complex64",
+    "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
 }  # fmt: skip
 _NPY_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 
@@ -33,6 +34,13 @@ class Header(Node):
     dtype: DType
 
 
+class Place(Header):
+    """And where in the file its data is: offsets of the first byte and of the one behind the last."""
+
+    begin: int
+    end: int
+
+
 class BadWeights(Exception):
     """The file is not what its name says; the message completes a sentence."""
 
@@ -47,7 +55,7 @@ def read_header(path: Path, key: str | None) -> Header:
             case ".npz":
                 return _npz(path, key)
             case ".safetensors":
-                return _safetensors(path, key)
+                return safetensors_entry(path, key)
     except _BROKEN as problem:
         raise BadWeights(f"cannot be read: {problem}") from None
     raise BadWeights("is none of .npy, .npz and .safetensors")
@@ -75,28 +83,46 @@ def _npy_dtype(text: object) -> DType:
 
 def _npz(path: Path, key: str | None) -> Header:
     with zipfile.ZipFile(path) as archive:
-        names = [n.removesuffix(".npy") for n in archive.namelist()]
-        if key not in names:
-            raise BadWeights(_no_key(key, names))
-        with archive.open(f"{key}.npy") as handle:
+        name = choose(key, [n.removesuffix(".npy") for n in archive.namelist()])
+        with archive.open(f"{name}.npy") as handle:
             return _npy(handle)
 
 
-def _safetensors(path: Path, key: str | None) -> Header:
+def safetensors_entry(path: Path, key: str | None) -> Place:
+    """What a `.safetensors` file says of one tensor, its place in the file included; raises BadWeights."""
     with path.open("rb") as handle:
-        (length,) = struct.unpack("<Q", handle.read(8))
-        if length > _MAX_HEADER:
-            raise BadWeights("has a header of an impossible size")
-        header = json.loads(handle.read(length))
-    names = [n for n in header if n != "__metadata__"]
-    if key not in names:
-        raise BadWeights(_no_key(key, names))
-    found = header[key]
-    if found["dtype"] not in _SAFETENSORS:
-        raise BadWeights(f"has elements of a type that Rx does not know: {found['dtype']}")
-    return Header(tuple(int(n) for n in found["shape"]), DTYPES[_SAFETENSORS[found["dtype"]]])
+        size = path.stat().st_size
+        length = int.from_bytes(handle.read(8), "little")
+        if size < 8 or length > min(size - 8, _MAX_HEADER):
+            raise BadWeights("is not a .safetensors file")
+        header = _json(handle.read(length))
+    entry = header[choose(key, [n for n in header if n != "__metadata__"])]
+    if entry["dtype"] not in _SAFETENSORS:
+        raise BadWeights(f"has elements of a type that Rx does not know: {entry['dtype']}")
+    shape = tuple(int(n) for n in entry["shape"])
+    begin, end = (8 + length + int(n) for n in entry["data_offsets"])
+    if min((*shape, begin - 8 - length), default=0) < 0 or not begin <= end <= size:
+        raise BadWeights("is damaged: the tensor's place does not fit its shape")
+    return Place(shape, DTYPES[_SAFETENSORS[entry["dtype"]]], begin, end)
 
 
-def _no_key(key: str | None, names: list[str]) -> str:
-    shown = ", ".join(sorted(names)[:5]) + (", ..." if len(names) > 5 else "")
-    return f"has no array {key!r}; it has {shown}" if key else f"has several arrays; name one of {shown}"
+def _json(text: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict):
+        raise BadWeights("is not a .safetensors file")
+    return header
+
+
+def choose(key: str | None, keys: list[str]) -> str:
+    """The key of a tensor in a file that has these; raises BadWeights."""
+    if key is None and len(keys) == 1:
+        return keys[0]
+    if key in keys:
+        return key
+    shown = ", ".join(keys[:8]) + (", ..." if len(keys) > 8 else "")
+    if key is None:
+        raise BadWeights(f"holds {len(keys)} tensors: say which ({shown})")
+    raise BadWeights(f"has no tensor {key!r}; it has {shown}")

@@ -13,7 +13,8 @@ from random import Random
 import numpy as np
 import pytest
 from rxlang.cli.main import invoke
-from rxlang.interp.values import ValueProblem, parse_value, read_array
+from rxlang.interp.files import ValueProblem, read_array
+from rxlang.interp.values import parse_value
 
 FF = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {
   let z = @reshape(@cast(x, int32), [n, m, 4])
