@@ -48,7 +48,7 @@ class BadWeights(Exception):
 def read_header(path: Path, key: str | None) -> Header:
     """The header of the array `key` of a file (None for a `.npy` file, which has one array)."""
     try:
-        match path.suffix:
+        match path.suffix.lower():
             case ".npy":
                 with path.open("rb") as handle:
                     return _npy(handle)
