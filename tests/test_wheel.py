@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -61,6 +63,24 @@ def test_the_wheel_holds_only_the_package(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"rxlang"}
     assert {"rxlang/py.typed", "rxlang/grammar/rx.lark"} <= set(names)
     assert not [n for n in names if n.split("/")[1] in {"tests", "examples", "docs", "benchmarks"}]
+
+
+def imported_packages(source: bytes) -> set[str]:
+    """The top-level names of what a module imports from outside of its own package."""
+    nodes = list(ast.walk(ast.parse(source)))
+    whole = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    parts = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    return {name.split(".")[0] for name in whole | parts}
+
+
+def test_the_wheel_requires_what_it_imports_and_no_more(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        asked = re.findall(r"^Requires-Dist: ([\w-]+)(?!.*extra)", archive.read(metadata).decode(), re.MULTILINE)
+        modules = [n for n in archive.namelist() if n.endswith(".py") and n != "rxlang/grammar/generate.py"]
+        found = set().union(*(imported_packages(archive.read(name)) for name in modules))
+    others = found - sys.stdlib_module_names - {"rxlang", "sympy"}  # sympy is an extra, and says so where it is missing
+    assert {name.replace("-solver", "").replace("-", "_") for name in asked} == others
 
 
 def test_the_installed_package_is_the_wheels(rx: Path, tmp_path: Path) -> None:
