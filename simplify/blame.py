@@ -602,6 +602,8 @@ def _why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
             shown = size_text(size, state)
             return f"{text} = {shown} has no integer solution ({shown} mod {factor} = {rest})"
         return f"{text} = {size_text(size, state)}"
+    if stmt.cond.op != "==":
+        return f"{text} is wanted here"
     wanted = _side(state, stmt.cond.right, env)
     return f"{text} is {wanted} here" if text and text != wanted else f"{wanted} is wanted here"
 
