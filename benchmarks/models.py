@@ -1,10 +1,11 @@
-"""How long checking takes on models with symbolic sizes, parsing apart, and who decides: transformer, VGG, U-Net.
+"""How long checking takes on models with symbolic sizes, parsing apart, and who decides.
 
     python benchmarks/models.py [--layers N ...] [--peers]
 
 The transformer has 24 primitive calls a layer, written out for every layer, with symbolic batch and length. VGG and U-Net
-have symbolic height and width that are multiples of 32. Times are CPU seconds of this process, the best of three.
-`--peers` also times torch.export, jax.export and TVM Relax on an equal transformer, each where it is installed.
+have symbolic height and width that are multiples of 32; the files in models/ are written as people write them. Times are
+CPU seconds of this process, the best of three. `--peers` sets torch.export, jax.export, TVM Relax and Pyrefly beside Rx, each
+where it is installed: the time for an equal transformer, and which of the mistakes planted in it each one sees.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
+from encoder import MISTAKES, encoder
+from notations import ASK, installed
 from rxlang.desugar.desugar import desugar
 from rxlang.lang.checked import Checked
 from rxlang.lang.files import Files
@@ -25,7 +26,7 @@ from rxlang.ops.registry import lookup
 from rxlang.simplify.judge import Options
 from rxlang.simplify.propagate import check
 
-WIDTH, HEADS, HIDDEN = 384, 12, 1536
+MODELS = Path(__file__).parent / "models"
 
 LAYER = """  let q{i} = @permute_dims(@reshape(@linear({x}, wq, bq), [b, t, 12, 32]), [0, 2, 1, 3])
   let k{i} = @permute_dims(@reshape(@linear({x}, wk, bk), [b, t, 12, 32]), [0, 2, 1, 3])
@@ -117,90 +118,29 @@ def measure(name: str, text: str, turns: int = 3) -> Checked:
     solver = checked.questions.get("z3", 0) + checked.questions.get("unknown", 0)
     counts = checked.counts
     print(
-        f"{name:>16} {times[0]:8.3f} {times[1]:10.3f} {times[2]:8.3f}  {counts.proved:7d} {counts.residual:8d}"
+        f"{name:>18} {times[0]:8.3f} {times[1]:10.3f} {times[2]:8.3f}  {counts.proved:7d} {counts.residual:8d}"
         f" {counts.refuted:7d}  {asked:9d} {solver / max(asked, 1):7.1%}"
     )
     return checked
 
 
-def torch_export(layers: int) -> None:
-    """torch.export of an encoder of the same size, with dynamic batch and length."""
-    if find_spec("torch") is None:
-        print("torch.export: PyTorch is not installed")
-        return
-    import torch
-
-    layer = torch.nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, batch_first=True, activation="gelu")
-    model: Any = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False).eval()
-    dims = {0: torch.export.Dim("b"), 1: torch.export.Dim("t")}
-    start = time.process_time()
-    torch.export.export(model, (torch.zeros(2, 7, WIDTH),), dynamic_shapes=(dims,))
-    print(f"torch.export of {layers} layers: {time.process_time() - start:.2f} s")
+def measure_file(path: Path) -> Checked:
+    return measure(path.stem, path.read_text(encoding="utf-8"))
 
 
-def jax_export(layers: int) -> None:
-    """jax.export of the same operations, with symbolic batch and length."""
-    if find_spec("jax") is None:
-        print("jax.export: JAX is not installed")
-        return
-    import jax
-    import jax.numpy as jnp
-    from jax import export
-
-    def norm(x: Any, g: Any, h: Any) -> Any:
-        centred = x - x.mean(-1, keepdims=True)
-        return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * g + h
-
-    def heads(x: Any, w: Any) -> Any:
-        b, t, _ = x.shape
-        return (x @ w.T).reshape(b, t, HEADS, WIDTH // HEADS).transpose(0, 2, 1, 3)
-
-    def model(x: Any, mask: Any, w: Any, w1: Any, w2: Any, g: Any, h: Any) -> Any:
-        for _ in range(layers):
-            b, t, _ = x.shape
-            q, k, v = heads(x, w), heads(x, w), heads(x, w)
-            p = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) * 0.176 + mask, axis=-1)
-            c = (p @ v).transpose(0, 2, 1, 3).reshape(b, t, WIDTH)
-            a = norm(x + c @ w.T, g, h)
-            x = norm(a + jax.nn.gelu(a @ w1.T, approximate=False) @ w2.T, g, h)
-        return x
-
-    b, t = export.symbolic_shape("b, t")
-    shapes = ((b, t, WIDTH), (b, 1, 1, t), (WIDTH, WIDTH), (HIDDEN, WIDTH), (WIDTH, HIDDEN), (WIDTH,), (WIDTH,))
-    start = time.process_time()
-    export.export(jax.jit(model))(*(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes))
-    print(f"jax.export of {layers} layers: {time.process_time() - start:.2f} s")
-
-
-TVM_LAYER = """        q{i} = R.permute_dims(R.reshape(R.matmul({x}, w), R.shape([b, t, 12, 32])), axes=[0, 2, 1, 3])
-        k{i} = R.permute_dims(R.reshape(R.matmul({x}, w), R.shape([b, t, 12, 32])), axes=[0, 2, 3, 1])
-        v{i} = R.permute_dims(R.reshape(R.matmul({x}, w), R.shape([b, t, 12, 32])), axes=[0, 2, 1, 3])
-        s{i} = R.nn.softmax(R.add(R.multiply(R.matmul(q{i}, k{i}), R.const(0.176, "float32")), mask), axis=-1)
-        c{i} = R.reshape(R.permute_dims(R.matmul(s{i}, v{i}), axes=[0, 2, 1, 3]), R.shape([b, t, 384]))
-        a{i} = R.nn.layer_norm(R.add({x}, R.matmul(c{i}, w)), g, h, axes=[-1])
-        f{i} = R.nn.gelu(R.matmul(a{i}, w1))
-        x{i} = R.nn.layer_norm(R.add(a{i}, R.matmul(f{i}, w2)), g, h, axes=[-1])"""
-
-
-def tvm_relax(layers: int) -> None:
-    """TVM Relax from its text form: reading the program infers every shape."""
-    if find_spec("tvm") is None:
-        print("TVM Relax: TVM is not installed")
-        return
-    import tvm.script
-
-    body = "\n".join(TVM_LAYER.format(i=i, x=f"x{i - 1}" if i else "x") for i in range(layers))
-    params = ["x: R.Tensor((b, t, 384), 'float32')", "mask: R.Tensor((b, 1, 1, t), 'float32')"]
-    for name, shape in (("w", "384, 384"), ("w1", "384, 1536"), ("w2", "1536, 384"), ("g", "384,"), ("h", "384,")):
-        params.append(f"{name}: R.Tensor(({shape}), 'float32')")
-    head = ", ".join(params).replace("(b, t,", "('b', 't',").replace("(b, 1, 1, t)", "('b', 1, 1, 't')")
-    text = (
-        f"@R.function\ndef main({head}) -> R.Tensor(('b', 't', 384), 'float32'):\n    b = T.int64()\n    t = T.int64()\n"
-        f"    with R.dataflow():\n{body}\n        R.output(x{layers - 1})\n    return x{layers - 1}\n"
-    )
-    start = time.process_time()
-    tvm.script.from_source(text)
-    print(f"TVM Relax of {layers} layers: {time.process_time() - start:.2f} s")
+def compare(layers: int) -> None:
+    """Rx and its peers on an equal transformer, and on it with one mistake at a time in its last layer."""
+    peers = installed()
+    print(f"\n{'':>18} {layers} layers, s  refuses  warns  of {len(MISTAKES)} mistakes does not see")
+    for peer in peers:
+        ask = ASK[peer]
+        ask(encoder(1))  # what is loaded at the first question is no part of the answer
+        whole = ask(encoder(layers))
+        assert whole.verdict == "accepts", whole
+        said = {mistake: ask(encoder(2, mistake)).verdict for mistake in MISTAKES}
+        verdicts = list(said.values())
+        unseen = ", ".join(mistake for mistake, verdict in said.items() if verdict == "accepts") or "-"
+        print(f"{peer:>18} {whole.seconds:12.3f} {verdicts.count('refuses'):8d} {verdicts.count('warns'):6d}  {unseen}")
 
 
 def main() -> None:
@@ -209,16 +149,17 @@ def main() -> None:
     options.add_argument("--peers", action="store_true")
     given = options.parse_args()
     print(
-        f"{'model':>16} {'parse s':>8} {'desugar s':>10} {'check s':>8}  {'proved':>7} {'residual':>8} {'refuted':>7}"
+        f"{'model':>18} {'parse s':>8} {'desugar s':>10} {'check s':>8}  {'proved':>7} {'residual':>8} {'refuted':>7}"
         f"  {'questions':>9} {'to z3':>7}"
     )
     for layers in given.layers:
         measure(f"{layers} layers", transformer(layers), 3 if layers < 500 else 1)
     measure("VGG-16", vgg())
     measure("U-Net", unet())
+    for path in sorted(MODELS.glob("*.rx")):
+        measure_file(path)
     if given.peers:
-        for peer in (torch_export, jax_export, tvm_relax):
-            peer(12)
+        compare(12)
 
 
 if __name__ == "__main__":

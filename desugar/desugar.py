@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from ..lang import core
 from ..lang.diagnostics import Diagnostic, RxError, error, in_order
 from ..lang.modules import Modules
+from ..lang.pause import collector_paused
 from ..ops.model import Primitive
 from .code import Hooks
 from .consts import consts
@@ -22,6 +23,7 @@ from .values import value
 from .world import FnInfo, ImplsInfo, PrimitiveInfo, World
 
 
+@collector_paused
 def desugar(modules: Modules, lookup: Callable[[str], Primitive | None]) -> tuple[core.Program, tuple[Diagnostic, ...]]:
     """The core of a program, and everything that is wrong with its names, sorts and arguments.
 

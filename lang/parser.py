@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 from . import sweet
@@ -12,6 +11,7 @@ from .lalr import MAX_DEPTH, Parser, Stuck, TooDeep, too_deep, tree_rules
 from .lexer import scan, unreadable
 from .lines import BEGINNINGS, CLOSER, END, OPENER, Lines, Unbalanced, find_lines
 from .node import replace
+from .pause import collector_paused
 from .source import Source, Span
 
 MAX_PROBLEMS = 100
@@ -37,18 +37,9 @@ def _first_invalid(data: bytes, text: str) -> int:
     return -1
 
 
+@collector_paused
 def parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
     """The module (with the items that could be read) and every syntax error. Raises nothing."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return _parse(source)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
     tokens = scan(source)
     problems: list[Diagnostic] = []
     try:

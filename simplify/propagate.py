@@ -14,6 +14,7 @@ from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
+from ..lang.pause import collector_paused
 from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
 from . import blame
@@ -30,6 +31,7 @@ from .walk import Program, Walker
 Header = Callable[[core.Load], TensorInfo | None]
 
 
+@collector_paused
 def check(
     program: core.Program,
     lookup: Callable[[str], Primitive | None],

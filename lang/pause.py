@@ -1,0 +1,27 @@
+"""The garbage collector stands still while trees grow."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def collector_paused(phase: Callable[P, R]) -> Callable[P, R]:
+    """For a phase that builds large trees without cycles: the collector would visit all of them, again and again."""
+
+    @wraps(phase)
+    def paused(*args: P.args, **kwargs: P.kwargs) -> R:
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return phase(*args, **kwargs)
+        finally:
+            if collecting:
+                gc.enable()
+
+    return paused

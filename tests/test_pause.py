@@ -1,0 +1,48 @@
+"""The garbage collector stands still during a phase, and afterwards it is as it was."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+from rxlang.lang.pause import collector_paused
+
+
+@pytest.fixture(autouse=True)
+def collecting() -> Iterator[None]:
+    gc.enable()
+    yield
+    gc.enable()
+
+
+@collector_paused
+def phase(fail: bool = False) -> bool:
+    if fail:
+        raise ValueError("broken off")
+    return gc.isenabled()
+
+
+def test_nothing_is_collected_during_a_phase_and_all_is_again_after_it() -> None:
+    assert not phase()
+    assert gc.isenabled()
+
+
+def test_a_phase_that_fails_leaves_the_collector_running() -> None:
+    with pytest.raises(ValueError, match="broken off"):
+        phase(fail=True)
+    assert gc.isenabled()
+
+
+def test_a_collector_that_somebody_switched_off_stays_off() -> None:
+    gc.disable()
+    assert not phase()
+    assert not gc.isenabled()
+
+
+def test_an_inner_phase_does_not_end_the_pause_of_an_outer_one() -> None:
+    @collector_paused
+    def outer() -> tuple[bool, bool]:
+        return phase(), gc.isenabled()
+
+    assert outer() == (False, False)
