@@ -90,6 +90,9 @@ UNARY: dict[str, tuple[Any, tuple[str, ...]]] = {
     "gelu": (lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))), FLOATING),
     "softplus": (lambda x: np.logaddexp(x, 0), FLOATING),
     "elu": (lambda x: np.where(x > 0, x, np.exp(x) - 1), FLOATING),
+    "selu": (lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * (np.exp(x) - 1)), FLOATING),
+    "mish": (lambda x: x * np.tanh(np.logaddexp(x, 0)), FLOATING),
+    "softsign": (lambda x: x / (1 + np.abs(x)), FLOATING),
     "hard_sigmoid": (lambda x: hard(0.2 * x + 0.5), FLOATING),
     "hard_swish": (lambda x: x * hard(x / 6 + 0.5), FLOATING),
 }

@@ -158,6 +158,31 @@ def test_take_along_axis_is_numpys(
     same(np.broadcast_to(made, expected.shape), expected)
 
 
+@given(dims, seeds, st.data())
+@settings(max_examples=50, deadline=None)
+def test_gather_elements_reads_where_scatter_elements_writes(shape: list[int], seed: int, data: st.DataObject) -> None:
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    chosen = [data.draw(st.integers(0, n)) for n in shape]
+    if shape[axis] == 0:
+        chosen[axis] = 0
+    x, indices = array(shape, seed=seed), array(chosen, "int64", seed, 0, max(shape[axis], 1))
+    made = run("gather_elements", x=x, indices=indices, axis=axis)
+    for place in np.ndindex(*chosen):
+        source = list(place)
+        source[axis] = indices[place]
+        assert made[place] == x[tuple(source)]
+
+
+def test_gather_elements_broadcasts_nothing() -> None:
+    x = array([2, 3])
+    assert "axis 1 of `indices` to be at most axis 1 of `x`" in refused(
+        "gather_elements", x=x, indices=np.ones((5, 4), int)
+    )
+    assert "`indices` to have rank 2" in refused("gather_elements", x=x, indices=np.array([0]))
+    with pytest.raises(IndexError, match="`indices` holds 2, but axis 0 of `x` has size 2"):
+        kernel("gather_elements", x=x, indices=np.full((1, 1), 2))
+
+
 def test_take_along_axis_refuses_ranks_and_positions() -> None:
     x = array([3, 5])
     assert "`indices` to have rank 2" in refused("take_along_axis", x=x, indices=np.array([0]), axis=0)

@@ -91,6 +91,18 @@ def test_normalisation_is_by_channel(dtype: str, seed: int) -> None:
     expect(ops.call("instance_normalization", x=last(x), layout="channels_last", **affine), last(over(c)))
 
 
+@pytest.mark.parametrize("layout", ["channels_first", "channels_last"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_prelu_has_a_slope_for_each_channel_or_for_all(layout: str, count: int) -> None:
+    random = np.random.default_rng(count)
+    x, slope = ops.draw(random, (2, 3, 5), "float32"), ops.draw(random, (count,), "float32")
+    given_x = np.moveaxis(x, 1, -1) if layout == "channels_last" else x
+    made = ops.call("prelu", x=given_x, slope=slope, layout=layout)
+    expected = np.where(x > 0, x, x * slope[:, None])
+    np.testing.assert_array_equal(np.moveaxis(made, -1, 1) if layout == "channels_last" else made, expected)
+    assert "axis 0 of `slope` to be 1, or axis 1" in ops.refusal("prelu", x=x, slope=slope.repeat(2))
+
+
 def test_lrn_divides_by_neighbouring_channels() -> None:
     x = ops.draw(np.random.default_rng(1), (2, 5, 3), "float64")
     for size in (1, 2, 3, 4, 9):

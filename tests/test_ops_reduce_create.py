@@ -57,7 +57,7 @@ ALONG = {"softmax", "log_softmax", "cumulative_sum", "cumulative_prod"}
 NORMS = {"layer_norm", "rms_norm"}
 CREATE = {
     "zeros", "ones", "zeros_like", "ones_like", "full", "full_like", "arange", "linspace", "eye", "one_hot", "cast",
-    "shape", "size", "size_to_tensor", "item",
+    "meshgrid", "shape", "size", "size_to_tensor", "item",
 }  # fmt: skip
 
 # What NumPy calls a mean of nothing, and a division by a correction that leaves nothing, warns; the answer is nan.
@@ -486,6 +486,20 @@ def test_a_dtype_that_rx_does_not_have_is_said() -> None:
     assert dtype_of(np.dtype("U5")) == DTYPES["string"] and dtype_of(np.dtype(">i4")) == DTYPES["int32"]
     with pytest.raises(LookupError, match="datetime64"):
         dtype_of(np.dtype("datetime64[s]"))
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=3), st.sampled_from(["xy", "ij"]))
+def test_a_grid_of_coordinates_is_numpys(sizes: list[int], indexing: Any) -> None:
+    xs = [np.arange(size, dtype=np.float32) for size in sizes]
+    made = ops.call("meshgrid", xs=xs, indexing=indexing)
+    for ours, theirs in zip(made, np.meshgrid(*xs, indexing=indexing), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_grid_of_no_vectors_is_refused() -> None:
+    assert "`xs[1]` to have rank 1" in ops.refusal("meshgrid", xs=[np.zeros(2), np.zeros((2, 3))])
+    assert "at least one" in ops.refusal("meshgrid", xs=[])
+    assert '"xy" or "ij"' in ops.refusal("meshgrid", xs=[np.zeros(2)], indexing="yx")
 
 
 # Between sizes and tensors

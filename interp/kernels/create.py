@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,11 @@ def one_hot(indices: Array, depth: int, dtype: Any) -> Array:
         places = places.astype(np.int64, copy=False)
         places = np.where(places < 0, places + depth, places)
     return (places[..., None] == np.arange(depth)).astype(np.float32 if dtype is None else dtype)
+
+
+@kernel("meshgrid")
+def meshgrid(xs: Sequence[Array], indexing: str) -> tuple[Array, ...]:
+    return tuple(np.meshgrid(*xs, indexing="ij" if indexing == "ij" else "xy"))
 
 
 @kernel("cast")

@@ -43,6 +43,7 @@ DIRECT.update(_UNARY | _BINARY | _PREDICATES | {"where": "where"})
 
 _SQRT_HALF = sqrt(0.5)
 _SQRT_TWO_BY_PI = sqrt(2 / pi)
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 _quiet = np.errstate(all="ignore")
 
@@ -262,16 +263,23 @@ def _gelu_tanh(x: Any) -> Any:
     return result
 
 
+def _elu(x: Any, alpha: float) -> Any:
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+
+
 kernel("erf")(_activation(_erf))
 kernel("sigmoid")(_activation(_sigmoid))
 kernel("softplus")(_activation(_softplus))
 kernel("gelu")(_activation(_gelu))
 kernel("silu")(_activation(lambda x: x * _sigmoid(x)))
+kernel("mish")(_activation(lambda x: x * np.tanh(_softplus(x))))
+kernel("softsign")(_activation(lambda x: x / (1 + np.abs(x))))
 kernel("rsqrt")(_activation(lambda x: np.reciprocal(np.sqrt(x))))
 kernel("hard_swish")(_activation(lambda x: x * np.clip(x / 6 + 0.5, 0, 1)))
 kernel("hard_sigmoid")(_activation(lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1)))
 kernel("leaky_relu")(_activation(lambda x, alpha: np.where(x > 0, x, alpha * x)))
-kernel("elu")(_activation(lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))))
+kernel("elu")(_activation(_elu))
+kernel("selu")(_activation(lambda x: _SELU_SCALE * _elu(x, _SELU_ALPHA)))
 
 
 @kernel("relu")

@@ -64,6 +64,21 @@ def take_along_axis(x: Array, indices: Array, axis: int) -> Array:
     return np.take_along_axis(source, positions, axis)
 
 
+@kernel("gather_elements")
+def gather_elements(x: Array, indices: Array, axis: int) -> Array:
+    result: Array = x[_place_of_elements(x, indices, axis)]
+    return result
+
+
+def _place_of_elements(x: Array, indices: Array, axis: int) -> tuple[Any, ...]:
+    """The positions along one axis, one array for each axis of x; the other axes name themselves."""
+    axis %= x.ndim
+    positions = _checked(_positions(indices), "indices", x.shape[axis], axis)
+    where: list[Array] = list(np.ogrid[tuple(slice(n) for n in positions.shape)])
+    where[axis] = positions
+    return tuple(where)
+
+
 @kernel("gather_nd")
 def gather_nd(x: Array, indices: Array, batch_dims: int) -> Array:
     result: Array = x[_place_of_parts(x, indices, batch_dims)]
@@ -102,12 +117,8 @@ def _combine(result: Array, where: tuple[Any, ...], updates: Array, reduction: s
 
 @kernel("scatter_elements")
 def scatter_elements(x: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
-    axis %= x.ndim
-    positions = _checked(_positions(indices), "indices", x.shape[axis], axis)
-    where: list[Array] = list(np.ogrid[tuple(slice(n) for n in positions.shape)])
-    where[axis] = positions
     result = x.copy()
-    _combine(result, tuple(where), updates, reduction)
+    _combine(result, _place_of_elements(x, indices, axis), updates, reduction)
     return result
 
 

@@ -28,7 +28,15 @@ def dropout(x: Array, ratio: float) -> Array:
     return np.asarray(x)
 
 
-# Normalisation by channel
+# By channel
+
+
+@kernel("prelu")
+@_quiet
+def prelu(x: Array, slope: Array, layout: str) -> Array:
+    image = channels_first(widened(x), layout)
+    result = np.where(image > 0, image, image * _over_channels(slope, x.ndim))
+    return channels_back(narrow(result, x.dtype), layout)
 
 
 def _over_channels(weight: Array, rank: int) -> Any:

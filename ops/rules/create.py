@@ -9,6 +9,7 @@ from ..axes import product
 from ..broadcast import known_shape
 from ..model import Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..registry import parse_params, primitive, register
+from ..windows import choice
 
 Shape = tuple[Any, ...]
 # No more elements than this are tracked: shapes are short.
@@ -166,6 +167,27 @@ def one_hot(ctx: Ctx, indices: TensorInfo | Dim, depth: Dim, dtype: Any) -> Shap
     """
     size = _size(ctx, depth, "depth")
     return (*known_shape(ctx, indices), size) if isinstance(indices, TensorInfo) else (size,)
+
+
+@primitive("meshgrid", 'xs: tensors, indexing: str = "xy"', "T:any... -> T...", results="tuple")
+def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Shape]:
+    """The coordinates of a grid: for each of the tensors, `[m]`, `[n]`, ..., one of the shape `[n, m, ...]`, or `[m, n, ...]`
+    with `indexing` "ij", whose elements change along its own axis alone.
+
+    At least one tensor, all of rank 1. Array API `meshgrid`.
+    """
+    choice(ctx, "indexing", indexing, ("xy", "ij"))
+    if not xs:
+        ctx.fail("at least one tensor in `xs`")
+    sizes = []
+    for n, x in enumerate(xs):
+        dims = ctx.dims(x)
+        if len(dims) != 1:
+            ctx.fail(f"`xs[{n}]` to have rank 1, but its rank is {len(dims)}", ((f"xs[{n}]", None),))
+        sizes.append(dims[0])
+    if indexing == "xy":
+        sizes[:2] = sizes[1::-1]
+    return [tuple(sizes)] * len(xs)
 
 
 @primitive("cast", "x: tensor, dtype: dtype", "T:any -> =dtype", elementwise=True, onnx=("Cast",))

@@ -180,6 +180,10 @@ _UNARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
     ("sigmoid", "T:floating -> T", ("Sigmoid",), None, "1 / (1 + exp(-x)), without overflow."),
     ("relu", "T:real -> T", ("Relu",), lambda ctx, a: ctx.max(a, 0), "max(x, 0)."),
     ("silu", "T:floating -> T", (), None, "x * sigmoid(x); also called swish (Elfwing et al. 2017)."),
+    ("selu", "T:floating -> T", ("Selu",), None,
+     "1.0507 * x where it is positive, else 1.0507 * 1.6733 * (exp(x) - 1) (Klambauer et al. 2017)."),
+    ("mish", "T:floating -> T", ("Mish",), None, "x * tanh(softplus(x)) (Misra 2019)."),
+    ("softsign", "T:floating -> T", ("Softsign",), None, "x / (1 + |x|)."),
     ("hard_swish", "T:floating -> T", ("HardSwish",), None, "x * max(0, min(1, x / 6 + 0.5)) (ONNX HardSwish)."),
     ("softplus", "T:floating -> T", ("Softplus",), None, "log(1 + exp(x)), without overflow."),
 )  # fmt: skip

@@ -55,17 +55,12 @@ def _taken(data: Any, index: Any) -> Any:
     return tuple(data[i] for i in chosen) if isinstance(index, tuple) else data[index]
 
 
-@primitive(
-    "take_along_axis",
-    "x: tensor, indices: tensor, axis: int = -1",
-    "T:any, I:integer -> T",
-    onnx=("GatherElements",),
-)
+@primitive("take_along_axis", "x: tensor, indices: tensor, axis: int = -1", "T:any, I:integer -> T")
 def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Shape:
     """The elements of `x` at a position of one axis that `indices` says for each other position.
 
     Equal ranks; the size of the axis is that of `indices`, the other axes are broadcast. -n <= index < n, checked on
-    the values. Array API `take_along_axis`, ONNX GatherElements.
+    the values. Array API `take_along_axis`.
     """
     a, b = known(ctx, x), known(ctx, indices)
     i, j = place(ctx, a, axis), place(ctx, b, axis)
@@ -80,6 +75,29 @@ def _equal_rank(ctx: Ctx, a: Shape, b: Shape, name: str) -> None:
             ctx.fail(f"`{name}` to have rank {len(a)}, the rank of `x`, but it is {len(b)}", ((name, None),))
     elif [isinstance(d, Segment) for d in a] != [isinstance(d, Segment) for d in b]:
         raise RankUnknown
+
+
+@primitive(
+    "gather_elements", "x: tensor, indices: tensor, axis: int = 0", "T:any, I:integer -> T", onnx=("GatherElements",)
+)
+def gather_elements(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Shape:
+    """The elements of `x` at a position of one axis that `indices` says for each of its own positions.
+
+    Equal ranks; on the other axes `indices` is no larger than `x`, and nothing is broadcast. -n <= index < n, checked on
+    the values. The result has the shape of `indices`. ONNX GatherElements, PyTorch's `gather`.
+    """
+    a, b = ctx.dims(x), ctx.dims(indices)
+    _within(ctx, a, b, place(ctx, a, axis))
+    return b
+
+
+def _within(ctx: Ctx, a: Shape, b: Shape, skip: int) -> None:
+    """`indices` has the rank of x and is no larger on the axes but one."""
+    _equal_rank(ctx, a, b, "indices")
+    for n, (size, most) in enumerate(zip(b, a, strict=True)):
+        if n != skip:
+            what = f"axis {n} of `indices` to be at most axis {n} of `x`"
+            ctx.require(ctx.le(size, most), what, (("indices", n), ("x", n)))
 
 
 @primitive("gather_nd", "x: tensor, indices: tensor, batch_dims: int = 0", "T:any, I:integer -> T", onnx=("GatherND",))
@@ -166,15 +184,11 @@ def scatter_elements(
     """
     _check_reduction(ctx, reduction)
     a, b, u = ctx.dims(x), ctx.dims(indices), ctx.dims(updates)
-    i = place(ctx, a, axis)
-    _equal_rank(ctx, a, b, "indices")
+    _within(ctx, a, b, place(ctx, a, axis))
     _equal_rank(ctx, a, u, "updates")
     for n, (size, d) in enumerate(zip(b, u, strict=True)):
         what = f"axis {n} of `indices` and axis {n} of `updates` to be equal"
         ctx.require(ctx.eq(size, d), what, (("indices", n), ("updates", n)))
-        if n != i:
-            what = f"axis {n} of `indices` to be at most axis {n} of `x`"
-            ctx.require(ctx.le(size, a[n]), what, (("indices", n), ("x", n)))
     return a
 
 

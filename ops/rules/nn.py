@@ -44,6 +44,20 @@ def dropout(ctx: Ctx, x: TensorInfo, ratio: float) -> Shape:
     return known(ctx, x)
 
 
+@primitive("prelu", 'x: tensor, slope: tensor, layout: str = "channels_first"', "T:floating, T -> T", onnx=("PRelu",))
+def prelu(ctx: Ctx, x: TensorInfo, slope: TensorInfo, layout: str) -> Shape:
+    """x where it is positive, else slope * x, with one slope for all or one for each channel.
+
+    `x : [n, c, *s]` of rank 2 or more, `slope : [c]` or `[1]`; the result has the shape of x. `layout` "channels_last" means
+    `x : [n, *s, c]`. PyTorch's `prelu`.
+    """
+    dims, axis = _channels(ctx, x, layout, 2)
+    (size,) = _ranked(ctx, "slope", slope, 1)
+    what = f"axis 0 of `slope` to be 1, or axis {axis} of `x` (its channels)"
+    ctx.require(ctx.any_of(ctx.eq(size, 1), ctx.eq(size, dims[axis])), what, (("slope", 0), ("x", axis)))
+    return dims
+
+
 # Normalisation by channel
 
 
