@@ -10,6 +10,7 @@ from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.source import NOWHERE, Span
 from .compile import ExternError, Frame, frames
 from .guards import Failed, Undefined, Violation, describe
+from .kernels.registry import BadValue
 from .words import found_and_wanted, sentence, values
 
 # What a kernel, NumPy's conversions and a size expression may raise on values that do not fit.
@@ -124,10 +125,16 @@ def _sizes_at(at: Sequence[tuple[str, int | None]], frame: Frame) -> str:
 def _kernel(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
     frame = trail[-1]
     operands = _operands(frame)
-    reason = str(problem).strip().split("\n")[0] or type(problem).__name__
-    message = f"@{frame.site.callee} failed: {reason}"
+    message = f"@{frame.site.callee} failed: {_reason(problem)}"
     span = frame.site.span
     return error("R402", message, span, caption=operands, labels=_chain(trail, span), function=_function(frame))
+
+
+def _reason(problem: BaseException) -> str:
+    """What is wrong, in our words: NumPy's speak of arguments that the user does not see."""
+    if isinstance(problem, BadValue):
+        return str(problem)
+    return "a number does not fit its dtype" if isinstance(problem, OverflowError) else "its operands do not fit"
 
 
 def _operands(frame: Frame) -> str:

@@ -88,7 +88,7 @@ def make_guard(row: Primitive) -> Callable[..., None]:
 def _seen_by_rules(value: Any) -> Any:
     """What a rule can see of an argument, to be compared."""
     if isinstance(value, np.ndarray | np.generic):
-        if value.dtype.kind in "iu" and value.ndim <= 1 and value.size <= TRACKED:
+        if _is_tracked(value):
             return value.shape, value.dtype, value.tobytes()
         return value.shape, value.dtype
     if isinstance(value, tuple):
@@ -134,9 +134,15 @@ def tensor_info(value: Any) -> TensorInfo:
     if _is_literal(value):
         return TensorInfo((), _default(value), value if type(value) is int else None)
     data = None
-    if value.dtype.kind in "iu" and value.ndim <= 1 and value.size <= TRACKED:
+    if _is_tracked(value):
         data = tuple(value.tolist()) if value.ndim else int(value)
     return TensorInfo(tuple(value.shape), dtype_of(value.dtype), data)
+
+
+def _is_tracked(value: Any) -> bool:
+    """Whether a rule sees the elements; ml_dtypes' small integers are of NumPy's kind "V"."""
+    integers = value.dtype.kind in "iu" or (value.dtype.kind == "V" and "int" in value.dtype.name)
+    return integers and value.ndim <= 1 and value.size <= TRACKED
 
 
 def _default(value: bool | int | float) -> DType:

@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.node import Node
-from .dtypes_column import Word, parse_dtypes
-from .model import Out, Param, Primitive, TensorInfo
+from .dtypes_column import Word, dtypes_of, parse_dtypes
+from .model import Ctx, Out, Param, Primitive, TensorInfo
 
 At = tuple[tuple[str, int | None], ...]
 
@@ -38,6 +38,12 @@ class GroundCtx:
     def require(self, cond: bool, what: str, at: At = ()) -> None:
         if not cond:
             raise Violation(what, at)
+
+    def dtype_in(self, dtype: DType | None, *classes: str) -> bool:
+        return (DTYPES["float64"] if dtype is None else dtype) in dtypes_of(classes)
+
+    def require_dtype(self, known: bool | None, what: str, at: At = ()) -> None:
+        self.require(known is True, what, at)
 
     def fail(self, what: str, at: At = ()) -> NoReturn:
         raise Violation(what, at)
@@ -95,19 +101,21 @@ class GroundResult(Node):
     size: int | None = None
 
 
-def evaluate(row: Primitive, values: Mapping[str, Any]) -> GroundResult:
+def evaluate(row: Primitive, values: Mapping[str, Any], ctx: Ctx | None = None) -> GroundResult:
     """One call of a row, with values by parameter name as the rule takes them; absent ones have their defaults.
 
     Raises Violation where a shape or a dtype does not fit, NeedsData where only the data says how large the result is.
     """
     args = [values.get(p.name, p.default) for p in row.params]
     words = parse_dtypes(row.dtypes).results
-    dtypes = result_dtypes(row, args)
+    known = _operand_dtypes(row, args)
     assert row.rule is not None, f"@{row.name} is declared in Rx"
-    answer = row.rule(GroundCtx(), *args)
+    answer = row.rule(ctx or GroundCtx(), *args)
     if row.results == "size":
         return GroundResult((), answer)
     outs = outcomes(row, answer)
+    attributes = {p.name: a for p, a in zip(row.params, args, strict=True) if p.kind == "dtype"}
+    dtypes = tuple(_result(word, known, attributes) for word in words)
     if words[0].many:
         dtypes *= len(outs)
     return GroundResult(tuple(TensorInfo(o.shape, d, o.data) for o, d in zip(outs, dtypes, strict=True)))
@@ -119,17 +127,15 @@ def outcomes(row: Primitive, answer: Any) -> tuple[Out, ...]:
     return tuple(a if isinstance(a, Out) else Out(tuple(a)) for a in answers)
 
 
-def result_dtypes(row: Primitive, args: list[Any]) -> tuple[DType, ...]:
-    """The results' dtypes for arguments in the parameters' order; raises Violation where the arguments' do not fit."""
-    column = parse_dtypes(row.dtypes)
+def _operand_dtypes(row: Primitive, args: list[Any]) -> dict[str, DType]:
+    """What the operands make of the column's variables; raises Violation where their dtypes do not fit."""
     known: dict[str, DType] = {}
     operands = [(p, a) for p, a in zip(row.params, args, strict=True) if p.kind in ("tensor", "tensors", "index")]
-    for (param, arg), word in zip(operands, column.inputs, strict=True):
+    for (param, arg), word in zip(operands, parse_dtypes(row.dtypes).inputs, strict=True):
         for info in arg if param.kind == "tensors" else (arg,):
             if isinstance(info, TensorInfo):
                 _match(word, param, info.dtype, known)
-    attributes = {p.name: a for p, a in zip(row.params, args, strict=True) if p.kind == "dtype"}
-    return tuple(_result(word, known, attributes) for word in column.results)
+    return known
 
 
 def _match(word: Word, param: Param, dtype: DType, known: dict[str, DType]) -> None:

@@ -73,6 +73,12 @@ class Ctx(Protocol):
         """A precondition. `what` completes "@name needs ..." ("axis 1 of `x` and axis 0 of `y` to be equal"); `at` lists the
         (parameter, axis) pairs whose sizes conflict, for the diagnostic; a parameter of kind tensors is `xs[2]`."""
 
+    def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
+        """Whether a dtype is in one of the classes; None where nobody knows. A literal number, which has none, is real."""
+
+    def require_dtype(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
+        """A precondition on dtypes, as an answer of `dtype_in`."""
+
     def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
         """The call can never be right ("axis to be between -2 and 1, but it is 5"); completes "@name needs ..."."""
 

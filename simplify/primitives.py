@@ -146,6 +146,12 @@ class SymbolicCtx:
         others = self.others
         self.doubt = self.walker.log.revise(self.doubt, lambda said: blame.with_others(said, others))
 
+    def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
+        return self.walker.state.in_class(WEAK[float] if dtype is None else self.walker.state.dtype(dtype), classes)
+
+    def require_dtype(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
+        self.judged(UNDECIDED if known is None else known, what, at, "E313")
+
     def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
         self.judged(False, what, at, "E314")
         raise Refuted

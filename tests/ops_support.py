@@ -14,7 +14,7 @@ from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES, DType, int_range
 from rxlang.ops import registry
 from rxlang.ops.dtypes_column import parse_dtypes
-from rxlang.ops.ground import GroundResult, Violation, evaluate, outcomes
+from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate, outcomes
 from rxlang.ops.model import Out, Param, Primitive, TensorInfo
 
 SIZES = (0, 1, 1, 2, 3)
@@ -125,13 +125,13 @@ def predict(name: str, /, *, data: bool = True, **values: Any) -> GroundResult:
 
 def compute(name: str, /, **values: Any) -> Any:
     """What the kernel makes of a call; NumPy may not warn."""
-    arguments = [_for_kernel(p, values.get(p.name, p.default)) for p in row_of(name).params]
+    arguments = [for_kernel(p, values.get(p.name, p.default)) for p in row_of(name).params]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return kernels.lookup(name)(*arguments)
 
 
-def _for_kernel(param: Param, value: Any) -> Any:
+def for_kernel(param: Param, value: Any) -> Any:
     return numpy_dtype(value) if param.kind == "dtype" and value is not None else value
 
 
@@ -272,6 +272,8 @@ class GridCtx:
     def require(self, cond: Any, what: str, at: Any = ()) -> None:
         self.required.append((cond, what))
         self.envs = [env for env in self.envs if _holds(cond, env)]
+
+    dtype_in, require_dtype = GroundCtx.dtype_in, GroundCtx.require_dtype
 
     def fail(self, what: str, at: Any = ()) -> NoReturn:
         raise Violation(what, at)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rxlang.interp.kernels import registry as kernels
+from rxlang.interp.kernels.registry import BadValue
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, NeedsData, Violation, evaluate
@@ -120,7 +121,7 @@ def test_take_refuses_positions_out_of_range() -> None:
     assert refused("take", x=x, indices=-4, axis=0) == "axis 0 of `x` to be at least 4, for the index -4"
     assert "may be left out for rank 1" in refused("take", x=x, indices=np.array([0]))
     for indices, bad in ((np.array([0, 7]), 7), (np.array([[-6]]), -6), (np.array([2**64 - 1], np.uint64), 2**63 - 1)):
-        with pytest.raises(IndexError, match=f"`indices` holds {bad}, but axis 1 of `x` has size 5"):
+        with pytest.raises(BadValue, match=f"`indices` holds {bad}, but axis 1 of `x` has size 5"):
             kernel("take", x=x, indices=indices, axis=1)
     same(kernel("take", x=x, indices=array([2], "int4", low=1, high=2), axis=1), x[:, [1, 1]])
 
@@ -179,7 +180,7 @@ def test_gather_elements_broadcasts_nothing() -> None:
         "gather_elements", x=x, indices=np.ones((5, 4), int)
     )
     assert "`indices` to have rank 2" in refused("gather_elements", x=x, indices=np.array([0]))
-    with pytest.raises(IndexError, match="`indices` holds 2, but axis 0 of `x` has size 2"):
+    with pytest.raises(BadValue, match="`indices` holds 2, but axis 0 of `x` has size 2"):
         kernel("gather_elements", x=x, indices=np.full((1, 1), 2))
 
 
@@ -187,7 +188,7 @@ def test_take_along_axis_refuses_ranks_and_positions() -> None:
     x = array([3, 5])
     assert "`indices` to have rank 2" in refused("take_along_axis", x=x, indices=np.array([0]), axis=0)
     assert "`x`" in refused("take_along_axis", x=x, indices=np.zeros((2, 1), np.int64))
-    with pytest.raises(IndexError, match="`indices` holds 5, but axis 1 of `x` has size 5"):
+    with pytest.raises(BadValue, match="`indices` holds 5, but axis 1 of `x` has size 5"):
         kernel("take_along_axis", x=x, indices=np.full((3, 1), 5))
 
 
@@ -224,10 +225,10 @@ def test_parts_by_position_are_refused_where_they_do_not_fit() -> None:
     assert "axis 1 of `updates` and axis 1 of `x`" in refused(
         "scatter_nd", x=x, indices=np.zeros((2, 1), np.int64), updates=array([2, 5])
     )
-    assert "reduction to be one of" in refused(
+    assert 'reduction to be "none", "add"' in refused(
         "scatter_nd", x=x, indices=np.zeros((2, 1), np.int64), updates=array([2, 4]), reduction="sub"
     )
-    with pytest.raises(IndexError, match="`indices` holds 3, but axis 0 of `x` has size 3"):
+    with pytest.raises(BadValue, match="`indices` holds 3, but axis 0 of `x` has size 3"):
         kernel("gather_nd", x=x, indices=np.array([[3, 0]]))
 
 
@@ -271,7 +272,7 @@ def test_put_leaves_its_operand_alone_and_refuses_what_does_not_fit() -> None:
         "put", x=x, indices=np.array([1]), updates=array([2, 4])
     )
     assert "axis 1 of `updates` and axis 1 of `x`" in refused("put", x=x, indices=np.array([1]), updates=array([1, 5]))
-    with pytest.raises(IndexError, match="`indices` holds 3"):
+    with pytest.raises(BadValue, match="`indices` holds 3"):
         kernel("put", x=x, indices=np.array([3]), updates=np.zeros((1, 4), np.float32))
 
 
@@ -305,7 +306,7 @@ def test_embedding_is_a_row_for_each_id(ids: list[int], v: int, d: int, dtype: s
 
 @pytest.mark.parametrize("bad", [3, -1])
 def test_embedding_refuses_ids_that_have_no_row(bad: int) -> None:
-    with pytest.raises(IndexError, match=f"`ids` holds {bad}, but `table` has the rows 0 to 2"):
+    with pytest.raises(BadValue, match=f"`ids` holds {bad}, but `table` has the rows 0 to 2"):
         kernel("embedding", ids=np.array([0, bad]), table=array([3, 2]))
     assert "`table` to have rank 2" in refused("embedding", ids=np.array([0]), table=array([3]))
     assert "`ids` to be of" in refused("embedding", ids=array([2]), table=array([3, 2]))
@@ -408,7 +409,7 @@ def test_truncate_rounds_and_clamps_its_size(size: Any, length: int) -> None:
 def test_truncate_refuses_what_is_no_finite_scalar() -> None:
     x = array([5])
     for bad in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="which is no finite number"):
+        with pytest.raises(BadValue, match="which is no finite number"):
             kernel("truncate", x=x, size=np.asarray(bad))
     assert "`size` to be a scalar" in refused("truncate", x=x, size=np.array([1, 2]))
     assert "float32 or float64 or int64" in refused("truncate", x=x, size=np.asarray(True))

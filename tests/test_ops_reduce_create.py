@@ -414,7 +414,7 @@ def test_linspace_is_numpys(num: int, endpoint: bool, dtype: Any) -> None:
     made = ops.call("linspace", **values)
     ops.close(made, (-1 + 3 * np.arange(num) / max(num - endpoint, 1)).astype(made.dtype))
     assert ops.refusal("linspace", **{**values, "num": -1}) == "`num` to be at least 0"
-    assert ops.refusal("linspace", **{**values, "dtype": INT64}) == "a floating dtype, but it is int64"
+    assert ops.refusal("linspace", **{**values, "dtype": INT64}) == "a floating or complex dtype, but it is int64"
 
 
 @given(st.integers(0, 4), st.none() | st.integers(0, 4), st.integers(-3, 3), any_dtype)

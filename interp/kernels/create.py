@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import Array
-from .registry import kernel
+from .registry import BadValue, kernel
 
 Shape = tuple[int, ...]
 
@@ -17,7 +17,26 @@ Shape = tuple[int, ...]
 def _to(x: Array, dtype: Any) -> Any:
     """The array in another dtype, by NumPy's casts; a float that an integer dtype cannot hold becomes any number."""
     x = np.asarray(x)
-    return x if dtype is None else x.astype(dtype, copy=False)
+    if dtype is None or x.dtype == dtype:
+        return x
+    if x.dtype.kind == "T":
+        x = _spelled(x, dtype)
+    elif x.dtype.isbuiltin == 2 and np.dtype(dtype).isbuiltin != 1:
+        # NumPy has no way between two dtypes that are not its own.
+        x = x.astype(np.int64 if "int" in x.dtype.name else np.float32)
+    return x.astype(dtype, copy=False)
+
+
+def _spelled(x: Any, dtype: Any) -> Any:
+    """The numbers that strings spell; true are those that are not empty."""
+    if np.dtype(dtype) == np.bool_:
+        return x != ""
+    try:
+        return x.astype(
+            np.complex128 if np.dtype(dtype).kind == "c" else np.int64 if "int" in str(dtype) else np.float64
+        )
+    except ValueError as problem:
+        raise BadValue("`x` holds a string that spells no number of that dtype") from problem
 
 
 @kernel("zeros")
@@ -54,7 +73,7 @@ def full_like(x: Array, value: Array, dtype: Any) -> Array:
 @kernel("arange")
 def arange(start: int, stop: int | None, step: int, dtype: Any) -> Array:
     if step == 0:
-        raise ValueError("@arange needs `step` not to be 0")
+        raise BadValue("`step` is 0")
     first, last = (0, start) if stop is None else (start, stop)
     return _to(np.arange(first, last, step, dtype=np.int64), dtype)
 

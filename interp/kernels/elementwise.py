@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import DIRECT, kernel
+from .registry import DIRECT, BadValue, kernel
 
 Array = Any  # an ndarray, a NumPy scalar, or a Python number where a literal stands
 Function = Callable[..., Any]
@@ -144,7 +144,7 @@ def pow_(x: Array, y: Array) -> Array:
             return _as(power, x)
     base, exponent = _one_dtype(x, y)
     if np.asarray(base).dtype.kind in "iu" and np.any(np.less(exponent, 0)):
-        raise ValueError("@pow needs the exponent `y` of integers not to be negative")
+        raise BadValue("the exponent `y` of integers holds a negative number")
     return _as(np.power(base, exponent), x, y)
 
 

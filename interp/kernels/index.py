@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import DIRECT, kernel
+from .registry import DIRECT, BadValue, kernel
 
 Array = np.ndarray[Any, Any]
 
@@ -37,13 +37,13 @@ def _positions(indices: Any) -> Any:
     return indices.astype(np.int64)
 
 
-def _out_of_range(positions: Any, name: str, size: int, axis: int, least: int | None = None) -> IndexError:
+def _out_of_range(positions: Any, name: str, size: int, axis: int, least: int | None = None) -> BadValue:
     """What to say of positions of which at least one is out of range."""
     values = np.ravel(np.asarray(positions))
     low = -size if least is None else least
     bad = values[(values < low) | (values >= size)]
     shown = bad[0] if bad.size else "a position"
-    return IndexError(f"`{name}` holds {shown}, but axis {axis} of `x` has size {size}")
+    return BadValue(f"`{name}` holds {shown}, but axis {axis} of `x` has size {size}")
 
 
 def _checked(positions: Array, name: str, size: int, axis: int) -> Array:
@@ -81,8 +81,8 @@ def _place_of_elements(x: Array, indices: Array, axis: int) -> tuple[Any, ...]:
 
 @kernel("gather_nd")
 def gather_nd(x: Array, indices: Array, batch_dims: int) -> Array:
-    result: Array = x[_place_of_parts(x, indices, batch_dims)]
-    return result
+    # Where one string is left NumPy gives a str.
+    return np.asarray(x[_place_of_parts(x, indices, batch_dims)], x.dtype)
 
 
 def _place_of_parts(x: Array, indices: Array, batch_dims: int) -> tuple[Any, ...]:
@@ -144,7 +144,7 @@ def embedding(ids: Array, table: Array) -> Array:
     size = table.shape[0]
     if positions.size and (positions.min() < 0 or positions.max() >= size):
         values = positions[(positions < 0) | (positions >= size)]
-        raise IndexError(f"`ids` holds {values.flat[0]}, but `table` has the rows 0 to {size - 1}")
+        raise BadValue(f"`ids` holds {values.flat[0]}, but `table` has the rows 0 to {size - 1}")
     return np.take(table, positions, 0)
 
 
@@ -202,7 +202,7 @@ def topk(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
 def truncate(x: Array, size: Any, axis: int) -> Array:
     asked = np.asarray(size)[()]
     if not math.isfinite(asked):
-        raise ValueError(f"`size` is {asked}, which is no finite number")
+        raise BadValue(f"`size` is {asked}, which is no finite number")
     whole = math.floor(asked)
     count = min(max(whole + (asked - whole >= 0.5), 0), x.shape[axis])
     result: Array = x[(slice(None),) * (axis % x.ndim) + (slice(count),)]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.einsum import Equation, Term, parse_equation
-from .registry import DIRECT, kernel
+from .registry import DIRECT, BadValue, kernel
 
 Array = np.ndarray[Any, Any]
 
@@ -67,6 +67,7 @@ def outer(x: Array, y: Array) -> Array:
 
 
 @kernel("cross")
+@np.errstate(all="ignore")
 def cross(x: Array, y: Array, axis: int) -> Array:
     a, b = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)
     left = [a[..., (i + 1) % 3] * b[..., (i + 2) % 3] for i in range(3)]
@@ -94,7 +95,7 @@ def einsum(equation: str, xs: Sequence[Array]) -> Array:
     """
     parsed = parse_equation(equation)
     if isinstance(parsed, str):
-        raise ValueError(f"`equation` needs {parsed}")
+        raise BadValue(f"`equation` needs {parsed}")
     dtype = xs[0].dtype
     labelled, result = _without_ellipsis(parsed, xs)
     if len(xs) == 2:

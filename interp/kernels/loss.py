@@ -8,7 +8,7 @@ import numpy as np
 
 from .elementwise import Array, widened
 from .reduce import log_softmax
-from .registry import kernel
+from .registry import BadValue, kernel
 from .windows import narrow
 
 _quiet = np.errstate(all="ignore")
@@ -86,7 +86,7 @@ def _classes(x: Array, target: Array, axis: int, ignored: Any) -> Any:
     positions = target.astype(np.int64)
     bad = positions[((positions < 0) | (positions >= count)) & ~ignored]
     if bad.size:
-        raise IndexError(f"`target` holds {bad[0]}, but axis {axis} of `x` has size {count}")
+        raise BadValue(f"`target` holds {bad[0]}, but axis {axis} of `x` has size {count}")
     return np.where(ignored, 0, positions)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .create import cast
 from .elementwise import Array, widened
 from .registry import kernel
 
@@ -25,7 +26,7 @@ def _along(ufunc: Any, x: Any, axis: Any, keepdims: bool, **options: Any) -> Any
 
 
 def _fold(ufunc: np.ufunc, x: Array, axis: Axes, keepdims: bool, dtype: Any) -> Array:
-    x = np.asarray(x) if dtype is None else np.asarray(x).astype(dtype, copy=False)
+    x = cast(x, dtype)
     result = _along(ufunc, x, axis, keepdims, dtype=_accumulator(x))
     return result.astype(x.dtype, copy=False)
 
@@ -110,7 +111,7 @@ def argmin(x: Array, axis: int | None, keepdims: bool) -> Array:
 
 
 def _accumulate(ufunc: np.ufunc, x: Array, axis: int | None, dtype: Any, initial: bool) -> Array:
-    x = np.asarray(x) if dtype is None else np.asarray(x).astype(dtype, copy=False)
+    x = cast(x, dtype)
     axis = axis or 0
     result = ufunc.accumulate(x, axis=axis, dtype=_accumulator(x)).astype(x.dtype, copy=False)
     if not initial:

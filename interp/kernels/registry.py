@@ -12,6 +12,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+
+class BadValue(ValueError):
+    """A value among a tensor's elements that a kernel cannot take; the message is a sentence for the user."""
+
+
 _KERNELS: dict[str, Callable[..., Any]] = {}
 # Primitives that are one NumPy function of their tensors when no optional parameter is given: generated code calls it directly.
 DIRECT: dict[str, str] = {}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.model import Wildcard
-from .registry import DIRECT, kernel
+from .registry import DIRECT, BadValue, kernel
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -29,7 +29,7 @@ def _solved(source: Sequence[int], target: Target) -> Ints:
     beside it.
     """
     if any(isinstance(size, int) and size < 0 for size in target):
-        raise ValueError(f"`shape` has a negative size: {list(target)}")
+        raise BadValue(f"`shape` has a negative size: {list(target)}")
     shape = tuple(size if isinstance(size, int) else -1 for size in target)
     if -1 not in shape or 0 not in shape:
         return shape
@@ -38,7 +38,7 @@ def _solved(source: Sequence[int], target: Target) -> Ints:
         if size == 0 and 0 in left:
             left.remove(0)
         elif size == 0:
-            raise ValueError("`shape` has a 0 beside its -1, which leaves the -1 open")
+            raise BadValue("`shape` has a 0 beside its -1, which leaves the -1 open")
     rest = [size for size in shape if size > 0]
     for size in tuple(rest):
         if size in left:
@@ -46,7 +46,7 @@ def _solved(source: Sequence[int], target: Target) -> Ints:
             rest.remove(size)
     count, divisor = _product(left), _product(rest)
     if count % divisor:
-        raise ValueError(f"`x` of shape {list(source)} does not divide evenly into {list(shape)}")
+        raise BadValue(f"`x` of shape {list(source)} does not divide evenly into {list(shape)}")
     return tuple(count // divisor if size == -1 else size for size in shape)
 
 
@@ -123,7 +123,8 @@ def stack(xs: Sequence[Array], axis: int) -> Array:
 
 @kernel("unstack")
 def unstack(x: Array, axis: int) -> tuple[Array, ...]:
-    return tuple(np.moveaxis(x, axis, 0))
+    front = np.moveaxis(x, axis, 0)
+    return tuple(front[i, ...] for i in range(len(front)))
 
 
 @kernel("split")
@@ -136,11 +137,11 @@ def split(
     elif sizes is not None:
         cuts = _running_sums(sizes)[:-1]
         if sum(sizes) != size:
-            raise ValueError(f"`sizes` add up to {sum(sizes)}, not to the {size} of axis {axis}")
+            raise BadValue(f"`sizes` add up to {sum(sizes)}, not to the {size} of axis {axis}")
     else:
         count = sections or 1
         if size % count and not uneven:
-            raise ValueError(f"axis {axis} has {size} elements, which {count} sections cannot share evenly")
+            raise BadValue(f"axis {axis} has {size} elements, which {count} sections cannot share evenly")
         part = -(-size // count) if uneven else size // count
         cuts = [part * n for n in range(1, count)]
     return tuple(np.split(x, cuts, axis)) if sizes != () else ()
@@ -177,7 +178,8 @@ def _pairs(pads: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
 
 @kernel("flip")
 def flip(x: Array, axis: Ints | None) -> Array:
-    return np.flip(x, axis)
+    # Of one string NumPy gives a str.
+    return np.asarray(np.flip(x, axis), x.dtype)
 
 
 @kernel("roll")

@@ -7,6 +7,7 @@ from typing import Any
 from ...lang.dtypes import DTYPES, DType
 from ..axes import product
 from ..broadcast import known_shape
+from ..casts import attribute, castable
 from ..model import Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..registry import parse_params, primitive, register
 from ..windows import choice
@@ -70,7 +71,8 @@ def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: Any) -> Out:
     """A tensor of the given shape in which every element is `value`, a number or a rank-0 tensor; of its dtype if no
     other is given."""
     _scalar(ctx, value, "value")
-    _castable(ctx, value.dtype, dtype)
+    if dtype is not None:
+        castable(ctx, value.dtype, dtype)
     return Out(_sizes(ctx, shape), _repeated(ctx, shape, value.data, value.dtype if dtype is None else dtype))
 
 
@@ -80,7 +82,7 @@ def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: Any) -> Out:
     tensor, cast to that dtype."""
     _scalar(ctx, value, "value")
     shape, target = known_shape(ctx, x), x.dtype if dtype is None else dtype
-    _castable(ctx, value.dtype, target)
+    castable(ctx, value.dtype, target)
     return Out(shape, _repeated(ctx, shape, value.data, target))
 
 
@@ -136,13 +138,9 @@ def _progression(ctx: Ctx, first: Dim, step: Dim, length: Dim, dtype: Any) -> An
 def linspace(ctx: Ctx, start: float, stop: float, num: Dim, endpoint: bool, dtype: Any) -> Shape:
     """`num` numbers at equal distances from `start` to `stop`, without the last one if `endpoint` is false; float32 if
     no other floating dtype is given."""
-    _floating(ctx, dtype)
+    if dtype is not None:
+        attribute(ctx, dtype, "floating", "complex")
     return (_size(ctx, num, "num"),)
-
-
-def _floating(ctx: Ctx, dtype: Any) -> None:
-    if isinstance(dtype, DType) and dtype.kind not in ("float", "complex"):
-        ctx.fail(f"a floating dtype, but it is {dtype}", (("dtype", None),))
 
 
 @primitive(
@@ -193,19 +191,13 @@ def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Shape]
 @primitive("cast", "x: tensor, dtype: dtype", "T:any -> =dtype", elementwise=True, onnx=("Cast",))
 def cast(ctx: Ctx, x: TensorInfo, dtype: Any) -> Out:
     """The elements of x in another dtype: a float becomes an integer by dropping the fraction, an integer that does not
-    fit wraps around, and every number but 0 is true. Complex numbers become complex ones only.
+    fit wraps around, and every number but 0 is true. Complex numbers become complex ones, booleans or strings only. A string
+    becomes the number that it spells; one that spells none ends the run.
 
     The result has the operand's shape.
     """
-    _castable(ctx, x.dtype, dtype)
+    castable(ctx, x.dtype, dtype)
     return Out(known_shape(ctx, x), _kept(ctx, x.data, dtype))
-
-
-def _castable(ctx: Ctx, source: Any, target: Any) -> None:
-    if not isinstance(source, DType) or not isinstance(target, DType):
-        return
-    if source.kind == "complex" and target.kind not in ("complex", "bool"):
-        ctx.fail(f"a complex dtype for complex numbers, but it is {target}", (("dtype", None),))
 
 
 def _kept(ctx: Ctx, data: Any, dtype: Any) -> Any:

@@ -8,6 +8,7 @@ from ..axes import At, Shape, is_plain, known, not_negative, number, place, prod
 from ..broadcast import broadcast
 from ..model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
 from ..registry import primitive
+from ..windows import choice
 
 
 @primitive("take", "x: tensor, indices: index, axis: int = none", "T:any, I:integer -> T", onnx=("Gather",))
@@ -147,7 +148,7 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
     With `indices : [*s, k]`, k a literal, `updates` is `[*s, ...]` with the axes of `x` after the first k. `reduction`
     is none (the last one wins), add, mul, max or min. Positions are in range, checked on the values. ONNX ScatterND.
     """
-    _check_reduction(ctx, reduction)
+    _check_reduction(ctx, x, reduction)
     a, b, u = ctx.dims(x), ctx.dims(indices), ctx.dims(updates)
     depth = _depth(ctx, a, b, 0)
     wanted = (*b[:-1], *a[depth:])
@@ -160,12 +161,14 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
     return a
 
 
-REDUCTIONS = ("none", "add", "mul", "max", "min")
+_REDUCTIONS = {"none": "any", "add": "numeric", "mul": "numeric", "max": "real", "min": "real"}
 
 
-def _check_reduction(ctx: Ctx, reduction: str) -> None:
-    if reduction not in REDUCTIONS:
-        ctx.fail(f'reduction to be one of {", ".join(REDUCTIONS)}, but it is "{reduction}"')
+def _check_reduction(ctx: Ctx, x: TensorInfo, reduction: str) -> None:
+    choice(ctx, "reduction", reduction, tuple(_REDUCTIONS))
+    of = _REDUCTIONS[reduction]
+    what = f'`x` to be of a {of} dtype for reduction "{reduction}"'
+    ctx.require_dtype(ctx.dtype_in(x.dtype, of), what, (("x", None),))
 
 
 @primitive(
@@ -182,7 +185,7 @@ def scatter_elements(
     `indices` and `updates` have one shape and the rank of `x`; on the other axes they are no larger than `x`.
     `reduction` is none, add, mul, max or min. ONNX ScatterElements.
     """
-    _check_reduction(ctx, reduction)
+    _check_reduction(ctx, x, reduction)
     a, b, u = ctx.dims(x), ctx.dims(indices), ctx.dims(updates)
     _within(ctx, a, b, place(ctx, a, axis))
     _equal_rank(ctx, a, u, "updates")
@@ -268,8 +271,7 @@ def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Shap
 
     With side="left" before equal elements, with "right" after them. Array API `searchsorted`.
     """
-    if side not in ("left", "right"):
-        ctx.fail(f'side to be "left" or "right", but it is "{side}"')
+    choice(ctx, "side", side, ("left", "right"))
     dims = ctx.dims(x)
     if len(dims) != 1:
         ctx.fail(f"`x` to have rank 1, but its rank is {len(dims)}", (("x", None),))

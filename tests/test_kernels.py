@@ -1,0 +1,107 @@
+"""Rule and kernel of every primitive agree: one accepts what the other does, and the result is what was predicted."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import warnings
+import zlib
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from rxlang.interp.dtypes import dtype_of
+from rxlang.interp.guards import guard
+from rxlang.interp.kernels import registry as kernels
+from rxlang.interp.run import is_plain
+from rxlang.ops import registry
+from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate
+from rxlang.ops.model import Param, Primitive
+
+
+def _sibling(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+ops, ops_draw = _sibling("ops_support"), _sibling("ops_draw")
+TRIES = int(os.environ.get("RX_FUZZ", "60"))
+# Primitives that may refuse a call for what its elements are.
+BY_ELEMENTS = {
+    "pow", "cast", "full", "full_like", "take", "take_along_axis", "gather_elements", "gather_nd",
+    "scatter_nd", "scatter_elements", "put", "embedding", "truncate", "nll_loss", "cross_entropy_loss",
+}  # fmt: skip
+
+
+class OpenCtx(GroundCtx):
+    """A size that the data decides is an Unknown with its bounds."""
+
+    def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Any:
+        return ops.Unknown(at_least, at_most)
+
+
+def outcome(row: Primitive, values: dict[str, Any]) -> str:
+    """Whether a call is refused by its rule, refused for its elements, or computed; fails where rule and kernel differ."""
+    args = [ops.for_kernel(p, values.get(p.name, p.default)) for p in row.params]
+    try:
+        predicted = evaluate(row, ops.infos(row, values), OpenCtx())
+    except Violation as violation:
+        with pytest.raises(Violation) as caught:
+            guard(row, args)
+        assert caught.value.what == violation.what
+        return "refused"
+    guard(row, args)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            made = kernels.lookup(row.name)(*args)
+    except kernels.BadValue as problem:
+        assert row.name in BY_ELEMENTS, problem
+        return "bad value"
+    _same(predicted, made)
+    if row.name in kernels.DIRECT and all(is_plain(a) for a in args) and not any(map(_is_given, row.params, args)):
+        with np.errstate(all="ignore"):
+            operands = [a for p, a in zip(row.params, args, strict=True) if p.required]
+            _same(predicted, getattr(np, kernels.DIRECT[row.name])(*operands))
+    return "computed"
+
+
+def _is_given(param: Param, value: Any) -> bool:
+    return not param.required and value != param.default
+
+
+def _same(predicted: GroundResult, made: Any) -> None:
+    if predicted.size is not None:
+        assert type(made) is int
+        return
+    results = made if isinstance(made, tuple) else (made,)
+    for result, tensor in zip(results, predicted.tensors, strict=True):
+        assert isinstance(result, np.ndarray | np.generic)
+        assert dtype_of(result.dtype) == tensor.dtype
+        assert len(result.shape) == len(tensor.shape)
+        for size, wanted in zip(result.shape, tensor.shape, strict=True):
+            assert wanted.admits(size, {}) if isinstance(wanted, ops.Unknown) else size == wanted
+        if tensor.data is not None:
+            assert result.tolist() == (list(tensor.data) if isinstance(tensor.data, tuple) else tensor.data)
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_call_that_the_rule_accepts_is_computed_as_predicted(name: str) -> None:
+    row = ops.row_of(name)
+    counts: Counter[str] = Counter()
+    for n in range(TRIES):
+        random = np.random.default_rng((zlib.crc32(name.encode()), n))
+        values = ops_draw.draw_call(random, row)
+        try:
+            counts[outcome(row, values)] += 1
+        except Exception as problem:
+            shown = {k: (v.dtype, v.shape, v.tolist()) if isinstance(v, np.ndarray) else v for k, v in values.items()}
+            problem.add_note(f"@{name} of {shown}")
+            raise
+    assert counts["computed"] >= TRIES / 20, counts
