@@ -150,7 +150,8 @@ class SymbolicCtx:
         return self.walker.state.in_class(WEAK[float] if dtype is None else self.walker.state.dtype(dtype), classes)
 
     def require_dtype(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
-        self.judged(UNDECIDED if known is None else known, what, at, "E313")
+        if known is not True:
+            self.judged(UNDECIDED if known is None else known, what, at, "E313")
 
     def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
         self.judged(False, what, at, "E314")
