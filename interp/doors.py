@@ -26,7 +26,7 @@ def write_function(unit: Unit, fn: core.Function) -> None:
 
 def _writer(unit: Unit, fn: core.Function, prefix: str) -> FunctionWriter:
     writer = FunctionWriter(unit, fn.name, (p.name for p in fn.params), 1)
-    writer.used = names_of(fn.body)
+    writer.used = None if unit.guard_all else names_of(fn.body)
     unit.write(0, f"def {prefix}{mangle(fn.name)}({', '.join(writer.params)}):")
     if fn.kind == "extern":
         writer.extern = fn.name

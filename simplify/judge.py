@@ -43,9 +43,11 @@ Explain = Callable[[Outcome], Diagnostic]
 
 
 class Log:
-    """What checking has found so far; one for a whole program."""
+    """What checking has found so far; one for a whole program. `certain` leaves out what fails in an arm of an inlined body:
+    that is a mistake in a program, but no reason why one call cannot succeed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, certain: bool = False) -> None:
+        self.certain = certain
         self.diagnostics: list[Diagnostic] = []
         self.counts = Counts()
         # What fails inside a body that was inlined at a call, with the call: an error there unless it always fails.
@@ -193,10 +195,13 @@ class Judge:
             if said.severity == "error":
                 self.log.forget(said.span)
             self.log.diagnostics.append(said)
-        elif self.site is not None and not self.trial and outcome.status is Status.REFUTED:
+        elif self.site is not None and not self.trial and outcome.status is Status.REFUTED and not self._excused():
             said = explain(outcome)
             between = tuple(Label(s, "through this call") for s in self.through if s not in (self.site, said.span))
             self.log.inlined.append((self.site, replace(said, labels=(*said.labels, *between))))
+
+    def _excused(self) -> bool:
+        return self.log.certain and bool(self.path)
 
     def withdraw(self, said: Diagnostic) -> bool:
         """Take back what was said of a call; whether it was said at all."""

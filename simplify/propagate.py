@@ -226,7 +226,7 @@ def result_shapes(
     checker = _Checker(checked.before, lookup, Options(), lambda _: None)
     for const in checked.before.consts:
         checker._const(const)
-    checker.log = Log()
+    checker.log = Log(certain=True)
     function = checker.program.functions[name]
     walker = checker._walker(f"@{name}")
     env = checker._env(walker)

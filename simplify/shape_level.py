@@ -7,6 +7,7 @@ Before and after, for `x : Tensor([n, m * 4])`: `x.dim(1) / 4 <= n` becomes the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from ..lang import core, sweet
 from ..lang.dtypes import DType
@@ -278,7 +279,9 @@ class ShapeLevel:
                 return self.learn(expr.operand, not positive, reason)
             case core.Logic() if (expr.op == "&&") == positive:
                 self.learn(expr.left, positive, reason)
-                return self.learn(expr.right, positive, reason)
+                with suppress(Poisoned):  # what can have no value: nobody gets past it, so nothing need be known there
+                    self.learn(expr.right, positive, reason)
+                return None
             case core.InClass() if positive:
                 return self.state.restrict(self.dtype(expr.item), dtypes_of(expr.choices))
             case core.InClass():

@@ -237,10 +237,9 @@ class Walker(Judge):
                 assert_never(stmt)
 
     def _let(self, stmt: core.Let, env: Env) -> None:
-        before = self.log.counts.residual
+        kept = self._open_obligations(stmt.value, env) if isinstance(stmt.value, _SHAPE_LEVEL) else ()
         entry, value = self.value(stmt.value, env)
-        if isinstance(stmt.value, _SHAPE_LEVEL) and self.log.counts.residual > before:
-            self._keep_obligations(stmt.value)
+        self.out.extend(kept)
         self.out.append(replace(stmt, value=value))
         if not stmt.is_tuple:
             if isinstance(entry.value, SizeValue):
@@ -255,11 +254,19 @@ class Walker(Judge):
                     env[name] = Entry(POISON, entry.span)
         return None
 
-    def _keep_obligations(self, expr: core.ShapeLevel) -> None:
-        """What a named size needs to have a value is checked whether the size is used or not."""
+    def _open_obligations(self, expr: core.ShapeLevel, env: Env) -> tuple[core.Assert, ...]:
+        """What a size or a condition needs to have a value, as far as that is not proved: it is checked whether the value is
+        used or not."""
+        level, kept = ShapeLevel(self.state, env), []
         origin = core.Origin(expr.span, "obligation", False, None, None, expr.span.text)
         for cond in obligations(expr):
-            self.out.append(core.Assert(expr.span, cond, None, origin, Status.RESIDUAL))
+            try:
+                proved = self.decide(with_needs(level.truth(cond), level.needs)) is True
+            except Poisoned:
+                proved = False
+            if not proved:
+                kept.append(core.Assert(expr.span, cond, None, origin, Status.RESIDUAL))
+        return tuple(kept)
 
     def _name_size(self, stmt: core.Let, value: SizeValue) -> Size:
         """A size that the data decides takes the name that the user gives it."""
@@ -418,14 +425,15 @@ class Walker(Judge):
 
     def _assume(self, stmt: core.Assert, env: Env, name_dims: bool) -> None:
         level = ShapeLevel(self.state, env)
+        known = True
         try:
             level.learn(stmt.cond, reason=stmt)
         except Poisoned:
-            return
+            known = False
         for need in level.needs:
             if not isinstance(need.cond, Undecided):
                 self.state.assume(need.cond, stmt)
-        if name_dims:
+        if name_dims and known:
             dims.name_dimension(self, stmt, env)
             self._note_axes(stmt, env)
 
@@ -575,11 +583,14 @@ class Walker(Judge):
         try:
             truth = level.truth(cond)
         except Poisoned:
+            self._shape_level(cond, env)
             return self._both(expr, cond, None, env)
+        open_ = self._open_obligations(cond, env) if level.needs else ()
         if level.needs:
             self._shape_level(cond, env)
         known = self.decide(truth)
         if known is not None:
+            self.out.extend(open_)
             return self._taken(expr, known, env)
         return self._both(expr, cond, cond, env)
 
@@ -677,17 +688,36 @@ def _condition_check(span: Span, name: str, rank: bool, what: str) -> core.Asser
 
 
 def obligations(expr: core.ShapeLevel) -> Iterator[core.BoolExpr]:
-    """That divisors are positive and `/` divides, as conditions in the core."""
-    if isinstance(expr, core.SizeOp):
-        yield from obligations(expr.left)
-        yield from obligations(expr.right)
-        if expr.op in ("/", "//", "%", "ceildiv") and not (
-            isinstance(expr.right, core.SizeLit) and expr.right.value > 0
-        ):
-            yield core.Compare(expr.span, ">=", expr.right, core.SizeLit(expr.span, 1))
-        if expr.op == "/":
-            rest = core.SizeOp(expr.span, "%", expr.left, expr.right)
-            yield core.Compare(expr.span, "==", rest, core.SizeLit(expr.span, 0))
+    """That divisors are positive, `/` divides and axes exist, as conditions in the core."""
+    match expr:
+        case core.SizeOp():
+            yield from obligations(expr.left)
+            yield from obligations(expr.right)
+            yield from _of_division(expr)
+        case core.DimOf():
+            least = expr.axis + 1 if expr.axis >= 0 else -expr.axis
+            yield core.Compare(expr.span, ">=", core.RankOf(expr.span, expr.tensor), core.SizeLit(expr.span, least))
+        case core.ShapeLit():
+            for dim in expr.dims:
+                if not isinstance(dim, core.Splice):
+                    yield from obligations(dim)
+        case core.Not():
+            yield from obligations(expr.operand)
+        case core.Compare():
+            yield from obligations(expr.left)
+            yield from obligations(expr.right)
+        case core.Logic():
+            yield from obligations(expr.left)
+            past = core.Not(expr.left.span, expr.left) if expr.op == "&&" else expr.left
+            yield from (core.Logic(cond.span, "||", past, cond) for cond in obligations(expr.right))
+
+
+def _of_division(expr: core.SizeOp) -> Iterator[core.BoolExpr]:
+    if expr.op in ("/", "//", "%", "ceildiv") and not (isinstance(expr.right, core.SizeLit) and expr.right.value > 0):
+        yield core.Compare(expr.span, ">=", expr.right, core.SizeLit(expr.span, 1))
+    if expr.op == "/":
+        rest = core.SizeOp(expr.span, "%", expr.left, expr.right)
+        yield core.Compare(expr.span, "==", rest, core.SizeLit(expr.span, 0))
 
 
 def with_needs(truth: Truth, needs: list[Obligation]) -> Truth:

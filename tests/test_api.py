@@ -414,3 +414,11 @@ def test_what_is_refused_at_compile_time_is_refused_at_run_time_with_one_text(sh
     call = f"let a = @f(@zeros([{', '.join(map(str, shape))}], dtype=int8))"
     errors = [d.message for d in rx.check_source(declaration + call).diagnostics if d.severity == "error"]
     assert errors == [f"{at_run_time}: this always fails"]
+
+
+def test_shapes_are_not_refused_for_an_arm_that_the_data_may_leave_out() -> None:
+    module = rx.loads(
+        "@main = fn(x : Tensor([n], float32), c : bool) : Tensor { if (c) { @reshape(x, [2, 4]) } else { x } }"
+    )
+    assert module.main.shapes(x=(6,), c=()) is None
+    assert module.main(np.zeros(6, np.float32), np.array(False)).shape == (6,)
