@@ -76,7 +76,7 @@ def _solve(ctx: Ctx, source: Shape, others: Shape) -> Dim:
     empty = _zeros_that_may_cancel(ctx, left, rest)
     ctx.require(ctx.any_of(ctx.le(1, divisor), *empty), "the sizes beside the -1 in `shape` to be at least 1")
     if isinstance(divisor, int) and divisor < 1:
-        return ctx.fresh("size") if empty else 0
+        return ctx.factor(count, divisor) if empty else 0
     exact = not empty or ctx.decide(ctx.le(1, divisor)) is True
     whole = divisor if exact else ctx.max(divisor, 1)
     ctx.require(
