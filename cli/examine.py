@@ -61,15 +61,17 @@ def examine(program: Program, wish: Wish) -> Examined:
         None if checked is None else report.counts,
         {} if checked is None else dict(checked.questions),
         report.ok,
-        () if checked is None else tuple(_extra(checked, wish)),
+        () if checked is None else tuple(_extra(checked, report, program, wish)),
     )
 
 
-def _extra(checked: Checked, wish: Wish) -> Iterator[str]:
+def _extra(checked: Checked, report: pipeline.Report, program: Program, wish: Wish) -> Iterator[str]:
     """Signatures are in Rx syntax, to be pasted back."""
     if wish.signature:
-        for demands in checked.demands:
-            yield str(demands) if demands.complete else f"{demands}  # and more, which only the run can tell"
+        from ..helps.signatures import signatures  # few ask for it
+
+        for demands in signatures(report, program.base, wish.roots, wish.options):
+            yield str(demands) if demands.complete else f"{demands}  # and more is checked at run time"
     if wish.explained is not None:
         yield explanation(checked, wish.explained)
 

@@ -136,7 +136,7 @@ class _Trials:
         self.parts = Parts(tree)
         self.checks = MOST_PER_PROGRAM
         self.text = MOST_TEXT
-        self._open = _open_checks(report)
+        self._open = open_checks(report)
 
     def working(self, diagnostic: Diagnostic, mends: Iterable[Mend]) -> tuple[Mend, ...]:
         tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC)
@@ -195,7 +195,7 @@ class _Trials:
 
     def _opens(self, after: Report, diagnostic: Diagnostic) -> bool:
         """Whether a check that was proved in another function stays for run time."""
-        before, now = self._open, _open_checks(after)
+        before, now = self._open, open_checks(after)
         return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" != diagnostic.function)
 
 
@@ -239,17 +239,20 @@ def _key(diagnostic: Diagnostic, place: Callable[[int], int]) -> Key:
     return diagnostic.code, kind, span.source.name, place(span.start), subject.at if subject is not None else None
 
 
-def _open_checks(report: Report) -> dict[str, int]:
+def open_checks(report: Report) -> dict[str, int]:
     """How many checks stay for run time in each function."""
     if report.checked is None:
         return {}
-    return {f.name.removesuffix("_impl"): _residual(f.body) for f in report.checked.program.functions}
+    found: Counter[str] = Counter()
+    for function in report.checked.program.functions:
+        found[function.name.rstrip("'").removesuffix("_impl")] += _residual(function.body)
+    return found
 
 
 def _residual(root: core.Block) -> int:
     number, stack = 0, [root]
     while stack:
         node = stack.pop()
-        number += getattr(node, "status", None) is Status.RESIDUAL
+        number += getattr(node, "status", None) is Status.RESIDUAL or getattr(node, "guard", False)
         stack.extend(children(node))  # type: ignore[arg-type]
     return number

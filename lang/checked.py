@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from . import core
 from .diagnostics import Diagnostic
 from .node import Node
-from .source import Span
+from .source import NOWHERE, Span
 
 
 class Counts(Node):
@@ -49,13 +49,15 @@ class FunctionShapes(Node):
 
 class Demands(Node):
     """What a function demands of its inputs, as a signature: the type of each parameter, conditions, the result's type
-    where it is known. `complete` is False where some check cannot be said in a signature."""
+    where it is known. `complete` is False where some check cannot be said in a signature. `place` is the part of the
+    source that it can replace (NOWHERE if there is none)."""
 
     name: str
     params: tuple[tuple[str, str], ...]
     where: tuple[str, ...]
     result: str | None
     complete: bool
+    place: Span = NOWHERE
 
     def __str__(self) -> str:
         params = ", ".join(f"{name} : {type_}" for name, type_ in self.params)

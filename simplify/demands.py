@@ -1,9 +1,9 @@
-"""What a function demands of its inputs: the checks that stay open in its body, as a signature that makes them hold.
+"""What a function demands of its inputs, as a signature: the weakest conditions, in the dimensions themselves where they fit.
 
 Before and after: `@ff = fn(x : Tensor([?, ?], int8))` whose body reshapes `x` to `[x.dim(0), x.dim(1) // 4, 4]` gets the
-signature `@ff = fn(x : Tensor([n, m * 4], int8))`. Every open check on a path that is always taken is necessary for the
-function to succeed, and all of them together are sufficient: so what is found is the weakest condition, unless something
-was left out because only the data decides it (`complete` is False then).
+signature `@ff = fn(x : Tensor([n, m * 4], int8))`. Every open check is necessary for the function to succeed where it is
+reached, and all of them together are sufficient: so what is found is the weakest condition, unless something was left out
+because only the data decides it (`complete` is False then). Whether it really leaves nothing to check is seen by pasting it.
 """
 
 from __future__ import annotations
@@ -13,27 +13,23 @@ from collections.abc import Iterable, Iterator
 from ..lang import core, sweet
 from ..lang.checked import Demands
 from ..lang.dtypes import DTYPES, DType
+from ..lang.source import NOWHERE, Span
 from ..ops.model import Segment, TensorInfo
-from .conditions import Cond, Eq0, cond_variables, eq, render_cond, substitute_cond
+from .conditions import Cond, Eq0, all_of, any_of, cond_variables, eq, render_cond, substitute_cond
 from .describe import dtype_text
 from .facts import Facts
 from .rendering import render
+from .shorter import entails, lighter
 from .sizes import as_term, only_var
 from .state import State
 from .terms import Size, Term, Var, mod, of_atom, substitute, variables
-from .values import AnyDType, DTypeSymbol, Entry, Env, TupleValue, Value
+from .values import DTypeSymbol, Entry, Env, SizeValue, TupleValue, Value
+from .weakest import Demand, DTypeDemand, Inputs, is_rank, weakest
 
 _LETTERS = ("n", "m", "k", "p", "q", "r", "s", "t", "u", "v", "w")
-
-
-class Demand:
-    """One open check: its condition (None where it cannot be said), and the conditions of the arms that it stands in."""
-
-    __slots__ = ("cond", "path")
-
-    def __init__(self, cond: Cond | None, path: tuple[Cond | None, ...]) -> None:
-        self.cond = cond
-        self.path = path
+# A size that is longer than this is not for reading.
+_LONGEST = 72
+_DTYPE_LETTERS = ("d", "e", "dtype")
 
 
 def demands(
@@ -43,78 +39,75 @@ def demands(
     state: State,
     door: tuple[Cond, ...],
     open_checks: Iterable[Demand],
-    dtypes: Iterable[tuple[AnyDType, tuple[str, ...]]],
+    dtypes: Iterable[DTypeDemand],
 ) -> Demands:
     """The signature of a function with what its body demands. `door` is what the signature says already."""
-    return _Signature(function, params, state, door).found(open_checks, dtypes, result)
+    return _Signature(function, params, result, state, door).found(open_checks, dtypes)
 
 
 class _Signature:
-    def __init__(self, function: core.Function, params: Env, state: State, door: tuple[Cond, ...]) -> None:
+    def __init__(
+        self, function: core.Function, params: Env, result: Entry | None, state: State, door: tuple[Cond, ...]
+    ) -> None:
         self.function = function
         self.params = params
+        self.result = None if result is None else result.value
         self.state = state
-        self.facts = Facts()
         self.door = door
+        self.facts = Facts()
         for cond in door:
             self.facts.assume(cond)
-        self.spoken = _names_used(function)
+        self.fn = function.origin.fn if function.origin is not None else None
         self.written: dict[Var, Size] = {}
         self.names: dict[Var, str] = {}
-        self.entry = {v for d in self._dims() for v in variables(d)} | self._size_params()
+        self.dims = tuple(self._dims())
+        self.sizes = self._size_params()
+        self.kept = self.sizes | self._written_by_alias()
+        self.spoken = _names_used(self.fn, params, self._result_is_derived())
 
     # The conditions
 
     def found(
         self,
         open_checks: Iterable[Demand],
-        dtypes: Iterable[tuple[AnyDType, tuple[str, ...]]],
-        result: Entry | None,
+        dtypes: Iterable[DTypeDemand],
     ) -> Demands:
-        complete = True
-        where: list[Cond] = []
-        for demand in open_checks:
-            cond = self._sayable(demand)
-            if cond is None:
-                complete = False
-            elif cond is not True and self.facts.decide(cond).kind != "proved":
-                self.facts.assume(cond)
-                if not self._absorb(cond):
-                    where.append(cond)
-        where = _needed(where, self.door)
+        conds, complete = weakest(self.state, self._inputs(), open_checks)
+        for cond in conds:
+            self.facts.assume(cond)
+        where = [c for c in sorted(conds, key=_equations_first) if not self._absorb(c)]
+        where.sort(key=conds.index)
+        dtypes = _certain(dtypes)
         self._name_dims()
+        self._name_dtypes(dtypes)
         texts = [self._cond_text(c) for c in where]
         classes, says_all = self._dtype_conditions(dtypes)
         return Demands(
             f"@{self.function.name}",
-            tuple((name, self._type(name, entry.value)) for name, entry in self.params.items()),
+            tuple((name, self._param(name, entry.value)) for name, entry in self.params.items()),
             tuple(dict.fromkeys([*self._declared_where(), *texts, *classes])),
-            None if result is None else self._result(result.value),
+            self._result(),
             complete and says_all,
+            self._place(),
         )
 
-    def _sayable(self, demand: Demand) -> Cond | None:
-        """The condition over the sizes that come in, where it can be said and its place is always reached."""
-        if demand.cond is None or demand.path:
-            return None
-        cond = without_empty(self._settled(demand.cond))
-        if isinstance(cond, bool):
-            return cond
-        return cond if all(v in self.entry or self._is_rank(v) for v in cond_variables(cond)) else None
+    def _inputs(self) -> Inputs:
+        inside = {v for d in self.dims for v in variables(d)}
+        empties = {v for v in inside if any(substitute(d, {v: 0}) == 0 for d in self.dims)}
+        return Inputs(inside | self.sizes, empties, self.door)
 
-    def _settled(self, cond: Cond) -> Cond:
-        if isinstance(cond, bool):
-            return cond
-        return substitute_cond(cond, {v: self.state.settled(as_term(v)) for v in cond_variables(cond)})
-
-    def _is_rank(self, variable: Var) -> bool:
-        return variable.name.endswith(".rank")
+    def _place(self) -> Span:
+        """Where the signature stands in the program: from the name to the body."""
+        origin = self.function.origin
+        if origin is None or origin.prefixes or origin.fn.body is None:
+            return NOWHERE
+        return Span(origin.span.source, origin.name.span.start, origin.fn.body.span.start)
 
     def _absorb(self, cond: Cond) -> bool:
         """Whether the condition goes into the dimensions themselves: a size that is another, a constant, a multiple."""
         if isinstance(cond, bool):
             return True
-        if all(self._is_rank(v) for v in cond_variables(cond)):
+        if all(is_rank(v) for v in cond_variables(cond)):
             return True
         if not isinstance(cond, Eq0):
             return False
@@ -134,7 +127,7 @@ class _Signature:
 
     def _may_replace(self, variable: Var) -> bool:
         """A size whose name the body uses keeps it, and so does a parameter of sort Size."""
-        return variable.name not in self.spoken and variable not in self._size_params()
+        return variable.name not in self.spoken and variable not in self.kept
 
     def _absorb_multiple(self, term: Term) -> bool:
         """`v % 4 == 0` of a dimension without a name: it is written `m * 4`."""
@@ -162,20 +155,27 @@ class _Signature:
             for value in _tensors(entry.value):
                 yield from (d for d in self.state.resolve(value.shape) if not isinstance(d, Segment))
 
+    def _written_by_alias(self) -> set[Var]:
+        """The sizes inside of types that stay as they are declared."""
+        named = [e.value for n, e in self.params.items() if isinstance(self._declared_type(n), sweet.NamedType)]
+        shapes = [self.state.resolve(t.shape) for value in named for t in _tensors(value)]
+        return {v for shape in shapes for d in shape if not isinstance(d, Segment) for v in variables(d)}
+
     def _size_params(self) -> set[Var]:
-        from_sizes = (getattr(e.value, "size", 0) for e in self.params.values())
-        return {v for s in from_sizes for v in variables(s)}
+        given = (self.state.settled(e.value.size) for e in self.params.values() if isinstance(e.value, SizeValue))
+        return {v for size in given for v in variables(size)}
 
     def _name_dims(self) -> None:
         """Every size of the signature gets a name: its own, or a letter that nothing else has."""
-        taken = set(self.spoken)
-        every = dict.fromkeys(v for d in self._dims() for v in variables(self._write(d)))
+        bound = _names_bound(self.fn)
+        taken = {*self.spoken, *bound}
+        every = dict.fromkeys([*sorted(self.sizes), *(v for d in self.dims for v in variables(self._write(d)))])
         for variable in every:
-            name = self.names.get(variable, variable.name)
-            if name.rstrip("'").isidentifier():
+            name = self.names.pop(variable, variable.name)
+            if name.rstrip("'").isidentifier() and name not in bound:
                 taken.add(name)
                 self.names[variable] = name
-        letters = (f"{letter}{i or ''}" for i in range(100) for letter in _LETTERS)
+        letters = _letters(_LETTERS)
         for variable in every:
             if variable not in self.names:
                 name = next(n for n in letters if n not in taken)
@@ -195,11 +195,41 @@ class _Signature:
         named = {v: of_atom(Var(self.names.get(v, v.name), v.serial, v.nonneg)) for v in cond_variables(cond)}
         return render_cond(substitute_cond(cond, named))
 
-    def _type(self, name: str, value: Value) -> str:
-        declared = self._declared_type(name)
+    def _param(self, name: str, value: Value) -> str:
+        """The type of a parameter, and its default value if it has one."""
+        default = next((p.default for p in (self.fn.params if self.fn else ()) if p.name.name == name), None)
+        text = self._type(self._declared_type(name), value)
+        return text if default is None else f"{text} = {default.span.text}"
+
+    def _type(self, declared: sweet.Type | None, value: Value) -> str:
+        """As it is declared where nothing new is known of it."""
+        if isinstance(value, TupleValue) and isinstance(declared, sweet.TupleType):
+            parts = zip(declared.items, value.items, strict=False)
+            return f"({', '.join(self._type(t, v) for t, v in parts)})"
         if isinstance(value, TensorInfo) and (declared is None or isinstance(declared, sweet.TensorType)):
-            return self._tensor(value)
+            return (
+                declared.span.text if declared is not None and self._says_all(declared, value) else self._tensor(value)
+            )
         return declared.span.text if declared is not None else "Tensor"
+
+    def _says_all(self, declared: sweet.TensorType, value: TensorInfo) -> bool:
+        """Whether the annotation gives every dimension its name or value already."""
+        said = _names_in((declared.shape, declared.dtype))
+        dtype = dtype_text(value.dtype, self.state)
+        if (
+            dtype != "?"
+            and dtype not in said
+            and not (declared.dtype is not None and dtype in declared.dtype.span.text)
+        ):
+            return False
+        if declared.shape is None or isinstance(declared.shape, sweet.Unknown):
+            return all(isinstance(d, Segment) for d in self.state.resolve(value.shape))
+        inside = [v for d in self.state.resolve(value.shape) if not isinstance(d, Segment) for v in variables(d)]
+        whole = not isinstance(declared.shape, sweet.ListExpr) or len(declared.shape.items) >= len(
+            self.state.resolve(value.shape)
+        )
+        known = all(v not in self.written and (v.name in said or v.name in self.params) for v in inside)
+        return whole and known and "?" not in declared.shape.span.text
 
     def _tensor(self, value: TensorInfo) -> str:
         parts = []
@@ -215,40 +245,63 @@ class _Signature:
             return "Tensor"
         return f"Tensor({shape})" if dtype == "?" else f"Tensor({shape}, {dtype})"
 
-    def _result(self, value: Value) -> str | None:
-        """The result's type; None where a size of it only the run decides and nothing was declared."""
-        fn = self.function.origin.fn if self.function.origin is not None else None
-        if fn is not None and fn.result is not None and not _is_bare(fn.result):
-            return self._declared_result(fn.result, value)
-        if isinstance(value, TensorInfo):
-            shape = self.state.resolve(value.shape)
-            inside = [v for d in shape if not isinstance(d, Segment) for v in variables(self._write(d))]
-            if any(isinstance(d, Segment) for d in shape) or any(v not in self.names for v in inside):
-                return None
-            return self._tensor(value)
-        return None
+    def _result_is_derived(self) -> bool:
+        """Whether the result's type is made of the sizes that come in."""
+        inside = {v for d in self.dims for v in variables(d)} | self.sizes
+        shapes = [self.state.resolve(t.shape) for t in _tensors(self.result)]
+        plain = isinstance(self.result, TensorInfo | TupleValue)
+        return plain and all(not isinstance(d, Segment) and set(variables(d)) <= inside for s in shapes for d in s)
 
-    def _declared_result(self, declared: sweet.Type, value: Value) -> str:
-        if self.written and isinstance(value, TensorInfo):
-            shape = self.state.resolve(value.shape)
-            inside = [v for d in shape if not isinstance(d, Segment) for v in variables(self._write(d))]
-            if not any(isinstance(d, Segment) for d in shape) and all(v in self.names for v in inside):
-                return self._tensor(value)
-        return declared.span.text
+    def _result(self) -> str | None:
+        """The result's type; None where a size of it only the run decides and nothing was declared."""
+        declared = self.fn.result if self.fn is not None else None
+        known = self._known(self.result)
+        if declared is None or _is_bare(declared):
+            return known
+        return known if known is not None and self.written else declared.span.text
+
+    def _known(self, value: Value | None) -> str | None:
+        """The type of a value all of whose sizes have names."""
+        if isinstance(value, TupleValue):
+            parts = [self._known(item) for item in value.items]
+            return None if None in parts else f"({', '.join(p for p in parts if p is not None)})"
+        if not isinstance(value, TensorInfo) or value.dtype is None:
+            return None
+        shape = self.state.resolve(value.shape)
+        if any(isinstance(d, Segment) for d in shape):
+            return None
+        shape = tuple(lighter(self.facts, d) for d in shape)
+        inside = [v for d in shape for v in variables(self._write(d))]
+        if any(v not in self.names for v in inside) or any(len(self._text(d)) > _LONGEST for d in shape):
+            return None
+        return self._tensor(TensorInfo(shape, value.dtype))
 
     def _declared_type(self, name: str) -> sweet.Type | None:
-        if self.function.origin is None:
-            return None
-        return next((p.type for p in self.function.origin.fn.params if p.name.name == name), None)
+        params = self.fn.params if self.fn is not None else ()
+        return next((p.type for p in params if p.name.name == name), None)
 
     def _declared_where(self) -> tuple[str, ...]:
-        return tuple(c.span.text for c in self.function.origin.fn.where) if self.function.origin is not None else ()
+        return tuple(c.span.text for c in self.fn.where) if self.fn is not None else ()
 
-    def _dtype_conditions(self, dtypes: Iterable[tuple[AnyDType, tuple[str, ...]]]) -> tuple[list[str], bool]:
+    def _name_dtypes(self, demanded: Iterable[DTypeDemand]) -> None:
+        """A dtype that two parameters share, or that has to be of a class, gets a letter."""
+        known = [
+            self.state.dtype(t.dtype) for e in self.params.values() for t in _tensors(e.value) if t.dtype is not None
+        ]
+        asked = [self.state.dtype(demand.dtype) for demand in demanded]
+        taken = {*self.spoken, *self.names.values(), *(s.name for s in known if isinstance(s, DTypeSymbol))}
+        for symbol in known:
+            if not isinstance(symbol, DTypeSymbol) or symbol.name.isidentifier():
+                continue
+            if known.count(symbol) > 1 or symbol in asked:
+                symbol.name = next(n for n in _letters(_DTYPE_LETTERS) if n not in taken)
+                taken.add(symbol.name)
+
+    def _dtype_conditions(self, dtypes: Iterable[DTypeDemand]) -> tuple[list[str], bool]:
         """`d in numeric` for a dtype that has a name; whether all could be said."""
         texts, complete = [], True
-        for dtype, names in dtypes:
-            known = self.state.dtype(dtype)
+        for demand in dtypes:
+            known, names = self.state.dtype(demand.dtype), demand.classes
             if isinstance(known, DType):
                 continue
             if isinstance(known, DTypeSymbol) and known.name.isidentifier():
@@ -259,39 +312,22 @@ class _Signature:
         return texts, complete
 
 
-def without_empty(cond: Cond) -> Cond:
-    """`n * p == 0` as `p == 0`: that it also holds for n = 0, where a tensor has no elements, nobody asks for."""
-    if not isinstance(cond, Eq0):
-        return cond
-    monos = list(cond.term.mons)
-    shared = [a for a in monos[0] if isinstance(a, Var) and a.nonneg and all(a in mono for mono in monos)]
-    if not shared:
-        return cond
-    rest: Size = 0
-    for mono, factor in cond.term.mons.items():
-        left = list(mono)
-        left.remove(shared[0])
-        part: Size = factor
-        for atom in left:
-            part = part * of_atom(atom)
-        rest = rest + part
-    return without_empty(eq(rest, 0))
+def _certain(dtypes: Iterable[DTypeDemand]) -> tuple[DTypeDemand, ...]:
+    """The classes that are asked for whatever arms are taken."""
+    found: dict[tuple[int, tuple[str, ...]], tuple[DTypeDemand, Cond]] = {}
+    for demand in dtypes:
+        key = (id(demand.dtype), demand.classes)
+        _, covered = found.get(key, (demand, False))
+        here = False if None in demand.path else all_of(*(c for c in demand.path if c is not None))
+        found[key] = (demand, any_of(covered, here))
+    return tuple(demand for demand, covered in found.values() if entails((), covered))
 
 
-def _needed(conds: list[Cond], door: tuple[Cond, ...]) -> list[Cond]:
-    """The conditions without those that the others entail."""
-    kept = list(conds)
-    for cond in conds:
-        others = [c for c in kept if c is not cond]
-        facts = Facts()
-        for known in (*door, *others):
-            facts.assume(known)
-        if facts.decide(cond).kind == "proved":
-            kept = others
-    return kept
+def _letters(letters: tuple[str, ...]) -> Iterator[str]:
+    return (f"{letter}{i or ''}" for i in range(100) for letter in letters)
 
 
-def _tensors(value: Value) -> Iterator[TensorInfo]:
+def _tensors(value: Value | None) -> Iterator[TensorInfo]:
     if isinstance(value, TensorInfo):
         yield value
     elif isinstance(value, TupleValue):
@@ -299,21 +335,45 @@ def _tensors(value: Value) -> Iterator[TensorInfo]:
             yield from _tensors(item)
 
 
-def _names_used(function: core.Function) -> frozenset[str]:
-    """The names that the body itself uses: a pasted signature has to keep them."""
-    if function.origin is None or function.origin.fn.body is None:
+def _names_used(fn: sweet.Fn | None, params: Env, derived: bool) -> frozenset[str]:
+    """The names that a pasted signature has to keep: those of the body, of conditions, of types that stay as they are."""
+    if fn is None or fn.body is None:
         return frozenset()
-    found: set[str] = set()
-    stack: list[object] = [function.origin.fn.body, *function.origin.fn.where]
+    kept = [p.type for p in fn.params if not isinstance(p.type, sweet.TensorType | sweet.TupleType)]
+    result = None if derived else fn.result
+    return frozenset({*_names_in((fn.body, fn.where, result, tuple(kept))), *params})
+
+
+def _names_bound(fn: sweet.Fn | None) -> set[str]:
+    """The names that a body binds itself: no size may be called so before."""
+    nodes = list(_nodes(fn.body if fn is not None else None))
+    matches = [n for n in nodes if isinstance(n, sweet.Call) and _is_match(n) and len(n.args) > 1]
+    binders = [i.name for n in nodes if isinstance(n, sweet.Let) for i in n.names]
+    binders += [n.name.name for n in nodes if isinstance(n, sweet.Param)]
+    return {*binders, *_names_in(tuple(m.args[1] for m in matches))}
+
+
+def _is_match(call: sweet.Call) -> bool:
+    return isinstance(call.callee, sweet.Name) and call.callee.name == "match_shape"
+
+
+def _names_in(root: object) -> set[str]:
+    return {n.name for n in _nodes(root) if isinstance(n, sweet.Name)}
+
+
+def _nodes(root: object) -> Iterator[object]:
+    stack: list[object] = [root]
     while stack:
         node = stack.pop()
         if isinstance(node, tuple):
             stack.extend(node)
-        elif isinstance(node, sweet.Name):
-            found.add(node.name)
         elif hasattr(node, "_compared"):
+            yield node
             stack.extend(getattr(node, f) for f in node._compared)
-    return frozenset(found)
+
+
+def _equations_first(cond: Cond) -> bool:
+    return not isinstance(cond, Eq0)
 
 
 def _is_bare(type_: sweet.Type) -> bool:

@@ -8,11 +8,11 @@ from typing import Protocol
 from ..lang import core, sweet
 from ..lang.dtypes import DTYPES, WEAK
 from ..ops.model import Segment, TensorInfo
-from .conditions import Cond, all_of, eq, ge
+from .conditions import all_of, eq, ge
 from .shape_level import Poisoned, ShapeLevel, Truth, _and, sweet_names, sweet_size
 from .sizes import single_var
 from .state import State
-from .terms import Size, Var, mod, variables
+from .terms import Size, Term, Var, mod, variables
 from .values import (
     POISON,
     UNDECIDED,
@@ -326,7 +326,7 @@ def learn_match(level: ShapeLevel, stmt: core.MatchShape, found: Found) -> None:
 
 # Joins
 
-Cases = list[tuple[Cond, Cond]]
+Cases = list[tuple[Term, Size, Size]]
 
 
 def join(state: State, a: Value, b: Value, cases: Cases) -> Value:
@@ -380,7 +380,7 @@ def _join_sizes(state: State, a: Size, b: Size, cases: Cases) -> Size:
     variable = single_var(both)
     assert variable is not None
     state.opaque[variable] = None
-    cases.append((eq(both, a), eq(both, b)))
+    cases.append((both, a, b))
     return both
 
 

@@ -11,14 +11,14 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from .because import labelled
 from .conditions import Cond, ge
-from .demands import Demand
 from .facts import Verdict
 from .shape_level import Truth
 from .solutions import only_where
 from .state import State
 from .subject import with_conditions
 from .terms import Size, TooLarge
-from .values import AnyDType, Undecided
+from .values import Undecided
+from .weakest import Demand, DTypeDemand
 
 
 class Options(Node):
@@ -105,7 +105,7 @@ class Judge:
         self.through: tuple[Span, ...] = ()
         # The checks that stayed open, for what the function demands; `path` are the conditions of the arms around.
         self.demands: list[Demand] = []
-        self.dtype_demands: list[tuple[AnyDType, tuple[str, ...]]] = []
+        self.dtype_demands: list[DTypeDemand] = []
         self.path: tuple[Cond | None, ...] = ()
         # Set where a condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
         self.unsure = False

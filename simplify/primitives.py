@@ -45,6 +45,7 @@ from .values import (
     plain,
 )
 from .walk import Walker
+from .weakest import DTypeDemand
 
 _INT64 = DTYPES["int64"]
 
@@ -204,6 +205,11 @@ class SymbolicCtx:
         for one in sizes:
             state.assume(any_of(eq(size, one), eq(one, 1)))
         state.assume(any_of(*(eq(size, one) for one in sizes)))
+        ones = [all_of(*(eq(one, 1) for one in sizes[:i])) for i in range(len(sizes))]
+        others = [*(ne(one, 1) for one in sizes[:-1]), True]
+        state.choices[only_var(size)] = tuple(
+            (all_of(before, this), one) for before, this, one in zip(ones, others, sizes, strict=True)
+        )
         return size
 
     def factor(self, product: Size, other: Size) -> Size:
@@ -594,7 +600,7 @@ def _check_operand(
         if known is not True:
             truth: Truth = UNDECIDED if known is None else False
             ctx.judged(truth, f"`{place}` to have {word.wanted}", ((place, None),), "E313")
-            walker.dtype_demands.append((dtype, word.classes))
+            walker.dtype_demands.append(DTypeDemand(dtype, word.classes, walker.path))
             state.restrict(dtype, dtypes_of(word.classes))
     if word.var is None:
         return

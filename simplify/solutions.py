@@ -18,7 +18,7 @@ from .conditions import (
     render_cond,
     substitute_cond,
 )
-from .demands import without_empty
+from .shorter import without_empty
 from .sizes import as_term
 from .state import State
 from .terms import Size, Var, mod

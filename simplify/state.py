@@ -39,6 +39,8 @@ class State:
         self.used_names: set[str] = set()
         # What walks of inlined bodies gave, by the function's name and its arguments.
         self.inlined: Table[tuple[object, ...], Value] = Table(trail)
+        # Sizes that are one of several: each with the condition under which it is that one.
+        self.choices: dict[Var, tuple[tuple[Cond, Size], ...]] = {}
         # How a size is printed whose normal form is not for reading.
         self.display: dict[Term, tuple[str, tuple[Size, ...]]] = {}
 

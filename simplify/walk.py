@@ -15,11 +15,12 @@ from ..lang.source import NOWHERE, Span
 from ..ops.model import Primitive, Segment, TensorInfo
 from . import blame, dims, subject
 from .arms import JOIN
-from .conditions import Cond, all_of, any_of, cond_variables, eq
+from .conditions import Cond, all_of, any_of, cond_variables, eq, negate
 from .describe import binding
 from .explain import explain
 from .judge import Judge, Log, Options
 from .shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
+from .sizes import only_var
 from .state import State
 from .terms import Size
 from .values import (
@@ -618,7 +619,7 @@ class Walker(Judge):
         for block, positive in ((expr.then, True), (expr.orelse, False)):
             self.state.push()
             inner, since, unsure, path = dict(env), len(self._bindings), self.unsure, self.path
-            self.path = (*path, None)
+            self.path = (*path, self._taken_where(sizes, inner, positive))
             if sizes is not None:
                 reason = sizes if positive else core.Not(sizes.span, sizes)
                 ShapeLevel(self.state, inner).learn(sizes, positive, reason=reason)
@@ -634,19 +635,35 @@ class Walker(Judge):
         if then.value == orelse.value:
             joined = Entry(then.value, expr.span)
         else:
-            joined = self._join(then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]))
+            taken = self._taken_where(sizes, env, True)
+            joined = self._join(then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken)
         self._learn_common(then_facts, else_facts, newest)
         return joined, core.If(expr.span, cond, then_block, else_block)
 
+    def _taken_where(self, sizes: core.BoolExpr | None, env: Env, positive: bool) -> Cond | None:
+        """The condition on sizes under which an arm is taken; None where something else decides it."""
+        truth = UNDECIDED if sizes is None else ShapeLevel(self.state, env).truth(sizes)
+        if isinstance(truth, Undecided):
+            return None
+        return truth if positive else negate(truth)
+
     def _join(
-        self, a: Entry, b: Entry, span: Span, guards: tuple[tuple[Cond, ...], tuple[Cond, ...]] = ((), ())
+        self,
+        a: Entry,
+        b: Entry,
+        span: Span,
+        guards: tuple[tuple[Cond, ...], tuple[Cond, ...]] = ((), ()),
+        taken: Cond | None = None,
     ) -> Entry:
         """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition."""
-        cases: list[tuple[Cond, Cond]] = []
+        cases: dims.Cases = []
         value = dims.join(self.state, a.value, b.value, cases)
         if cases:
-            one, other = all_of(*guards[0], *(c for c, _ in cases)), all_of(*guards[1], *(c for _, c in cases))
+            one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases))
+            other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases))
             self.state.assume(any_of(one, other))
+            if taken is not None:
+                self.state.choices.update({only_var(both): ((taken, x), (negate(taken), y)) for both, x, y in cases})
         return Entry(value, span, origin=Made(JOIN, (("then", a), ("else", b)), None, guards, len(self.path)))
 
     def _learn_common(self, then_facts: list[Cond], else_facts: list[Cond], newest: int) -> None:
@@ -664,7 +681,8 @@ class Walker(Judge):
 
     def _lambda(self, expr: core.Lambda, env: Env) -> tuple[Entry, core.Value]:
         """A lambda's body is checked where it stands, for all its callers."""
-        inner, since = dict(env), len(self._bindings)
+        inner, since, path = dict(env), len(self._bindings), self.path
+        self.path = (*path, None)
         self.state.push()
         for param in expr.params:
             inner[param.name] = Entry(self.unknown(param.sort, param.name), expr.span)
@@ -672,6 +690,7 @@ class Walker(Judge):
         _, body = self.block(replace(expr.body, stmts=expr.body.stmts[expr.door :]), inner)
         self._close_bindings(since)
         self.state.pop()
+        self.path = path
         after = replace(expr, body=replace(body, stmts=(*door, *body.stmts)))
         return Entry(FnValue("fn", None, expr, dict(env)), expr.span), after
 

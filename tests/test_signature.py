@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import random
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from rxlang import pipeline
-from rxlang.lang.checked import Demands
+from rxlang.helps.edits import applied
+from rxlang.helps.signatures import signatures
+from rxlang.interp.run import Machine, ShapeError
+from rxlang.lang.checked import Checked, Demands
+from rxlang.lang.diagnostics import Edit
+from rxlang.lang.files import Files
+
+HERE = Path(__file__).resolve()
+ROOT = HERE.parents[1]
+RUNS = int(os.environ.get("RX_FUZZ", "60"))
+PROGRAMS = [*ROOT.glob("examples/**/*.rx"), *ROOT.glob("tests/notes/*.rx"), *ROOT.glob("tests/desugar_goldens/*.rx")]
 
 
-def demands(text: str) -> Demands:
-    report = pipeline.check_text(text, "case.rx", Path("."))
-    assert report.checked is not None, report.diagnostics
-    return report.checked.demands[-1]
+def beside(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, HERE.parent / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-CASES = {
+soundness = beside("test_soundness")
+
+
+def checked(text: str, base: Path = Path(".")) -> pipeline.Report:
+    return pipeline.check_text(text, "case.rx", base)
+
+
+def pasted(text: str, found: tuple[Demands, ...]) -> str:
+    return applied(text, [Edit(d.place, f"{d} ") for d in found])
+
+
+SIGNATURES = {
     "a dimension without a name is written as a multiple": (
         "@f = fn(x : Tensor([?, ?], int8)) : Tensor {\n"
         "  let y = @reshape(@cast(x, int32), [x.dim(0), x.dim(1) // 4, 4])\n"
@@ -26,6 +56,10 @@ CASES = {
         "@f = fn(x : Tensor([n, m], float32), y : Tensor([k, p], float32)) : Tensor { @matmul(x, y) }",
         "@f = fn(x : Tensor([n, m], float32), y : Tensor([m, p], float32)) : Tensor([n, p], float32)",
     ),
+    "sizes without a name get one where that is needed": (
+        "@f = fn(x : Tensor([?, ?], float32)) : Tensor { @matmul(x, x) }",
+        "@f = fn(x : Tensor([n, n], float32)) : Tensor([n, n], float32)",
+    ),
     "a forced constant": (
         "@f = fn(x : Tensor([n, m], float32), w : Tensor([8, 3], float32)) : Tensor([n, 3], float32) { @matmul(x, w) }",
         "@f = fn(x : Tensor([n, 8], float32), w : Tensor([8, 3], float32)) : Tensor([n, 3], float32)",
@@ -34,38 +68,171 @@ CASES = {
         "@f = fn(x : Tensor([n], float32)) : Tensor { let (v, i) = @topk(x, k=5); v }",
         "@f = fn(x : Tensor([n], float32)) : Tensor([5], float32) where n >= 5",
     ),
+    "a bound that a maximum hides": (
+        "@f = fn(x : Tensor([b, t, d], float32), pe : Tensor([512, d], float32)) : Tensor([b, t, d], float32) {\n"
+        "  x + pe[0:t, :]\n}",
+        "@f = fn(x : Tensor([b, t, d], float32), pe : Tensor([512, d], float32)) : Tensor([b, t, d], float32)"
+        " where t <= 512",
+    ),
     "a name that the body uses keeps its meaning": (
         "@f = fn(x : Tensor([n, d], float32)) : Tensor { @reshape(x, [n, 8, d // 8]) }",
         "@f = fn(x : Tensor([n, d], float32)) : Tensor([n, 8, d // 8], float32) where d % 8 == 0",
+    ),
+    "a name that the body binds stays free for it": (
+        "@f = fn(x : Tensor(?, float32)) : Tensor { match_shape(x, [n, m], [n, m * 4]); @reshape(x, [n, m, 4]) }",
+        "@f = fn(x : Tensor([k, p * 4], float32)) : Tensor([k, p, 4], float32)",
+    ),
+    "two sizes that are cut into windows": (
+        "@f = fn(x : Tensor([b, h, w, c], float32), p : Size) : Tensor { @reshape(x, [b, h // p, p, w // p, p, c]) }",
+        "@f = fn(x : Tensor([b, h, w, c], float32), p : Size) : Tensor([b, h // p, p, w // p, p, c], float32)"
+        " where p >= 1, h % p == 0, w % p == 0",
+    ),
+    "a kernel that has to fit": (
+        "@f = fn(x : Tensor([b, c, h, w], float32), k : Tensor([?, ?, 3, 5], float32)) : Tensor { @conv2d(x, k) }",
+        "@f = fn(x : Tensor([b, c, h, w], float32), k : Tensor([n, c, 3, 5], float32))"
+        " : Tensor([b, n, h - 2, w - 4], float32) where h >= 3, w >= 5",
     ),
     "a dtype's class": (
         "@f = fn(x : Tensor([n], d)) : Tensor([n], d) { x + x }",
         "@f = fn(x : Tensor([n], d)) : Tensor([n], d) where d in numeric",
     ),
+    "a dtype that two parameters share": (
+        "@f = fn(x : Tensor([n]), y : Tensor([n])) : Tensor { x + y }",
+        "@f = fn(x : Tensor([n], d), y : Tensor([n], d)) : Tensor([n], d) where d in numeric",
+    ),
+    "a class that every arm asks for": (
+        "@f = fn(x : Tensor([n])) : Tensor { if (n > 3) { x + x } else { -x } }",
+        "@f = fn(x : Tensor([n], d)) : Tensor([n], d) where d in numeric",
+    ),
     "a choice": (
         "@f = fn(x : Tensor([n], float32), y : Tensor([3], float32)) : Tensor { x + y }",
-        "@f = fn(x : Tensor([n], float32), y : Tensor([3], float32)) : Tensor([3], float32) where n == 3 || n == 1",
+        "@f = fn(x : Tensor([n], float32), y : Tensor([3], float32)) : Tensor([3], float32) where n == 1 || n == 3",
+    ),
+    "what a broadcast gives is one of its operands": (
+        "@f = fn(x : Tensor([k], float32), y : Tensor([n], float32)) : Tensor([k], float32) { x + y }",
+        "@f = fn(x : Tensor([k], float32), y : Tensor([n], float32)) : Tensor([k], float32) where k == n || n == 1",
+    ),
+    "what one arm needs is needed where it is taken": (
+        "@f = fn(x : Tensor([n, m], float32)) : Tensor { if (n > 4) { @matmul(x, x) } else { x } }",
+        "@f = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) where n <= 4 || n == m",
+    ),
+    "a size that differs between arms": (
+        "@f = fn(x : Tensor([n], float32)) : Tensor([12], float32) { if (n > 6) { x } else { @concat([x, x], axis=0) } }",
+        "@f = fn(x : Tensor([n], float32)) : Tensor([12], float32) where n == 6 || n == 12",
     ),
     "nothing more than is declared": (
         "@f = fn(x : Tensor([n, m * 4], int8)) : Tensor([n, m * 4], int8) where n >= 1 { x }",
         "@f = fn(x : Tensor([n, m * 4], int8)) : Tensor([n, m * 4], int8) where n >= 1",
+    ),
+    "a stretch of dimensions keeps its name": (
+        "@f = fn(x : Tensor([*s], float32)) : Tensor([*s], float32) { x * 2.0 }",
+        "@f = fn(x : Tensor([*s], float32)) : Tensor([*s], float32)",
+    ),
+    "a parameter keeps its default": (
+        "@f = fn(x : Tensor([n], float32), k : Size = 2) : Tensor { @reshape(x, [k, n // k]) }",
+        "@f = fn(x : Tensor([n], float32), k : Size = 2) : Tensor([k, n // k], float32) where k >= 1, n % k == 0",
+    ),
+    "the parts of a tuple": (
+        "@f = fn(p : (Tensor([?, ?], float32), Tensor([?, ?], float32))) : Tensor { let (a, b) = p; @matmul(a, b) }",
+        "@f = fn(p : (Tensor([n, m], float32), Tensor([m, k], float32))) : Tensor([n, k], float32)",
     ),
     "a callee's demands": (
         "@g = fn(x : Tensor([a, a * 2], float32)) : Tensor([a], float32) { @sum(x, axis=1) }\n"
         "@f = fn(x : Tensor([n, m], float32)) : Tensor { @g(x) }",
         "@f = fn(x : Tensor([n, n * 2], float32)) : Tensor([n], float32)",
     ),
+    "a callee's demands that its signature does not tell": (
+        "@g = fn(x : Tensor([n, m], float32)) : Tensor([n, 8], float32) { @reshape(x, [n, 8]) }\n"
+        "@f = fn(x : Tensor([n, m, 2], float32)) : Tensor { @g(@reshape(x, [n, m * 2])) }",
+        "@f = fn(x : Tensor([n, m, 2], float32)) : Tensor([n, 8], float32) where m == 4",
+    ),
+    "a size that a slice clamps": (
+        "@f = fn(x : Tensor([a, b], float32), s : Size) : Tensor { @reshape(x[0:s, :], [s, 2, -1]) }",
+        "@f = fn(x : Tensor([a, b], float32), s : Size)"
+        " : Tensor([s, 2, (a * b - b * max(a - s, 0)) // (s * 2)], float32)"
+        " where s >= 1, (a * b - b * max(a - s, 0)) % (s * 2) == 0",
+    ),
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("text", "wanted"), SIGNATURES.values(), ids=SIGNATURES)
 def test_the_weakest_signature_is_found(text: str, wanted: str) -> None:
-    assert str(demands(text)) == wanted
+    assert str(signatures(checked(text), Path("."))[-1]) == wanted
 
 
-@pytest.mark.parametrize(("text", "wanted"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("text", "wanted"), SIGNATURES.values(), ids=SIGNATURES)
 def test_pasted_back_it_leaves_nothing_to_check(text: str, wanted: str) -> None:
-    last = text.rindex("@f = fn(")
-    body = text[text.index("{", last) :]
-    report = pipeline.check_text(f"{text[:last]}{wanted} {body}", "pasted.rx", Path("."))
+    found = signatures(checked(text), Path("."))
+    report = checked(pasted(text, found))
     assert report.ok and report.counts.residual == 0, report.diagnostics
+    assert all(d.complete for d in found)
+
+
+UNSAYABLE = {
+    "elements": "@f = fn(x : Tensor([n], float32), k : Tensor([], int64)) : Tensor { x[0:4 // @item(k)] }",
+    "a rank that differs": "@f = fn(x : Tensor([n, 2], float32), y : Tensor([n], float32)) : Tensor([n], float32) {\n"
+    "  if (n > 3) { x } else { y }\n}",
+    "any rank": "@f = fn(x : Tensor(?, float32), y : Tensor(?, float32)) : Tensor { x + y }",
+}
+
+
+@pytest.mark.parametrize("text", UNSAYABLE.values(), ids=UNSAYABLE)
+def test_it_admits_that_more_is_checked(text: str) -> None:
+    found = signatures(checked(text), Path("."))
+    assert [d.complete for d in found] == [False]
+    assert checked(pasted(text, found)).ok
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_the_signatures_of_a_program_are_their_own_signatures(path: Path) -> None:
+    report = pipeline.check_text(path.read_text(), str(path), path.parent)
+    if not report.ok:
+        pytest.skip("a program that is rejected")
+    found = signatures(report, path.parent)
+    after = pipeline.check_text(pasted(path.read_text(), found), str(path), path.parent)
+    assert after.ok, after.diagnostics
+    assert list(map(str, signatures(after, path.parent))) == list(map(str, found))
+
+
+def ends(program: Checked, shapes: list[list[int]]) -> str:
+    function = Machine(program.program, Files(Path(".")))
+    try:
+        function.call("main", [np.zeros(shape, np.float32) for shape in shapes])
+    except ShapeError:
+        return "refused"
+    return "runs"
+
+
+@settings(
+    max_examples=RUNS, deadline=None, derandomize="RX_FUZZ" not in os.environ, suppress_health_check=list(HealthCheck)
+)
+@given(st.integers(0, 10**9))
+def test_what_is_printed_refuses_what_the_program_refuses(seed: int) -> None:
+    """Pasted back it checks, says the same again, leaves nothing to check where that is said, and refuses exactly the
+    inputs that the program refuses; but a tensor without elements may be refused where the program would take it."""
+    maker = soundness.Maker(seed)
+    text = maker.program() + soundness.LIBRARY
+    report = checked(text)
+    if not report.ok or report.checked is None:
+        return
+    found = signatures(report, Path("."))
+    after = checked(pasted(text, found))
+    assert after.ok and after.checked is not None, f"seed {seed}\n{pasted(text, found)}\n{after.diagnostics}"
+    assert not all(d.complete for d in found) or after.counts.residual == 0, f"seed {seed}\n{pasted(text, found)}"
+    assert list(map(str, signatures(after, Path(".")))) == list(map(str, found)), f"seed {seed}"
+    chance = random.Random(seed)
+    for _ in range(12):
+        shapes = inputs(maker, chance)
+        before, now = ends(report.checked, shapes), ends(after.checked, shapes)
+        empty = any(0 in shape for shape in shapes)
+        assert before == now or (empty and now == "refused"), f"seed {seed} {shapes}\n{pasted(text, found)}"
+
+
+def inputs(maker: soundness.Maker, chance: random.Random) -> list[list[int]]:  # type: ignore[name-defined]
+    sizes = {name: chance.choice((0, 1, 2, 3, 4, 5, 6)) for name in soundness.NAMES}
+    names = [name for name in maker.shapes if name.startswith("x")]
+    shapes = [[max(0, eval(d, {}, dict(sizes))) for d in maker.shapes[name]] for name in names]  # noqa: S307
+    if chance.random() < 0.15:
+        shape = chance.choice(shapes)
+        shape[chance.randrange(len(shape))] = chance.choice((1, 2, 3))
+    return shapes

@@ -1,0 +1,335 @@
+"""A condition to a shorter one that says the same where given facts hold: what is implied goes, guesses are verified."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise, product
+from math import prod
+
+from .conditions import (
+    AllOf,
+    AnyOf,
+    Cond,
+    Condition,
+    Eq0,
+    Ge0,
+    all_of,
+    any_of,
+    cond_variables,
+    cond_vars,
+    eq,
+    eq0,
+    evaluate_cond,
+    ge,
+    ge0,
+    le,
+    lt,
+    ne,
+    ne0,
+    negate,
+    render_cond,
+)
+from .facts import Facts
+from .sizes import as_term, single_var
+from .terms import Floor, Max, Mono, Size, Term, Var, floordiv, mod, of_atom, replace_atom, smax
+
+_REACH = 130
+_FEW = 4
+_GRID = (*range(10), 12, 16, 24)
+_MOST_STEPS = 16
+
+
+def shorter(facts: Facts, cond: Cond, empties: Collection[Var] | None = None) -> Cond:
+    """The condition as a user would write it, given the facts.
+
+    `empties` are the variables that leave a tensor empty where they are 0: that a product with one of them is 0 then,
+    nobody asks for (None: every variable that is a dimension).
+
+    n * (d % 8) == 0  ->  d % 8 == 0;      (h + 1) // 2 >= 3  ->  h >= 5;      n == m || n == 1, for n >= 2  ->  n == m
+    """
+    if isinstance(cond, bool):
+        return cond
+    kind = facts.decide(cond).kind
+    if kind in ("proved", "vacuous", "refuted"):
+        return kind != "refuted"
+    if isinstance(cond, AllOf):
+        return _guessed(facts, all_of(*_all(facts, cond.parts, empties)))
+    if isinstance(cond, AnyOf):
+        return _guessed(facts, any_of(*_any(facts, cond.parts, empties)))
+    plain = without_empty(_lighter(facts, cond), empties)
+    split = _split(plain, empties)
+    return _guessed(facts, plain) if split is None else shorter(facts, split, empties)
+
+
+def without_empty(cond: Cond, empties: Collection[Var] | None = None) -> Cond:
+    """`n * p == 0` as `p == 0`: that it also holds for n = 0, where a tensor has no elements, nobody asks for."""
+    if not isinstance(cond, Eq0):
+        return cond
+    monos = list(cond.term.mons)
+    for shared in monos[0]:
+        if not isinstance(shared, Var) or not shared.nonneg or (empties is not None and shared not in empties):
+            continue
+        if all(shared in mono for mono in monos):
+            less = eq0(_divided(cond.term, shared))
+            return cond if isinstance(less, bool) else without_empty(less, empties)
+    return cond
+
+
+def needed(conds: Iterable[Cond], door: Iterable[Cond]) -> list[Cond]:
+    """The conditions without those that the others and the door entail."""
+    kept = list(conds)
+    door = tuple(door)
+    for cond in tuple(kept):
+        others = [c for c in kept if c is not cond]
+        if entails((*door, *others), cond):
+            kept = others
+    return kept
+
+
+def entails(given: Iterable[Cond], asked: Cond) -> bool:
+    facts = Facts()
+    for cond in given:
+        facts.assume(cond)
+    return facts.decide(asked).kind == "proved"
+
+
+def _divided(term: Term, variable: Var) -> Size:
+    total: Size = 0
+    for mono, factor in term.mons.items():
+        left = list(mono)
+        left.remove(variable)
+        part: Size = factor
+        for atom in left:
+            part = part * of_atom(atom)
+        total = total + part
+    return total
+
+
+def _all(facts: Facts, parts: Iterable[Condition], empties: Collection[Var] | None) -> list[Cond]:
+    """Each part given those before it."""
+    found: list[Cond] = []
+    facts.push()
+    for part in parts:
+        found.append(shorter(facts, part, empties))
+        facts.assume(found[-1])
+    facts.pop()
+    return found
+
+
+def _any(facts: Facts, parts: tuple[Condition, ...], empties: Collection[Var] | None) -> list[Cond]:
+    """Each part given that no other one holds."""
+    found: list[Cond] = list(parts)
+    for i in reversed(range(len(parts))):
+        facts.push()
+        for other in (*found[:i], *found[i + 1 :]):
+            facts.assume(negate(other))
+        vacuous = facts.satisfiable() is False
+        found[i] = False if vacuous else shorter(facts, found[i], empties)
+        facts.pop()
+        found[i] = _without_guards(facts, found[i], (*found[:i], *found[i + 1 :]))
+    return found
+
+
+def _without_guards(facts: Facts, part: Cond, others: Iterable[Cond]) -> Cond:
+    """A part without what it says only to tell it from the others: `n != 1 && n == t || t == 1 || ...`."""
+    if not isinstance(part, AllOf):
+        return part
+    kept: list[Cond] = list(part.parts)
+    for guard in part.parts:
+        rest = [c for c in kept if c is not guard]
+        if rest and _follows(facts, all_of(negate(guard), *rest), any_of(*others)):
+            kept = rest
+    return all_of(*kept)
+
+
+# Terms
+
+
+def _split(cond: Cond, empties: Collection[Var] | None) -> Cond | None:
+    """What a comparison says in parts: a maximum is 0 where no part of it is more; what flooring takes away of a product
+    is nothing where it is nothing of each factor.
+
+    max(t - 512, 0) == 0  ->  t <= 512;      h * w == (h // 2) * (w // 2) * 4  ->  h % 2 == 0 && w % 2 == 0
+    """
+    if not isinstance(cond, Eq0):
+        return None
+    monos = list(cond.term.mons.items())
+    if len(monos) == 1:
+        (mono, _), *_ = monos
+        atom = mono[0] if len(mono) == 1 else None
+        return all_of(*(le(arg, 0) for arg in atom.args)) if type(atom) is Max else None
+    if len(monos) != 2:
+        return None
+    return _floored(monos[0], monos[1], empties) or _floored(monos[1], monos[0], empties)
+
+
+def _floored(whole: tuple[Mono, int], floored: tuple[Mono, int], empties: Collection[Var] | None) -> Cond | None:
+    left = [a for a in floored[0] if type(a) is Floor]
+    factors = [v for a in left if (v := _only(a.num)) is not None and (empties is None or v in empties)]
+    if len(left) < 2 or len(factors) < len(left) or not _same_factors(factors, whole[0]):
+        return None
+    divisors = prod(a.den for a in left) * whole[1]
+    others = prod(of_atom(a) for a in floored[0] if a not in left) * -floored[1]
+    return all_of(*(eq(mod(a.num, a.den), 0) for a in left)) if divisors == others else None
+
+
+def _lighter(facts: Facts, cond: Condition) -> Cond:
+    assert not isinstance(cond, AnyOf | AllOf)
+    size = lighter(facts, cond.term)
+    if size == cond.term:
+        return cond
+    return eq0(size) if isinstance(cond, Eq0) else ge0(size) if isinstance(cond, Ge0) else ne0(size)
+
+
+def lighter(facts: Facts, size: Size) -> Size:
+    """The size without what can never be the maximum, and with one form for a quotient and its mirror image, given the
+    facts."""
+    for _ in range(_MOST_STEPS):
+        found = next(((a, by) for a in _atoms(size) if (by := _plainer(facts, a)) is not None), None)
+        if found is None:
+            break
+        size = replace_atom(size, *found)
+    return size
+
+
+def _plainer(facts: Facts, atom: Floor | Max) -> Size | None:
+    if type(atom) is Max:
+        return _without_dominated(facts, atom)
+    assert type(atom) is Floor
+    if type(atom.num) is not Term or atom.num.mons.get((), 0) >= 0 or isinstance(atom.den, int):
+        return None
+    return -1 - floordiv(-atom.num - 1, atom.den) if facts.decide(ge(atom.den, 1)).kind == "proved" else None
+
+
+def _only(size: Size) -> Var | None:
+    found = None if isinstance(size, int) else single_var(size)
+    return found if found is not None and found.nonneg else None
+
+
+def _same_factors(variables: list[Var], mono: Mono) -> bool:
+    return len(variables) == len(mono) and all(a in variables for a in mono) and all(v in mono for v in variables)
+
+
+def _atoms(size: Size) -> Iterator[Floor | Max]:
+    """Quotients and maxima, the inner ones first."""
+    if isinstance(size, int):
+        return
+    for atom in dict.fromkeys(a for mono in size.mons for a in mono):
+        if type(atom) is Floor:
+            yield from _atoms(atom.num)
+            yield from _atoms(atom.den)
+            yield atom
+        elif type(atom) is Max:
+            for arg in atom.args:
+                yield from _atoms(arg)
+            yield atom
+
+
+def _without_dominated(facts: Facts, atom: Max) -> Size | None:
+    kept: list[Size] = [*atom.args, 0]
+    for arg in tuple(kept):
+        others = [a for a in kept if a is not arg]
+        if any(facts.decide(le(arg, other)).kind == "proved" for other in others):
+            kept = others
+    return smax(*kept) if len(kept) <= len(atom.args) else None
+
+
+# Guesses
+
+
+def _guessed(facts: Facts, cond: Cond) -> Cond:
+    """A plainer condition that agrees with this one at some points, if it is proved to say the same."""
+    if isinstance(cond, bool):
+        return cond
+    variables = cond_variables(cond)
+    guesses = _of_one if len(variables) == 1 else _of_two if len(variables) == 2 else None
+    if guesses is None:
+        return cond
+    for guess in guesses(facts, cond, *variables):
+        if len(render_cond(guess)) <= len(render_cond(cond)) and guess != cond and _same(facts, cond, guess):
+            return guess
+    return cond
+
+
+def _same(facts: Facts, cond: Cond, guess: Cond) -> bool:
+    return all(_follows(facts, given, asked) for given, asked in ((cond, guess), (guess, cond)))
+
+
+def _follows(facts: Facts, given: Cond, asked: Cond) -> bool:
+    facts.push()
+    facts.assume(given)
+    kind = facts.decide(asked).kind
+    facts.pop()
+    return kind == "proved"
+
+
+def _known(facts: Facts, variables: tuple[Var, ...]) -> list[Cond]:
+    """The facts that speak of these variables only."""
+    return [c for c, _ in facts.conditions() if cond_vars(c) <= set(variables)]
+
+
+def _of_one(facts: Facts, cond: Cond, v: Var) -> Iterator[Cond]:
+    """Few values, a bound, a remainder, all but few values."""
+    known, size = _known(facts, (v,)), as_term(v)
+    near = {n for c in constants(cond) for n in (c - 1, c, c + 1) if n >= 0 or not v.nonneg}
+    numbers = sorted({*range(0 if v.nonneg else -_REACH, _REACH), *near})
+    tried = [n for n in numbers if all(evaluate_cond(c, {v: n}) for c in known)]
+    holds = [evaluate_cond(cond, {v: n}) for n in tried]
+    yes = [n for n, held in zip(tried, holds, strict=True) if held]
+    no = [n for n, held in zip(tried, holds, strict=True) if not held]
+    if not yes or not no:
+        return
+    changes = sum(a != b for a, b in pairwise(holds))
+    if changes == 1 and holds[-1]:
+        yield ge(size, no[-1] + 1)
+    if changes == 1 and holds[0]:
+        yield le(size, no[0] - 1)
+    if len(yes) <= _FEW:
+        yield any_of(*(eq(size, n) for n in yes))
+    if len(yes) > _FEW:
+        step, rest = yes[1] - yes[0], yes[1] % max(yes[1] - yes[0], 1)
+        yield eq(mod(size, step), rest)
+        yield all_of(ge(size, yes[0]), eq(mod(size, step), rest))
+    if len(no) <= _FEW:
+        yield all_of(*(ne(size, n) for n in no))
+
+
+def _of_two(facts: Facts, cond: Cond, v: Var, w: Var) -> Iterator[Cond]:
+    """One is the other, a multiple of it, more or less by a little."""
+    known = _known(facts, (v, w))
+    points = [{v: a, w: b} for a, b in product(_GRID, _GRID)]
+    points = [p for p in points if all(evaluate_cond(c, p) for c in known)]
+    holds = [evaluate_cond(cond, p) for p in points]
+    if not any(holds) or all(holds):
+        return
+    for guess in _pairs(as_term(v), as_term(w)):
+        if all(evaluate_cond(guess, p) == held for p, held in zip(points, holds, strict=True)):
+            yield guess
+
+
+def constants(cond: Cond) -> set[int]:
+    """The numbers that a condition speaks of, and what they make together with one coefficient."""
+    if isinstance(cond, bool):
+        return set()
+    if isinstance(cond, AnyOf | AllOf):
+        return set().union(*(constants(p) for p in cond.parts))
+    return _constants(cond.term)
+
+
+def _constants(size: Size) -> set[int]:
+    if isinstance(size, int):
+        return {size, -size}
+    found = {k * s for k in size.mons.values() for s in (1, -1)}
+    for mono in size.mons:
+        for atom in mono:
+            inner = (atom.num, atom.den) if type(atom) is Floor else atom.args if type(atom) is Max else ()
+            found |= set().union(*map(_constants, inner))
+    return found
+
+
+def _pairs(a: Size, b: Size) -> Iterator[Cond]:
+    yield from (eq(a, b), le(a, b), le(b, a), lt(a, b), lt(b, a), ne(a, b))
+    for c in range(1, 5):
+        yield from (eq(a, b + c), eq(b, a + c), le(a, b + c), le(b, a + c), lt(a + c, b), lt(b + c, a))
+    for c in (2, 3, 4, 5, 6, 8, 16):
+        yield from (eq(a, b * c), eq(b, a * c), le(a, b * c), le(b, a * c), ge(a, b * c), ge(b, a * c))

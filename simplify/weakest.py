@@ -1,0 +1,180 @@
+"""The checks that stay open in a function's body, to the weakest conditions on what comes in that make them hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from .conditions import (
+    AllOf,
+    AnyOf,
+    Cond,
+    Eq0,
+    all_of,
+    any_of,
+    cond_variables,
+    cond_vars,
+    ge,
+    negate,
+    render_cond,
+    substitute_cond,
+)
+from .facts import Facts
+from .shorter import entails, needed, shorter
+from .sizes import as_term
+from .state import State
+from .terms import Size, TooLarge, Var, variables
+from .values import AnyDType
+
+# What is longer than this nobody wants to read in a signature.
+_LONGEST = 160
+_HEAVIEST = 2_000
+_MOST_STEPS = 8
+
+
+class Demand:
+    """One open check: its condition (None where it cannot be said), and the conditions of the arms that it stands in."""
+
+    __slots__ = ("cond", "path")
+
+    def __init__(self, cond: Cond | None, path: tuple[Cond | None, ...]) -> None:
+        self.cond = cond
+        self.path = path
+
+
+class DTypeDemand(NamedTuple):
+    """A dtype that has to be of one of the classes, in the arms of `path`."""
+
+    dtype: AnyDType
+    classes: tuple[str, ...]
+    path: tuple[Cond | None, ...]
+
+
+class Inputs:
+    """What a signature can speak of: sizes, which of them leave a tensor empty where they are 0, and what it says already."""
+
+    __slots__ = ("door", "empties", "sizes")
+
+    def __init__(self, sizes: Collection[Var], empties: Collection[Var], door: tuple[Cond, ...]) -> None:
+        self.sizes = sizes
+        self.empties = empties
+        self.door = door
+
+
+def weakest(state: State, inputs: Inputs, checks: Iterable[Demand]) -> tuple[list[Cond], bool]:
+    """Conditions each of which is necessary, and whether all checks could be said. Empty tensors are left out of account."""
+    found: list[Cond] = []
+    complete = True
+    for check in checks:
+        cond = _said(state, inputs, check)
+        if cond is not None:
+            found, cond = _added(found, cond, inputs)
+        complete = complete and cond is not None and cond is not False
+    found = _again(needed(found, inputs.door), inputs)
+    short = [c for c in found if len(render_cond(c)) <= _LONGEST]
+    return short, complete and len(short) == len(found)
+
+
+def _added(found: list[Cond], cond: Cond, inputs: Inputs) -> tuple[list[Cond], Cond]:
+    """The conditions with another one: in its own words where it says what others said, else given the others."""
+    own = _plain(cond, inputs.door, inputs)
+    for i, other in enumerate(found):
+        both = _merged(other, own, inputs.door)
+        if both is not None:
+            return [*found[:i], both, *found[i + 1 :]], own
+    kept = [c for c in found if not entails((*inputs.door, own), c)]
+    if len(kept) == len(found):
+        own = _plain(cond, (*inputs.door, *found), inputs)
+    if isinstance(own, bool):
+        return found, own
+    return [*kept, *(own.parts if isinstance(own, AllOf) else (own,))], own
+
+
+def _merged(other: Cond, cond: Cond, door: tuple[Cond, ...]) -> Cond | None:
+    """Both conditions as one choice, where what the second asks for only leaves out some of the first one's parts."""
+    if not isinstance(other, AnyOf):
+        return None
+    parts: list[Cond] = list(other.parts)
+    for part in other.parts:
+        rest = [p for p in parts if p is not part]
+        if rest and entails((*door, cond, part), any_of(*rest)):
+            parts = rest
+    both = any_of(*parts)
+    return both if len(parts) < len(other.parts) and entails((*door, both), cond) else None
+
+
+def _again(conds: list[Cond], inputs: Inputs) -> list[Cond]:
+    """Each condition given all the others."""
+    for i in range(len(conds)):
+        conds[i] = _plain(conds[i], (*inputs.door, *conds[:i], *conds[i + 1 :]), inputs)
+    parts = (p for c in conds for p in (c.parts if isinstance(c, AllOf) else (c,)))
+    return [p for p in dict.fromkeys(parts) if not isinstance(p, bool)]
+
+
+def _plain(cond: Cond, known: tuple[Cond, ...], inputs: Inputs) -> Cond:
+    """The condition as a user would write it, who thinks of tensors that have elements: it may say more of empty ones, but
+    never less."""
+    lively = [c for v in sorted(inputs.empties) if (c := ge(as_term(v), 1)) is not True]
+    short = shorter(_facts((*known, *lively)), cond, inputs.empties)
+    if short is not False and entails((*known, short), cond):
+        return short
+    return shorter(_facts(known), cond, inputs.empties)
+
+
+def _facts(conds: Iterable[Cond]) -> Facts:
+    facts = Facts()
+    for cond in conds:
+        facts.assume(cond)
+    return facts
+
+
+def _said(state: State, inputs: Inputs, check: Demand) -> Cond | None:
+    """The condition over the sizes that come in, where it can be said: what an arm needs is needed where it is taken."""
+    if check.cond is None or any(c is None for c in check.path):
+        return None
+    cond = any_of(*(negate(c) for c in check.path if c is not None), check.cond)
+    try:
+        return _over_inputs(state, inputs, cond)
+    except TooLarge:
+        return None
+
+
+def _over_inputs(state: State, inputs: Inputs, cond: Cond) -> Cond | None:
+    """Sizes that are one of several come first: what was learnt of them later rests on the check itself."""
+    for _ in range(_MOST_STEPS):
+        inside = [v for v in cond_variables(cond) if v not in inputs.sizes and not is_rank(v)]
+        if not inside:
+            return cond
+        chosen = next((v for v in reversed(inside) if v in state.choices), None)
+        if chosen is not None:
+            choices = state.choices[chosen]
+            cond = any_of(*(all_of(case, substitute_cond(cond, {chosen: size})) for case, size in choices))
+        else:
+            known = {v: _known(state, v) for v in inside}
+            lost = {v for v, size in known.items() if v in variables(size)}
+            cond = substitute_cond(_without_empty_cases(cond, lost), known)
+            if not lost.isdisjoint(cond_vars(cond)):
+                return None
+        if len(render_cond(cond)) > _HEAVIEST:
+            return None
+    return None
+
+
+def _without_empty_cases(cond: Cond, lost: Collection[Var]) -> Cond:
+    """The choice without those of its parts that cannot be said and hold only for empty tensors."""
+    if not isinstance(cond, AnyOf):
+        return cond
+    return any_of(*(p for p in cond.parts if cond_vars(p).isdisjoint(lost) or not _says_empty(p)))
+
+
+def _says_empty(cond: Cond) -> bool:
+    return isinstance(cond, AllOf) and any(isinstance(p, Eq0) and len(p.term.mons) == 1 for p in cond.parts)
+
+
+def _known(state: State, variable: Var) -> Size:
+    size = state.settled(as_term(variable))
+    return size if variable not in variables(size) else state.facts.simplify(size)
+
+
+def is_rank(variable: Var) -> bool:
+    return variable.name.endswith(".rank")
