@@ -95,7 +95,7 @@ def _with_result(text):
     lines = text.rstrip().split("\n")
     assert lines[-2:] == ["  0", "}"], text
     last = next(line for line in reversed(lines[:-2]) if re.match(r"\s*(let|match_shape\()", line))
-    name = re.match(r"\s*(?:let (\w+)|match_shape\((\w+))", last)
+    name = re.match(r"\s*(?:let \(?(\w+)|match_shape\((\w+))", last)
     return "\n".join([*lines[:-2], f"  {name[1] or name[2]}", "}", ""])
 
 

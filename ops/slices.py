@@ -71,8 +71,11 @@ def _open_bound(ctx: Ctx, n: Dim, bound: Dim, low: int) -> Dim:
     """A bound whose sign is not known, clamped to 0 .. n, or to -1 .. n - 1 where `low` is -1.
 
     One of the two summands is 0: the second where the bound is not negative (then -n * bound is not positive), the
-    first where it counts from the end (then -n * bound is n or more, and the minimum is bound + n).
+    first where it counts from the end (then -n * bound is n or more, and the minimum is bound + n). A bound like n - 1
+    counts from the end only where that is before the beginning: then there is no second.
     """
-    ahead = ctx.max(0, ctx.min(bound - low, n))
+    ahead = larger(ctx, smaller(ctx, bound - low, n), 0)
+    if ctx.decide(ctx.any_of(ctx.le(0, bound), ctx.le(bound + n, low))) is True:
+        return ahead + low
     back = ctx.max(0, ctx.min(bound + n - low, 0 - n * bound))
     return ahead + back + low

@@ -29,24 +29,25 @@ _LONGEST = 72
 _HEAVIEST = 60
 
 
-def size_text(size: Size, state: State) -> str:
-    """A size in Rx syntax; `?` for one that only the run decides, or that nobody could read."""
+def size_text(size: Size, state: State, within: frozenset[Size] = frozenset()) -> str:
+    """A size in Rx syntax; `?` for one that only the run decides, or that nobody could read. It stands in the text of those
+    that it is `within`."""
     size = state.settled(size)
     if isinstance(size, int):
         return str(size)
-    text = _as_written(size, state) or (render(size) if weight(size) <= _HEAVIEST else "?")
+    text = _as_written(size, state, within) or (render(size) if weight(size) <= _HEAVIEST else "?")
     text = re.sub(r"\?\w+'*", "?", text) if "?" in text else text
     return text if len(text) <= _LONGEST else "?"
 
 
-def _as_written(size: Term, state: State) -> str | None:
-    """A minimum or maximum of a shape rule as the rule wrote it."""
-    if size not in state.display:
+def _as_written(size: Term, state: State, within: frozenset[Size]) -> str | None:
+    """A minimum or maximum of a shape rule as the rule wrote it; not where facts have made one of its parts equal to it."""
+    if size not in state.display or size in within:
         return None
     name, parts = state.display[size]
     if sum(weight(p) for p in parts if not isinstance(p, int)) > _HEAVIEST:
         return None
-    return f"{name}({', '.join(size_text(p, state) for p in parts)})"
+    return f"{name}({', '.join(size_text(p, state, within | {size}) for p in parts)})"
 
 
 def common_text(sizes: tuple[Size, ...], state: State, positive: bool) -> str | None:
