@@ -47,7 +47,7 @@ def _may_be_taken(state: State, guard: tuple[Cond, ...]) -> bool:
     state.facts.push()
     for cond in guard:
         state.facts.assume(cond)
-    taken = state.facts.witness(True, True) is not None
+    taken = state.facts.possible(True)
     state.facts.pop()
     return taken
 

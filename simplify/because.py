@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
 
 from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import replace
+from ..lang.source import Span
+
+
+@runtime_checkable
+class CallLike(Protocol):
+    """A primitive's call, whose open preconditions are facts after it."""
+
+    span: Span
+    entries: tuple[object, ...]
+
 
 _COUNTS = {2: "both", 3: "all three", 4: "all four"}
 
@@ -23,6 +34,8 @@ def label(reason: object) -> Label | None:
             return Label(reason.span, "this is false here")
         case core.Compare() | core.Logic() | core.BoolVar() | core.InClass():
             return Label(reason.span, "this is true here")
+        case CallLike():
+            return Label(reason.span, "this call has to work too")
     return None
 
 
@@ -35,7 +48,7 @@ def labelled(said: Diagnostic, reasons: Iterable[object]) -> Diagnostic:
 
 def contradiction(reasons: Iterable[object]) -> str | None:
     """`"`n > 8` and `n < k`: no sizes satisfy all three"`: what an assertion contradicts, if it is assertions."""
-    spoken = [r for r in reasons if label(r) is not None]
+    spoken = [r for r in reasons if label(r) is not None and not isinstance(r, CallLike)]
     if not any(isinstance(r, core.Assert) and r.origin.what == "assert" for r in spoken):
         return None
     texts = [f"`{_text(r)}`" for r in spoken]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from ..lang.node import Node
+from ..lang.node import Node, replace
 from . import points
 from .conditions import (
     AllOf,
@@ -24,6 +24,7 @@ from .conditions import (
 )
 from .decide import Budget, Point, Solved, degree, solve, solve_equation
 from .ledger import Ledger
+from .nearby import Standing
 from .terms import Bounds, Size, Term, Var, bounds, of_atom, substitute, variables
 from .trail import Solutions, Trail
 
@@ -44,6 +45,10 @@ class Verdict(Node):
 LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown")
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
 _CASES = 60
+_FEW_CASES = 6  # where many facts hang together
+_PATIENCE = 1_000_000  # the effort that is spent in vain on all of them, in squares of their number
+_EFFORT = 10_000  # that of a question to z3
+_NEAR = 24  # so many facts that hang together are looked at as a whole
 _STEPS = 600
 _MOST_DEGREE = 4
 _TRIES = 80
@@ -59,8 +64,10 @@ class Facts:
         self._facts: list[Fact] = []
         self._shown = Solutions(self.trail)
         self._state = Ledger(self.trail)
+        self._standing = Standing(self._state)
         self._possible: bool | None = True  # is there a point? as far as was asked; None: ask again
-        self._scopes: list[tuple[int, int, bool | None]] = []
+        self._scopes: list[tuple[int, int, bool | None, tuple[Point, int]]] = []
+        self._patience = _PATIENCE
         self._session: Any = None  # with z3, from the first question to it on
         self.counts: dict[str, int] = dict.fromkeys(LAYERS, 0)
 
@@ -79,12 +86,12 @@ class Facts:
 
     def push(self) -> None:
         """Opens a scope."""
-        self._scopes.append((len(self._facts), len(self.trail.steps), self._possible))
+        self._scopes.append((len(self._facts), len(self.trail.steps), self._possible, self._standing.place))
         self._state.push()
 
     def pop(self) -> None:
         """Forgets what was assumed since the matching push."""
-        count, mark, self._possible = self._scopes.pop()
+        count, mark, self._possible, self._standing.place = self._scopes.pop()
         self.trail.back(mark)
         self._state.pop()
         del self._facts[count:]
@@ -158,6 +165,9 @@ class Facts:
 
     def _search(self, plain: Condition, mask: int) -> Verdict:
         """Points first; then a proof or a point for what was not seen."""
+        near = self._state.near(plain, _NEAR)
+        if near is not None:
+            return self._search_nearby(near, plain, mask)
         part = self._state.part(plain)
         seen = _sampled(part, plain)
         if len(seen) == 2:
@@ -165,9 +175,7 @@ class Facts:
         answers: dict[bool, Point | int | None] = dict(seen)
         for value in (True, False):
             if value not in answers:
-                child = part.copy()
-                child.learn(plain if value else negate(plain), 0)
-                answers[value] = solve(child, Budget(_CASES))
+                answers[value] = _solved(part, plain if value else negate(plain), _CASES)
         by = "points" if all(isinstance(a, dict) for a in answers.values()) else "facts"
         left = [value for value, answer in answers.items() if answer is None]
         if left:
@@ -176,14 +184,53 @@ class Facts:
         for value, answer in answers.items():
             if isinstance(answer, dict) and not _shows(answer, part, plain, value):
                 answers[value] = None
-        return self._verdict(answers, by, mask, part)
+        verdict, no = self._verdict(answers, by, mask, part), answers[False]
+        return (
+            replace(verdict, witness=self._shown_point(no))
+            if verdict.kind == "open" and isinstance(no, dict)
+            else verdict
+        )
+
+    def _search_nearby(self, near: Solved, plain: Condition, mask: int) -> Verdict:
+        """The same where many facts hang together: a point is moved only near the question, and the facts near it come
+        before all of them."""
+        wishes = {True: plain, False: negate(plain)}
+        answers: dict[bool, Point | int | None] = {v: self._standing.where(wish) for v, wish in wishes.items()}
+        by = "points"
+        for layer in ("near", "whole", "z3"):
+            for value, wish in wishes.items():
+                if answers[value] is None and not any(isinstance(a, int) for a in answers.values()):
+                    by, answers[value] = "z3" if layer == "z3" else "facts", self._excluded(layer, near, plain, wish)
+        return self._verdict(answers, by, mask, near)
+
+    def _excluded(self, layer: str, near: Solved, plain: Condition, wish: Cond) -> Point | int | None:
+        """What excludes a wish, or a point of everything that has to do with it."""
+        if layer == "near":
+            found = _solved(near, wish, _FEW_CASES)
+        elif self._patience <= 0:
+            return None
+        elif layer == "z3":
+            found = near.mask() if self._smt.solve(near.conditions(), [wish], values=False)[0] is False else None
+            self._patience -= _EFFORT if found is None else 0
+        else:
+            part = self._state.part(plain)
+            found = _solved(part, wish, 1)
+            if not isinstance(found, int):
+                self._patience -= len(part.lits) ** 2
+            if isinstance(found, dict) and _shows(found, part, plain, wish is plain):
+                return found
+        return found if isinstance(found, int) else None
 
     def _ask(self, part: Solved, *wanted: Cond) -> list[Point | int | None]:
         """What z3 says of each wanted condition beside what is known."""
-        if self._session is None:
-            self._session = _smt().Session()
-        answers: list[Point | bool | None] = self._session.solve(part.conditions(), wanted)
+        answers = self._smt.solve(part.conditions(), wanted)
         return [a if isinstance(a, dict) else None if a is None else part.mask() for a in answers]
+
+    @property
+    def _smt(self) -> Any:
+        if self._session is None:
+            self._session = import_module(".smt", __package__).Session()
+        return self._session
 
     def rest(self) -> None:
         """Lets go of what z3 holds for these facts; a later question makes it anew."""
@@ -200,7 +247,7 @@ class Facts:
         everything = mask | part.mask()
         if yes is None or no is None:
             return Verdict("unknown", "unknown", None, everything)
-        return Verdict("open", by, self._shown_point(no), everything)
+        return Verdict("open", by, None, everything)
 
     def _shown_point(self, point: Point) -> Point:
         whole = self._state.complete(point)
@@ -249,6 +296,8 @@ class Facts:
         """Is there a point that satisfies all facts? None where that could not be told."""
         if self._state.contradiction is not None:
             return False
+        if self._possible is None and len(self._state.lits) > _NEAR and self._standing.now() is not None:
+            self._possible = True
         if self._possible is None:
             found = [self._point(part) for part in self._state.parts()]
             excluded = any(isinstance(p, int) for p in found)
@@ -267,11 +316,21 @@ class Facts:
         if verdict.kind in ("proved", "refuted"):
             return Verdict("vacuous", "facts") if self.satisfiable() is False else verdict
         if verdict.kind == "open":
-            whole = self._everywhere(verdict.witness or {})
+            whole = self._everywhere(verdict.witness) if verdict.witness is not None else self._anywhere(negate(cond))
             if whole is None:
                 return Verdict("vacuous", "facts") if self.satisfiable() is False else Verdict("unknown", "unknown")
             return Verdict("open", verdict.by, whole)
         return verdict
+
+    def _anywhere(self, wish: Cond) -> Point | None:
+        """A witness with values for all variables, where it was left out."""
+        now = substitute_cond(wish, self._state.solved)
+        point: Point | int | None = self._standing.where(now)
+        if point is None:
+            child = self._state.copy()
+            child.learn(now, 0)
+            point = self._point(child)
+        return self._everywhere(self._shown_point(point)) if isinstance(point, dict) else None
 
     def _everywhere(self, witness: Point) -> Point | None:
         """The witness with values for the variables that have nothing to do with the question."""
@@ -297,12 +356,33 @@ class Facts:
         if goal is False or self.satisfiable() is False:
             return None
         lively = all_of(*(ge0(substitute(s, state.solved) - 1) for s in at_least_one))
+        if goal is not True and state.near(goal, _NEAR) is not None:
+            return self._witness_nearby(cond, goal, lively)
         part = state.part(goal, lively) if goal is not True else state.copy()
         conds = list(part.lits)
         for wish in (all_of(goal, lively), goal) if lively is not True else (goal,):
             found = self._smallest(part, wish)
             if found is not None and points.holds_given([*conds, wish], found):
                 return self._shown_point(found)
+        return None
+
+    def possible(self, cond: Cond) -> bool:
+        """Is there surely a point that satisfies the facts and the condition?"""
+        now = substitute_cond(cond, self._state.solved)
+        if now is False or self._state.contradiction is not None:
+            return False
+        found = self._standing.now() if now is True else self._standing.where(now)
+        return found is not None or self.witness(cond, True) is not None
+
+    def _witness_nearby(self, asked: Cond, goal: Condition, lively: Cond) -> Point | None:
+        """A point that is as small as can be near the question, told only there."""
+        for wish in dict.fromkeys((all_of(goal, lively), goal)):
+            point = None if isinstance(wish, bool) else self._standing.where(wish)
+            if point is not None:
+                beside = self._standing.beside(cond_vars(wish), point)
+                found = self._smallest(beside, wish)
+                if found is not None and points.holds_given([*beside.lits, wish], found):
+                    return self._state.told(found, cond_vars(asked))
         return None
 
     def _smallest(self, part: Solved, wish: Cond) -> Point | None:
@@ -326,6 +406,13 @@ class Facts:
             return some
         low = {v: x for v, x in least.items() if start[v] > x}
         return child.complete(points.lessened(conds, start, low))
+
+
+def _solved(part: Solved, wish: Cond, cases: int) -> Point | int | None:
+    """A point of a part where a wish holds too, or what excludes it."""
+    child = part.copy()
+    child.learn(wish, 0)
+    return solve(child, Budget(cases))
 
 
 def _gives(facts: list[Fact], cond: Condition, kind: str) -> bool:
@@ -374,7 +461,3 @@ def _sampled(part: Solved, plain: Condition) -> dict[bool, Point]:
             if len(seen) == 2:
                 break
     return seen
-
-
-def _smt() -> Any:
-    return import_module(".smt", __package__)

@@ -165,7 +165,7 @@ class Judge:
 
     def _reachable(self) -> bool:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
-        return not self.unsure or self.state.facts.witness(True, True) is not None
+        return not self.unsure or self.state.facts.possible(True)
 
     def _only_empty(self, truth: Cond, sizes: Iterable[Size]) -> bool:
         """Whether it holds only where one of the sizes is 0, and none of them is known to be 0."""

@@ -5,11 +5,12 @@ A question looks only at what shares variables with it, directly or through othe
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from .conditions import Cond, Condition, cond_vars
 from .decide import Solved
-from .terms import Var
+from .terms import Var, evaluate, term_vars
 from .trail import Literals, Solutions, Table, Trail
 
 
@@ -45,6 +46,17 @@ class Ledger(Solved):
     def solutions_with(self, v: Var) -> list[Var]:
         return self.solutions.mentioning(v)
 
+    def told(self, point: dict[Var, int], also: Iterable[Var]) -> dict[Var, int]:
+        """The point in variables that have names, with the values of others that its variables alone give: of those that
+        speak of them, and of some more."""
+        whole = dict(point)
+        beside = {w for v in point for w in self.solutions.mentioning(v)}
+        for w in beside.union(also) & self.solved.keys():
+            value = self.solved[w]
+            if isinstance(value, int) or point.keys() >= term_vars(value):
+                whole[w] = evaluate(value, point)
+        return {v: whole[v] for v in sorted(whole) if v.serial >= 0}
+
     def part(self, *conds: Cond) -> Solved:
         """What shares variables with the conditions, directly or through others; its solutions are left behind."""
         return self._around(set().union(*(cond_vars(c) for c in conds)))
@@ -61,20 +73,37 @@ class Ledger(Solved):
         if alone:
             yield self._around(alone)
 
+    def near(self, cond: Cond, most: int) -> Solved | None:
+        """As `part`, but only so many of the literals, the nearest; None where there are no more than those."""
+        kept, reached, all_ = self._reach(cond_vars(cond), most)
+        return None if all_ else self._taken(kept, reached)
+
     def _around(self, start: Iterable[Var]) -> Solved:
+        kept, reached, _ = self._reach(start, None)
+        return self._taken(kept, reached)
+
+    def _reach(self, start: Iterable[Var], most: int | None) -> tuple[set[Condition], set[Var], bool]:
+        """What is reached from some variables, the nearest first, and whether that is all or there is more than `most`."""
         reached = set(start)
-        waiting = list(reached)
+        waiting = deque(sorted(reached))
         kept: set[Condition] = set()
         homes = self.literals.homes
         while waiting:
-            for cond in homes.get(waiting.pop(), ()):
-                if cond not in kept:
-                    kept.add(cond)
-                    waiting.extend(cond_vars(cond) - reached)
-                    reached |= cond_vars(cond)
+            new = [c for c in homes.get(waiting.popleft(), ()) if c not in kept]
+            if most is not None and len(kept) + len(new) > most:
+                newest = sorted(new, key=self.literals.since.__getitem__)[len(new) + len(kept) - most :]
+                return kept.union(newest), reached, False
+            kept.update(new)
+            for cond in self.literals.in_order(new):
+                beside = cond_vars(cond) - reached
+                waiting.extend(sorted(beside))
+                reached |= beside
+        return kept, reached, True
+
+    def _taken(self, kept: Iterable[Condition], reached: set[Var]) -> Solved:
         other = Solved()
         other.lits = self.literals.in_order(kept)
-        for v in reached:
+        for v in reached.union(*map(cond_vars, other.lits)):
             if v in self.ranges:
                 other.ranges[v] = self.ranges[v]
                 other.spans[v] = self.spans[v]

@@ -36,9 +36,9 @@ class Session:
         self.context: Any = None  # the old one gives its memory back before there is a new one
         self.context = z3.Context()
 
-    def solve(self, known: Iterable[Cond], wanted: Iterable[Cond]) -> list[Answer]:
-        """For each wanted condition: values that satisfy it and all that is known; False where there are none, None
-        where the limit came first."""
+    def solve(self, known: Iterable[Cond], wanted: Iterable[Cond], values: bool = True) -> list[Answer]:
+        """For each wanted condition: values that satisfy it and all that is known (or True, if no values are asked for);
+        False where there are none, None where the limit came first."""
         known = list(known)
         hard = any(map(_hard, known))
         solver: Solver | None = None
@@ -50,7 +50,9 @@ class Session:
             first, self.asked = not self.asked, True
             solver = solver or Solver(self, known)
             answer = solver.ask(cond)
-            if isinstance(answer, dict) and not first:
+            if isinstance(answer, dict) and not values:
+                answer = True
+            elif isinstance(answer, dict) and not first:
                 # which values z3 finds depends on what the context has seen: they are those of a new one
                 solver = None
                 self.renew()

@@ -37,6 +37,7 @@ class State:
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: set[Var] = set()
         self.used_names: set[str] = set()
+        self._primes: dict[str, int] = {}
         # What walks of inlined bodies gave, by the function's name and its arguments.
         self.inlined: Table[tuple[object, ...], Value] = Table(trail)
         # Sizes that are one of several: each with the condition under which it is that one.
@@ -61,8 +62,11 @@ class State:
         return self._serial
 
     def fresh_name(self, name: str) -> str:
-        while name in self.used_names:
-            name += "'"
+        primes = self._primes.get(name, 0)
+        while name + "'" * primes in self.used_names:
+            primes += 1
+        self._primes[name] = primes
+        name += "'" * primes
         self.used_names.add(name)
         return name
 

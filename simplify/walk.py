@@ -187,7 +187,7 @@ class Walker(Judge):
         facts = self.state.facts
         if facts.contradictory or self.state.impossible:
             return True
-        if not facts.count or facts.witness(True, True) is not None:
+        if not facts.count or facts.possible(True):
             return False
         return any(facts.decide(cond).kind == "vacuous" for cond, _ in facts.conditions())
 
@@ -374,7 +374,7 @@ class Walker(Judge):
         """Whether the condition is known to be satisfiable."""
         level = ShapeLevel(self.state, env)
         truth = level.truth(stmt.cond)
-        return isinstance(truth, Undecided) or self.state.facts.witness(truth, True) is not None
+        return isinstance(truth, Undecided) or self.state.facts.possible(truth)
 
     def _match_shape(self, stmt: core.MatchShape, env: Env) -> None:
         level = ShapeLevel(self.state, env)

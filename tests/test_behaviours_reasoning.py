@@ -111,6 +111,9 @@ def test_r9_what_always_fails_shows_the_facts_that_make_it_fail_and_no_others() 
     assert found.code == "E306" and shown == ["assert n == 3", "assert m == 4"]
     found = the_error(main(header, "  if (n == 3) { if (m == 4) { x + y } else { x } } else { y }"))
     assert [at.span.text for at in found.labels if at.message == "this is true here"] == ["n == 3", "m == 4"]
+    products = "  let z = @matmul(x, x)\n  assert n == 4\n  z"
+    found = the_error(main("x : Tensor([n, 3], float32)", products))
+    assert [(at.span.text, at.message) for at in found.labels] == [("@matmul(x, x)", "this call has to work too")]
     found = the_error(main(header, "  if (n != 3) { x } else { let z : Tensor([2], float32) = x\n z }"))
     assert [at.span.text for at in found.labels if at.message == "this is false here"] == ["n != 3"]
 

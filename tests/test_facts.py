@@ -303,7 +303,10 @@ class Worlds:
 RANGE = {Var("n", 0): range(6), Var("m", 1): range(5), Var("i", 9, False): range(-3, 4)}
 
 
-def test_no_verdict_differs_from_enumeration():
+@pytest.mark.parametrize("near", [24, 1])
+def test_no_verdict_differs_from_enumeration(near, monkeypatch):
+    # so many facts that hang together are looked at as a whole; of more, first those near the question
+    monkeypatch.setattr("rxlang.simplify.facts._NEAR", near)
     kinds = {}
     for seed in range(FUZZ):
         world = Worlds(seed)
@@ -319,11 +322,13 @@ def test_no_verdict_differs_from_enumeration():
         assert verdict.kind in (want, "unknown"), (seed, known, asked, verdict)
         kinds[verdict.kind] = kinds.get(verdict.kind, 0) + 1
         found = facts.witness(asked, True)
-        assert (found is not None) == (True in seen), (seed, known, asked, found)
+        if near > 1:
+            assert (found is not None) == (True in seen), (seed, known, asked, found)
+        assert facts.possible(asked) <= (True in seen), (seed, known, asked)
         if found is not None:
-            whole = {**dict.fromkeys(RANGE, 0), **found}
-            assert evaluate_cond(asked, whole), (seed, known, asked, found)
-    assert kinds.get("unknown", 0) <= FUZZ // 100
+            shown = [p for p in inside if found.items() <= p.items() and evaluate_cond(asked, p)]
+            assert shown, (seed, known, asked, found)
+    assert kinds.get("unknown", 0) <= (FUZZ // 100 if near > 1 else FUZZ // 10)
 
 
 def test_answers_do_not_depend_on_the_seed_of_hashing_or_on_the_order_of_questions(tmp_path):

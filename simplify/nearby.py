@@ -1,0 +1,127 @@
+"""A point of many conditions, kept while conditions come: only what is near a change moves, all else stays where it is.
+
+So a question about one of hundreds of facts that hang together costs as much as the facts beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from . import points
+from .conditions import Cond, Condition, cond_vars, evaluate_cond, substitute_cond
+from .decide import Budget, Point, Solved, solve
+from .ledger import Ledger
+from .terms import Var
+
+_ROUNDS = 3
+_MOST_MOVED = 14
+_MOST_TOUCHED = 60
+_CASES = 8
+_BEHIND = 400  # so many changes after the last point that was found, no further one is looked for
+
+
+class Standing:
+    """A point that satisfies what a ledger holds, in the variables that have no solution there."""
+
+    __slots__ = ("at", "ledger", "point")
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.point: Point = {}  # replaced, never changed: a scope keeps the one that it began with
+        self.at = 0  # the length of the trail when the point was right
+
+    @property
+    def place(self) -> tuple[Point, int]:
+        """What a scope puts back when it ends."""
+        return self.point, self.at
+
+    @place.setter
+    def place(self, place: tuple[Point, int]) -> None:
+        self.point, self.at = place
+
+    def now(self) -> Point | None:
+        """The point for what is known now; None where none was found near the last one."""
+        steps = self.ledger.trail.steps
+        if self.at == len(steps):
+            return self.point
+        if len(steps) - self.at > _BEHIND and self.at:
+            return None
+        point = dict(self.point)
+        fresh = self._changed(point)
+        wrong = [c for c in self.ledger.literals.in_order(fresh) if not evaluate_cond(c, point)]
+        moved = self._moved(point, wrong) if wrong else point
+        if moved is not None:
+            self.point, self.at = moved, len(steps)
+        return moved
+
+    def where(self, cond: Cond) -> Point | None:
+        """A point of everything where the condition holds too."""
+        point = self.now()
+        if point is None or cond is False:
+            return None
+        if cond is True:
+            return point
+        self._settle(cond_vars(cond), point := dict(point))
+        return point if evaluate_cond(cond, point) else self._moved(point, [cond])
+
+    def _changed(self, point: Point) -> set[Condition]:
+        """The literals that came since the point was right, or whose variables had to move into a range."""
+        ledger, found = self.ledger, set()
+        for table, key, _ in ledger.trail.steps[self.at :]:
+            if table is ledger.lits:
+                found.add(key)
+            elif table is ledger.ranges and key in ledger.ranges:
+                value = point.get(key, 1)
+                point[key] = points.nearest(value, ledger.range_of(key))
+                if point[key] != value:
+                    found.update(ledger.literals.homes.get(key, ()))
+        found = {c for c in found if c in ledger.lits}
+        self._settle(set().union(*map(cond_vars, found)), point)
+        return found
+
+    def _settle(self, variables: Iterable[Var], point: Point) -> None:
+        """Values for variables that have none yet."""
+        for v in variables:
+            if v not in point:
+                point[v] = points.nearest(1, self.ledger.range_of(v))
+
+    def _moved(self, point: Point, wanted: list[Condition]) -> Point | None:
+        """The point, moved so that the wanted conditions hold too: first their variables, then those beside them."""
+        ledger = self.ledger
+        moving: frozenset[Var] = frozenset().union(*map(cond_vars, wanted))
+        for _ in range(_ROUNDS):
+            touched = set().union(*(ledger.literals.homes.get(v, {}).keys() for v in moving))
+            if len(moving) > _MOST_MOVED or len(touched) > _MOST_TOUCHED:
+                return None
+            conds = [*wanted, *ledger.literals.in_order(touched)]
+            self._settle(set().union(*map(cond_vars, conds)), point)
+            found = self._solved(conds, moving, point)
+            if found is not None:
+                return found
+            moving = moving.union(*map(cond_vars, conds))
+        return None
+
+    def beside(self, moving: Iterable[Var], point: Point) -> Solved:
+        """What speaks of some variables, with all others held where they are."""
+        moving = frozenset(moving)
+        touched = set().union(*(self.ledger.literals.homes.get(v, {}).keys() for v in moving))
+        return self._held(self.ledger.literals.in_order(touched), moving, point)
+
+    def _held(self, conds: Iterable[Condition], moving: frozenset[Var], point: Point) -> Solved:
+        small = Solved()
+        small.made = self.ledger.made
+        small.scope = moving
+        for v in sorted(moving):
+            if v in self.ledger.ranges:
+                small.ranges[v], small.spans[v] = self.ledger.ranges[v], 0
+        for cond in conds:
+            small.learn(substitute_cond(cond, {v: point[v] for v in cond_vars(cond) - moving}), 0)
+        return small
+
+    def _solved(self, conds: list[Condition], moving: frozenset[Var], point: Point) -> Point | None:
+        found = solve(self._held(conds, moving, point), Budget(_CASES))
+        if not isinstance(found, dict) or not found.keys() >= moving:
+            return None
+        whole = {**point, **{v: found[v] for v in moving}}
+        inside = all(points.nearest(whole[v], self.ledger.range_of(v)) == whole[v] for v in moving)
+        return whole if inside and points.holds(conds, whole) else None
