@@ -1,0 +1,113 @@
+"""The checks that stay for run time are those that are needed: each one refuses some input that all others let through."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rxlang import pipeline
+from rxlang.interp.run import Machine, ShapeError
+from rxlang.lang import core
+from rxlang.lang.core import Status
+from rxlang.lang.files import Files
+from rxlang.lang.node import Node
+from rxlang.lang.source import Span
+
+HERE = Path(__file__).resolve().parent
+PROGRAMS = int(os.environ.get("RX_FUZZ", "60"))
+SIZES = (0, 1, 2, 3, 4, 5, 6, 8)
+ONE_BY_ONE = {
+    "an equality that follows from two others": (
+        "x : Tensor([n], float32), y : Tensor([m], float32), z : Tensor([k], float32)",
+        ["assert n == m", "assert m == k", "assert k == n", "let r = @matmul(x, z)"],
+        2,
+    ),
+    "a remainder that follows from another one": (
+        "x : Tensor([n], float32)",
+        ["assert n % 12 == 0", "let a = @reshape(x, [-1, 4])", "let b = @reshape(x, [-1, 6])", "assert n % 3 == 0"],
+        1,
+    ),
+    "a broadcast after the same broadcast": (
+        "x : Tensor([n], float32), y : Tensor([m], float32)",
+        ["let a = x + y", "let b = x * y", "let c = y + x"],
+        1,
+    ),
+    "a bound below another one": (
+        "x : Tensor([n], float32)",
+        ["assert n >= 5", "assert n > 3", "let a = x[2:5]", "assert a.dim(0) == 3"],
+        1,
+    ),
+}
+
+
+def left(program: core.Program) -> Iterator[core.Assert | core.MatchShape | core.Call]:
+    """The assertions and the calls of `@main` that are checked when it runs."""
+    stack: list[object] = [f.body for f in program.functions if f.name in ("main", "main_impl")]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(node)
+        elif isinstance(node, Node):
+            if isinstance(node, core.Assert | core.MatchShape):
+                if node.status is Status.RESIDUAL:
+                    yield node
+            elif isinstance(node, core.Call) and node.guard:
+                yield node
+            stack.extend(getattr(node, f) for f in node._fields if f not in ("span", "origin"))
+
+
+def refusals(program: core.Program, shapes: list[tuple[str, ...]], names: tuple[str, ...]) -> set[Span]:
+    """The places that some input with small sizes does not pass."""
+    machine, found = Machine(program, Files(Path("."))), set()
+    for values in itertools.product(SIZES, repeat=len(names)):
+        sizes = dict(zip(names, values, strict=True))
+        args = [np.zeros([eval(d, {}, sizes) for d in shape], np.float32) for shape in shapes]  # noqa: S307
+        try:
+            machine.call("main", args)
+        except ShapeError as refused:
+            said = refused.diagnostic
+            found |= {said.span, *(at.span for at in said.labels)}
+    return found
+
+
+def maker() -> Any:
+    spec = importlib.util.spec_from_file_location("test_soundness", HERE / "test_soundness.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_check_that_stays_refuses_some_input() -> None:
+    soundness, seen = maker(), 0
+    for seed in range(PROGRAMS):
+        made = soundness.Maker(seed)
+        source = made.program()
+        report = pipeline.check_text(source + soundness.LIBRARY, "random.rx", Path("."))
+        # where an `if` has arms of different ranks, what is known afterwards is less than what is so
+        if report.checked is None or not report.ok or "if (" in source:
+            continue
+        checks = list(left(report.checked.program))
+        if checks:
+            shapes = [shape for name, shape in made.shapes.items() if name.startswith("x")]
+            refused = refusals(report.checked.program, shapes, soundness.NAMES)
+            for check in checks:
+                places = {check.span} if isinstance(check, core.Call) else {check.span, check.origin.span}
+                assert places & refused, f"seed {seed}: `{check.span.text}` refuses nothing\n{source}"
+            seen += len(checks)
+    assert seen >= PROGRAMS // 5
+
+
+@pytest.mark.parametrize("claim", ONE_BY_ONE)
+def test_a_check_that_follows_from_earlier_ones_is_gone(claim: str) -> None:
+    params, lines, needed = ONE_BY_ONE[claim]
+    body = "".join(f"  {line}\n" for line in lines)
+    report = pipeline.check_text(f"@main = fn({params}) : Tensor {{\n{body}  x\n}}\n", "one.rx", Path("."))
+    assert report.ok and report.checked is not None
+    assert len(list(left(report.checked.program))) == needed

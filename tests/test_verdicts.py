@@ -1,0 +1,127 @@
+"""Each verdict of the cheap layers, on every obligation of the programs that are at hand, is compared with z3's."""
+
+import importlib.util
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from rxlang import pipeline
+from rxlang.simplify.conditions import cond_vars, negate
+from rxlang.simplify.exprs import Scope, read_condition
+from rxlang.simplify.facts import Facts
+from rxlang.simplify.smt import Session
+
+ROOT = Path(__file__).resolve().parents[1]
+CASES = ROOT.parent / "shared" / "cases"
+RUNS = int(os.environ.get("RX_FUZZ", "60"))
+LIMIT = 2_000_000
+
+
+def rows(name):
+    path = CASES / name
+    if not path.exists():
+        pytest.skip(f"{name} is not beside the project")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def beside(name):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def called():
+    translate = beside("test_calls").program
+    return [(translate(row), ROOT) for row in rows("calls.jsonl")]
+
+
+def bugs():
+    translate = beside("shape_bugs").program
+    return [(translate(row), ROOT) for row in rows("shape_bugs.jsonl")]
+
+
+def ours():
+    folders = (ROOT / "examples", ROOT / "tests" / "goldens", ROOT / "tests" / "desugar_goldens")
+    return [(path.read_text(), path.parent) for folder in folders for path in sorted(folder.rglob("*.rx"))]
+
+
+def hostile():
+    return [(text, ROOT) for text, _ in beside("test_hostile").CASES.values()]
+
+
+def random_ones():
+    soundness = beside("test_soundness")
+    return [(soundness.Maker(seed).program() + soundness.LIBRARY, ROOT) for seed in range(RUNS)]
+
+
+def obligations(program, base, monkeypatch):
+    """What the cheap layers decided while a program was checked: the facts that matter, the condition, the verdict."""
+    found = {}
+    decide = Facts.decide
+
+    def noted(self, cond):
+        verdict = decide(self, cond)
+        if not isinstance(cond, bool) and verdict.by in ("normal-form", "facts", "points"):
+            facts = [c for c, _ in self._facts]
+            known = tuple(facts if verdict.kind == "vacuous" else beside_it(facts, cond))
+            found.setdefault((known, cond, verdict.kind), verdict)
+        return verdict
+
+    monkeypatch.setattr(Facts, "decide", noted)
+    pipeline.check_text(program, "here.rx", base)
+    monkeypatch.undo()
+    return list(found)
+
+
+def beside_it(facts, cond):
+    """The facts that share variables with a condition, directly or through others."""
+    reached, kept, before = set(cond_vars(cond)), set(), -1
+    while len(kept) > before:
+        before = len(kept)
+        for at, fact in enumerate(facts):
+            if at not in kept and (not cond_vars(fact) or not reached.isdisjoint(cond_vars(fact))):
+                kept.add(at)
+                reached |= cond_vars(fact)
+    return [facts[at] for at in sorted(kept)]
+
+
+def contradicts(session, known, cond, kind):
+    """Does z3 see that the verdict is wrong?"""
+    yes, no = session.solve(known, [cond, negate(cond)], values=False)
+    if kind == "proved":
+        return no is True
+    if kind == "refuted":
+        return yes is True
+    if kind == "vacuous":
+        return yes is True or no is True
+    return False in (yes, no) and session.solve(known, [True], values=False) == [True]
+
+
+@pytest.mark.parametrize("programs", [called, bugs, ours, hostile, random_ones], ids=lambda f: f.__name__)
+def test_no_verdict_about_a_program_differs_from_that_of_z3(programs, monkeypatch):
+    seen = Counter()
+    for program, base in programs():
+        session = Session(LIMIT)
+        for known, cond, kind in obligations(program, base, monkeypatch):
+            assert not contradicts(session, known, cond, kind), (program, known, cond, kind)
+            seen[kind] += 1
+    assert seen["proved"] >= 5 and seen["open"] >= 5
+
+
+@pytest.mark.parametrize("name", ["prove.jsonl", "prove_hard.jsonl"])
+def test_no_answer_to_a_question_differs_from_that_of_z3(name):
+    session, compared = Session(LIMIT), 0
+    for row in rows(name):
+        scope, facts = Scope(), Facts()
+        assumed = [read_condition(text, scope) for text in row["assume"]]
+        for cond in assumed:
+            facts.assume(cond)
+        goal = read_condition(row["goal"], scope)
+        verdict = facts.judge(goal)
+        if not isinstance(goal, bool) and verdict.by in ("normal-form", "facts", "points"):
+            assert not contradicts(session, assumed, goal, verdict.kind), row["id"]
+            compared += 1
+    assert compared >= 15
