@@ -17,38 +17,38 @@ _RX = """  let q{i} = @permute_dims(@reshape(@linear({x}, wq, bq), [b, t, {heads
   let f{i} = @gelu(@linear(a{i}, w1, b1))
   let x{i} = @layer_norm(a{i} + @linear(f{i}, {second}, b2), g2, h2)"""
 
-_TORCH = """    q{i} = F.linear({x}, wq, bq).reshape(b, t, {heads}).permute(0, 2, 1, 3)
-    k{i} = F.linear({source}, wk, bk).reshape(b, {length}, {others}).permute(0, 2, 1, 3)
-    v{i} = F.linear({source}, wv, bv).reshape(b, {length}, {others}).permute(0, 2, 1, 3)
-    s{i} = (q{i} @ {keys}) * 0.17677669529663687
-    p{i} = torch.softmax(s{i} + mask, dim=-1)
-    c{i} = (p{i} @ v{i}).permute(0, 2, 1, 3).reshape(b, t, {joined})
-    a{i} = F.layer_norm({x} + F.linear(c{i}, wo, bo), (384,), g1, h1)
-    f{i} = F.gelu(F.linear(a{i}, w1, b1))
-    x{i} = F.layer_norm(a{i} + F.linear(f{i}, {second}, b2), (384,), g2, h2)"""
+_TORCH = """q{i} = F.linear({x}, wq, bq).reshape(b, t, {heads}).permute(0, 2, 1, 3)
+k{i} = F.linear({source}, wk, bk).reshape(b, {length}, {others}).permute(0, 2, 1, 3)
+v{i} = F.linear({source}, wv, bv).reshape(b, {length}, {others}).permute(0, 2, 1, 3)
+s{i} = (q{i} @ {keys}) * 0.17677669529663687
+p{i} = torch.softmax(s{i} + mask, dim=-1)
+c{i} = (p{i} @ v{i}).permute(0, 2, 1, 3).reshape(b, t, {joined})
+a{i} = F.layer_norm({x} + F.linear(c{i}, wo, bo), (384,), g1, h1)
+f{i} = F.gelu(F.linear(a{i}, w1, b1))
+x{i} = F.layer_norm(a{i} + F.linear(f{i}, {second}, b2), (384,), g2, h2)"""
 
-_JAX = """    q{i} = ({x} @ wq.T + bq).reshape(b, t, {heads}).transpose(0, 2, 1, 3)
-    k{i} = ({source} @ wk.T + bk).reshape(b, {length}, {others}).transpose(0, 2, 1, 3)
-    v{i} = ({source} @ wv.T + bv).reshape(b, {length}, {others}).transpose(0, 2, 1, 3)
-    s{i} = (q{i} @ {keys}) * 0.17677669529663687
-    p{i} = jax.nn.softmax(s{i} + mask, axis=-1)
-    c{i} = (p{i} @ v{i}).transpose(0, 2, 1, 3).reshape(b, t, {joined})
-    a{i} = jax.nn.standardize({x} + c{i} @ wo.T + bo) * g1 + h1
-    f{i} = jax.nn.gelu(a{i} @ w1.T + b1)
-    x{i} = jax.nn.standardize(a{i} + f{i} @ {second}.T + b2) * g2 + h2"""
+_JAX = """q{i} = ({x} @ wq.T + bq).reshape(b, t, {heads}).transpose(0, 2, 1, 3)
+k{i} = ({source} @ wk.T + bk).reshape(b, {length}, {others}).transpose(0, 2, 1, 3)
+v{i} = ({source} @ wv.T + bv).reshape(b, {length}, {others}).transpose(0, 2, 1, 3)
+s{i} = (q{i} @ {keys}) * 0.17677669529663687
+p{i} = jax.nn.softmax(s{i} + mask, axis=-1)
+c{i} = (p{i} @ v{i}).transpose(0, 2, 1, 3).reshape(b, t, {joined})
+a{i} = jax.nn.standardize({x} + c{i} @ wo.T + bo) * g1 + h1
+f{i} = jax.nn.gelu(a{i} @ w1.T + b1)
+x{i} = jax.nn.standardize(a{i} + f{i} @ {second}.T + b2) * g2 + h2"""
 
-_RELAX = """    q{i} = R.add(R.matmul({x}, R.permute_dims(wq)), bq)
-    q{i} = R.permute_dims(R.reshape(q{i}, R.shape([b, t, {heads}])), [0, 2, 1, 3])
-    k{i} = R.add(R.matmul({source}, R.permute_dims(wk)), bk)
-    k{i} = R.permute_dims(R.reshape(k{i}, R.shape([b, {length}, {others}])), [0, 2, 1, 3])
-    v{i} = R.add(R.matmul({source}, R.permute_dims(wv)), bv)
-    v{i} = R.permute_dims(R.reshape(v{i}, R.shape([b, {length}, {others}])), [0, 2, 1, 3])
-    s{i} = R.multiply(R.matmul(q{i}, {keys}), R.const(0.17677669529663687, "float32"))
-    p{i} = R.nn.softmax(R.add(s{i}, mask), axis=-1)
-    c{i} = R.reshape(R.permute_dims(R.matmul(p{i}, v{i}), [0, 2, 1, 3]), R.shape([b, t, {joined}]))
-    a{i} = R.nn.layer_norm(R.add({x}, R.add(R.matmul(c{i}, R.permute_dims(wo)), bo)), g1, h1, axes=[-1])
-    f{i} = R.nn.gelu(R.add(R.matmul(a{i}, R.permute_dims(w1)), b1))
-    x{i} = R.nn.layer_norm(R.add(a{i}, R.add(R.matmul(f{i}, R.permute_dims({second})), b2)), g2, h2, axes=[-1])"""
+_RELAX = """q{i} = R.add(R.matmul({x}, R.permute_dims(wq)), bq)
+q{i} = R.permute_dims(R.reshape(q{i}, R.shape([b, t, {heads}])), [0, 2, 1, 3])
+k{i} = R.add(R.matmul({source}, R.permute_dims(wk)), bk)
+k{i} = R.permute_dims(R.reshape(k{i}, R.shape([b, {length}, {others}])), [0, 2, 1, 3])
+v{i} = R.add(R.matmul({source}, R.permute_dims(wv)), bv)
+v{i} = R.permute_dims(R.reshape(v{i}, R.shape([b, {length}, {others}])), [0, 2, 1, 3])
+s{i} = R.multiply(R.matmul(q{i}, {keys}), R.const(0.17677669529663687, "float32"))
+p{i} = R.nn.softmax(R.add(s{i}, mask), axis=-1)
+c{i} = R.reshape(R.permute_dims(R.matmul(p{i}, v{i}), [0, 2, 1, 3]), R.shape([b, t, {joined}]))
+a{i} = R.nn.layer_norm(R.add({x}, R.add(R.matmul(c{i}, R.permute_dims(wo)), bo)), g1, h1, axes=[-1])
+f{i} = R.nn.gelu(R.add(R.matmul(a{i}, R.permute_dims(w1)), b1))
+x{i} = R.nn.layer_norm(R.add(a{i}, R.add(R.matmul(f{i}, R.permute_dims({second})), b2)), g2, h2, axes=[-1])"""
 
 _KEYS = {
     "rx": "@matrix_transpose(k{i})",

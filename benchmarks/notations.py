@@ -5,6 +5,7 @@ A peer that is not installed is left out; `HOW_TO_INSTALL` says what brings it. 
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import resource
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
+from textwrap import dedent, indent
 from typing import Any, NamedTuple
 
 from rxlang.pipeline import check_text
@@ -33,8 +35,8 @@ HOW_TO_INSTALL = {
 class Program(NamedTuple):
     """A function of tensors. `params` gives each one's dimensions ("b, t, 384") and `result` the result's, "" for none.
 
-    `rx` is the body in Rx; `torch`, `jax` and `relax` are lines of Python that end in `return`. A notation in which it can't
-    be said is empty.
+    `rx` is the body in Rx; `torch`, `jax` and `relax` are lines of Python that end in `return`. `pyrefly` is what it reads in
+    place of `torch`, and a `relax` that begins with a decorator is a whole module. What can't be said is empty.
     """
 
     params: Mapping[str, str]
@@ -43,6 +45,7 @@ class Program(NamedTuple):
     torch: str = ""
     jax: str = ""
     relax: str = ""
+    pyrefly: str = ""
     where: str = ""
     dtypes: Mapping[str, str] = {}
 
@@ -56,7 +59,8 @@ class Program(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """`verdict` is "accepts", "warns" (Rx: it stays as a check at run time) or "refuses"; `why` is the first line of it."""
+    """`verdict` is "accepts", "warns" (Rx: it stays as a check at run time), "refuses", or "" where a size can't be said; `why`
+    is the first line of what is said."""
 
     verdict: str
     why: str
@@ -85,14 +89,17 @@ def _quiet() -> Iterator[None]:
 
 def _asked(action: Callable[[], object], refusals: Refusals) -> Answer:
     """What a peer says that answers by an exception or by none; the time is CPU time of this process."""
+    verdict, why = "accepts", ""
     start = time.process_time()
-    try:
-        with _quiet():
+    with _quiet():
+        try:
             action()
-    except refusals as problem:
-        lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-        return Answer("refuses", lines[0] if lines else type(problem).__name__, time.process_time() - start)
-    return Answer("accepts", "", time.process_time() - start)
+        except refusals as problem:
+            lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+            verdict, why = "refuses", lines[0] if lines else type(problem).__name__
+        spent = time.process_time() - start
+        gc.collect()  # what a refusal leaves behind has something to say when it is freed
+    return Answer(verdict, why, spent)
 
 
 def rx(program: Program) -> Answer:
@@ -112,9 +119,12 @@ def rx(program: Program) -> Answer:
 
 def _python(name: str, program: Program, body: str, space: dict[str, Any]) -> Callable[..., Any]:
     """The Python function whose body is given."""
-    lines = "\n".join(f"    {line.strip()}" for line in body.strip().splitlines())
-    exec(f"def {name}({', '.join(program.params)}):\n{lines}\n", space)
+    exec(f"def {name}({', '.join(program.params)}):\n{_indented(body)}\n", space)
     return space[name]  # type: ignore[no-any-return]
+
+
+def _indented(lines: str) -> str:
+    return indent(dedent(lines).strip("\n"), "    ")
 
 
 def _tuple(dims: str, space: dict[str, Any]) -> tuple[Any, ...]:
@@ -131,7 +141,10 @@ def torch_export(program: Program) -> Answer:
     args, dynamic = [], []
     for name, dims in program.params.items():
         args.append(torch.zeros(_tuple(dims, sample), dtype=getattr(torch, program.dtype(name))))
-        symbolic = _tuple(dims, symbols)
+        try:
+            symbolic = _tuple(dims, symbols)
+        except (NotImplementedError, TypeError) as problem:  # a Dim is linear in one name
+            return Answer("", str(problem), 0.0)
         dynamic.append({i: dim for i, dim in enumerate(symbolic) if not isinstance(dim, int)})
     refusals = (RuntimeError, ValueError, TypeError, IndexError, AssertionError)
     return _asked(
@@ -147,9 +160,10 @@ def jax_export(program: Program) -> Answer:
 
     body = _python("model", program, program.jax, {"jax": jax, "jnp": jnp})
     scope = export.SymbolicScope([c.strip() for c in program.where.split(",") if c.strip()])
+    written = {n: re.sub(r"\((.*?)\) // (\w+)", r"floordiv(\1, \2)", d) for n, d in program.params.items()}
     args = [
         jax.ShapeDtypeStruct(export.symbolic_shape(dims, scope=scope), jnp.dtype(program.dtype(name)))
-        for name, dims in program.params.items()
+        for name, dims in written.items()
     ]
     refusals = (TypeError, ValueError, IndexError, NotImplementedError, jax.errors.InconclusiveDimensionOperation)
     return _asked(lambda: export.export(jax.jit(body))(*args), refusals)
@@ -165,9 +179,9 @@ def tvm_relax(program: Program) -> Answer:
 
     head = ", ".join(f"{n}: R.Tensor({shape(d)}, '{program.dtype(n)}')" for n, d in program.params.items())
     result = f" -> R.Tensor({shape(program.result)}, 'float32')" if program.result else ""
-    lines = [f"{name} = T.int64()" for name in program.names] + program.relax.strip().splitlines()
-    body = "\n".join(f"    {line.strip()}" for line in lines)
-    text = f"@R.function\ndef main({head}){result}:\n{body}\n"
+    names = "".join(f"    {name} = T.int64()\n" for name in program.names)
+    body = names + _indented(program.relax)
+    text = program.relax if program.relax.startswith("@") else f"@R.function\ndef main({head}){result}:\n{body}\n"
     return _asked(
         lambda: tvm.script.from_source(text), (tvm.error.DiagnosticError, RuntimeError, ValueError, TypeError)
     )
@@ -182,7 +196,7 @@ def pyrefly(program: Program) -> Answer:
     names = ", ".join(f"{name.upper()}: IntVar" for name in program.names)
     params = ", ".join(tensor(name, dims) for name, dims in program.params.items())
     result = f"Tensor[[{program.result.upper()}]]" if program.result else "Tensor"
-    body = "\n".join(f"    {line.strip()}" for line in program.torch.strip().splitlines())
+    body = _indented(program.pyrefly or program.torch)
     text = (
         "from __future__ import annotations\nimport torch\nfrom shape_extensions import IntVar\nfrom torch import Tensor\n"
         f"from torch.nn import functional as F\n\ndef model{f'[{names}]' if names else ''}({params}) -> {result}:\n{body}\n"
@@ -226,8 +240,8 @@ ASK: dict[str, Callable[[Program], Answer]] = {
 
 def can_say(peer: str, program: Program) -> bool:
     """Whether there is a text of the program in a peer's notation."""
-    text = {"Rx": program.rx, "jax.export": program.jax, "TVM Relax": program.relax}
-    return bool(text.get(peer, program.torch))
+    text = {"Rx": program.rx, "jax.export": program.jax, "TVM Relax": program.relax, "Pyrefly": program.pyrefly}
+    return bool(text.get(peer) or (peer in ("torch.export", "Pyrefly") and program.torch))
 
 
 def installed() -> list[str]:
