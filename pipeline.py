@@ -121,6 +121,7 @@ class _Weights:
         self.files = files
         self.diagnostics: list[Diagnostic] = []
         self._known: dict[tuple[str, str | None], TensorInfo | None] = {}
+        self._unread: set[str] = set()
 
     def header(self, load: core.Load) -> TensorInfo | None:
         key = (load.path, load.key)
@@ -132,7 +133,9 @@ class _Weights:
         try:
             found = read_header(self.files.find(load.path, span=load.span), load.key)
         except RxError as problem:
-            self.diagnostics.extend(map(_missing, problem.diagnostics))
+            if load.path not in self._unread:
+                self._unread.add(load.path)
+                self.diagnostics.extend(map(_missing, problem.diagnostics))
             return None
         except BadWeights as problem:
             self.diagnostics.append(error("E245", f'"{load.path}" {problem}', load.span))

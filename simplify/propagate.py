@@ -179,10 +179,10 @@ class _Checker:
     def _const(self, const: core.ConstDef) -> core.ConstDef:
         """A const's checks run once, when the weights are loaded; what a file's header tells is decided now."""
         walker = self._walker(const.name)
-        env: Env = dict(self.program.consts)
+        env = self._env(walker)
         entry, value = walker.value(const.value, env)
         env[const.name] = Entry(entry.value, const.span)
-        known = not isinstance(const.value, core.Load) or self.program.header(const.value) is not None
+        known = all(self.program.header(load) is not None for load in _loads(const.value))
         checks = []
         for stmt in const.checks:
             if known:
@@ -196,6 +196,13 @@ class _Checker:
         settled = walker.settle(env[const.name])
         self.program.consts[const.name] = settled
         return replace(const, value=value, checks=tuple(checks))
+
+
+def _loads(value: core.Value) -> list[core.Load]:
+    """The weights that a const is made of."""
+    if isinstance(value, core.TupleValue):
+        return [load for item in value.items for load in _loads(item)]
+    return [value] if isinstance(value, core.Load) else []
 
 
 def _param_span(function: core.Function, name: str) -> Span:

@@ -162,23 +162,31 @@ class Walker(Judge):
 
     def adopt(self, name: str, entry: Entry) -> Entry:
         """A const's value in this walker's State: sizes that are not literal become sizes of this State."""
-        value = entry.value
+        return replace(entry, value=self._adopt(name, name, entry.value))
+
+    def _adopt(self, const: str, path: str, value: Value) -> Value:
+        """`path` is where in the const the value stands: `w`, `w[0]`. What was one symbol in the const is one here."""
         if isinstance(value, TensorInfo):
-            shape = tuple(self._adopt_dim(name, axis, d) for axis, d in enumerate(value.shape))
+            shape = tuple(self._adopt_dim(const, path, axis, d) for axis, d in enumerate(value.shape))
             dtype = value.dtype
             if isinstance(dtype, DTypeSymbol):
-                dtype = self._adopted.setdefault(dtype, self.state.dtype_symbol(dtype.name))
-            return replace(entry, value=TensorInfo(shape, dtype, value.data if _literal_data(value) else None))
-        if isinstance(value, SizeValue) and not isinstance(value.size, int):
-            return replace(entry, value=SizeValue(self._adopt_dim(name, 0, value.size)))
-        return entry
+                dtype = self._adopted.setdefault((const, dtype), self.state.dtype_symbol(dtype.name))
+            return TensorInfo(shape, dtype, value.data if _literal_data(value) else None)
+        if isinstance(value, SizeValue):
+            return SizeValue(self._adopt_dim(const, path, 0, value.size))
+        if isinstance(value, ShapeValue):
+            return ShapeValue(tuple(self._adopt_dim(const, path, i, d) for i, d in enumerate(value.dims)))
+        if isinstance(value, TupleValue | ListValue):
+            items = (self._adopt(const, f"{path}[{i}]", item) for i, item in enumerate(value.items))
+            return replace(value, items=tuple(items))
+        return value
 
-    def _adopt_dim(self, name: str, axis: int, part: Any) -> Any:
+    def _adopt_dim(self, const: str, path: str, axis: int, part: Any) -> Any:
         if isinstance(part, int):
             return part
         if isinstance(part, Segment):
-            return self._adopted.setdefault(part.symbol, self.state.segment(name))
-        return self._adopted.setdefault(part, self.state.dimension(f"{name}.dim({axis})"))
+            return self._adopted.setdefault((const, part.symbol), self.state.segment(path))
+        return self._adopted.setdefault((const, part), self.state.dimension(f"{path}.dim({axis})"))
 
     # Functions
 
@@ -449,13 +457,16 @@ class Walker(Judge):
 
     def settle(self, entry: Entry) -> Entry:
         """The value with everything written out that is known by now."""
-        value = entry.value
+        return replace(entry, value=self._settled(entry.value))
+
+    def _settled(self, value: Value) -> Value:
         if isinstance(value, TensorInfo):
-            shape, dtype = self.state.resolve(value.shape), self.state.dtype(value.dtype)
-            return replace(entry, value=TensorInfo(shape, dtype, value.data))
+            return TensorInfo(self.state.resolve(value.shape), self.state.dtype(value.dtype), value.data)
         if isinstance(value, SizeValue):
-            return replace(entry, value=SizeValue(self.state.settled(value.size)))
-        return entry
+            return SizeValue(self.state.settled(value.size))
+        if isinstance(value, TupleValue):
+            return TupleValue(tuple(map(self._settled, value.items)))
+        return value
 
     # Expressions
 
