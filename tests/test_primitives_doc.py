@@ -1,0 +1,83 @@
+"""docs/primitives.md lists every primitive as its row says it; RX_ACCEPT=1 writes the page anew."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from rxlang.ops.model import Param, Primitive
+from rxlang.ops.registry import lookup, names
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "primitives.md"
+PREFACE = """# Primitives
+
+What a program can call without defining it. A parameter with `=` may be left out, and every one can be named:
+`@sum(x, axis=1, keepdims=true)`. The operators `+ - * / // % **`, comparisons, `&& || !` and slices are primitives too.
+What a call needs of its operands is said by `rx check` where it is not met. [migration.md](migration.md) shows how to add one.
+"""
+FAMILIES = {
+    "elementwise": "Element by element",
+    "linalg": "Products of matrices",
+    "reduce": "Reductions",
+    "shape": "Shapes",
+    "index": "Picking, placing and ordering elements",
+    "create": "New tensors",
+    "nn": "Layers",
+    "conv": "Convolutions",
+    "pool": "Pooling",
+    "recurrent": "Recurrent layers",
+    "loss": "Losses",
+    "signature": "Said in Rx itself",
+}
+
+
+def primitives() -> list[Primitive]:
+    """The package's own: a program in Python may have registered others."""
+    found = [lookup(name) for name in sorted(names())]
+    return [p for p in found if p is not None and (p.rule is None or p.rule.__module__.startswith("rxlang.ops."))]
+
+
+def family(primitive: Primitive) -> str:
+    return "signature" if primitive.rule is None else primitive.rule.__module__.rpartition(".")[2]
+
+
+def parameter(param: Param) -> str:
+    if param.required:
+        return param.name
+    default = param.default
+    written = "none" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+    return f"{param.name}={written}"
+
+
+def first_sentence(doc: str) -> str:
+    """The first paragraph up to a sentence's end, on one line."""
+    paragraph = " ".join(doc.strip().split("\n\n")[0].split())
+    return re.split(r"\. (?=[A-Z`])", paragraph)[0].rstrip(".").replace("|", "\\|")
+
+
+def row(primitive: Primitive) -> str:
+    call = f"`@{primitive.name}({', '.join(map(parameter, primitive.params))})`"
+    return f"| {call} | {first_sentence(primitive.doc)} |"
+
+
+def document() -> str:
+    of: dict[str, list[Primitive]] = {}
+    for primitive in primitives():
+        of.setdefault(family(primitive), []).append(primitive)
+    assert of.keys() <= FAMILIES.keys()
+    parts = [PREFACE]
+    for key in sorted(of, key=list(FAMILIES).index):
+        rows = "\n".join(map(row, of[key]))
+        parts.append(f"## {FAMILIES[key]}\n\n| call | what it is |\n|---|---|\n{rows}\n")
+    return "\n".join(parts)
+
+
+def test_the_page_of_primitives_says_what_the_rows_say() -> None:
+    if os.environ.get("RX_ACCEPT"):
+        PAGE.write_text(document(), encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == document()
+
+
+def test_every_primitive_says_what_it_is() -> None:
+    assert [p.name for p in primitives() if not first_sentence(p.doc)] == []
