@@ -37,7 +37,9 @@ from .terms import (
     Term,
     Var,
     at_least,
+    atom_key,
     bounds,
+    close,
     common_atoms,
     evaluate,
     mono_interval,
@@ -220,6 +222,12 @@ class Solved:
                 self.contradiction = mask
             elif low == high:
                 self._put(v, low, mask, work)
+        if low is not None and low >= 1 and (old[0] is None or old[0] < 1):
+            # an equation that could not be solved as long as a divisor might be 0
+            again = [lit for lit in self.lits.items() if type(lit[0]) is Eq0 and v in cond_vars(lit[0])]
+            for lit in again:
+                del self.lits[lit[0]]
+            work.extend(again)
         return True
 
     def _learn_equality(self, cond: Eq0, mask: int, work: list[Literal]) -> None:
@@ -336,8 +344,9 @@ class Solved:
         (atom, k), constant = next((m[0], k) for m, k in term.mons.items() if m), term.mons.get((), 0)
         if type(atom) is not Floor or abs(k) != 1 or len(term.mons) - (() in term.mons) != 1:
             return False
-        if (atom,) not in term.mons or not isinstance(atom.den, int):
+        if (atom,) not in term.mons or not at_least(atom.den, 1, self.ranges):
             return False
+        mask |= self.spanned_by(atom.vars)
         rest = atom.num - atom.den * (-constant * k)
         work.append((ge0(rest), mask))
         work.append((ge0(atom.den - 1 - rest), mask))
@@ -373,9 +382,10 @@ class Solved:
             again = False
             for cond, mask in list(self.lits.items()):
                 if type(cond) is Ge0:
-                    news = self._narrow_by(cond.term, mask)
+                    news = self._narrow_by(cond.term, mask) or self._divide(cond.term, mask)
                 elif type(cond) is Eq0:
                     news = self._narrow_by(cond.term, mask) or self._narrow_by(-cond.term, mask)
+                    news = news or self._divide(cond.term, mask) or self._divide(-cond.term, mask)
                 else:
                     news = self._fold(cond, mask)
                 if self.contradiction is not None:
@@ -443,7 +453,7 @@ class Solved:
         return news
 
     def _narrow_factors(self, mono: Mono, to: Bounds, term: Term, mask: int) -> bool:
-        """`x * y <= 9` bounds x where y is at least 1, `x * x >= 9` bounds x from below; for factors from 0 on."""
+        """`x * y <= 9` bounds x where y is at least 1, `x * y >= 9` bounds it from below; for factors from 0 on."""
         most, least = to[1], to[0]
         lows = {a: mono_interval((a,), self.ranges)[0] for a in mono}
         if any(low is None or low < 0 for low in lows.values()):
@@ -457,11 +467,47 @@ class Solved:
                 floor *= lows[a] or 0
             if most is not None and most >= 0 and floor >= 1:
                 news = self._narrow_atom(atom, (None, _root(most // floor, power)), term, mask) or news
-            elif least is not None and not others and least >= 1:
-                news = self._narrow_atom(atom, (_root(least - 1, power) + 1, None), term, mask) or news
+            elif least is not None and least >= 1:
+                ceiling = mono_interval(tuple(others), self.ranges)[1] if others else 1
+                wanted = 1 if ceiling is None else -(-least // max(ceiling, 1))
+                news = self._narrow_atom(atom, (_root(wanted - 1, power) + 1, None), term, mask) or news
             if self.contradiction is not None or term_vars(term) & self.solved.keys():
                 return True
         return news
+
+    def _divide(self, term: Term, mask: int) -> bool:
+        """`v * p + r >= 0` is `p >= 0` where `r < v`, and `p >= 1` where `r < 0`, for a factor v from 0 on."""
+        factors = dict.fromkeys(a for m in term.mons if len(m) > 1 for a in m)
+        for v in sorted(factors, key=atom_key):
+            inside = {without(m, (v,)): k for m, k in term.mons.items() if v in m}
+            whole: Size = close(inside)
+            low = mono_interval((v,), self.ranges)[0]
+            if low is None or low < 0 or isinstance(whole, int) or len(inside) == 1:
+                continue
+            rest: Size = close({m: k for m, k in term.mons.items() if v not in m})
+            for room in (0, 1):
+                known = self._at_least(of_atom(v) * room - 1 - rest)
+                if known is not None:
+                    cond = ge0(whole - 1 + room)
+                    if not self._known(cond):
+                        self.learn(cond, mask | known | self.spanned_by(term_vars(of_atom(v))))
+                        return True
+                    break
+        return False
+
+    def _at_least(self, size: Size) -> int | None:
+        """What it rests on that the size is at least 0: the ranges, perhaps with one of the literals; or None."""
+        if at_least(size, 0, self.ranges):
+            return self.spanned_by(term_vars(size)) if type(size) is Term else 0
+        if isinstance(size, int):
+            return None
+        vars_ = term_vars(size)
+        for cond, mask in self.lits.items():
+            if type(cond) is Ge0 and not vars_.isdisjoint(term_vars(cond.term)):
+                rest = size - cond.term
+                if at_least(rest, 0, self.ranges):
+                    return mask | (self.spanned_by(term_vars(rest)) if type(rest) is Term else 0)
+        return None
 
     def _narrow_atom(self, atom: Atom, to: Bounds, term: Term, mask: int) -> bool:
         if type(atom) is Var:
@@ -707,20 +753,18 @@ def _bent_residue(state: Solved) -> tuple[Var, int] | None:
 
 
 def _lone_residue(state: Solved) -> tuple[Var, int] | None:
-    """A variable that stands alone in at least two divisions: in each of its residues they come out."""
+    """A variable that stands alone in one division and is in another one too: in each of its residues they come out."""
     moduli: dict[Var, int] = {}
-    twice = False
+    uses: dict[Var, int] = {}
     for atom in _atoms(state):
-        if type(atom) is not Floor or not isinstance(atom.den, int) or len(atom.vars) != 1:
+        if type(atom) is not Floor or not isinstance(atom.den, int):
             continue
-        v = next(iter(atom.vars))
-        if type(atom.num) is Term and _only_var(atom.num) is not None:
-            twice = twice or v in moduli
-            moduli[v] = lcm(moduli.get(v, 1), atom.den)
-        else:
-            twice = True
-    small = [v for v in sorted(moduli) if moduli[v] <= 12]
-    return (small[0], moduli[small[0]]) if twice and small else None
+        for v in atom.vars:
+            uses[v] = uses.get(v, 0) + 1
+        if type(atom.num) is Term and (lone := _only_var(atom.num)) is not None:
+            moduli[lone] = lcm(moduli.get(lone, 1), atom.den)
+    small = [v for v in sorted(moduli) if moduli[v] <= 12 and uses[v] > 1]
+    return (small[0], moduli[small[0]]) if small else None
 
 
 def _first_var(monos: Iterable[Mono]) -> Var | None:
