@@ -324,6 +324,9 @@ def _floor_by_int(a: Term, c: int) -> Size:
         low, high = bounds(a)
         if low is not None and high is not None and low // c == high // c:
             return low // c
+        spread = _floor_over_max(a, c)
+        if spread is not None:
+            return spread
     whole: dict[Mono, int] = {}
     rest: dict[Mono, int] = {}
     for mono, k in a.mons.items():
@@ -389,6 +392,21 @@ def _unnest(rest: dict[Mono, int], constant: int, c: int, mono: Mono, inner: Flo
     return of_atom(inner) - floordiv(inner.num + inner.den * others, inner.den * c)
 
 
+def _floor_over_max(a: Term, b: Size) -> Size | None:
+    """`max(x, y) // b == max(x // b, y // b)`, for the only maximum of a sum and a b that is at least 0."""
+    tops = [m for m in a.mons if len(m) == 1 and type(m[0]) is Max]
+    if len(tops) != 1:
+        return None
+    (mono,) = tops
+    (top,) = mono
+    k = a.mons[mono]
+    if type(top) is not Max or (isinstance(b, int) and k % b == 0):
+        return None
+    rest = a - Term({mono: k})
+    parts = [floordiv(rest, b), *(floordiv(rest + x * k, b) for x in top.args)]
+    return smax(*parts) if k > 0 else smin(*parts)
+
+
 def _floor_by_term(a: Size, b: Term) -> Size:
     out: Size = 0
     while True:
@@ -407,6 +425,9 @@ def _floor_by_term(a: Size, b: Term) -> Size:
         a = rest
     if not is_nonneg(b):
         return out + of_atom(Floor(a, b))
+    spread = _floor_over_max(a, b) if type(a) is Term else None
+    if spread is not None:
+        return out + spread
     q, mirrored = _divide_out(b - 1 - a, b)
     if (_leads_negative(mirrored), size_key(mirrored)) < (_leads_negative(a), size_key(a)):
         return out - q - _floor_of_reduced(mirrored, b)  # a // b == -((b - 1 - a) // b)
