@@ -671,7 +671,9 @@ def lower(size: Size, ranges: Ranges = _NO_RANGES, depth: int = 3) -> int | None
         return best
     if len(atoms) > 4:
         depth = 1
-    for atom in sorted(atoms, key=atom_key, reverse=True):
+    atoms.sort(key=atom_key, reverse=True)
+    minima = [a for a in atoms if type(a) is Max and size.mons[(a,)] < 0]
+    for atom in minima[:1] or atoms:  # the cases of a minimum lose nothing, so that no other order need be tried
         found = _lower_without(size, atom, ranges, depth - 1)
         if found is not None and (best is None or found > best):
             best = found
