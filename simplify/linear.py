@@ -7,7 +7,7 @@ already occur are added, so that `i < m && j < n` excludes `i * n + j >= m * n`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, permutations
 from math import gcd
 
 from .terms import (
@@ -19,8 +19,10 @@ from .terms import (
     Size,
     Term,
     Var,
+    at_least,
     bounds,
     evaluate,
+    floordiv,
     lower,
     mono_interval,
     mono_key,
@@ -106,6 +108,18 @@ class System:
             for a in atom.args:
                 self.add(of_atom(atom) - a, 0)
 
+    def link(self) -> None:
+        """`x // (a * k)` is `x // a // k`: quotients of one size by divisors of which one is a multiple."""
+        quotients = [a for a in self.atoms if type(a) is Floor and type(a.den) is Term]
+        for a, b in permutations(quotients, 2):
+            if a.num == b.num:
+                times = floordiv(b.den, a.den)
+                if isinstance(times, int) and times > 1 and b.den == a.den * times and at_least(a.den, 1, self.ranges):
+                    rest = of_atom(a) - of_atom(b) * times
+                    mask = self.span(a.den)
+                    self.add(rest, mask)
+                    self.add(times - 1 - rest, mask)
+
     def multiply(self) -> None:
         """Products of two of the inequalities, where their monomials are wanted."""
         bent = [m for m in self.monos if len(m) > 1]
@@ -171,6 +185,7 @@ def refute(
         system.visit(term)
     for term, mask in least:
         system.add(term, mask)
+    system.link()
     system.multiply()
     columns = {mono: i for i, mono in enumerate(sorted(system.monos, key=mono_key))}
     equalities = [_row(t, m, columns) for t, m in system.equal]

@@ -324,9 +324,6 @@ def _floor_by_int(a: Term, c: int) -> Size:
         low, high = bounds(a)
         if low is not None and high is not None and low // c == high // c:
             return low // c
-        spread = _floor_over_max(a, c)
-        if spread is not None:
-            return spread
     whole: dict[Mono, int] = {}
     rest: dict[Mono, int] = {}
     for mono, k in a.mons.items():
@@ -392,21 +389,6 @@ def _unnest(rest: dict[Mono, int], constant: int, c: int, mono: Mono, inner: Flo
     return of_atom(inner) - floordiv(inner.num + inner.den * others, inner.den * c)
 
 
-def _floor_over_max(a: Term, b: Size) -> Size | None:
-    """`max(x, y) // b == max(x // b, y // b)`, for the only maximum of a sum and a b that is at least 0."""
-    tops = [m for m in a.mons if len(m) == 1 and type(m[0]) is Max]
-    if len(tops) != 1:
-        return None
-    (mono,) = tops
-    (top,) = mono
-    k = a.mons[mono]
-    if type(top) is not Max or (isinstance(b, int) and k % b == 0):
-        return None
-    rest = a - Term({mono: k})
-    parts = [floordiv(rest, b), *(floordiv(rest + x * k, b) for x in top.args)]
-    return smax(*parts) if k > 0 else smin(*parts)
-
-
 def _floor_by_term(a: Size, b: Term) -> Size:
     out: Size = 0
     while True:
@@ -425,9 +407,6 @@ def _floor_by_term(a: Size, b: Term) -> Size:
         a = rest
     if not is_nonneg(b):
         return out + of_atom(Floor(a, b))
-    spread = _floor_over_max(a, b) if type(a) is Term else None
-    if spread is not None:
-        return out + spread
     q, mirrored = _divide_out(b - 1 - a, b)
     if (_leads_negative(mirrored), size_key(mirrored)) < (_leads_negative(a), size_key(a)):
         return out - q - _floor_of_reduced(mirrored, b)  # a // b == -((b - 1 - a) // b)
@@ -569,6 +548,9 @@ def smax(*xs: Size) -> Size:
     kept = _undominated(args)
     if len(kept) == 1:
         return kept[0]
+    shared = _shared_quotient(kept)
+    if shared is not None:
+        return shared
     base = kept[0]
     for x in kept[1:]:
         if _leads_negative(x - base):
@@ -586,6 +568,28 @@ def smax(*xs: Size) -> Size:
 def smin(*xs: Size) -> Size:
     """The smallest of the sizes."""
     return -smax(*(-x for x in xs))
+
+
+def _shared_quotient(args: list[Size]) -> Size | None:
+    """`max(x // c, y // c) == max(x, y) // c`, for at least two quotients and otherwise constants."""
+    c = 0
+    nums: list[Size] = []
+    for x in args:
+        if isinstance(x, int):
+            continue
+        quotients = [(m[0], k) for m, k in x.mons.items() if len(m) == 1 and type(m[0]) is Floor and abs(k) == 1]
+        if len(quotients) != 1:
+            return None
+        ((quotient, k),) = quotients
+        den = quotient.den
+        if not isinstance(den, int) or (c and den != c):
+            return None
+        c = den
+        rest = x - Term({(quotient,): k})
+        nums.append(quotient.num + rest * c if k > 0 else rest * c + c - 1 - quotient.num)
+    if len(nums) < 2:
+        return None
+    return floordiv(smax(*nums, *(x * c for x in args if isinstance(x, int))), c)
 
 
 def _flat_max(x: Size) -> list[Size]:
