@@ -571,7 +571,7 @@ def smin(*xs: Size) -> Size:
 
 
 def _shared_quotient(args: list[Size]) -> Size | None:
-    """`max(x // c, y // c) == max(x, y) // c`, for at least two quotients and otherwise constants."""
+    """`max(x // c, y // c) == max(x, y) // c`, for at least two quotients, give or take constants."""
     c = 0
     nums: list[Size] = []
     for x in args:
@@ -582,10 +582,10 @@ def _shared_quotient(args: list[Size]) -> Size | None:
             return None
         ((quotient, k),) = quotients
         den = quotient.den
-        if not isinstance(den, int) or (c and den != c):
+        rest = x - Term({(quotient,): k})
+        if not isinstance(den, int) or not isinstance(rest, int) or (c and den != c):
             return None
         c = den
-        rest = x - Term({(quotient,): k})
         nums.append(quotient.num + rest * c if k > 0 else rest * c + c - 1 - quotient.num)
     if len(nums) < 2:
         return None

@@ -12,6 +12,7 @@ import pytest
 from rxlang.simplify.prove import prove_line, prove_lines
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
+FACTS = (Path(__file__).with_name("size_facts.txt")).read_text().splitlines()
 FUZZ = int(os.environ.get("RX_FUZZ", "400"))
 
 
@@ -174,6 +175,29 @@ class Questions:
         left, right = pick.choice(laws)
         return left, right
 
+    def fact(self):
+        """One of the known facts, which hold for all sizes and for c and d from 2 on, about other sizes: as it is, its
+        opposite, or with a constant that is off."""
+        pick = self.random
+        text = pick.choice(FACTS)
+        names = names_in(*text.replace("{c}", "2").replace("{d}", "2").replace("|-", ";").split(";"))
+        values = {"c": pick.choice([2, 3, 4, 5, 8, 16]), "d": pick.choice([2, 3, 4, 6])}
+        sizes = {n: self.other_size(n, names) if pick.random() < 0.2 else n for n in names}
+        text = re.sub(r"[a-z]+", lambda w: sizes.get(w[0], w[0]), text.format(**values))
+        assumed, _, goal = text.rpartition("|-")
+        assume = [a.strip() for a in assumed.split(";") if a.strip()]
+        turn = pick.choice(["true", "true", "opposite", "off"])
+        if turn == "off":
+            numbers = list(re.finditer(r"\d+", goal)) or [re.search("$", goal)]
+            at = pick.choice(numbers)
+            goal = goal[: at.start()] + (str(int(at[0]) + 1) if at[0] else " + 1") + goal[at.end() :]
+            return assume, goal, None
+        return (assume, f"!({goal})", {"unsat"}) if turn == "opposite" else (assume, goal, {"valid"})
+
+    def other_size(self, name, names):
+        pick = self.random
+        return pick.choice([f"({name} + 1)", f"({name} * {pick.choice([2, 3])})", f"({name} + {pick.choice(names)})"])
+
 
 def wrong_answers(kind, count):
     wrong, shares = [], Counter()
@@ -186,6 +210,9 @@ def wrong_answers(kind, count):
                 goal, expected = f"{left} == {right}", {"valid", "vacuous"}
             else:
                 goal, expected = f"{left} == {right} + {questions.random.choice([1, 2])}", {"unsat", "vacuous"}
+        elif kind == "fact":
+            assume, goal, expected = questions.fact()
+            expected = expected and expected | {"vacuous"}
         elif kind == "bounded":
             (assume, goal), expected = questions.bounded_question(6), None
         elif kind == "signed":
@@ -197,7 +224,8 @@ def wrong_answers(kind, count):
             (assume, goal), expected = questions.open_question(), None
         answer = ask(goal, assume, vars={"z": "int"})
         shares[answer["result"]] += 1
-        problem = contradiction(answer, assume, goal)
+        box = 9 if kind != "fact" else int(2_000 ** (1 / len(names_in(goal, *assume))))
+        problem = contradiction(answer, assume, goal, min(box, 9))
         if expected and answer["result"] not in expected | {"unknown"}:
             problem = problem or f"expected {expected}"
         if kind in ("bounded", "signed") and not problem and answer["result"] != "unknown":
@@ -210,7 +238,7 @@ def wrong_answers(kind, count):
     return wrong, shares
 
 
-@pytest.mark.parametrize("kind", ["law", "bounded", "signed", "open"])
+@pytest.mark.parametrize("kind", ["law", "fact", "bounded", "signed", "open"])
 def test_no_answer_to_a_random_question_is_wrong(kind):
     wrong, shares = wrong_answers(kind, FUZZ)
     print(f"\n{kind}: " + ", ".join(f"{layer} {count / FUZZ:.1%}" for layer, count in sorted(shares.items())))
@@ -238,6 +266,39 @@ def test_every_row_of_the_corpora_has_its_answer(name):
     for row, answer in zip(rows, answers, strict=True):
         if answer["result"] == "neither":
             assert contradiction(answer, row["assume"], row["goal"]) is None
+
+
+# ---------------------------------------------------------------- what decides what
+
+
+@pytest.mark.parametrize(
+    ("goal", "assume"),
+    [
+        ("a + g <= b", ["g >= 1", "a % g == 0", "b % g == 0", "a < b"]),
+        ("a == b", ["g >= 1", "a % g == 0", "b % g == 0", "a < b + g", "b < a + g"]),
+        ("a == c && b == d", ["a * n + b == c * n + d", "b < n", "d < n"]),
+        ("(i * n + j) * p + k < m * n * p", ["i < m", "j < n", "k < p"]),
+        ("x % (2 * k) == x % k || x % (2 * k) == x % k + k", ["k >= 1"]),
+        ("p // (l * m) != x + 1", ["l * m >= 1", "x < n", "y < m", "z < l", "p == (x * m + y) * l + z"]),
+        ("a % 2 == 0 || b % 2 == 0 || (a + b) % 2 == 0", []),
+        ("n == 5 || n == 10", ["n * m == 10", "m <= 2"]),
+    ],
+)
+def test_a_size_that_is_a_factor_is_divided_out_without_z3(goal, assume):
+    for text, result in ((goal, "valid"), (f"!({goal})", "unsat")):
+        assert (ask(text, assume)["result"], ask(text, assume)["by"]) == (result, "facts")
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "max(n // 4, m // 4) == max(n, m) // 4",
+        "min(n // 3 + 1, ceildiv(m, 3)) == min(n + 3, m + 2) // 3",
+        "max(n // 4, m // 4, 2) // 2 == max(n, m, 8) // 8",
+    ],
+)
+def test_quotients_by_one_number_are_compared_by_what_is_divided(goal):
+    assert ask(goal)["by"] == "normal-form" and ask(goal)["result"] == "valid"
 
 
 # ---------------------------------------------------------------- what the command says
