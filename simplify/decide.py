@@ -41,6 +41,7 @@ from .terms import (
     bounds,
     close,
     common_atoms,
+    divides,
     evaluate,
     mono_interval,
     mono_key,
@@ -56,6 +57,8 @@ Point = dict[Var, int]
 _NATURAL: Bounds = (0, None)
 _ANY: Bounds = (None, None)
 _MOST_DEGREE, _MOST_MONOMIALS = 24, 4_000
+_MOST_DIVISIONS = 12
+_MOST_TOGETHER = 10  # monomials of an inequality and of an equation that is put into it
 _FAR = 1 << 64  # propagation that drives a bound further than this is running away
 
 
@@ -311,8 +314,13 @@ class Solved:
         opaque: Size = term
         defined: list[tuple[Floor, Var]] = []
         for floor in reversed(floors):
-            if not isinstance(floor.den, int) and not at_least(floor.den, 1, self.ranges):
-                continue
+            if not isinstance(floor.den, int):
+                if not at_least(floor.den, 1, self.ranges):
+                    continue
+                naming = self.name_divisor(floor.den)
+                if naming is not None:
+                    work += [(eq0(term), mask), naming]
+                    return None, 0
             q = self._fresh(at_least(floor.num, 0, self.ranges) and at_least(floor.den, 1, self.ranges))
             assert type(opaque) is Term
             opaque = replace_atom(opaque, floor, of_atom(q))
@@ -329,6 +337,16 @@ class Solved:
         self._define(defined, mask, work)
         work.append((eq0(opaque), mask))
         return reduced
+
+    def name_divisor(self, den: Term) -> Literal | None:
+        """The equation that makes a sum that divides, and is at least 1, into a new variable."""
+        if len(den.mons) == 1:
+            return None
+        naming = of_atom(self._fresh(True)) - den
+        solution = solve_equation(naming) if type(naming) is Term else None
+        if solution is None or solution[0].serial < 0 or not self._fits(*solution):
+            return None
+        return eq0(naming), self.spanned_by(term_vars(den))
 
     def _define(self, defined: list[tuple[Floor, Var]], mask: int, work: list[Literal]) -> None:
         for floor, q in defined:
@@ -376,16 +394,15 @@ class Solved:
 
     def propagate(self) -> None:
         """Narrows the variables' ranges through the literals, for a while."""
-        left = 60 + 4 * len(self.lits)
+        left, divisions = 60 + 4 * len(self.lits), _MOST_DIVISIONS
         again = True
         while again and self.contradiction is None:
             again = False
             for cond, mask in list(self.lits.items()):
                 if type(cond) is Ge0:
-                    news = self._narrow_by(cond.term, mask) or self._divide(cond.term, mask)
+                    news = self._narrow_by(cond.term, mask)
                 elif type(cond) is Eq0:
                     news = self._narrow_by(cond.term, mask) or self._narrow_by(-cond.term, mask)
-                    news = news or self._divide(cond.term, mask) or self._divide(-cond.term, mask)
                 else:
                     news = self._fold(cond, mask)
                 if self.contradiction is not None:
@@ -397,6 +414,16 @@ class Solved:
                         return
                     if self.solved:
                         break
+            if not again and divisions:
+                divisions -= 1
+                again = any(self._divide(*lit) for lit in self._inequalities())
+
+    def _inequalities(self) -> Iterator[tuple[Term, int]]:
+        for cond, mask in list(self.lits.items()):
+            if type(cond) is Ge0 or type(cond) is Eq0:
+                yield cond.term, mask
+            if type(cond) is Eq0:
+                yield -cond.term, mask
 
     def _fold(self, cond: Condition, mask: int) -> bool:
         now, used = self._current(cond, mask)
@@ -476,6 +503,22 @@ class Solved:
         return news
 
     def _divide(self, term: Term, mask: int) -> bool:
+        """Divides `term >= 0` by the factors in it, as it is and after an equation was put into it."""
+        if self._divide_by_factors(term, mask):
+            return True
+        equations = [(c.term, m) for c, m in self.lits.items() if type(c) is Eq0 and c.term != term]
+        for equation, known in equations:
+            if len(equation.mons) + len(term.mons) > _MOST_TOGETHER or max(map(len, equation.mons)) < 2:
+                continue
+            for part, k in equation.mons.items():
+                for mono, times in term.mons.items():
+                    if part and times % k == 0 and divides(part, mono):
+                        other = term - Term({without(mono, part): times // k}) * equation
+                        if type(other) is Term and len(other.mons) <= len(term.mons) and self._divide_by_factors(other, mask | known):
+                            return True
+        return False
+
+    def _divide_by_factors(self, term: Term, mask: int) -> bool:
         """`v * p + r >= 0` is `p >= 0` where `r < v`, and `p >= 1` where `r < 0`, for a factor v from 0 on."""
         factors = dict.fromkeys(a for m in term.mons if len(m) > 1 for a in m)
         for v in sorted(factors, key=atom_key):
@@ -711,6 +754,9 @@ def _split(state: Solved) -> tuple[list[Cond], int, Solved] | None:
     for atom in _atoms(state):
         if type(atom) is Max:
             return _max_cases(state, atom)
+    named = _with_quotients_named(state)
+    if named is not None:
+        return [True], 0, named
     small = _small_range(state)
     if small is not None:
         low, high = state.range_of(small)
@@ -724,11 +770,6 @@ def _split(state: Solved) -> tuple[list[Cond], int, Solved] | None:
         return [eq0(of_atom(v) - q * c - r) for r in range(c)], 0, base
     for v in _zero_candidates(state):
         return [eq0(of_atom(v)), ge0(of_atom(v) - 1)], state.spans.get(v, 0), state
-    for atom in _atoms(state):
-        if type(atom) is Floor and type(atom.den) is Term and _in_product(state, atom):
-            low = mono_interval((atom,), state.ranges)[0]
-            if low == 0 and at_least(atom.den, 1, state.ranges):
-                return _quotient_cases(state, atom)
     return None
 
 
@@ -776,20 +817,37 @@ def _in_product(state: Solved, atom: Atom) -> bool:
     return any(len(m) > 1 and atom in m for c in state.lits for t in cond_terms(c) for m in t.mons)
 
 
-def _quotient_cases(state: Solved, atom: Floor) -> tuple[list[Cond], int, Solved]:
-    """A quotient that is 0, or at least 1."""
-    base = state.copy()
-    v = of_atom(base._fresh(True))
+def _with_quotients_named(state: Solved) -> Solved | None:
+    """The state where sums that divide are variables, and so are quotients by sizes, with what defines them beside."""
+    base: Solved | None = None
+    while (found := _sized_quotient(base or state)) is not None:
+        base = base or state.copy()
+        atom, den = found
+        naming = base.name_divisor(den)
+        if naming is not None:
+            base.learn(*naming)
+        if naming is None or atom in _atoms(base):
+            _name_quotient(base, atom)
+        if base.contradiction is not None:
+            break
+    return base
+
+
+def _sized_quotient(state: Solved) -> tuple[Floor, Term] | None:
+    for atom in _atoms(state):
+        if type(atom) is Floor and type(atom.den) is Term and at_least(atom.den, 1, state.ranges):
+            return atom, atom.den
+    return None
+
+
+def _name_quotient(state: Solved, atom: Floor) -> None:
+    q = of_atom(state._fresh(at_least(atom.num, 0, state.ranges)))
     span = state.spanned_by(atom.vars)
-    base.lits = {}
-    rest = atom.num - atom.den * v
-    for c, m in [
-        *((_replace_in(c, atom, v), m) for c, m in state.lits.items()),
-        (ge0(rest), span),
-        (ge0(atom.den - 1 - rest), span),
-    ]:
-        base.learn(c, m)
-    return [eq0(v), ge0(v - 1)], span, base
+    rest = atom.num - atom.den * q
+    replaced = [(_replace_in(c, atom, q), m) for c, m in state.lits.items()]
+    state.lits = {}
+    for cond, mask in [*replaced, (ge0(rest), span), (ge0(atom.den - 1 - rest), span)]:
+        state.learn(cond, mask)
 
 
 def _atoms(state: Solved) -> list[Atom]:
