@@ -17,7 +17,8 @@ from .files import STDIN, Unusable, reason
 def prove(file: str) -> None:
     """Ask the solver questions about sizes, one JSON object a line.
 
-    FILE is a .jsonl file; without it, questions come from standard input.
+    FILE is a .jsonl file; without it, questions come from standard input. Each line has its answer, one that cannot be
+    read an error, and the exit status is 0 whatever the answers are; it is 2 where FILE cannot be read.
 
     \b
     {"id": "a1", "assume": ["n % 4 == 0"], "goal": "(n // 4) * 4 == n"}

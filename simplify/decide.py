@@ -514,7 +514,11 @@ class Solved:
                 for mono, times in term.mons.items():
                     if part and times % k == 0 and divides(part, mono):
                         other = term - Term({without(mono, part): times // k}) * equation
-                        if type(other) is Term and len(other.mons) <= len(term.mons) and self._divide_by_factors(other, mask | known):
+                        if (
+                            type(other) is Term
+                            and len(other.mons) <= len(term.mons)
+                            and self._divide_by_factors(other, mask | known)
+                        ):
                             return True
         return False
 

@@ -417,6 +417,12 @@ def test_prove_answers_line_by_line_and_goes_on_after_a_bad_one(rx: Any) -> None
     assert [a["result"] for a in answers] == ["valid", "error", "unsat", "neither"]
 
 
+def test_prove_has_status_0_where_every_line_is_an_error(rx: Any) -> None:
+    status, out, err = rx("prove", stdin='nonsense\n{"id": 1}\n')
+    assert (status, err) == (0, "")
+    assert [json.loads(line)["result"] for line in out.splitlines()] == ["error", "error"]
+
+
 def test_prove_takes_bytes_that_are_no_text_as_one_bad_line(rx: Any) -> None:
     status, out, _ = rx("prove", stdin=b'\xff\xfe\n{"id": 1, "goal": "1 == 1"}\n')
     assert status == 0
