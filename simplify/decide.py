@@ -227,10 +227,10 @@ class Solved:
                 self._put(v, low, mask, work)
         if low is not None and low >= 1 and (old[0] is None or old[0] < 1):
             # an equation that could not be solved as long as a divisor might be 0
-            again = [lit for lit in self.lits.items() if type(lit[0]) is Eq0 and v in cond_vars(lit[0])]
-            for lit in again:
-                del self.lits[lit[0]]
-            work.extend(again)
+            for cond, known in self.literals_with(v).items():
+                if type(cond) is Eq0:
+                    del self.lits[cond]
+                    work.append((cond, known))
         return True
 
     def _learn_equality(self, cond: Eq0, mask: int, work: list[Literal]) -> None:
