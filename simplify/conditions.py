@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import gcd
 from typing import Union, final
 
@@ -249,6 +249,15 @@ def cond_vars(cond: Cond) -> frozenset[Var]:
 def cond_variables(cond: Cond) -> tuple[Var, ...]:
     """Every variable, in their order."""
     return tuple(sorted(cond_vars(cond)))
+
+
+def cond_terms(cond: Cond) -> Iterator[Term]:
+    """The terms of a condition's comparisons."""
+    if isinstance(cond, (AnyOf, AllOf)):
+        for part in cond.parts:
+            yield from cond_terms(part)
+    elif not isinstance(cond, bool):
+        yield cond.term
 
 
 def substitute_cond(cond: Cond, values: Mapping[Var, Size], ranges: Ranges = _NO_RANGES) -> Cond:

@@ -22,9 +22,11 @@ from .conditions import (
     negate,
     substitute_cond,
 )
-from .decide import Budget, Point, Solved, degree, solve, solve_equation
+from .decide import Budget, solve
 from .ledger import Ledger
 from .nearby import Standing
+from .propagation import propagate
+from .solved import Point, Solved, degree, solve_equation
 from .terms import Bounds, Size, Term, Var, bounds, of_atom, substitute, variables
 from .trail import Solutions, Trail
 
@@ -389,7 +391,7 @@ class Facts:
         """The smallest of the points where a wish holds too, in the variables that it leaves free."""
         child = part.copy()
         child.learn(wish, 0)
-        child.propagate()
+        propagate(child)
         conds = list(child.lits)
         free = child.free()
         some = solve(child.copy(), Budget(_CASES))

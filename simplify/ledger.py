@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from .conditions import Cond, Condition, cond_vars
-from .decide import Solved
+from .solved import Solved
 from .terms import Var, evaluate, term_vars
 from .trail import Literals, Solutions, Table, Trail
 

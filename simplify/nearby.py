@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 from . import points
 from .conditions import Cond, Condition, cond_vars, evaluate_cond, substitute_cond
-from .decide import Budget, Point, Solved, solve
+from .decide import Budget, solve
 from .ledger import Ledger
+from .solved import Point, Solved
 from .terms import Var
 
 _ROUNDS = 3

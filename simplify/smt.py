@@ -11,8 +11,7 @@ from typing import Any
 
 import z3
 
-from .conditions import AllOf, AnyOf, Cond, Condition, Eq0, Ge0, cond_vars
-from .decide import cond_terms
+from .conditions import AllOf, AnyOf, Cond, Condition, Eq0, Ge0, cond_terms, cond_vars
 from .terms import Atom, Floor, Max, Size, Term, Var
 
 LIMIT = 200_000
