@@ -1,6 +1,7 @@
 """What facts entail: verdicts, witnesses, scopes, and that no layer disagrees with z3 or with enumeration."""
 
 import itertools
+import json
 import os
 import random
 import subprocess
