@@ -9,7 +9,7 @@ from ..lang.diagnostics import Diagnostic, Edit, Operand, Subject
 from ..lang.node import Node
 from ..lang.source import Span
 from .edits import applied
-from .tree import Tree
+from .tree import Tree, callee
 
 Dims = tuple[int | str, ...]
 _LONGEST = 70
@@ -58,8 +58,11 @@ class Case:
             key=lambda t: t[0] not in involved,
         )
 
-    def named(self, expr: sweet.Expr, otherwise: str = "the operand") -> str:
-        return f"`{expr.span.text}`" if len(expr.span.text) <= 20 and "\n" not in expr.span.text else otherwise
+    def named(self, expr: sweet.Expr, otherwise: str = "") -> str:
+        if len(expr.span.text) <= 20 and "\n" not in expr.span.text:
+            return f"`{expr.span.text}`"
+        called = callee(expr)
+        return otherwise or (f"the result of @{called}" if called else "the operand")
 
     def outcome(self, edits: Iterable[Edit], place: Span | None = None) -> str:
         """The call (or another place) as it will read, in backquotes; empty where that is long."""

@@ -55,7 +55,8 @@ class Offer(Node):
 
 class Trial(Node):
     """How a program fares with a mend: whether the diagnostic is gone, what is new, how many more there are, how many errors in
-    all."""
+    all; `uncovered` are the codes of warnings that the program had before, but silenced by the error; `elsewhere`: it
+    changes a function that the blamed call leads into, and that may be right for others."""
 
     mend: Mend
     gone: bool
@@ -63,12 +64,14 @@ class Trial(Node):
     left: int
     errors: int
     notes: int
+    uncovered: tuple[str, ...]
+    elsewhere: bool
     source: Source
 
     @property
-    def order(self) -> tuple[int, int, bool, int, int]:
+    def order(self) -> tuple[int, int, bool, int, bool, int]:
         giving_way = conditions.GIVING_WAY <= self.mend.rank < conditions.RANK
-        return self.left, self.notes, giving_way, len(self.mend.edits), self.mend.rank
+        return self.left, self.notes, giving_way, len(self.mend.edits), self.elsewhere, self.mend.rank
 
 
 def with_helps(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
@@ -137,6 +140,8 @@ class _Trials:
         self.checks = MOST_PER_PROGRAM
         self.text = MOST_TEXT
         self._open = open_checks(report)
+        checked = report.checked
+        self._silenced = {_key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
 
     def working(self, diagnostic: Diagnostic, mends: Iterable[Mend]) -> tuple[Mend, ...]:
         tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC)
@@ -144,7 +149,7 @@ class _Trials:
         if not any(_is_enough(t) for t in good):
             steps = self._two_steps(diagnostic, [t for t in tried if t.gone and len(t.new) == 1])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
-        return tuple(t.mend for t in sorted(good, key=lambda t: t.order))
+        return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
 
     def _tried(self, diagnostic: Diagnostic, mends: Iterable[Mend], most: int) -> list[Trial]:
         """Of mends that mean the same only the first that works is of interest."""
@@ -184,14 +189,26 @@ class _Trials:
         for d in after.diagnostics:
             now.setdefault(_key(d, places.before), []).append(d)
         new = [d for key, found in now.items() for d in found[had[key] :]]
+        uncovered = [d for d in new if _key(d, places.before) in self._silenced]
+        new = [d for d in new if d not in uncovered]
         key = _key(diagnostic, places.normal)
         gone = len(now.get(key, ())) < had[key]
         if (after.checked is None and self.report.checked is not None) or self._opens(after, diagnostic):
             gone = False
         others = tuple(d for d in new if d.code not in _QUIET_NOTES)
-        left = sum(map(_is_wrong, after.diagnostics)) - sum(map(_is_wrong, before))
+        left = sum(map(_is_wrong, after.diagnostics)) - sum(map(_is_wrong, before)) - len(uncovered)
         errors = _errors(after.diagnostics) - _errors(before) + _errors(self.report.diagnostics)
-        return Trial(mend, gone, others, left, errors, len(new) - len(others), source)
+        codes = tuple(sorted({d.code for d in uncovered}))
+        elsewhere = self._is_elsewhere(diagnostic, mend)
+        return Trial(mend, gone, others, left, errors, len(new) - len(others), codes, elsewhere, source)
+
+    def _is_elsewhere(self, diagnostic: Diagnostic, mend: Mend) -> bool:
+        """Whether what failed is a call in another function than the one whose call is blamed, and the mend is there."""
+        subject = diagnostic.subject
+        if subject is None or subject.span.source is not self.source:
+            return False
+        home, there = self.parts.at(diagnostic.span), self.parts.at(subject.span)
+        return home != there and any(self.parts.at(e.span) == there for e in mend.edits)
 
     def _opens(self, after: Report, diagnostic: Diagnostic) -> bool:
         """Whether a check that was proved in another function stays for run time."""
@@ -206,6 +223,9 @@ def together(first: str, second: str) -> str:
     if one and other and one["what"] == other["what"] and one["line"] != other["line"]:
         after = one["after"] if one["after"] == other["after"] else ""
         return f"{one['what']} in lines {one['line']} and {other['line']}{after}"
+    shown, inside = first.rpartition(": `")[2], second.rpartition(": `")[2]
+    if first.endswith("`") and shown.rstrip("`") in inside:
+        first = first.rpartition(": `")[0]
     return f"{first}, and the same once more" if first == second else f"{first}, and {second}"
 
 
@@ -219,6 +239,12 @@ def _is_enough(trial: Trial) -> bool:
     if trial.mend.rank >= conditions.RANK:
         return trial.errors == 0
     return trial.mend.rank < conditions.FAR_FETCHED
+
+
+def _remaining(trial: Trial) -> Mend:
+    """The mend; it says which warnings were there before, and still are."""
+    left = trial.uncovered
+    return replace(trial.mend, text=f"{trial.mend.text}; then {' and '.join(left)} remains") if left else trial.mend
 
 
 def _works(trial: Trial) -> bool:

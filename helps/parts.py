@@ -21,7 +21,7 @@ class Parts:
 
     def kept(self, spans: list[Span]) -> set[str]:
         """The functions, by name, that a change at these places can matter to; `` is everything outside of functions."""
-        start = {self._at(span) for span in spans}
+        start = {self.at(span) for span in spans}
         above = _closed(start, {n: {m for m, called in self._calls.items() if n in called} for n in self._calls})
         return _closed(above, self._calls)
 
@@ -37,9 +37,10 @@ class Parts:
 
     def holds(self, kept: set[str], span: Span) -> bool:
         """Whether something is said of what is kept; what is outside of functions always is."""
-        return span.source is not self._source or self._at(span) in kept | {""}
+        return span.source is not self._source or self.at(span) in kept | {""}
 
-    def _at(self, span: Span) -> str:
+    def at(self, span: Span) -> str:
+        """The function around a place, `` for none."""
         found = (d.name.name for d in self._functions if d.span.start <= span.start <= d.span.end)
         return next(found, "")
 

@@ -56,16 +56,20 @@ class Log:
     def all(self) -> tuple[Diagnostic, ...]:
         """Every diagnostic; a failure inside an inlined body is told at the call, once, unless the body itself is wrong."""
         reported = {(d.code, d.span) for d in self.diagnostics if d.severity == "error"}
-        result = list(self.diagnostics)
         seen: set[Span] = set()
-        wrong = {inner.span for _, inner in self.inlined}
-        result = [d for d in result if d.code != "W311" or d.span not in wrong]
+        silenced = self.silenced()
+        result = [d for d in self.diagnostics if d not in silenced]
         for site, inner in self.inlined:
             if (inner.code, inner.span) not in reported and site not in seen:
                 seen.add(site)
                 label = Label(inner.span, inner.caption or "it fails here")
                 result.append(replace(inner, span=site, caption="in this call", labels=(label, *inner.labels)))
         return tuple(result)
+
+    def silenced(self) -> tuple[Diagnostic, ...]:
+        """Doubts about a body that are not worth telling where some call of it fails at that very place."""
+        wrong = {inner.span for _, inner in self.inlined}
+        return tuple(d for d in self.diagnostics if d.code == "W311" and d.span in wrong)
 
     def forget(self, span: Span) -> None:
         """What could not be proved of a call does not matter where the call is an error."""

@@ -79,6 +79,7 @@ class _Checker:
             self.described,
             self.demanded,
             self.explained,
+            self.log.silenced(),
         )
 
     def explained(self, name: str) -> tuple[Explanation, ...]:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from rxlang import pipeline
 from rxlang.cli.main import invoke
+from rxlang.helps.edits import applied
+from rxlang.helps.offer import with_helps
 from rxlang.lang.diagnostics import Diagnostic
 
 EIGHT = Path(__file__).parent / "goldens" / "eight"
@@ -40,6 +42,18 @@ def test_each_says_where_a_size_comes_from(name: str) -> None:
     labels = [label.message for label in only_diagnostic(name).labels]
     assert any("comes from here" in text for text in labels) or name == "rank"
     assert name != "rank" or any("rank 3 is wanted here" in text for text in labels)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_has_a_help_after_which_no_error_is_left(name: str) -> None:
+    text = (EIGHT / f"{name}.rx").read_text(encoding="utf-8")
+    report = pipeline.check_text(text, f"{name}.rx", EIGHT)
+    (helped,) = with_helps(report, EIGHT).diagnostics
+    after = pipeline.check_text(applied(text, helped.edits), f"{name}.rx", EIGHT).diagnostics
+    silenced = report.checked.silenced if report.checked is not None else ()
+    assert helped.edits
+    assert {d.code for d in after if d.severity != "note"} == {d.code for d in silenced}
+    assert all(f"then {d.code} remains" in (helped.help or "") for d in silenced)
 
 
 @pytest.mark.parametrize("name", sorted(ON_EMPTY))

@@ -57,8 +57,9 @@ Each line is there for one thing, and nothing is said twice:
    made it, which annotation asks for it and with which equation, through which calls it came. Under `^` stands what is to be
    edited, with the shapes below each other; `^` and `v` point at the axes that do not fit.
 4. `note`: the equation that fails with its reason, and the smallest sizes that show it.
-5. `help`: a change that was tried on the program. It makes the message go away and brings no other; `rx check --fix` applies
-   those that leave no choice.
+5. `help`: a change that was tried on the program. It makes the message go away and brings no other. A warning that
+   the program had before, and that the error took the place of, may come to light: then the help says that it remains.
+   `rx check --fix` applies the changes that leave no choice.
 
 """
 
