@@ -20,18 +20,35 @@ from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe
 from .world import FnInfo, ParamInfo, PrimitiveInfo
 
+_SHOWN = 60
+
 # Primitives
 
 
 def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[core.Arg, ...]:
     """The arguments as the user wrote them, each in the sort of its parameter."""
     row = found.row
+    _refuse_unlisted(row, call)
     args = code.each(partial(_primitive_argument, code, row, i, arg) for i, arg in enumerate(call.args))
     try:
         bind(row, core.Call(call.span, core.FnRef(call.span, found.name), tuple(args)))
     except BindError as problem:
         fail("E205", problem.message, problem.span)
     return tuple(args)
+
+
+def _refuse_unlisted(row: Primitive, call: sweet.Call) -> None:
+    """`@concat(x, y)`: the tensors of a list one by one."""
+    if not row.params or row.params[0].kind != "tensors":
+        return
+    tensors = [a.value for a in call.args if a.name is None and not isinstance(a.value, sweet.IntLit | sweet.Unary)]
+    if len(tensors) > 1 and not any(isinstance(t, sweet.ListExpr | sweet.TupleExpr | sweet.StrLit) for t in tensors):
+        shown = ", ".join(spelled(t.span) for t in tensors)
+        more = "" if len(tensors) == len(call.args) else ", ..."
+        fail(
+            "E206", f"`{row.params[0].name}` is a list of tensors; this is one", tensors[0].span,
+            help=f"write `@{row.name}([{shown}]{more})`" if len(shown) <= _SHOWN else "write `[x, y]`",
+        )  # fmt: skip
 
 
 def _primitive_argument(code: Code, row: Primitive, position: int, arg: sweet.Arg) -> core.Arg:
@@ -80,7 +97,8 @@ def refuse_size(code: Code, expr: sweet.Expr, found: str) -> None:
         "Bool": "a condition is all over sizes or all over tensors: `@item` makes a Size, `@size_to_tensor` a tensor",
     }
     message = f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors"
-    fail("E207", message, expr.span, help=helps.get(found))
+    literal = isinstance(expr, sweet.ListExpr) and all(isinstance(i, sweet.IntLit) for i in expr.items)
+    fail("E207", message, expr.span, help=f"`tensor({shown})` is a tensor" if literal else helps.get(found))
 
 
 def check_names(code: Code, expr: sweet.Expr) -> None:

@@ -113,6 +113,8 @@ class Code:
         return found
 
     def _suggest(self, name: str) -> str | None:
+        if name in ("True", "False"):
+            return f"did you mean `{name.lower()}`?"
         known = nearest(name, (n for n in self.scope.names() if not n.startswith("::")))
         return f"did you mean `{known}`?" if known else None
 

@@ -92,7 +92,5 @@ def _checks(code: Code, item: sweet.Const, type_: sweet.Type | None, name: str) 
         return ()
     found = leaves(code, name, type_, "const", item.name.name, item.type.span)
     patterns.solve(code, found, named=True)
-    for entry in code.annotated:
-        if not entry.used:
-            unused(code.world, entry, None)
+    unused(code.world, [e for e in code.annotated if not e.used], None)
     return tuple(code.stmts)

@@ -79,7 +79,7 @@ def _check_form(info: FnInfo) -> None:
     if decl.fn.body is None:
         fail(
             "E221", f"@{name.name} has no body", name.span,
-            help=f'`extern @{name.name} = fn(...) : ... = "package.module:callable"` is computed by Python',
+            help='write it in braces behind the result: `{ ... }`; an `extern` has `= "package.module:callable"` instead',
         )  # fmt: skip
 
 

@@ -58,15 +58,21 @@ class Broken(RxError):
         super().__init__()
 
 
+# So many letters of a name tell which one is meant, where only one goes on from them.
+_ENOUGH = 3
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that is most likely meant, if one is near."""
     best, least = None, max(1, len(name) // 3) + 1
+    candidates = list(candidates)
     for candidate in candidates:
         if abs(len(candidate) - len(name)) < least:
             found = _distance(name, candidate)
             if found < least:
                 best, least = candidate, found
-    return best
+    begun = [c for c in candidates if len(name) >= _ENOUGH and c.startswith(f"{name}_")]
+    return begun[0] if best is None and len(begun) == 1 else best
 
 
 def _distance(a: str, b: str) -> int:

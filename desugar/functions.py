@@ -28,7 +28,7 @@ from .declarations import signature
 from .doors import door_length, is_door, separator
 from .errors import Broken, fail
 from .function_values import fn_names, function_sort
-from .lint import unused
+from .lint import by_line, unused
 from .naming import by_need, destructurings, is_destructuring, named_in, narrowed, only_matched, speaks_of
 from .scope import SHAPE_SORTS, Entry, Scope, identifiers, variable, walk
 from .sorts import expand, sort_of
@@ -452,15 +452,15 @@ class Wrapper:
     def _lint(self) -> None:
         uses = self.translator.notes.pop(self.info.name, [])
         used = {e.span for e in uses if e.used}
-        for entry in self.code.annotated:
-            if entry.kind != "existential" and not entry.used and entry.span not in used:
-                unused(self.unit.world, entry, self.info.name, {e.name for e in self.code.annotated})
+        annotated = self.code.annotated
+        free = [e for e in annotated if e.kind != "existential" and not e.used and e.span not in used]
+        unused(self.unit.world, free, self.info.name, {e.name for e in annotated})
 
     def _lint_body(self, code: Code, names: dict[str, Entry]) -> None:
         self.translator.notes[self.info.name] = list(names.values())
-        for entry in code.annotated:
-            if entry.kind != "existential" and not entry.used:
-                unused(self.unit.world, entry, self.info.name, {*names, *(e.name for e in code.annotated)})
+        others = {*names, *(e.name for e in code.annotated)}
+        for entries in by_line(e for e in code.annotated if e.kind != "existential" and not e.used):
+            unused(self.unit.world, entries, self.info.name, others)
 
 
 def _unbound(code: Code, condition: sweet.Expr) -> RxError:

@@ -5,22 +5,64 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..lang import core
-from ..lang.diagnostics import note
+from ..lang.diagnostics import Label, note
 from ..lang.dtypes import DTYPES
 from .errors import nearest
 from .scope import Entry
 from .world import World
 
+# What element types are called elsewhere.
+_ELSEWHERE = {
+    "float": "float32", "double": "float64", "half": "float16", "int": "int64", "long": "int64", "short": "int16",
+    "byte": "uint8", "boolean": "bool", "str": "string",
+}  # fmt: skip
 
-def unused(world: World, entry: Entry, function: str | None, others: Iterable[str] = ()) -> None:
-    """A name that an annotation binds and nothing uses may be a slip of the pen for one of the `others` in scope."""
-    if entry.name.startswith("_"):
-        return
-    message = f"`{entry.name}` is bound here and never used"
+
+def unused(world: World, entries: Iterable[Entry], function: str | None, others: Iterable[str] = ()) -> None:
+    """Names of one annotation or signature that nothing uses: one that may be a slip of the pen for one of the `others` in
+    scope has a note of its own, the rest share one."""
+    entries = [e for e in entries if not e.name.startswith("_")]
+    others = sorted(others)
+    free = []
+    for entry in entries:
+        meant = _meant(entry, others)
+        if meant is None:
+            free.append(entry)
+        else:
+            help = f"did you mean `{meant}`? {_FREE[0].upper()}{_FREE[1:]}".format(entry.name)
+            _note(world, [entry], function, help)
+    if free:
+        _note(world, free, function, _ALL_FREE if len(free) > 1 else _FREE.format(free[0].name))
+
+
+_FREE = "if it is meant to be free, call it `_{}` or write `?`"
+_ALL_FREE = "if they are meant to be free, begin their names with `_` or write `?`"
+
+
+def _meant(entry: Entry, others: list[str]) -> str | None:
+    if entry.sort == core.DTYPE and len(entry.name) > 2:
+        meant = _ELSEWHERE.get(entry.name) or (nearest(entry.name, DTYPES) if len(entry.name) > 3 else None)
+        if meant is not None:
+            return meant
+    if entry.name == "None":
+        return "?"
+    return nearest(entry.name, [n for n in others if n != entry.name]) if len(entry.name) > 1 else None
+
+
+def _note(world: World, entries: list[Entry], function: str | None, help: str) -> None:
+    first, *more = entries
+    names = [f"`{e.name}`" for e in entries]
+    listed = f"{', '.join(names[:-1])} and {names[-1]} are" if more else f"{names[0]} is"
+    labels = tuple(Label(e.span, "") for e in more)
     shown = f"@{function}" if function else None
-    meant = nearest(entry.name, DTYPES) if entry.sort == core.DTYPE and len(entry.name) > 3 else None
-    if meant is None and len(entry.name) > 1:
-        meant = nearest(entry.name, sorted(n for n in others if n != entry.name))
-    free = f"if it is meant to be free, call it `_{entry.name}` or write `?`"
-    help = f"did you mean `{meant}`? {free[0].upper()}{free[1:]}" if meant else free
-    world.diagnostics.append(note("N201", message, entry.span, function=shown, help=help))
+    world.diagnostics.append(
+        note("N201", f"{listed} bound here and never used", first.span, labels=labels, function=shown, help=help)
+    )
+
+
+def by_line(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """The entries of each line of the source."""
+    lines: dict[tuple[object, int], list[Entry]] = {}
+    for entry in entries:
+        lines.setdefault((entry.span.source, entry.span.source.position(entry.span.start)[0]), []).append(entry)
+    return list(lines.values())

@@ -8,7 +8,7 @@ from ..lang.source import Span
 from . import arguments, shapes
 from .code import Code, Hooks
 from .declarations import MAX_DEPTH
-from .lint import unused
+from .lint import by_line, unused
 from .scope import SHAPE_SORTS, depth, identifiers, variable
 from .statements import attempt
 from .world import Unit
@@ -31,9 +31,8 @@ class Script:
         fine = True
         for position, stmt in enumerate(stmts):
             fine = self._statement(stmt, stmts[position + 1 :]) and fine
-        for entry in self.code.annotated:
-            if not entry.used:
-                unused(self.unit.world, entry, None)
+        for entries in by_line(e for e in self.code.annotated if not e.used):
+            unused(self.unit.world, entries, None)
         names = tuple(dict.fromkeys(self.shown or self.bound))
         if not fine:
             return None, ()

@@ -18,6 +18,9 @@ from .world import FnInfo, ImplsInfo, PrimitiveInfo
 SIZE_OPS = frozenset({"+", "-", "*", "/", "//", "%"})
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 SIZE_FUNCTIONS = ("min", "max", "ceildiv")
+# Attributes of tensors elsewhere that are functions of one tensor here.
+_METHODS = {"T": "matrix_transpose", "mT": "matrix_transpose"}
+_SHORT = 40
 _ATTRIBUTES = {"rank": "Size", "shape": "Shape", "dtype": "DType"}
 
 
@@ -177,20 +180,23 @@ def _size_attr(code: Code, expr: sweet.Attr) -> core.SizeExpr:
         return core.RankOf(expr.span, tensor_name(code, expr.value))
     if expr.name.name in _ATTRIBUTES:
         wrong_sort(code, expr, "Size")
-    return unknown_attribute(expr)
+    return unknown_attribute(code, expr)
 
 
-def unknown_attribute(expr: sweet.Attr) -> NoReturn:
-    fail(
-        "E215", f"there is no `.{expr.name.name}`", expr.name.span,
-        help="a tensor has .rank, .dim(axis), .shape and .dtype",
-    )  # fmt: skip
+def unknown_attribute(code: Code, expr: sweet.Attr) -> NoReturn:
+    """What is a method elsewhere is a function here."""
+    name = _METHODS.get(expr.name.name, expr.name.name)
+    of = spelled(expr.value.span)
+    known = code.world.target(code.unit, name) is not None and len(of) <= _SHORT
+    more = "" if name != expr.name.name else ", ..."
+    help = f"write `@{name}({of}{more})`" if known else "a tensor has .rank, .dim(axis), .shape and .dtype"
+    fail("E215", f"there is no `.{expr.name.name}`", expr.name.span, help=help)
 
 
 def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
     assert isinstance(expr.callee, sweet.Attr)
     if expr.callee.name.name != "dim":
-        unknown_attribute(expr.callee)
+        unknown_attribute(code, expr.callee)
     if len(expr.args) != 1 or expr.args[0].name is not None:
         fail("E205", ".dim takes one axis", expr.span, help="`x.dim(0)`, or `x.dim(-1)` for the last")
     axis = literal_int(code, expr.args[0].value)
@@ -271,7 +277,7 @@ def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
             elif expr.name.name in _ATTRIBUTES:
                 wrong_sort(code, expr, "Shape")
             else:
-                unknown_attribute(expr)
+                unknown_attribute(code, expr)
         case sweet.Call() | sweet.If():
             found = code.hoist(expr, core.SHAPE)
         case _:
@@ -336,7 +342,7 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
             elif expr.name.name in _ATTRIBUTES:
                 wrong_sort(code, expr, "DType")
             else:
-                unknown_attribute(expr)
+                unknown_attribute(code, expr)
         case sweet.Call() | sweet.If():
             found = code.hoist(expr, core.DTYPE)
         case _:
@@ -426,15 +432,20 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
     wanted = "tensor" if want == "Tensor" else want
     subject = f"`{shown}`" if len(shown) <= 40 else "this"
     message = f"{subject} is a {name}; a {wanted} is needed here" if found != "?" else f"a {wanted} is needed here"
-    fail(
-        "E206" if want != "Tensor" or found != "Size" else "E207", message, expr.span, help=_advice(found, want, shown)
-    )
+    advice = _whole(expr) if isinstance(expr, sweet.FloatLit) else _advice(found, want, shown)
+    fail("E206" if want != "Tensor" or found != "Size" else "E207", message, expr.span, help=advice)
+
+
+def _whole(expr: sweet.FloatLit) -> str | None:
+    return f"a Size is an integer: `{int(expr.value)}`" if expr.value.is_integer() else None
 
 
 def _advice(found: str, want: str, shown: str) -> str | None:
     match found, want:
         case "Tensor", "Size":
             return f"`@item({shown})` reads a rank-0 integer tensor as a Size; `.dim(0)` is a dimension"
+        case "Shape", "Size" if shown.endswith(".shape"):
+            return f"`{shown.removesuffix('.shape')}.dim(0)` is its first dimension"
         case "Tensor", "Shape":
             return f"`{shown}.shape` is the shape of a tensor" if shown.isidentifier() else None
         case "Tensor", "DType":

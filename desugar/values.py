@@ -81,10 +81,7 @@ def _attribute(code: Code, expr: sweet.Attr) -> Typed:
         return _entry(code, expr, entry)
     found = shapes.level(code, expr)
     if found == "?":
-        fail(
-            "E215", f"there is no `.{expr.name.name}`", expr.name.span,
-            help="a tensor has .rank, .dim(axis), .shape and .dtype",
-        )  # fmt: skip
+        shapes.unknown_attribute(code, expr)
     arguments.refuse_size(code, expr, found)
     raise Broken
 
@@ -211,7 +208,7 @@ def _call(code: Code, expr: sweet.Call) -> Typed:
                 arguments.refuse_size(code, expr, "Size")
             entry = code.foreign(callee)
             if entry is None:
-                shapes.unknown_attribute(callee)
+                shapes.unknown_attribute(code, callee)
     raise problem(
         "E221", "this cannot be called", expr.callee.span, help="`@f(x)` calls a function, `f(x)` a function value"
     )

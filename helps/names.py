@@ -11,7 +11,13 @@ from .operands import wrap
 from .shapes import Change
 
 # The dtype of a kind that is usual.
-_USUAL = (("integer", "int64"), ("floating", "float32"), ("numeric", "float32"), ("boolean", "bool"))
+_USUAL = (
+    ("integer", "int64"),
+    ("floating", "float32"),
+    ("inexact", "float32"),
+    ("numeric", "float32"),
+    ("boolean", "bool"),
+)
 
 
 def mends(case: Case) -> Iterator[Mend]:

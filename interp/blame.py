@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -122,10 +123,17 @@ def _sizes_at(at: Sequence[tuple[str, int | None]], frame: Frame) -> str:
     return f"it is {found[0]}" if len(found) == 1 else f"they are {', '.join(found[:-1])} and {found[-1]}"
 
 
+# What Python says where `let (a, b) = ...` has the wrong number of names.
+_UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)")
+
+
 def _kernel(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
     frame = trail[-1]
     operands = _operands(frame)
+    wrong = _UNPACKING.match(str(problem))
     message = f"@{frame.site.callee} failed: {_reason(problem)}"
+    if wrong:
+        message = f"this gives {wrong[2] or 'more'} values; here are {wrong[1]} names"
     span = frame.site.span
     return error("R402", message, span, caption=operands, labels=_chain(trail, span), function=_function(frame))
 

@@ -78,7 +78,17 @@ def _part(check: core.Assert, declared: core.Declared, env: Values, tensor: Any,
     axis = origin.axis
     if axis is None or not -len(shape) <= axis < len(shape):
         return f"{who} needs {subject} to have an axis {axis}, but it has rank {len(shape)}"
+    if isinstance(cond, core.Compare) and cond.op == ">=" and not _is_of(cond.left, declared.tensor, axis):
+        factor = cond.left.span.text or text
+        found = _evaluate(cond.left, env)
+        needs = f"{who} needs axis {axis} of {subject} to fit `{text}`, whose factor {factor} has to be at least 1"
+        return needs if found is None else f"{needs}, but it is {found}"
     return f"{who} needs axis {axis} of {subject} {_relation(cond, env, text)}, but it is {shape[axis]}"
+
+
+def _is_of(expr: core.ShapeLevel, tensor: str, axis: int) -> bool:
+    """Whether an expression speaks of a dimension, and not only of others."""
+    return any(isinstance(a, core.DimOf) and (a.tensor, a.axis) == (tensor, axis) for a in _accesses(expr))
 
 
 def _spelt(value: str, text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import sweet
 from .diagnostics import Diagnostic, error
+from .dtypes import DTYPES
 from .lexer import LOOKALIKES
 from .source import Source, Span
 
@@ -145,7 +146,9 @@ class TreeBuilder:
                 "E108", "a shape is `?`, a name or a list", arguments[0].span, "write `Tensor([n, m], float32)`"
             )
         elif len(arguments) == 2 and not isinstance(arguments[1], sweet.Unknown | sweet.Name):
-            self.problem("E108", "a dtype is `?` or a name", arguments[1].span, "write `Tensor([n, m], float32)`")
+            dtype = arguments[1].span.text.strip("\"'").rpartition(".")[2]
+            written = dtype if dtype in DTYPES else "Tensor([n, m], float32)"
+            self.problem("E108", "a dtype is `?` or a name", arguments[1].span, f"write `{written}`")
         return sweet.TensorType(span, arguments[0], arguments[1] if len(arguments) > 1 else None)
 
     def tuple_type_(self, start: int, end: int, *items: sweet.Type) -> sweet.TupleType:

@@ -86,8 +86,8 @@ class Explanation(Node):
 class Checked(Node):
     """`program` is the simplified core: proved assertions gone, decided branches folded, implementations chosen; residual
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
-    `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silenced` are the warnings that an error
-    takes the place of: they come to light when it is mended."""
+    `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silenced`
+    are the warnings that an error takes the place of: they come to light when it is mended."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts

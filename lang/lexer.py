@@ -48,6 +48,7 @@ _NAME, _SPACE, _FLOAT, _INT, _FN_NAME, _STRING, _COMMENT, _NEWLINE = range(1, 9)
 _FOREIGN, _SIGN, _ODD = len(_ORDER) - 2, len(_ORDER) + 2, len(_ORDER) + 3
 _KIND_OF_GROUP = [0] + [KIND.get(name, 0) for name in (*_ORDER[:-3], "", *_ORDER[-3:])]
 _DOT = KIND["DOT"]
+_AT = "a function is called by `@name(...)`; the product of matrices is `@matmul(x, y)`"
 _BEFORE_NUMBER = kinds("LPAR LSQB COMMA EQUAL COMPARE SIGN STAR DIVIDE POWER OR AND COLON LBRACE _END BANG")
 _AFTER_NUMBER = re.compile(r"[A-Za-z0-9_]+|\.(?![.A-Za-z_])[A-Za-z0-9_]*")
 _UNREADABLE = 50
@@ -174,7 +175,7 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
     if char.isalpha() or char.isdecimal():
         return KIND["NAME"], _odd_word(tokens, start)
     if char == "@":
-        _report(tokens, start, start + 1, "`@` stands directly before a function's name", "write `@name`")
+        _report(tokens, start, start + 1, "`@` stands directly before a function's name", _AT)
         return -1, start + 1
     if char == "\\":
         _report(

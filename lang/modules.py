@@ -95,6 +95,8 @@ class _Loader:
         return file
 
     def _import(self, file: _File, item: sweet.Import) -> None:
+        if any(item.path.span.start <= broken.start < item.path.span.end for broken in file.broken):
+            return
         try:
             alias = self._alias(file, item)
             file.imports[alias] = None

@@ -274,7 +274,15 @@ def _describe(region: Region, stuck: int, states: list[int], change: Change | No
     accepted = _accepted(states)
     kind = region.kinds[at] if at < len(region.kinds) else _STOP
     help, edits = _help(region, change), _edits(region, change)
-    if hint:
+    if (
+        accepted == {KIND["STRING"]}
+        and stuck > 0
+        and region.kinds[stuck - 1] == KIND["EQUAL"]
+        and _in_where(region, stuck)
+    ):
+        span = _place(region, stuck - 1)
+        message, help, edits = *_NO_COMPARISON, (Edit(span, "=="),)
+    elif hint:
         message, help, edits = hint[0] or f"expected {_expected(accepted)}, found {found}", hint[1], ()
     elif word in _OTHER_WORDS and kind == _NAME:
         message, help = f"`{word}` is not a word of Rx", _OTHER_WORDS[word][1]
@@ -283,10 +291,18 @@ def _describe(region: Region, stuck: int, states: list[int], change: Change | No
     elif kind in (KIND["COMPARE"], KIND["IN"]) and KIND["AND"] in accepted:
         message, help = "comparisons do not chain", "join two comparisons with `&&`"
     elif kind == KIND["EQUAL"] and KIND["COMPARE"] in accepted and KIND["EQUAL"] not in accepted:
-        message, help = "`=` is not a comparison", "write `==`"
+        message, help = _NO_COMPARISON
     else:
         message = f"expected {_expected(accepted)}, found {found}"
     return error("E101", message, span, help=help, function=function, edits=edits)
+
+
+_NO_COMPARISON = ("`=` is not a comparison", "write `==`")
+
+
+def _in_where(region: Region, stuck: int) -> bool:
+    """Whether a `where` comes before: what follows its `=` is read as the Python callable of an `extern`."""
+    return KIND["WHERE"] in region.kinds[:stuck] and KIND["EXTERN"] not in region.kinds[:stuck]
 
 
 def _is_to_blame(region: Region, change: Change, stuck: int) -> bool:
@@ -314,6 +330,10 @@ def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
         return None, "a loop is written `for i in range(n) { ... }`"
     if before == KIND["FN"] and kind == _NAME:
         return None, _FUNCTION
+    if kind == KIND["COLON"] and kinds[here - 3 : here] == [KIND["LET"], KIND["LPAR"], _NAME] and here == 3:
+        return "the types of a tuple stand behind its names", "write `let (a, b) : (T, T) = ...`"
+    if kind == KIND["COLON"] and kinds[here - 3 : here] == [KIND["FN"], KIND["LPAR"], _NAME] and here == 3:
+        return "a function type does not name its parameters", "write the types alone: `fn(T) : T`"
     if kind == KIND["COLON"] and region.kinds[:2] == [KIND["FN_NAME"], KIND["LPAR"]]:
         return None, _FUNCTION
     if kind == KIND["EQUAL"] and before == _NAME and begins:

@@ -24,6 +24,8 @@ from .source import NOWHERE, Source, Span
 
 WIDTH = 100
 _LEAST_ROOM = 36
+# A text below its underline moves left for so many columns, rather than take a second line.
+_MOST_ROOM = 60
 # Notes that together are no longer than this share a line.
 _SHORT = 88
 # How much of a long line is shown around what is underlined, and of either end of what is too long to be shown.
@@ -407,7 +409,7 @@ def _hung(texts: list[str], at: int, underline: Underline, waiting: list[Underli
 def _fitting(underline: Underline, room: int) -> int:
     """The column of a message below its underline: further left where it would not fit."""
     needed = _breadth(underline.message)
-    return max(0, min(underline.start, room - min(needed, room if "\n" in underline.message else _LEAST_ROOM)))
+    return max(0, min(underline.start, room - min(needed, room if "\n" in underline.message else _MOST_ROOM)))
 
 
 def _text(text: str, underline: Underline) -> list[Piece]:

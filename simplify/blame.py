@@ -9,6 +9,7 @@ from typing import Protocol
 from ..lang import core, sweet
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Label, error, note, warning
+from ..lang.dtypes import DTYPES
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
@@ -139,9 +140,11 @@ def precondition(
     state = walker.state
     reshapes = call.name == "reshape" and "elements" in what
     totals = _elements(state, call) if reshapes else None
-    said = [(p, _size_at(state, call, p, a)) for p, a in at]
+    said = [(p, _size_at(state, call, p, a)) for p, a in at if a is not None]
     sizes = {} if reshapes else sizes_behind(what, [*_scalars(state, call, what), *said])
-    found = "" if sizes else _dtypes(state, call) if "one dtype" in what else _sizes_at(state, call, at)
+    found = "" if sizes else _sizes_at(state, call, at)
+    if code == "E313":
+        found = _dtypes(state, call) if "one dtype" in what else _own_dtype(state, call, at)
     if reshapes:
         found = "" if totals is None else f"they are {size_text(totals[0], state)} and {size_text(totals[1], state)}"
         at = _changed(state, call, at)
@@ -175,10 +178,17 @@ def _scalars(state: State, call: CallLike, what: str) -> Iterator[tuple[str, str
             yield name, str(entry.value.value)
 
 
+def _own_dtype(state: State, call: CallLike, at: tuple[tuple[str, int | None], ...]) -> str:
+    """`it has int32`, of the one tensor that is not of the right dtype."""
+    entry = call.find(at[0][0]) if at else None
+    known = dtype_text(entry.value.dtype, state) if entry is not None and isinstance(entry.value, TensorInfo) else "?"
+    return f"it has {known}" if known in DTYPES else ""
+
+
 def _dtypes(state: State, call: CallLike) -> str:
     """`they are int32 and float32`, of the tensors."""
     found = [dtype_text(e.value.dtype, state) for _, e in call.entries if isinstance(e.value, TensorInfo)]
-    return f"they are {_listed(found)}" if len(set(found)) > 1 and "?" not in found else ""
+    return f"they have {_listed(found)}" if len(set(found)) > 1 and "?" not in found else ""
 
 
 def _listed(texts: Sequence[str]) -> str:
@@ -232,7 +242,8 @@ def _example(state: State, sizes: tuple[Size, Size] | None, outcome: Outcome) ->
         return ""
     point = {v: witness[v.name] for v in inside}
     assigned = ", ".join(f"{name} = {value}" for name, value in witness.items())
-    return f"with {assigned} they are {_listed([str(evaluate(s, point)) for s in settled])}"
+    values = [str(evaluate(s, point)) for s in settled]
+    return f"with {assigned} they are {_listed(values)}" if values[0] != values[1] else ""
 
 
 def _has(state: State, call: CallLike, param: str, axis: int) -> bool:
@@ -268,6 +279,14 @@ def _dims(state: State, call: CallLike, param: str) -> tuple[Size, ...]:
     return dims if plain(dims) else ()
 
 
+def _is_known(state: State, call: CallLike, param: str) -> bool:
+    """Whether it is known how many sizes a tensor or a shape has."""
+    entry = call.find(param)
+    value = entry.value if entry is not None else None
+    dims = value.dims if isinstance(value, ShapeValue) else value.shape if isinstance(value, TensorInfo) else None
+    return dims is not None and plain(state.resolve(dims))
+
+
 def _changed(
     state: State, call: CallLike, at: tuple[tuple[str, int | None], ...]
 ) -> tuple[tuple[str, int | None], ...]:
@@ -281,7 +300,10 @@ def _changed(
 def _elements(state: State, call: CallLike) -> tuple[Size, Size] | None:
     """The two numbers of elements of a reshape."""
     totals = []
-    for dims in (_dims(state, call, "shape"), _dims(state, call, "x")):
+    for param in ("shape", "x"):
+        if not _is_known(state, call, param):
+            return None
+        dims = _dims(state, call, param)
         if any(isinstance(d, int) and d < 0 for d in dims):
             return None
         total: Size = 1
@@ -379,6 +401,12 @@ def bad_call(walker: Speaker, message: str, span: Span) -> Diagnostic:
     return error("E314", message, span, function=walker.function)
 
 
+def wrong_number(walker: Speaker, stmt: core.Let, parts: int) -> Diagnostic:
+    """`let (a, b, c) = @split(x, sections=2)`."""
+    message = f"this gives {parts} values; here are {len(stmt.names)} names"
+    return error("E206", message, stmt.value.span, function=walker.function)
+
+
 # Parameters
 
 
@@ -422,9 +450,15 @@ def argument(
             labels.append(Label(place, _size_label(walker.state, tensor, origin.axis)))
     code = "E313" if origin.what == "dtype" else "E301"
     return _finish(
-        walker, outcome, code, f"@{function.name} needs {needs}", found, span, caption,
+        walker, outcome, code, f"{_called(site)} needs {needs}", found, span, caption,
         tuple(label for label in labels if label.message),
     )  # fmt: skip
+
+
+def _called(site: SiteLike) -> str:
+    """`@ff`; a function that has no name of its own by the name that stands in the call."""
+    name = re.match(r"\w+", site.span.text)
+    return f"`{name[0]}`" if site.function.name == "fn" and name else f"@{site.function.name}"
 
 
 def _position(function: core.Function, declared: core.Declared) -> int | None:
@@ -476,16 +510,24 @@ def _wording(state: State, stmt: core.Assert | core.MatchShape, env: Env, subjec
     if isinstance(cond, core.Compare):
         if what == "rank":
             rank = _side(state, cond.left, env)
+            if not rank.isdigit() and (pattern := _shape_pattern(stmt)):
+                return f"{subject} to have a shape like {pattern}", "its rank is not known"
             found = f"it has rank {rank}" if rank.isdigit() else "its rank is not known"
             return f"{subject} to have rank {_side(state, cond.right, env)}", found
         if what == "dtype":
             return f"{subject} to have dtype {_side(state, cond.right, env)}", f"it has {_side(state, cond.left, env)}"
         if what == "dim":
             axis = f"axis {stmt.origin.axis} of {subject}"
-            return f"{axis} {_wanted(state, stmt, cond, env)}", f"it is {_dim_found(state, stmt, env)}"
+            found = "" if _is_about_factor(stmt, cond) else f"it is {_dim_found(state, stmt, env)}"
+            return f"{axis} {_wanted(state, stmt, cond, env)}", found
         if what == "shape":
             return f"{subject} to have shape {_side(state, cond.right, env)}", f"it has {_side(state, cond.left, env)}"
     return f"`{stmt.origin.text or 'the condition'}` to hold", _values_text(state, cond, env)
+
+
+def _is_about_factor(stmt: core.Assert, cond: core.Compare) -> bool:
+    """Whether the condition is about a factor of `n * m` that has to be at least 1, and not about the dimension itself."""
+    return cond.op == ">=" and not (isinstance(cond.left, core.SizeOp) and cond.left.op == "-")
 
 
 def _wanted(state: State, stmt: core.Assert, cond: core.Compare, env: Env) -> str:
@@ -579,10 +621,15 @@ def _sizes_in(state: State, cond: core.BoolExpr, env: Env) -> list[tuple[str, Si
 
 
 def _pattern_text(stmt: core.MatchShape) -> str:
+    return _shape_pattern(stmt) or stmt.origin.text or "the pattern"
+
+
+def _shape_pattern(stmt: core.Assert | core.MatchShape) -> str:
+    """The shape of the annotation that an assertion was made of, as it is written."""
     declared = stmt.origin.declared
     if declared is not None and isinstance(declared.type, sweet.TensorType) and declared.type.shape is not None:
-        return declared.type.shape.span.text
-    return stmt.origin.text or "the pattern"
+        return " ".join(declared.type.shape.span.text.split())
+    return ""
 
 
 def _why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:

@@ -71,6 +71,17 @@ class Log:
         wrong = {inner.span for _, inner in self.inlined}
         return tuple(d for d in self.diagnostics if d.code == "W311" and d.span in wrong)
 
+    def is_implied(self, said: Diagnostic) -> bool:
+        """A doubt about a part of an annotation where the rank is not known either: that one names the whole shape."""
+        about = said.subject
+        if said.code != "W311" or about is None or about.declared is None or about.what not in ("dim", "shape"):
+            return False
+        return any(
+            d.code == "W311" and d.subject is not None and d.subject.what == "rank"
+            and (d.subject.declared, d.subject.span) == (about.declared, about.span)
+            for d in self.diagnostics
+        )  # fmt: skip
+
     def forget(self, span: Span) -> None:
         """What could not be proved of a call does not matter where the call is an error."""
         self.diagnostics[:] = [d for d in self.diagnostics if d.code != "W311" or d.span != span]
@@ -198,7 +209,8 @@ class Judge:
             said = explain(outcome)
             if said.severity == "error":
                 self.log.forget(said.span)
-            self.log.diagnostics.append(said)
+            if not self.log.is_implied(said):
+                self.log.diagnostics.append(said)
         elif self.site is not None and not self.trial and outcome.status is Status.REFUTED and not self._excused():
             said = explain(outcome)
             between = tuple(Label(s, "through this call") for s in self.through if s not in (self.site, said.span))

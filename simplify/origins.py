@@ -24,6 +24,7 @@ _KNOWN: dict[str, tuple[tuple[int, str, int], ...]] = {
 
 # Parameters whose entries are sizes of the result.
 _TARGETS = frozenset(("shape", "sizes", "output_shape"))
+_MADE_TO_SHAPE = frozenset(("reshape", "zeros", "ones", "full", "broadcast_to"))
 _NO_SIZES = frozenset(("axis", "axis1", "axis2", "axes", "start", "end", "sections"))
 _WINDOWS = ("conv", "max_pool", "average_pool", "global_", "adaptive_", "upsample", "resize")
 
@@ -75,6 +76,10 @@ def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
             for name, operand, dims in operands:
                 if name == param and len(dims) >= 2:
                     return operand, operand_axis
+    if entry.origin.name in _MADE_TO_SHAPE:
+        for name, operand, dims in operands:
+            if name in _TARGETS and len(dims) == len(shape) and dims[axis] == size:
+                return operand, axis
     if entry.origin.name.startswith(_WINDOWS):
         return _through_windows(operands, size, axis, len(shape))
     same = [(o, len(dims), i) for _, o, dims in operands for i, d in enumerate(dims) if d == size]

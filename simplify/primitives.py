@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ..lang import core
@@ -22,6 +22,7 @@ from .judge import Log, Outcome
 from .shape_level import Truth
 from .sizes import is_ordinary, only_var, single_var
 from .solutions import only_where
+from .state import State
 from .terms import Size, Term, TooLarge, ceildiv, smax, smin
 from .values import (
     POISON,
@@ -462,8 +463,9 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
         raise Refuted from None
     column = parse_dtypes(row.dtypes)
     dtypes = _dtypes(walker, row, column, ctx, arguments)
-    if any(a is _UNREADABLE for a in arguments):
-        ctx.judged(UNDECIDED, "sizes whose number is known", ())
+    unread = next((p.name for p, a in zip(row.params, arguments, strict=True) if a is _UNREADABLE), None)
+    if unread is not None:
+        ctx.judged(UNDECIDED, f"to know how many sizes `{unread}` has", ())
         return _unknown_result(walker, row, column, dtypes)
     if wild:
         at = next(i for i, p in enumerate(row.params) if p.kind == "target")
@@ -477,7 +479,7 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     except (RankUnknown, TooLarge):
         if _refuted_in_an_arm(walker, row, ctx, arguments):
             raise Refuted from None
-        ctx.judged(UNDECIDED, "shapes that fit, but a rank is not known", ())
+        ctx.judged(UNDECIDED, _fitting(walker.state, row, arguments), ())
         if row.elementwise:
             return TensorInfo(arguments[0].shape, dtypes[0])
         return _unknown_result(walker, row, column, dtypes)
@@ -485,6 +487,18 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
 
 
 _UNREADABLE = object()
+
+
+def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> str:
+    """What is asked of tensors one of whose ranks is not known."""
+    unknown = [
+        f"`{p.name}`" for p, a in zip(row.params, arguments, strict=True)
+        if isinstance(a, TensorInfo) and not plain(state.resolve(a.shape))
+    ]  # fmt: skip
+    if not unknown:
+        return "shapes that fit, but a rank is not known"
+    ranks = f"the rank of {unknown[0]} is" if len(unknown) == 1 else f"the ranks of {' and '.join(unknown)} are"
+    return f"shapes that fit, but {ranks} not known"
 
 
 def _refuted_in_an_arm(walker: Walker, row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> bool:

@@ -21,7 +21,8 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 _LONGEST = 40
 # A size that is longer than this is said after the sentence.
 _BEHIND = 20
-_PARAM = re.compile(r"`(\w+(?:\[\d+\])?)`(?: \((?:its|the) (\w+)\))?")
+_PARAM = re.compile(r"`(\w+(?:\[\d+\])?)`(?: \(((?:its|the) [\w' ]+)\))?")
+_NO_AXIS = re.compile(r"axis to be between -\d+ and (\d+), but it is (\d+)")
 _SINGULAR = {"channels": "channel", "classes": "class"}
 _AXIS = re.compile(r"axis (-\d+) of `(\w+(?:\[\d+\])?)`")
 
@@ -41,7 +42,10 @@ class CallLike(Protocol):
 
 
 def operation(call: CallLike) -> str:
-    """`+`, or @concat."""
+    """`+`, `x[5, :]`, or @concat."""
+    written = call.span.text
+    if not written.startswith("@") and written.endswith("]") and len(written) <= _LONGEST and "\n" not in written:
+        return f"`{written}`"
     return f"`{OPERATORS[call.name]}`" if _is_operator(call) else f"@{call.name}"
 
 
@@ -99,14 +103,21 @@ def what_is_needed(call: CallLike, what: str, state: State, sizes: Mapping[str, 
             return text + (found[0].removeprefix(f"`{found[1]}`"))
         return f"{text} ({_counted(sizes[found[1]], found[2])})"
 
+    missing = _NO_AXIS.fullmatch(what)
+    if missing and not call.span.text.startswith("@"):
+        tensor = next((argument(call, n) for n, e in call.entries if isinstance(e.value, TensorInfo)), "its operand")
+        return f"{tensor} to have an axis {missing[2]}, but its rank is {int(missing[1]) + 1}"
     return _PARAM.sub(named, _AXIS.sub(counted, what))
 
 
 def _counted(size: str, noun: str | None) -> str:
-    """`8`, `8 channels`, `1 channel`."""
+    """`8`, `8 channels`, `1 channel`, `8, the result's channels`."""
     if noun is None:
         return size
-    return f"{size} {_SINGULAR.get(noun, noun) if size == '1' else noun}"
+    _, _, last = noun.partition(" ")
+    if last not in _SINGULAR:
+        return f"{size}, {noun}"
+    return f"{size} {_SINGULAR[last] if size == '1' else last}"
 
 
 def sizes_behind(what: str, found: Sequence[tuple[str, str | None]]) -> dict[str, str]:

@@ -259,6 +259,9 @@ class Walker(Judge):
                 for name, item in zip(stmt.names, items, strict=True):
                     self.bind(env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
             case _:
+                if isinstance(entry.value, TupleValue):
+                    parts = len(entry.value.items)
+                    self.judge(False, lambda _: blame.wrong_number(self, stmt, parts), claim=True)
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
         return None
@@ -583,6 +586,8 @@ class Walker(Judge):
         name: str | None = cond.name if isinstance(cond, core.Var) else None
         for position, (truth, what) in enumerate(checks):
             status = self.judge(truth, partial(blame.condition, self, span, value, what), claim=True, empty_rule=False)
+            if status is Status.REFUTED:
+                break
             if status is Status.RESIDUAL and not self.quiet:
                 if name is None:
                     name = self.temporary()

@@ -12,6 +12,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from rxlang import api
 from rxlang.cli.main import invoke
 from rxlang.interp.files import ValueProblem, read_array
 from rxlang.interp.values import parse_value
@@ -352,3 +353,18 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path: Path) -> None:
             refused += 1
             assert "\n" not in str(problem)
     assert refused > TRIES // 4
+
+
+def test_a_factor_that_is_zero_is_named_with_its_value() -> None:
+    text = "@f = fn(y : Tensor([n], int8), x : Tensor([n * m], int8)) : Tensor([m], int8) { @zeros([m], dtype=int8) }"
+    none = np.zeros(0, np.int8)
+    with pytest.raises(api.ShapeError) as problem:
+        api.loads(text).f(none, none)
+    assert "to fit `n * m`, whose factor n has to be at least 1, but it is 0" in problem.value.diagnostic.message
+
+
+def test_a_tuple_of_another_length_is_told_in_the_users_words() -> None:
+    text = "@f = fn(x : Tensor(?, int8)) : Tensor { let (a, b, c) = @nonzero(x); a }"
+    with pytest.raises(api.ShapeError) as problem:
+        api.loads(text).f(np.ones((2, 3), np.int8))
+    assert problem.value.diagnostic.message == "this gives 2 values; here are 3 names"
