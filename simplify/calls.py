@@ -11,7 +11,7 @@ from ..lang.dtypes import WEAK, DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.model import Segment, TensorInfo
-from . import blame, dims, subject
+from . import dims, doors, preconditions, subject
 from .arms import with_the_wrong_rank
 from .conditions import Cond
 from .judge import Outcome
@@ -188,12 +188,12 @@ class CallWalker(Walker):
             given = zip((p.name for p in site.function.params), site.entries, strict=False)
             about = subject.of_call(self.state, site.function.name, site.span, given, ())
             said = subject.about(
-                blame.argument(self, stmt, env, site, outcome), subject.of_check(self.state, stmt, env, about)
+                doors.argument(self, stmt, env, site, outcome), subject.of_check(self.state, stmt, env, about)
             )
             declared = stmt.origin.declared
             given_by = dict(zip((p.name for p in site.function.params), site.entries, strict=False))
             said = with_the_wrong_rank(self, said, stmt, given_by.get(declared.tensor) if declared else None)
-            return blame.rooted(self, said, blame.sizes_of(stmt, site))
+            return preconditions.rooted(self, said, doors.sizes_of(stmt, site))
 
         involved = dims.of_values((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None

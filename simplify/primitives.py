@@ -14,7 +14,7 @@ from ..lang.source import Span
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
-from . import blame, dims, lint, subject
+from . import dims, lint, preconditions, subject, verdict
 from .arms import arms, in_one_arm
 from .conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .describe import common_text, type_text
@@ -121,10 +121,10 @@ class SymbolicCtx:
 
     def judged(self, cond: Truth, what: str, at: tuple[tuple[str, int | None], ...], code: str | None = None) -> Status:
         def explain(outcome: Outcome) -> Diagnostic:
-            said = blame.precondition(self.walker, self.info, what, at, outcome, code)
+            said = preconditions.precondition(self.walker, self.info, what, at, outcome, code)
             info = self.info
             self.doubt = subject.about(said, subject.of_call(self.walker.state, info.name, info.span, info.entries, at))
-            return blame.rooted(self.walker, self.doubt, [(info.find(param), axis) for param, axis in at])
+            return preconditions.rooted(self.walker, self.doubt, [(info.find(param), axis) for param, axis in at])
 
         status = self.walker.judge(
             cond,
@@ -146,7 +146,7 @@ class SymbolicCtx:
         if self.doubt is None or self.doubt.code != "W311" or not self.others:
             return
         others = self.others
-        self.doubt = self.walker.log.revise(self.doubt, lambda said: blame.with_others(said, others))
+        self.doubt = self.walker.log.revise(self.doubt, lambda said: verdict.with_others(said, others))
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.walker.state.in_class(WEAK[float] if dtype is None else self.walker.state.dtype(dtype), classes)
@@ -403,7 +403,7 @@ def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) ->
         bound = bind(row, call)
     except BindError as problem:
         message, place = problem.message, problem.span
-        walker.judge(False, lambda _: blame.bad_call(walker, message, place), claim=True)
+        walker.judge(False, lambda _: preconditions.bad_call(walker, message, place), claim=True)
         return Entry(POISON, call.span), call
     given = [(p, v) for p, v in bound if v is not None]
     found = walker.values([v for _, v in given], env)

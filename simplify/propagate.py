@@ -17,7 +17,7 @@ from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
-from . import blame
+from . import doors
 from .calls import CallWalker
 from .demands import demands
 from .describe import binding
@@ -109,7 +109,7 @@ class _Checker:
         entry = walker.assume_all(door, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
         if walker.contradictory():
-            self.log.diagnostics.append(blame.impossible_signature(function, door))
+            self.log.diagnostics.append(doors.impossible_signature(function, door))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
         said = walker.state.facts.count

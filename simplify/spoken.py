@@ -17,7 +17,7 @@ OPERATORS = {
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
     "logical_and": "&&", "logical_or": "||",
 }  # fmt: skip
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _LONGEST = 40
 # A size that is longer than this is said after the sentence.
 _BEHIND = 20
@@ -72,7 +72,7 @@ def argument(call: CallLike, param: str) -> str:
             return ("its left operand", "its right operand")[place]
         if len(call.entries) == 1 or not any(isinstance(e.value, TensorInfo) for n, e in call.entries if n != name):
             return "its argument"
-        return f"its {_ORDINALS[place]} argument" if place < len(_ORDINALS) else f"`{param}`"
+        return f"its {ORDINALS[place]} argument" if place < len(ORDINALS) else f"`{param}`"
     return f"`{param}`"
 
 

@@ -13,7 +13,7 @@ from ..lang.dtypes import WEAK
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.model import Primitive, Segment, TensorInfo
-from . import blame, dims, subject
+from . import claims, dims, subject
 from .arms import JOIN
 from .conditions import Cond, all_of, any_of, cond_variables, eq, negate
 from .describe import binding
@@ -261,7 +261,7 @@ class Walker(Judge):
             case _:
                 if isinstance(entry.value, TupleValue):
                     parts = len(entry.value.items)
-                    self.judge(False, lambda _: blame.wrong_number(self, stmt, parts), claim=True)
+                    self.judge(False, lambda _: claims.wrong_number(self, stmt, parts), claim=True)
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
         return None
@@ -342,7 +342,7 @@ class Walker(Judge):
         status = self.judge(
             truth,
             lambda outcome: subject.about(
-                blame.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
+                claims.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
             ),
             claim=origin.claim,
             sizes=dims.of_subject(origin, env, self.state),
@@ -351,7 +351,7 @@ class Walker(Judge):
         self._keep(stmt, status, env)
 
     def _broken(self, stmt: Check, env: Env, needs: list[Obligation]) -> None:
-        self.judge(False, lambda outcome: blame.obligation(self, stmt.span, needs, outcome), claim=False)
+        self.judge(False, lambda outcome: claims.obligation(self, stmt.span, needs, outcome), claim=False)
 
     def _keep(self, stmt: core.Assert, status: Status, env: Env) -> None:
         """What stays of an assertion that was decided, and what is known after it."""
@@ -400,7 +400,7 @@ class Walker(Judge):
         status = self.judge(
             truth,
             lambda outcome: subject.about(
-                blame.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
+                claims.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
             ),
             claim=stmt.origin.claim,
             sizes=dims.of_subject(stmt.origin, env, self.state),
@@ -553,7 +553,7 @@ class Walker(Judge):
         if level.needs:
             truth = with_needs(True, level.needs)
             status = self.judge(
-                truth, lambda outcome: blame.obligation(self, expr.span, level.needs, outcome), claim=False
+                truth, lambda outcome: claims.obligation(self, expr.span, level.needs, outcome), claim=False
             )
             if status is Status.REFUTED:
                 value = POISON
@@ -585,7 +585,7 @@ class Walker(Judge):
         )
         name: str | None = cond.name if isinstance(cond, core.Var) else None
         for position, (truth, what) in enumerate(checks):
-            status = self.judge(truth, partial(blame.condition, self, span, value, what), claim=True, empty_rule=False)
+            status = self.judge(truth, partial(claims.condition, self, span, value, what), claim=True, empty_rule=False)
             if status is Status.REFUTED:
                 break
             if status is Status.RESIDUAL and not self.quiet:
@@ -615,7 +615,7 @@ class Walker(Judge):
         """The condition is decided: the other arm is dropped, with a note."""
         arm, dropped = (expr.then, expr.orelse) if known else (expr.orelse, expr.then)
         if not self.quiet and (dropped.stmts or isinstance(dropped.result, core.Call)):
-            self.log.diagnostics.append(blame.dropped(self, dropped, expr.cond.span, known))
+            self.log.diagnostics.append(claims.dropped(self, dropped, expr.cond.span, known))
         inner = dict(env)
         since = len(self._bindings)
         entry, block = self.block(arm, inner)

@@ -1,0 +1,153 @@
+"""What a body says of its own values: the diagnostics of annotations, assertions and conditions."""
+
+from __future__ import annotations
+
+from ..lang import core, sweet
+from ..lang.core import Status
+from ..lang.diagnostics import Diagnostic, Label, error, note
+from ..lang.source import Span
+from ..ops.model import TensorInfo
+from . import equations
+from .aligned import Row, aligned
+from .because import contradiction
+from .describe import size_text, type_text
+from .judge import Outcome
+from .origins import place_of
+from .shape_level import Obligation, Poisoned, ShapeLevel, sweet_size
+from .state import State
+from .values import Entry, Env, SizeValue, plain
+from .verdict import Speaker, distinct, finish
+from .wording import known_names, size_label, values_text, wording
+
+
+def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:
+    """A claim, an assertion or a declared result."""
+    origin, declared = stmt.origin, stmt.origin.declared
+    if declared is None:
+        return _condition(walker, stmt, env, outcome)
+    is_result = declared.kind == "result"
+    entry = env.get(declared.tensor)
+    subject = "its result" if is_result else f"`{declared.subject}`"
+    if is_result and declared.subject not in ("result", "the result") and "result" not in declared.subject:
+        subject = f"`{declared.subject}`"
+    needs, found = wording(walker.state, stmt, env, subject)
+    speaker = walker.function if is_result else "the annotation" if origin.claim else "the assertion"
+    speaker = "match_shape" if declared.kind == "match_shape" else speaker
+    code = "E313" if origin.what == "dtype" else "E302" if origin.claim else "E303"
+    if entry is None:
+        return finish(walker, outcome, code, f"{speaker} needs {needs}", found, origin.span)
+    wanted = declared.type.span.text if declared.type is not None else "this"
+    text = type_text(entry.value, walker.state)
+    rows = _beside_declared(walker.state, stmt, env, entry, subject if subject != "its result" else "result")
+    remarks = tuple(filter(None, (rows, _unsolvable(walker.state, stmt, env, outcome))))
+    if is_result:
+        span, caption = entry.span, "" if rows else f"{_short(entry)} is {text}"
+        labels = [Label(origin.span, f"declared as {wanted}")]
+    else:
+        span, caption = origin.span, "" if rows else f"declared as {wanted}"
+        labels = []
+    size = size_label(walker.state, entry, origin.axis) if origin.what == "dim" and origin.axis is not None else ""
+    if size and origin.axis is not None:
+        labels.append(Label(place_of(walker.state, entry, origin.axis).span, size))
+    elif not is_result:
+        labels.append(Label(entry.span, f"this is {text}"))
+    labels += _named_sizes(walker.state, stmt, env)
+    return finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, caption, tuple(labels), None, remarks)
+
+
+def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry, subject: str) -> str:
+    """A tensor's shape above the annotation that does not fit it."""
+    declared, axis = stmt.origin.declared, stmt.origin.axis
+    shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
+    pattern = declared.type.shape if declared is not None and isinstance(declared.type, sweet.TensorType) else None
+    if declared is None or stmt.origin.what != "dim" or axis is None or not isinstance(pattern, sweet.ListExpr):
+        return ""
+    if len(shape) < 2 or not plain(shape) or len(shape) != len(pattern.items):
+        return ""
+    known, _ = known_names(state, declared, env)
+    wanted = [sweet_size(item, known) for item in pattern.items]
+    differ = [w is not None and isinstance(w - d, int) and w != d for w, d in zip(wanted, shape, strict=True)]
+    bad = tuple(i for i, d in enumerate(differ) if d or i == axis % len(shape))
+    rows = (
+        Row(subject, tuple(size_text(d, state) for d in shape), bad),
+        Row("declared", tuple(item.span.text for item in pattern.items), bad),
+    )
+    return aligned(rows, from_the_end=False)
+
+
+def _unsolvable(state: State, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> str:
+    """The equation of an assertion about one dimension that never holds."""
+    if outcome.status is not Status.REFUTED or not isinstance(stmt, core.Assert) or stmt.origin.what != "dim":
+        return ""
+    cond = stmt.cond
+    if isinstance(cond, core.Compare) and cond.op == "==" and isinstance(cond.left, core.DimOf):
+        level = ShapeLevel(state, env)
+        try:
+            if isinstance(cond.right, core.SizeExpr):
+                return equations.without_solution(state, level.size(cond.left), level.size(cond.right))
+        except Poisoned:
+            pass
+    return ""
+
+
+def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> list[Label]:
+    """Where a name got its size that an assertion asks for, if it has been given one."""
+    found: list[Label] = []
+    stack: list[object] = [stmt.cond] if isinstance(stmt, core.Assert) else []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, core.SizeVar):
+            entry = env.get(node.name)
+            if entry is not None and isinstance(entry.value, SizeValue):
+                text = size_text(entry.value.size, state)
+                if text != node.name:
+                    found.append(Label(entry.span, f"`{node.name}` is {text} from here"))
+        elif isinstance(node, core.Compare | core.SizeOp):
+            stack.extend((node.right, node.left))
+    return found
+
+
+def _condition(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:
+    """An `assert` of the user's; where it contradicts earlier ones, all are shown."""
+    text = stmt.origin.text or stmt.span.text
+    message = stmt.message if isinstance(stmt, core.Assert) else None
+    spoken = f"`{text}`" + (f" ({message})" if message else "")
+    earlier = contradiction(outcome.reasons)
+    if earlier is not None:
+        return error("E312", f"{spoken} contradicts {earlier}", stmt.span, function=walker.function)
+    found = values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
+    speaker = "the signature" if stmt.origin.what == "where" else "the assertion"
+    return finish(walker, outcome, "E303", f"{speaker} needs {spoken}", found, stmt.span)
+
+
+def _short(entry: Entry) -> str:
+    text = entry.span.text
+    return f"`{text}`" if text.isidentifier() else "this"
+
+
+def wrong_number(walker: Speaker, stmt: core.Let, parts: int) -> Diagnostic:
+    """`let (a, b, c) = @split(x, sections=2)`."""
+    message = f"this gives {parts} values; here are {len(stmt.names)} names"
+    return error("E206", message, stmt.value.span, function=walker.function)
+
+
+def obligation(walker: Speaker, span: Span, needs: list[Obligation], outcome: Outcome) -> Diagnostic:
+    """An expression that may have no value: a divisor that may be 0, a division that may leave a rest."""
+    what = next((n.text for n in needs if n.cond is False), needs[0].text if needs else "a value")
+    code = "E314" if "axis" in what else "E303"
+    return finish(walker, outcome, code, f"`{span.text}` needs {what}", "", span)
+
+
+def condition(walker: Speaker, span: Span, value: TensorInfo, what: str, outcome: Outcome) -> Diagnostic:
+    """A tensor that is no single truth value in the condition of an `if`."""
+    needs = f"the condition of `if` needs to have {what}"
+    return finish(walker, outcome, "E304", needs, f"it is {type_text(value, walker.state)}", span)
+
+
+def dropped(walker: Speaker, block: core.Block, cond: Span, known: bool) -> Diagnostic:
+    """An arm that no execution reaches."""
+    label = Label(cond, f"this is always {'true' if known else 'false'} here")
+    return note(
+        "N301", "no execution reaches this arm; it is dropped", block.span, labels=distinct(block.span, (label,)),
+        function=walker.function,
+    )  # fmt: skip

@@ -1,0 +1,153 @@
+"""What a function asks of its arguments: the diagnostics of its call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Protocol
+
+from ..lang import core
+from ..lang.diagnostics import Diagnostic, Label, error
+from ..lang.source import Span
+from ..ops.model import TensorInfo
+from .describe import type_text
+from .judge import Outcome
+from .origins import place_of
+from .spoken import ORDINALS
+from .values import Entry, Env
+from .verdict import Speaker, finish
+from .wording import filled_type, size_label, values_text, why, wording
+
+
+class SiteLike(Protocol):
+    """A call of a function: where it stands, the function, what its arguments are and where they stand."""
+
+    @property
+    def span(self) -> Span: ...
+    @property
+    def function(self) -> core.Function: ...
+    @property
+    def entries(self) -> tuple[Entry, ...]: ...
+    @property
+    def arguments(self) -> tuple[Span, ...]: ...
+
+
+def argument(
+    walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, site: SiteLike, outcome: Outcome
+) -> Diagnostic:
+    """A callee's door at a call: `@ff needs axis 1 of `x` to be a multiple of 4, but it is 15`."""
+    origin, declared = stmt.origin, stmt.origin.declared
+    function, span, entries = site.function, site.span, site.entries
+    if declared is None or origin.what == "where":
+        return _condition_at_call(walker, stmt, env, function, span, entries, outcome)
+    position = _position(function, declared)
+    subject = declared.subject
+    if len(function.params) > 1 and position is not None and position < len(ORDINALS):
+        subject = f"{declared.subject}` ({ORDINALS[position]} argument)"
+    else:
+        subject = f"{declared.subject}`"
+    needs, found = wording(walker.state, stmt, env, f"`{subject}")
+    entry = entries[position] if position is not None and position < len(entries) else None
+    caption, labels = "", [Label(origin.span, why(walker.state, stmt, env))]
+    tensor = env.get(declared.tensor)
+    if entry is not None and tensor is not None:
+        wanted = filled_type(walker.state, declared, env)
+        name = _argument_name(site, position)
+        caption = f"{name} is {type_text(tensor.value, walker.state)}, the parameter is {wanted}"
+        if origin.axis is not None:
+            place = place_of(walker.state, entry, origin.axis).span
+            labels.append(Label(place, size_label(walker.state, tensor, origin.axis)))
+    code = "E313" if origin.what == "dtype" else "E301"
+    return finish(
+        walker, outcome, code, f"{_called(site)} needs {needs}", found, span, caption,
+        tuple(label for label in labels if label.message),
+    )  # fmt: skip
+
+
+def _called(site: SiteLike) -> str:
+    """`@ff`; a function that has no name of its own by the name that stands in the call."""
+    name = re.match(r"\w+", site.span.text)
+    return f"`{name[0]}`" if site.function.name == "fn" and name else f"@{site.function.name}"
+
+
+def _position(function: core.Function, declared: core.Declared) -> int | None:
+    if declared.position is not None:
+        return declared.position
+    return next((i for i, p in enumerate(function.params) if p.name == declared.tensor), None)
+
+
+def sizes_of(stmt: core.Assert | core.MatchShape, site: SiteLike) -> Iterable[tuple[Entry, int]]:
+    """The sizes that a check at a door speaks of; of a whole shape, those of all arguments."""
+    names = {param.name: entry for param, entry in zip(site.function.params, site.entries, strict=True)}
+    whole = isinstance(stmt, core.MatchShape) or (
+        isinstance(stmt.cond, core.Compare) and isinstance(stmt.cond.left, core.ShapeExpr)
+    )
+    if whole:
+        for entry in names.values():
+            if isinstance(entry.value, TensorInfo):
+                yield from ((entry, axis) for axis in range(len(entry.value.shape)))
+    elif isinstance(stmt, core.Assert):
+        stack: list[object] = [stmt.cond]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, core.DimOf):
+                if node.tensor in names:
+                    yield names[node.tensor], node.axis
+            elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
+                stack.extend((node.right, node.left))
+
+
+def _argument_name(site: SiteLike, position: int | None) -> str:
+    text = site.arguments[position].text if position is not None and position < len(site.arguments) else ""
+    return f"`{text}`" if text.isidentifier() else "the argument"
+
+
+def _condition_at_call(
+    walker: Speaker,
+    stmt: core.Assert | core.MatchShape,
+    env: Env,
+    function: core.Function,
+    span: Span,
+    entries: tuple[Entry, ...],
+    outcome: Outcome,
+) -> Diagnostic:
+    text = stmt.origin.text or stmt.span.text
+    found = values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
+    label = Label(stmt.origin.span, f"@{function.name} asks for this")
+    needs = f"@{function.name} needs `{text}` to hold"
+    message = stmt.message if isinstance(stmt, core.Assert) else None
+    if message:
+        needs += f" ({message})"
+    types = ", ".join(type_text(e.value, walker.state) for e in entries)
+    labels = [label]
+    if isinstance(stmt, core.Assert):
+        spoken = _tensors_in(stmt.cond)
+        given = zip(function.params, entries, strict=False)
+        labels += [Label(e.span, f"this is {type_text(e.value, walker.state)}") for p, e in given if p.name in spoken]
+    return finish(walker, outcome, "E309", needs, found, span, f"called with {types}" if types else "", tuple(labels))
+
+
+def _tensors_in(cond: core.BoolExpr) -> set[str]:
+    """The tensors whose rank or dimensions a condition speaks of."""
+    found: set[str] = set()
+    stack: list[object] = [cond]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, core.DimOf | core.RankOf):
+            found.add(node.tensor)
+        elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
+            stack.extend((node.right, node.left))
+        elif isinstance(node, core.Not):
+            stack.append(node.operand)
+    return found
+
+
+def impossible_signature(function: core.Function, door: tuple[core.Stmt, ...]) -> Diagnostic:
+    """No sizes satisfy what a function asks of its parameters."""
+    conditions = [s for s in door if isinstance(s, core.Assert) and s.origin.declared is None]
+    span = conditions[-1].origin.span if conditions else function.span
+    labels = tuple(Label(c.origin.span, "together with this") for c in conditions[:-1])
+    return error(
+        "E311", f"no sizes satisfy the signature of @{function.name}", span, labels=labels,
+        function=f"@{function.name}",
+    )  # fmt: skip

@@ -1,0 +1,204 @@
+"""An assertion of an annotation to words: what it wants, and what is there, in the user's names."""
+
+from __future__ import annotations
+
+from ..lang import core, sweet
+from ..ops.model import TensorInfo
+from .describe import annotation_text, dtype_text, size_text, type_text
+from .shape_level import Poisoned, ShapeLevel
+from .state import State
+from .terms import Size, mod
+from .values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
+from .verdict import listed
+
+
+def size_label(state: State, entry: Entry, axis: int) -> str:
+    shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
+    if not plain(shape) or not -len(shape) <= axis < len(shape):
+        return ""
+    return f"{size_text(shape[axis], state)} comes from here"
+
+
+def wording(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject: str) -> tuple[str, str]:
+    """What an assertion of an annotation wants and what is there: ("axis 1 of `x` to be 4", "it is 15")."""
+    if isinstance(stmt, core.MatchShape):
+        tensor = env.get(stmt.tensor)
+        found = f"it is {type_text(tensor.value, state)}" if tensor else ""
+        return f"{subject} to have a shape like {_pattern_text(stmt)}", found
+    what, cond = stmt.origin.what, stmt.cond
+    if isinstance(cond, core.Compare):
+        if what == "rank":
+            rank = _side(state, cond.left, env)
+            if not rank.isdigit() and (pattern := _shape_pattern(stmt)):
+                return f"{subject} to have a shape like {pattern}", "its rank is not known"
+            found = f"it has rank {rank}" if rank.isdigit() else "its rank is not known"
+            return f"{subject} to have rank {_side(state, cond.right, env)}", found
+        if what == "dtype":
+            return f"{subject} to have dtype {_side(state, cond.right, env)}", f"it has {_side(state, cond.left, env)}"
+        if what == "dim":
+            axis = f"axis {stmt.origin.axis} of {subject}"
+            found = "" if _is_about_factor(stmt, cond) else f"it is {_dim_found(state, stmt, env)}"
+            return f"{axis} {_wanted(state, stmt, cond, env)}", found
+        if what == "shape":
+            return f"{subject} to have shape {_side(state, cond.right, env)}", f"it has {_side(state, cond.left, env)}"
+    return f"`{stmt.origin.text or 'the condition'}` to hold", values_text(state, cond, env)
+
+
+def _is_about_factor(stmt: core.Assert, cond: core.Compare) -> bool:
+    """Whether the condition is about a factor of `n * m` that has to be at least 1, and not about the dimension itself."""
+    return cond.op == ">=" and not (isinstance(cond.left, core.SizeOp) and cond.left.op == "-")
+
+
+def _wanted(state: State, stmt: core.Assert, cond: core.Compare, env: Env) -> str:
+    left = cond.left
+    if isinstance(left, core.SizeOp) and left.op == "%" and cond.op == "==":
+        return f"to be a multiple of {_side(state, left.right, env)}"
+    if cond.op == "==":
+        wanted = _side(state, cond.right, env)
+        text = stmt.origin.text
+        return f"to be {wanted}" if not text or text == wanted else f"to be {wanted} (`{text}`)"
+    if cond.op == ">=" and isinstance(left, core.SizeOp) and left.op == "-":
+        return f"to be at least {_side(state, left.right, env)}"
+    factor = _side(state, left, env)
+    return f"to fit `{stmt.origin.text}`, whose factor {factor} has to be at least 1"
+
+
+def _dim_found(state: State, stmt: core.Assert, env: Env) -> str:
+    declared = stmt.origin.declared
+    assert declared is not None
+    entry = env.get(declared.tensor)
+    if entry is None or not isinstance(entry.value, TensorInfo) or stmt.origin.axis is None:
+        return "something else"
+    shape = state.resolve(entry.value.shape)
+    axis = stmt.origin.axis
+    if not plain(shape) or not -len(shape) <= axis < len(shape):
+        return "not known"
+    text = size_text(shape[axis], state)
+    return "not known" if "?" in text else text
+
+
+def _side(state: State, expr: core.ShapeLevel, env: Env) -> str:
+    """One side of a comparison as it stands: its value in the user's names."""
+    level = ShapeLevel(state, env)
+    try:
+        if isinstance(expr, core.SizeExpr):
+            return size_text(level.size(expr), state)
+        if isinstance(expr, core.DTypeExpr):
+            return dtype_text(level.dtype(expr), state)
+        if isinstance(expr, core.ShapeExpr):
+            return type_text(TensorInfo(level.shape(expr), None), state).removeprefix("Tensor(").removesuffix(", ?)")
+    except Poisoned:
+        pass
+    return "?"
+
+
+def values_text(state: State, cond: core.BoolExpr, env: Env) -> str:
+    """What a condition comes to with what is known: `8 <= 3 is false`."""
+    level = ShapeLevel(state, env)
+    try:
+        truth = level.truth(cond)
+    except Poisoned:
+        return ""
+    if isinstance(truth, Undecided):
+        return ""
+    sizes = _sizes_in(state, cond, env)
+    if isinstance(truth, bool):
+        return listed([f"{n} is {size_text(e, state)}" for n, e in sizes if n != size_text(e, state)])
+    return listed([known for n, e in sizes if (known := _known_range(state, n, e))])
+
+
+def _known_range(state: State, name: str, size: Size) -> str:
+    """What is known of a size: `n is at least 6`."""
+    low, high = state.facts.bounds(size)
+    text = size_text(size, state)
+    shown = name if name == text else f"{name} = {text}"
+    if low is not None and low == high:
+        return f"{name} is {low}"
+    if high is not None:
+        return f"{shown} is at most {high}"
+    return f"{shown} is at least {low}" if low else ""
+
+
+def _sizes_in(state: State, cond: core.BoolExpr, env: Env) -> list[tuple[str, Size]]:
+    """The sizes that a condition speaks of, as it speaks of them."""
+    found: dict[str, Size] = {}
+    stack: list[object] = [cond]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, core.SizeVar | core.DimOf | core.RankOf):
+            text = node.span.text or (node.name if isinstance(node, core.SizeVar) else "")
+            try:
+                if text:
+                    found.setdefault(text, ShapeLevel(state, env).size(node))
+            except Poisoned:
+                continue
+        elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
+            stack.extend((node.right, node.left))
+        elif isinstance(node, core.Not):
+            stack.append(node.operand)
+    return list(found.items())
+
+
+def _pattern_text(stmt: core.MatchShape) -> str:
+    return _shape_pattern(stmt) or stmt.origin.text or "the pattern"
+
+
+def _shape_pattern(stmt: core.Assert | core.MatchShape) -> str:
+    """The shape of the annotation that an assertion was made of, as it is written."""
+    declared = stmt.origin.declared
+    if declared is not None and isinstance(declared.type, sweet.TensorType) and declared.type.shape is not None:
+        return " ".join(declared.type.shape.span.text.split())
+    return ""
+
+
+def why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
+    """The equation that fails, at the annotation: `m * 4 = 15 has no integer solution (15 mod 4 = 3)`."""
+    if isinstance(stmt, core.Assert) and isinstance(stmt.cond, core.Compare) and stmt.origin.what in ("rank", "dtype"):
+        return f"{stmt.origin.what} {_side(state, stmt.cond.right, env)} is wanted here"
+    if not isinstance(stmt, core.Assert) or stmt.origin.what != "dim" or not isinstance(stmt.cond, core.Compare):
+        return "this is wanted here"
+    left, text = stmt.cond.left, stmt.origin.text
+    if isinstance(left, core.SizeOp) and left.op == "%":
+        level = ShapeLevel(state, env)
+        size, factor = level.size(left.left), level.size(left.right)
+        if isinstance(size, int) and isinstance(factor, int) and factor > 0 and size % factor:
+            return f"{text} = {size} has no integer solution ({size} mod {factor} = {size % factor})"
+        rest = mod(size, factor)
+        if isinstance(rest, int) and rest:
+            shown = size_text(size, state)
+            return f"{text} = {shown} has no integer solution ({shown} mod {factor} = {rest})"
+        return f"{text} = {size_text(size, state)}"
+    if stmt.cond.op != "==":
+        return f"{text} is wanted here"
+    wanted = _side(state, stmt.cond.right, env)
+    return f"{text} is {wanted} here" if text and text != wanted else f"{wanted} is wanted here"
+
+
+def filled_type(state: State, declared: core.Declared, env: Env) -> str:
+    """The annotation with what is known filled in: `Tensor([3, n], int8)`."""
+    if not isinstance(declared.type, sweet.TensorType):
+        return declared.type.span.text if declared.type is not None else "Tensor"
+    sizes, dtypes = known_names(state, declared, env)
+    return annotation_text(declared.type, sizes, dtypes, state)
+
+
+def known_names(state: State, declared: core.Declared, env: Env) -> tuple[dict[str, Size], dict[str, str]]:
+    """What the names of an annotation stand for: sizes, and dtypes as text."""
+    sizes: dict[str, Size] = {}
+    dtypes: dict[str, str] = {}
+    level = ShapeLevel(state, env)
+    for name, expr in declared.bound:
+        try:
+            if isinstance(expr, core.SizeExpr):
+                sizes[name] = level.size(expr)
+            elif isinstance(expr, core.DTypeExpr):
+                dtypes[name] = dtype_text(level.dtype(expr), state)
+        except Poisoned:
+            continue
+    for name in env:
+        value = env[name].value
+        if isinstance(value, SizeValue):
+            sizes.setdefault(name, value.size)
+        elif isinstance(value, DTypeValue):
+            dtypes.setdefault(name, dtype_text(value.dtype, state))
+    return sizes, dtypes
