@@ -15,7 +15,7 @@ from .judge import Outcome
 from .origins import place_of
 from .spoken import ORDINALS
 from .values import Entry, Env
-from .verdict import Speaker, finish
+from .verdict import Speaker, finish, listed
 from .wording import filled_type, size_label, values_text, why, wording
 
 
@@ -142,12 +142,21 @@ def _tensors_in(cond: core.BoolExpr) -> set[str]:
     return found
 
 
-def impossible_signature(function: core.Function, door: tuple[core.Stmt, ...]) -> Diagnostic:
-    """No sizes satisfy what a function asks of its parameters."""
-    conditions = [s for s in door if isinstance(s, core.Assert) and s.origin.declared is None]
+def impossible_signature(function: core.Function, conditions: list[core.Assert]) -> Diagnostic:
+    """No sizes satisfy what a function asks of its parameters: these conditions exclude each other."""
     span = conditions[-1].origin.span if conditions else function.span
     labels = tuple(Label(c.origin.span, "together with this") for c in conditions[:-1])
-    return error(
-        "E311", f"no sizes satisfy the signature of @{function.name}", span, labels=labels,
-        function=f"@{function.name}",
-    )  # fmt: skip
+    message = f"no sizes satisfy the signature of @{function.name}"
+    if conditions:
+        message += f": {listed([_asked(c) for c in conditions])}" + (
+            " exclude each other" if labels else " never holds"
+        )
+    return error("E311", message, span, labels=labels, function=f"@{function.name}")
+
+
+def _asked(stmt: core.Assert) -> str:
+    """A condition as it is written; of a dimension with its axis."""
+    text, declared = stmt.origin.text or stmt.span.text, stmt.origin.declared
+    if declared is None or stmt.origin.axis is None:
+        return f"`{text}`"
+    return f"`{text}` as axis {stmt.origin.axis} of `{declared.subject}`"

@@ -42,6 +42,10 @@ def check(
     return _Checker(program, lookup, options, header).run()
 
 
+# So many conditions of a signature are looked at for those that exclude each other.
+_MOST_CONDITIONS = 40
+
+
 class _Checker:
     def __init__(
         self, program: core.Program, lookup: Callable[[str], Primitive | None], options: Options, header: Header
@@ -109,7 +113,7 @@ class _Checker:
         entry = walker.assume_all(door, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
         if walker.contradictory():
-            self.log.diagnostics.append(doors.impossible_signature(function, door))
+            self.log.diagnostics.append(doors.impossible_signature(function, self._excluding(function, door)))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
         said = walker.state.facts.count
@@ -127,6 +131,20 @@ class _Checker:
         )
         wrapper = replace(function, body=replace(body, stmts=(*entry, *body.stmts)), door=len(entry))
         return wrapper, impl and replace(impl, body=impl_body)
+
+    def _excluding(self, function: core.Function, door: tuple[core.Stmt, ...]) -> list[core.Assert]:
+        """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions."""
+        kept = list(door)
+        conditions = [s for s in door if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
+        for condition in conditions[:_MOST_CONDITIONS]:
+            fewer = [s for s in kept if s is not condition]
+            walker = self._walker(f"@{function.name}")
+            env = self._env(walker)
+            self._bind_params(walker, function, env)
+            walker.assume_all(fewer, env, name_dims=True)
+            if walker.contradictory():
+                kept = fewer
+        return [c for c in conditions if c in kept]
 
     def _extern(self, function: core.Function, walker: Walker, entry: tuple[core.Stmt, ...]) -> core.Function:
         """What an extern returns is checked when it runs."""

@@ -361,3 +361,24 @@ def test_an_index_is_called_what_it_is() -> None:
         "`x[0, 1]` needs `x` to have an axis 1, but its rank is 1"
         in only("@f = fn(x : Tensor([3], int8)) { x[0, 1] }").message
     )
+
+
+@pytest.mark.parametrize(
+    ("where", "said_"),
+    [
+        ("where n > 3, n < 2", "`n > 3` and `n < 2` exclude each other"),
+        ("where n % 2 == 1, n >= 0, n == 4", "`n % 2 == 1` and `n == 4` exclude each other"),
+        ("where n != n", "`n != n` never holds"),
+    ],
+)
+def test_a_signature_that_nobody_can_satisfy_names_the_conditions_that_exclude_each_other(
+    where: str, said_: str
+) -> None:
+    d = only(f"@f = fn(x : Tensor([n], float32), y : Tensor([n * 2, 5], float32)) : Tensor {where} {{ x }}")
+    assert d.message == f"no sizes satisfy the signature of @f: {said_}"
+    assert all(f"`{text}`" in said_ for text in (d.span.text, *(place for place, _ in places(d))))
+
+
+def test_a_dimension_that_no_tensor_has_is_named_with_its_axis() -> None:
+    d = only("@f = fn(x : Tensor([-1, 6], float32)) : Tensor { x }")
+    assert (d.span.text, d.message.partition(": ")[2]) == ("-1", "`-1` as axis 0 of `x` never holds")
