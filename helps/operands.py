@@ -74,10 +74,12 @@ def _inlined(case: Case) -> Iterator[Mend]:
 
 
 def _line(span: Span) -> Span:
-    """The line of a place, or of its first part, without what stands around."""
+    """The line of a place, without what stands around; the place alone where the line has a function's head."""
     text = span.source.text
     start, end = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end)
     line = text[start : end if end >= 0 else len(text)]
+    if "{" in line:
+        return span
     return Span(span.source, start + len(line) - len(line.lstrip()), start + len(line.rstrip()))
 
 
