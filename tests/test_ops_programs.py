@@ -142,7 +142,7 @@ REFUSED = [
     (f"{X} {{ @reshape(x, tensor([-1, 3], int64)) }}", "only a -1 that is written in the call is solved"),
     (f"{X} {{ @take(x, 3, axis=1) }}", "for the index 3"),
     (f"{X} {{ @take(x, tensor([0, 5], int64), axis=1) }}", "for the index 5"),
-    (f"{X} {{ @topk(x, k=4, axis=1) }}", "`k` to be at most axis 1"),
+    (f"{X} {{ @topk(x, k=4, axis=1) }}", "`k` (4) to be at most axis 1 of `x` (3)"),
     (f"{X} {{ @squeeze(x, axis=1) }}", "axis 1 of `x` to be 1"),
     (f"{X} {{ @swapaxes(x, 0, 2) }}", "axis2 to be between -2 and 1"),
     (f"{X} {{ @split(x, sections=2, axis=1) }}", "a multiple of 2"),
