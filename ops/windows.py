@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..lang.node import Node
-from .axes import At, larger, not_negative, smaller
-from .model import Ctx, Dim
+from .axes import At, Shape, larger, not_negative, smaller
+from .model import Ctx, Dim, TensorInfo
+from .operands import choice, rank_at_least
 
 LAYOUTS = ("channels_first", "channels_last")
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
@@ -46,24 +47,46 @@ def spatial_count(kernel_shape: Ints, rank: int) -> int:
     return len(kernel_shape) if len(kernel_shape) > 1 else rank - 2
 
 
-def choice(ctx: Ctx, name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        listed = ", ".join(f'"{c}"' for c in choices[:-1])
-        ctx.fail(f'{name} to be {listed} or "{choices[-1]}", but it is "{value}"')
-
-
 def spread(given: Sequence[Any] | None, count: int, default: Any) -> tuple[Any, ...]:
-    """An entry for each spatial axis; a single one holds for all of them."""
+    """So many entries: the default where none is given, a single one as often as that."""
     if given is None:
         return (default,) * count
     return tuple(given) * count if len(given) == 1 else tuple(given)
+
+
+def per_axis(ctx: Ctx, name: str, given: Sequence[Any] | None, count: int, default: Any = 1) -> tuple[Any, ...]:
+    """An entry for each spatial axis; a single one holds for all of them."""
+    entries = spread(given, count, default)
+    if len(entries) != count:
+        ctx.fail(f"an entry in {name} for each of the {count} spatial axes, or one for all, but it has {len(entries)}")
+    return entries
+
+
+def image(ctx: Ctx, x: TensorInfo, layout: str, least: int = 3) -> tuple[Shape, int, tuple[int, ...]]:
+    """The dimensions of `[n, c, *s]`, or of `[n, *s, c]`, the axis of its channels, and the spatial axes."""
+    choice(ctx, "layout", layout, LAYOUTS)
+    dims = ctx.dims(x)
+    rank_at_least(ctx, "x", dims, least)
+    rank = len(dims)
+    return dims, rank - 1 if layout == "channels_last" else 1, spatial_axes(rank, rank - 2, layout)
+
+
+def with_sizes(ctx: Ctx, dims: Shape, axes: Ints, name: str, given: Shape) -> Shape:
+    """The dimensions with the spatial ones as `given` says: none where there is nothing to take elements from."""
+    result = list(dims)
+    for i, (axis, size) in enumerate(zip(axes, per_axis(ctx, name, given, len(axes)), strict=True)):
+        not_negative(ctx, size, f"entry {i} of `{name}`", ((name, i),))
+        some = ctx.any_of(ctx.le(1, dims[axis]), ctx.eq(size, 0))
+        ctx.require(some, f"axis {axis} of `x` to be at least 1", (("x", axis), (name, i)))
+        result[axis] = size
+    return tuple(result)
 
 
 def spatial_ints(
     ctx: Ctx, name: str, given: Sequence[int] | None, count: int, default: int = 1, least: int = 1
 ) -> tuple[int, ...]:
     """Strides, dilations or kernel sizes: an entry for each spatial axis, of at least 1."""
-    entries = _counted(ctx, name, spread(given, count, default), count)
+    entries = per_axis(ctx, name, given, count, default)
     for entry in entries:
         if entry < least:
             ctx.fail(f"{name} to be at least {least}, but it is {entry}")
@@ -75,17 +98,11 @@ def spatial_pads(ctx: Ctx, given: Pairs | None, auto_pad: str, count: int) -> Pa
     choice(ctx, "auto_pad", auto_pad, AUTO_PADS)
     if given is not None and auto_pad != "notset":
         ctx.fail(f'no pads where auto_pad is "{auto_pad}"')
-    pads = _counted(ctx, "pads", spread(given, count, (0, 0)), count)
+    pads = per_axis(ctx, "pads", given, count, (0, 0))
     for i, pair in enumerate(pads):
         for n, pad in enumerate(pair):
             not_negative(ctx, pad, f"the pad {'after' if n else 'before'} spatial axis {i}", (("pads", i),))
     return pads
-
-
-def _counted(ctx: Ctx, name: str, entries: tuple[Any, ...], count: int) -> tuple[Any, ...]:
-    if len(entries) != count:
-        ctx.fail(f"an entry in {name} for each of the {count} spatial axes, or one for all, but it has {len(entries)}")
-    return entries
 
 
 def extent(size: Dim, dilation: int) -> Dim:

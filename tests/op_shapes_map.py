@@ -256,7 +256,8 @@ def _adaptive(name: str) -> Operation:
 
 def _resize(spatial: str) -> Operation:
     def call(args: list[Argument], attrs: Attrs) -> str | Skip:
-        mode = _text("nearest" if attrs.get("method", "linear").startswith("nearest") else "linear")
+        method = attrs.get("method", "linear")
+        mode = _text("nearest" if method.startswith("nearest") else method)
         sizes = args[1].items or [args[1]] * len(spatial)
         resized = _in_layout(
             args, attrs, "NC" + spatial, lambda a: _call("resize", a[:1], sizes=list(sizes), mode=Argument(mode))

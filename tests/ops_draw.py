@@ -115,7 +115,7 @@ STRINGS: dict[str, tuple[str, ...]] = {
     "kl_div.reduction": ("none", "mean", "sum", "batchmean"),
     "direction": ("forward", "reverse", "bidirectional"),
     "activation": ("tanh", "relu"),
-    "mode": ("nearest", "linear"),
+    "mode": ("nearest", "linear", "cubic"),
     "pad.mode": ("constant", "edge", "reflect", "wrap"),
     "approximate": ("none", "tanh"),
     "side": ("left", "right"),

@@ -155,14 +155,34 @@ def test_resizing_takes_or_mixes_elements_along_each_axis(mode: str, seed: int) 
     assert ops.call("resize", x=x, sizes=(0,), mode=mode).shape == (2, 1, 0, 0)
 
 
+# What PyTorch makes of [1, 4, 2, 8] with 6 elements.
+INTERPOLATED = {
+    ("linear", False): [1.0, 2.5, 11 / 3, 7 / 3, 5.0, 8.0],
+    ("linear", True): [1.0, 2.8, 3.6, 2.4, 4.4, 8.0],
+    ("cubic", False): [
+        0.7395833333333341, 2.6875, 3.8692129629629655, 1.818287037037039, 4.8125, 8.520833333333336,
+    ],
+    ("cubic", True): [1.0, 3.052, 3.792, 1.848, 4.112, 8.0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("mode", "align_corners"), INTERPOLATED)
+def test_interpolation_is_pytorchs(mode: str, align_corners: bool) -> None:
+    x = np.array([[[1.0, 4, 2, 8]]])
+    made = ops.call("resize", x=x, sizes=(6,), mode=mode, align_corners=align_corners)
+    np.testing.assert_allclose(made[0, 0], INTERPOLATED[mode, align_corners], 1e-12)
+    same = ops.call("upsample", x=x, scales=(1,), mode=mode, align_corners=align_corners)
+    np.testing.assert_array_equal(same, x)
+
+
 def test_an_axis_without_elements_is_not_resized_to_one_with_some() -> None:
     empty = np.zeros((1, 2, 0, 3), np.float32)
     assert ops.refusal("resize", x=empty, sizes=(2,)) == "axis 2 of `x` to be at least 1"
     assert ops.call("upsample", x=empty, scales=(2,)).shape == (1, 2, 0, 6)
     assert ops.refusal("upsample", x=empty, scales=(0,)) == "scales to be at least 1, but it is 0"
     assert (
-        ops.refusal("resize", x=empty, sizes=(1,), mode="cubic")
-        == 'mode to be "nearest" or "linear", but it is "cubic"'
+        ops.refusal("resize", x=empty, sizes=(1,), mode="area")
+        == 'mode to be "nearest", "linear" or "cubic", but it is "area"'
     )
 
 
@@ -205,6 +225,13 @@ def test_attention_is_its_formula(dtype: str, seed: int) -> None:
             shares = np.exp(scores - scores.max(-1, keepdims=True))
             expected = shares / shares.sum(-1, keepdims=True) @ c
             expect(ops.call("attention", q=q, k=k, v=v, mask=chosen, causal=causal), expected)
+
+
+def test_attention_to_nothing_is_0() -> None:
+    q, k, v = (np.ones(s, np.float32) for s in ((2, 4), (3, 4), (3, 5)))
+    mask = np.array([[True, False, True], [False, False, False]])
+    made = ops.call("attention", q=q, k=k, v=v, mask=mask)
+    np.testing.assert_array_equal(made, [[1] * 5, [0] * 5])
 
 
 def test_attention_names_what_does_not_fit() -> None:

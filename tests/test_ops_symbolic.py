@@ -119,10 +119,11 @@ def agree(name: str, *args: Any) -> None:
             assert not all(expected), (point, refusal.what)
             continue
         assert any(expected), (point, [what for cond, what in ctx.required if not holds(cond, drawn[0])])
+        anything = [of_atom(variable) for variable, _, _ in ctx.drawn]
         for found, wanted in zip(shapes(symbolic), shapes(ground), strict=True):
             assert len(found) == len(wanted)
             for size, real in zip(found, wanted, strict=True):
-                assert at(size, point) == real if is_told(size, point) else size in ctx.factors, point
+                assert at(size, point) == real if is_told(size, point) else size in anything, point
                 for product, other in ctx.factors.get(size, ()):
                     assert real * at(other, point) == at(product, point), point
         if data(symbolic) is not None:

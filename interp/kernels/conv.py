@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.windows import Pairs
+from ...ops.windows import Pairs, spread, transposed_size
 from .elementwise import Array
 from .registry import kernel
-from .windows import Grid, channels_back, channels_first, narrow, wide
+from .windows import GROUND, Grid, channels_back, channels_first, narrow, wide
 
 Ints = tuple[int, ...]
 
@@ -111,13 +111,9 @@ def _transposed_sizes(
     """The spatial sizes of the result."""
     if output_shape is not None:
         return output_shape
-    grid = Grid(sizes, kernel_sizes, strides, pads, "notset", dilations)
-    if auto_pad.startswith("same"):
-        return tuple(n * s for n, s in zip(sizes, grid.strides, strict=True))
-    more = output_padding or (0,)
-    more = more * len(grid.sizes) if len(more) == 1 else more
-    parts = zip(sizes, grid.strides, grid.extents, grid.pads, more, strict=True)
-    return tuple((n - 1) * s + reach - low - high + extra for n, s, reach, (low, high), extra in parts)
+    grid = Grid(sizes, kernel_sizes, strides, pads, auto_pad, dilations, counts=tuple(sizes))
+    more = spread(output_padding, len(kernel_sizes), 0)
+    return tuple(transposed_size(GROUND, n, grid.windows(i), more[i], i, ()) for i, n in enumerate(sizes))
 
 
 for _suffix in ("", "1d", "2d", "3d"):

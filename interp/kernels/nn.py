@@ -95,35 +95,61 @@ def lrn(x: Array, size: int, alpha: float, beta: float, bias: float, layout: str
 
 
 @kernel("upsample")
-def upsample(x: Array, scales: Ints, mode: str, layout: str) -> Array:
+def upsample(x: Array, scales: Ints, mode: str, layout: str, align_corners: bool) -> Array:
     axes = spatial_axes(x.ndim, x.ndim - 2, layout)
     factors = spread(scales, len(axes), 1)
-    return resize(x, tuple(x.shape[a] * f for a, f in zip(axes, factors, strict=True)), mode, layout)
+    return resize(x, tuple(x.shape[a] * f for a, f in zip(axes, factors, strict=True)), mode, layout, align_corners)
 
 
 @kernel("resize")
-def resize(x: Array, sizes: Ints, mode: str, layout: str) -> Array:
+def resize(x: Array, sizes: Ints, mode: str, layout: str, align_corners: bool) -> Array:
     axes = spatial_axes(x.ndim, x.ndim - 2, layout)
     result = x if mode == "nearest" else widened(x)
     for axis, size in zip(axes, spread(sizes, len(axes), 1), strict=True):
-        result = _nearest(result, axis, size) if mode == "nearest" else _linear(result, axis, size)
+        if mode == "nearest":
+            result = np.take(result, np.arange(size) * x.shape[axis] // max(size, 1), axis)
+        elif size != x.shape[axis]:
+            result = _interpolated(result, axis, size, mode, align_corners)
     return narrow(result, x.dtype)
 
 
-def _nearest(x: Any, axis: int, size: int) -> Any:
-    return np.take(x, np.arange(size) * x.shape[axis] // max(size, 1), axis)
-
-
-def _linear(x: Any, axis: int, size: int) -> Any:
-    """Between the two elements whose middles lie around the middle of the new one."""
+def _interpolated(x: Any, axis: int, size: int, mode: str, align_corners: bool) -> Any:
+    """A sum of the elements around where each new one lies; beyond the borders they are repeated."""
     old = x.shape[axis]
-    if size == old or size == 0:
-        return np.take(x, np.arange(size), axis)
-    places = np.clip((np.arange(size) + 0.5) * (old / size) - 0.5, 0, old - 1)
-    below = places.astype(np.int64)
-    share = (places - below).astype(x.dtype).reshape(-1, *(1,) * (x.ndim - 1 - axis))
-    above = np.minimum(below + 1, old - 1)
-    return np.take(x, below, axis) * (1 - share) + np.take(x, above, axis) * share
+    places = _places(old, size, align_corners)
+    if mode == "linear":
+        places = np.clip(places, 0, max(old - 1, 0))
+    below = np.floor(places).astype(np.int64)
+    shares = _linear_shares if mode == "linear" else _cubic_shares
+    result = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+    for offset, share in shares(places - below) if size else ():
+        weight = share.astype(x.dtype).reshape(-1, *(1,) * (x.ndim - 1 - axis))
+        result += np.take(x, np.clip(below + offset, 0, old - 1), axis) * weight
+    return result
+
+
+def _places(old: int, size: int, align_corners: bool) -> Any:
+    """Where the middles of the new elements lie among those of the old ones; or the first and the last on each other."""
+    if align_corners:
+        return np.arange(size) * ((old - 1) / max(size - 1, 1))
+    return (np.arange(size) + 0.5) * (old / max(size, 1)) - 0.5
+
+
+def _linear_shares(t: Any) -> list[tuple[int, Any]]:
+    return [(0, 1 - t), (1, t)]
+
+
+def _cubic_shares(t: Any) -> list[tuple[int, Any]]:
+    """Keys' kernel with a = -0.75."""
+    a = -0.75
+
+    def near(d: Any) -> Any:
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    def far(d: Any) -> Any:
+        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+    return [(-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t))]
 
 
 @kernel("pixel_shuffle")
@@ -158,7 +184,10 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, causal: bool, sc
         scores = np.where(mask, scores, least) if mask.dtype == bool else scores + mask.astype(scores.dtype)
     if causal:
         scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, least)
-    scores = scores - np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
+    # Where no position counts the weights are 0, not nan.
+    greatest = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
+    scores = scores - np.where(greatest == -np.inf, 0, greatest).astype(scores.dtype)
     np.exp(scores, out=scores)
-    scores /= np.add.reduce(scores, axis=-1, keepdims=True)
+    total = np.add.reduce(scores, axis=-1, keepdims=True)
+    scores /= np.where(total == 0, 1, total).astype(scores.dtype)
     return narrow(np.matmul(scores, widened(v)), q.dtype)

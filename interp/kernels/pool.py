@@ -19,6 +19,24 @@ Ints = tuple[int, ...]
 _quiet = np.errstate(all="ignore")
 
 
+def _laid(
+    x: Array,
+    kernel_shape: Ints,
+    strides: Ints | None,
+    pads: Pairs | None,
+    auto_pad: str,
+    dilations: Ints | None,
+    ceil_mode: bool,
+    layout: str,
+    count: int,
+) -> tuple[Any, Grid]:
+    """The image with its spatial axes last, and the windows over them; without strides they lie side by side."""
+    image = channels_first(wide(x), layout, x.ndim == count + 2)
+    steps = kernel_shape if strides is None else strides
+    sizes = spread(kernel_shape, count, 1)
+    return image, Grid(image.shape[-count:], sizes, steps, pads, auto_pad, dilations, ceil_mode)
+
+
 def _max_pool(
     x: Array,
     kernel_shape: Ints,
@@ -30,12 +48,7 @@ def _max_pool(
     layout: str,
     count: int,
 ) -> Array:
-    batched = x.ndim == count + 2
-    image = channels_first(wide(x), layout, batched)
-    sizes = spread(kernel_shape, count, 1)
-    grid = Grid(
-        image.shape[-count:], sizes, kernel_shape if strides is None else strides, pads, auto_pad, dilations, ceil_mode
-    )
+    image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
     least = _least(x.dtype)
     if prod(grid.counts) == 0:
         result = np.zeros((*image.shape[:-count], *grid.counts), image.dtype)
@@ -45,7 +58,7 @@ def _max_pool(
         result = padded[first].copy()
         for where in others:
             np.maximum(result, padded[where], out=result)
-    return channels_back(narrow(result, x.dtype), layout, batched)
+    return channels_back(narrow(result, x.dtype), layout, x.ndim == count + 2)
 
 
 def _least(dtype: Any) -> Any:
@@ -67,12 +80,7 @@ def _average_pool(
     layout: str,
     count: int,
 ) -> Array:
-    batched = x.ndim == count + 2
-    image = channels_first(wide(x), layout, batched)
-    sizes = spread(kernel_shape, count, 1)
-    grid = Grid(
-        image.shape[-count:], sizes, kernel_shape if strides is None else strides, pads, auto_pad, dilations, ceil_mode
-    )
+    image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
     result = np.zeros((*image.shape[:-count], *grid.counts), image.dtype)
     if prod(grid.counts):
         padded = grid.padded(image, 0)
@@ -81,7 +89,7 @@ def _average_pool(
         for i in range(count):
             divisor = _divisor(grid, i, count_include_pad).astype(image.dtype)
             result /= divisor.reshape(-1, *(1,) * (count - 1 - i))
-    return channels_back(narrow(result, x.dtype), layout, batched)
+    return channels_back(narrow(result, x.dtype), layout, x.ndim == count + 2)
 
 
 def _divisor(grid: Grid, i: int, include_pad: bool) -> Any:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.windows import Pairs, Windows, extent, same_pads, spread
+from ...ops.ground import GroundCtx
+from ...ops.windows import Pairs, Windows, count_windows, extent, same_pads, spread
 from .elementwise import Array, widened
 
 Ints = tuple[int, ...]
+GROUND = GroundCtx()
 
 
 def channels_first(x: Array, layout: str, batched: bool = True) -> Array:
@@ -54,15 +56,21 @@ class Grid:
         self.dilations: Ints = spread(dilations, count, 1)
         self.extents: Ints = tuple(extent(k, d) for k, d in zip(self.kernel, self.dilations, strict=True))
         self.pads: Pairs = spread(pads, count, (0, 0))
-        if auto_pad.startswith("same"):
+        self.same = auto_pad.startswith("same")
+        if self.same:
             parts = zip(self.sizes, self.extents, self.strides, strict=True)
             self.pads = tuple(same_pads(n, reach, stride, auto_pad) for n, reach, stride in parts)
         self.ceil = ceil
         self.counts: Ints = tuple(map(self._count, range(count))) if counts is None else counts
 
     def _count(self, i: int) -> int:
+        count: int = count_windows(GROUND, self.sizes[i], self.windows(i), i, ())
+        return count
+
+    def windows(self, i: int) -> Windows:
+        """The windows along one axis, as the shape rules have them."""
         low, high = self.pads[i]
-        return window_count(self.sizes[i], Windows(self.extents[i], self.strides[i], low, high, ceil=self.ceil))
+        return Windows(self.extents[i], self.strides[i], low, high, self.same, self.ceil)
 
     def padded(self, x: Array, value: Any) -> Array:
         """The array with its last axes padded, and lengthened as far as the windows reach."""
@@ -81,12 +89,3 @@ class Grid:
             starts = [p * d for p, d in zip(place, self.dilations, strict=True)]
             parts = zip(starts, self.counts, self.strides, strict=True)
             yield (..., *(slice(a, a + (n - 1) * s + 1, s) for a, n, s in parts))
-
-
-def window_count(size: int, windows: Windows) -> int:
-    low, high, reach, stride = windows.low, windows.high, windows.extent, windows.stride
-    span: int = size + low + high - reach
-    if not windows.ceil:
-        return max(span // stride + 1, 0)
-    begun: int = -(-(size + low) // stride)
-    return max(min(-(-span // stride) + 1, begun), 0)

@@ -6,12 +6,12 @@ from typing import Any
 
 from ..axes import Shape, not_negative
 from ..model import Ctx, Dim, Primitive, TensorInfo
+from ..operands import choice, rank_at_least, ranked
 from ..registry import parse_params, register
 from ..windows import (
     LAYOUTS,
     Pairs,
     Windows,
-    choice,
     count_windows,
     extent,
     spatial_ints,
@@ -45,18 +45,14 @@ class _Layout:
 
 def _operands(ctx: Ctx, x: TensorInfo, weight: TensorInfo, spatial: int | None) -> tuple[Shape, Shape]:
     """The dimensions of both, of which there are two more than spatial axes."""
+    if spatial is not None:
+        return ranked(ctx, "x", x, spatial + 2), ranked(ctx, "weight", weight, spatial + 2)
     a, w = ctx.dims(x), ctx.dims(weight)
-    if spatial is None:
-        for name, dims in (("x", a), ("weight", w)):
-            if len(dims) < 3:
-                ctx.fail(f"`{name}` to have rank 3 or more, but its rank is {len(dims)}", ((name, None),))
-        if len(a) != len(w):
-            at = (("x", None), ("weight", None))
-            ctx.fail(f"`x` and `weight` to have one rank, but `x` has rank {len(a)} and `weight` {len(w)}", at)
-        return a, w
-    for name, dims in (("x", a), ("weight", w)):
-        if len(dims) != spatial + 2:
-            ctx.fail(f"`{name}` to have rank {spatial + 2}, but its rank is {len(dims)}", ((name, None),))
+    rank_at_least(ctx, "x", a, 3)
+    rank_at_least(ctx, "weight", w, 3)
+    if len(a) != len(w):
+        at = (("x", None), ("weight", None))
+        ctx.fail(f"`x` and `weight` to have one rank, but `x` has rank {len(a)} and `weight` {len(w)}", at)
     return a, w
 
 
@@ -79,12 +75,10 @@ def _multiple(ctx: Ctx, name: str, axis: int, size: Dim, groups: Dim) -> None:
 def _bias(ctx: Ctx, bias: TensorInfo | None, size: Dim, axis: int, groups: Dim) -> None:
     if bias is None:
         return
-    b = ctx.dims(bias)
-    if len(b) != 1:
-        ctx.fail(f"`bias` to have rank 1, but its rank is {len(b)}", (("bias", None),))
+    (b,) = ranked(ctx, "bias", bias, 1)
     times = "" if isinstance(groups, int) and groups == 1 else "`groups` times "
     what = f"axis 0 of `bias` and {times}axis {axis} of `weight` (the result's channels) to be equal"
-    ctx.require(ctx.eq(b[0], size), what, (("bias", 0), ("weight", axis)))
+    ctx.require(ctx.eq(b, size), what, (("bias", 0), ("weight", axis)))
 
 
 def _kernel(ctx: Ctx, w: Shape, axes: Ints) -> None:

@@ -9,8 +9,8 @@ from ..axes import product
 from ..broadcast import known_shape
 from ..casts import attribute, castable
 from ..model import Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
+from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
-from ..windows import choice
 
 Shape = tuple[Any, ...]
 # No more elements than this are tracked: shapes are short.
@@ -177,12 +177,7 @@ def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Shape]
     choice(ctx, "indexing", indexing, ("xy", "ij"))
     if not xs:
         ctx.fail("at least one tensor in `xs`")
-    sizes = []
-    for n, x in enumerate(xs):
-        dims = ctx.dims(x)
-        if len(dims) != 1:
-            ctx.fail(f"`xs[{n}]` to have rank 1, but its rank is {len(dims)}", ((f"xs[{n}]", None),))
-        sizes.append(dims[0])
+    sizes = [ranked(ctx, f"xs[{n}]", x, 1)[0] for n, x in enumerate(xs)]
     if indexing == "xy":
         sizes[:2] = sizes[1::-1]
     return [tuple(sizes)] * len(xs)

@@ -8,6 +8,7 @@ from typing import Any
 from ...lang.dtypes import DType
 from ..broadcast import broadcast_tensors, known_shape
 from ..model import Ctx, Dim, Out, Primitive, TensorInfo
+from ..operands import choice
 from ..registry import parse_params, primitive, register
 
 # What an operation does to one element that is tracked (a size in a tensor): None where that is no size.
@@ -261,6 +262,5 @@ def gelu(ctx: Ctx, x: TensorInfo, approximate: str) -> tuple[Any, ...]:
     `approximate="tanh"` is x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))). The result has the shape
     of x.
     """
-    if approximate not in ("none", "tanh"):
-        ctx.fail(f'approximate to be "none" or "tanh", but it is "{approximate}"')
+    choice(ctx, "approximate", approximate, ("none", "tanh"))
     return known_shape(ctx, x)

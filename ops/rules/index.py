@@ -7,8 +7,8 @@ from typing import Any
 from ..axes import At, Shape, is_plain, known, not_negative, number, place, product, put, same, smaller
 from ..broadcast import broadcast
 from ..model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
-from ..windows import choice
 
 
 @primitive("take", "x: tensor, indices: index, axis: int = none", "T:any, I:integer -> T", onnx=("Gather",))
@@ -116,8 +116,7 @@ def gather_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, batch_dims: int) -> 
 
 def _depth(ctx: Ctx, a: Shape, b: Shape, batch: int) -> int:
     """The length of one position, which has to be known for the result to have a rank."""
-    if not b:
-        ctx.fail("`indices` to have rank 1 or more, but it is a scalar", (("indices", None),))
+    rank_at_least(ctx, "indices", b, 1)
     if not 0 <= batch < len(b) or batch > len(a):
         ctx.fail(f"batch_dims to be between 0 and {min(len(b) - 1, len(a))}, but it is {batch}")
     depth = b[-1]
@@ -149,11 +148,10 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
     is none (the last one wins), add, mul, max or min. Positions are in range, checked on the values. ONNX ScatterND.
     """
     _check_reduction(ctx, x, reduction)
-    a, b, u = ctx.dims(x), ctx.dims(indices), ctx.dims(updates)
+    a, b = ctx.dims(x), ctx.dims(indices)
     depth = _depth(ctx, a, b, 0)
     wanted = (*b[:-1], *a[depth:])
-    if len(u) != len(wanted):
-        ctx.fail(f"`updates` to have rank {len(wanted)}, but its rank is {len(u)}", (("updates", None),))
+    u = ranked(ctx, "updates", updates, len(wanted))
     for n, (size, d) in enumerate(zip(wanted, u, strict=True)):
         name, axis = ("indices", n) if n < len(b) - 1 else ("x", n - len(b) + 1 + depth)
         what = f"axis {n} of `updates` and axis {axis} of `{name}` to be equal"
@@ -203,9 +201,7 @@ def put_(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis
     wins. -n <= index < n, checked on the values. PyTorch's `index_copy`.
     """
     a, u = known(ctx, x), known(ctx, updates)
-    positions = ctx.dims(indices)
-    if len(positions) != 1:
-        ctx.fail(f"`indices` to have rank 1, but its rank is {len(positions)}", (("indices", None),))
+    (count,) = ranked(ctx, "indices", indices, 1)
     i = place(ctx, a, axis)
     _equal_rank(ctx, a, u, "updates")
     for n, (size, d) in enumerate(zip(a, u, strict=True)):
@@ -215,7 +211,7 @@ def put_(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis
                 raise RankUnknown
         elif n == i:
             what = f"axis {at} of `updates` and axis 0 of `indices` to be equal"
-            ctx.require(ctx.eq(d, positions[0]), what, (("updates", at), ("indices", 0)))
+            ctx.require(ctx.eq(d, count), what, (("updates", at), ("indices", 0)))
         else:
             what = f"axis {at} of `updates` and axis {at} of `x` to be equal"
             ctx.require(ctx.eq(d, size), what, (("updates", at), ("x", at)))
@@ -250,8 +246,7 @@ def nonzero(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     The rank is at least 1. Array API `nonzero`; ONNX NonZero stacks the result.
     """
     dims = ctx.dims(x)
-    if not dims:
-        ctx.fail("`x` to have rank 1 or more, but it is a scalar", (("x", None),))
+    rank_at_least(ctx, "x", dims, 1)
     k = ctx.fresh("k", 0, product(dims))
     return [(k,)] * len(dims)
 
@@ -272,9 +267,7 @@ def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Shap
     With side="left" before equal elements, with "right" after them. Array API `searchsorted`.
     """
     choice(ctx, "side", side, ("left", "right"))
-    dims = ctx.dims(x)
-    if len(dims) != 1:
-        ctx.fail(f"`x` to have rank 1, but its rank is {len(dims)}", (("x", None),))
+    ranked(ctx, "x", x, 1)
     return known(ctx, values)
 
 

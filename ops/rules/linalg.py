@@ -8,6 +8,7 @@ from ..axes import Shape, known, larger, number, place, places, put, same, small
 from ..broadcast import broadcast
 from ..einsum import Equation, parse_equation
 from ..model import Ctx, Dim, RankUnknown, Segment, TensorInfo
+from ..operands import rank_at_least, ranked
 from ..registry import primitive
 
 
@@ -35,8 +36,7 @@ def matmul(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
 
 def _operand(ctx: Ctx, x: TensorInfo, name: str) -> Shape:
     shape = known(ctx, x)
-    if not shape:
-        ctx.fail(f"`{name}` to have rank 1 or more, but it is a scalar", ((name, None),))
+    rank_at_least(ctx, name, shape, 1)
     return shape
 
 
@@ -54,18 +54,14 @@ def linear(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None)
     PyTorch's `linear`; ONNX Gemm with transB = 1.
     """
     source = _operand(ctx, x, "x")
-    w = ctx.dims(weight)
-    if len(w) != 2:
-        ctx.fail(f"`weight` to have rank 2, [outputs, inputs], but its rank is {len(w)}", (("weight", None),))
+    w = ranked(ctx, "weight", weight, 2, "[outputs, inputs]")
     i = place(ctx, source, -1)
     what = "axis -1 of `x` and axis 1 of `weight` to be equal"
     ctx.require(ctx.eq(source[i], w[1]), what, (("x", number(source, i)), ("weight", 1)))
     if bias is not None:
-        b = ctx.dims(bias)
-        if len(b) != 1:
-            ctx.fail(f"`bias` to have rank 1, but its rank is {len(b)}", (("bias", None),))
+        (b,) = ranked(ctx, "bias", bias, 1)
         what = "axis 0 of `bias` and axis 0 of `weight` to be equal"
-        ctx.require(ctx.eq(b[0], w[0]), what, (("bias", 0), ("weight", 0)))
+        ctx.require(ctx.eq(b, w[0]), what, (("bias", 0), ("weight", 0)))
     return (*source[:-1], w[0])
 
 
@@ -194,13 +190,6 @@ def vecdot(ctx: Ctx, x: TensorInfo, y: TensorInfo, axis: int) -> Shape:
     return broadcast(ctx, without(a, i), without(b, j), last=last)
 
 
-def _vector(ctx: Ctx, x: TensorInfo, name: str) -> Dim:
-    dims = ctx.dims(x)
-    if len(dims) != 1:
-        ctx.fail(f"`{name}` to have rank 1, but its rank is {len(dims)}", ((name, None),))
-    return dims[0]
-
-
 @primitive("cross", "x: tensor, y: tensor, axis: int = -1", "T:numeric, T -> T")
 def cross(ctx: Ctx, x: TensorInfo, y: TensorInfo, axis: int) -> Shape:
     """The vector products along an axis of size 3; the other axes are broadcast. Array API `cross`."""
@@ -240,6 +229,5 @@ def trace(ctx: Ctx, x: TensorInfo, offset: Dim) -> Shape:
 
 def _matrix(ctx: Ctx, x: TensorInfo) -> tuple[Shape, int, int]:
     shape = known(ctx, x)
-    if len(shape) < 2 and not any(isinstance(d, Segment) for d in shape):
-        ctx.fail(f"`x` to have rank 2 or more, but its rank is {len(shape)}", (("x", None),))
+    rank_at_least(ctx, "x", shape, 2)
     return shape, place(ctx, shape, -2), place(ctx, shape, -1)

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..axes import Shape, is_plain, known, number, place, without
 from ..model import Ctx, Primitive, RankUnknown, Segment, TensorInfo
+from ..operands import choice, rank_at_least, ranked
 from ..registry import parse_params, primitive, register
-from ..windows import choice
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -100,8 +100,7 @@ def _by_class(
 ) -> Shape:
     """The targets have the shape of x without the axis of the classes; weights are one for each class."""
     a, b = known(ctx, x), known(ctx, target)
-    if is_plain(a) and len(a) < 2:
-        ctx.fail(f"`x` to have rank 2 or more, but its rank is {len(a)}", (("x", None),))
+    rank_at_least(ctx, "x", a, 2)
     i = place(ctx, a, axis)
     result = _result(ctx, reduction, b)
     _alike(ctx, a, b, [p for p in range(len(a)) if p != i])
@@ -111,12 +110,10 @@ def _by_class(
 
 
 def _class_weights(ctx: Ctx, a: Shape, i: int, weight: TensorInfo) -> None:
-    w = ctx.dims(weight)
-    if len(w) != 1:
-        ctx.fail(f"`weight` to have rank 1, but its rank is {len(w)}", (("weight", None),))
+    (w,) = ranked(ctx, "weight", weight, 1)
     axis = number(a, i)
     what = f"axis 0 of `weight` and axis {axis} of `x` (the classes) to be equal"
-    ctx.require(ctx.eq(w[0], a[i]), what, (("weight", 0), ("x", axis)))
+    ctx.require(ctx.eq(w, a[i]), what, (("weight", 0), ("x", axis)))
 
 
 _CLASSES = (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..axes import Shape, is_plain, known, not_negative, number, place
+from ..axes import Shape, is_plain, known, number, place
 from ..broadcast import broadcast
 from ..model import Ctx, Dim, RankUnknown, TensorInfo
+from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
-from ..windows import LAYOUTS, choice, spatial_axes, spatial_ints, spread
+from ..windows import image, spatial_ints, with_sizes
 
 
 @primitive("dense", "x: tensor, weight: tensor, bias: tensor = none", "T:numeric, T, T -> T")
@@ -18,24 +19,16 @@ def dense(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) 
     Keras' `Dense`. `linear` has the weight the other way round.
     """
     source = known(ctx, x)
-    if not source:
-        ctx.fail("`x` to have rank 1 or more, but it is a scalar", (("x", None),))
-    w = _ranked(ctx, "weight", weight, 2)
+    rank_at_least(ctx, "x", source, 1)
+    w = ranked(ctx, "weight", weight, 2)
     i = place(ctx, source, -1)
     what = "axis -1 of `x` and axis 0 of `weight` to be equal"
     ctx.require(ctx.eq(source[i], w[0]), what, (("x", number(source, i)), ("weight", 0)))
     if bias is not None:
-        (b,) = _ranked(ctx, "bias", bias, 1)
+        (b,) = ranked(ctx, "bias", bias, 1)
         what = "axis 0 of `bias` and axis 1 of `weight` to be equal"
         ctx.require(ctx.eq(b, w[1]), what, (("bias", 0), ("weight", 1)))
     return (*source[:-1], w[1])
-
-
-def _ranked(ctx: Ctx, name: str, x: TensorInfo, rank: int) -> Shape:
-    dims = ctx.dims(x)
-    if len(dims) != rank:
-        ctx.fail(f"`{name}` to have rank {rank}, but its rank is {len(dims)}", ((name, None),))
-    return dims
 
 
 @primitive("dropout", "x: tensor, ratio: float = 0.5", "T:any -> T", elementwise=True, onnx=("Dropout",))
@@ -51,8 +44,8 @@ def prelu(ctx: Ctx, x: TensorInfo, slope: TensorInfo, layout: str) -> Shape:
     `x : [n, c, *s]` of rank 2 or more, `slope : [c]` or `[1]`; the result has the shape of x. `layout` "channels_last" means
     `x : [n, *s, c]`. PyTorch's `prelu`.
     """
-    dims, axis = _channels(ctx, x, layout, 2)
-    (size,) = _ranked(ctx, "slope", slope, 1)
+    dims, axis, _ = image(ctx, x, layout, least=2)
+    (size,) = ranked(ctx, "slope", slope, 1)
     what = f"axis 0 of `slope` to be 1, or axis {axis} of `x` (its channels)"
     ctx.require(ctx.any_of(ctx.eq(size, 1), ctx.eq(size, dims[axis])), what, (("slope", 0), ("x", axis)))
     return dims
@@ -61,20 +54,11 @@ def prelu(ctx: Ctx, x: TensorInfo, slope: TensorInfo, layout: str) -> Shape:
 # Normalisation by channel
 
 
-def _channels(ctx: Ctx, x: TensorInfo, layout: str, least: int) -> tuple[Shape, int]:
-    """The dimensions and the axis of the channels."""
-    choice(ctx, "layout", layout, LAYOUTS)
-    dims = ctx.dims(x)
-    if len(dims) < least:
-        ctx.fail(f"`x` to have rank {least} or more, but its rank is {len(dims)}", (("x", None),))
-    return dims, len(dims) - 1 if layout == "channels_last" else 1
-
-
 def _by_channel(ctx: Ctx, channels: Dim, axis: int, **weights: TensorInfo | None) -> None:
     """Each weight has an entry for each channel."""
     for name, weight in weights.items():
         if weight is not None:
-            (size,) = _ranked(ctx, name, weight, 1)
+            (size,) = ranked(ctx, name, weight, 1)
             what = f"axis 0 of `{name}` and axis {axis} of `x` (its channels) to be equal"
             ctx.require(ctx.eq(size, channels), what, ((name, 0), ("x", axis)))
 
@@ -100,7 +84,7 @@ def batch_normalization(
     `x : [n, c, *s]` of rank 2 or more, the other operands `[c]`; the result has the shape of x. `layout` "channels_last"
     means `x : [n, *s, c]`. ONNX BatchNormalization without training_mode.
     """
-    dims, axis = _channels(ctx, x, layout, 2)
+    dims, axis, _ = image(ctx, x, layout, least=2)
     _by_channel(ctx, dims[axis], axis, scale=scale, bias=bias, mean=mean, variance=variance)
     return dims
 
@@ -119,7 +103,7 @@ def instance_normalization(
     `x : [n, c, *s]` of rank 3 or more, `scale` and `bias` `[c]`; the result has the shape of x. `layout` "channels_last"
     means `x : [n, *s, c]`. ONNX InstanceNormalization.
     """
-    dims, axis = _channels(ctx, x, layout, 3)
+    dims, axis, _ = image(ctx, x, layout)
     _by_channel(ctx, dims[axis], axis, scale=scale, bias=bias)
     return dims
 
@@ -138,7 +122,7 @@ def group_normalization(
     `x : [n, c, *s]` of rank 2 or more, `scale` and `bias` `[c]`; c is a multiple of `num_groups`, which is at least 1. The
     result has the shape of x. `layout` "channels_last" means `x : [n, *s, c]`. ONNX GroupNormalization.
     """
-    dims, axis = _channels(ctx, x, layout, 2)
+    dims, axis, _ = image(ctx, x, layout, least=2)
     ctx.require(ctx.le(1, num_groups), "`num_groups` to be at least 1", (("num_groups", None),))
     _by_channel(ctx, dims[axis], axis, scale=scale, bias=bias)
     groups = num_groups if isinstance(num_groups, int) else "`num_groups`"
@@ -160,7 +144,7 @@ def lrn(ctx: Ctx, x: TensorInfo, size: int, alpha: float, beta: float, bias: flo
     Those are (size - 1) // 2 before each channel and the rest behind it. `x : [n, c, *s]` of rank 3 or more, or `[n, *s, c]`
     with `layout` "channels_last"; the result has the shape of x. ONNX LRN.
     """
-    dims, _ = _channels(ctx, x, layout, 3)
+    dims, _, _ = image(ctx, x, layout)
     if size < 1:
         ctx.fail(f"size to be at least 1, but it is {size}")
     return dims
@@ -169,55 +153,43 @@ def lrn(ctx: Ctx, x: TensorInfo, size: int, alpha: float, beta: float, bias: flo
 # Larger and smaller images
 
 
-def _modes(ctx: Ctx, mode: str) -> None:
-    choice(ctx, "mode", mode, ("nearest", "linear"))
+_IMAGE = 'mode: str = "nearest", layout: str = "channels_first", align_corners: bool = false'
 
 
-@primitive(
-    "upsample", 'x: tensor, scales: ints, mode: str = "nearest", layout: str = "channels_first"', "T:floating -> T"
-)  # fmt: skip
-def upsample(ctx: Ctx, x: TensorInfo, scales: tuple[int, ...], mode: str, layout: str) -> Shape:
+def _modes(ctx: Ctx, mode: str, align_corners: bool) -> None:
+    choice(ctx, "mode", mode, ("nearest", "linear", "cubic"))
+    if align_corners and mode == "nearest":
+        ctx.fail('no align_corners where mode is "nearest"')
+
+
+@primitive("upsample", f"x: tensor, scales: ints, {_IMAGE}", "T:floating -> T")
+def upsample(ctx: Ctx, x: TensorInfo, scales: tuple[int, ...], mode: str, layout: str, align_corners: bool) -> Shape:
     """The spatial axes a whole number of times as long: `x : [n, c, *s]` gives `[n, c, *(s * scale)]`.
 
-    One entry of `scales` holds for all spatial axes; each is at least 1. `mode` "nearest" repeats elements, "linear"
-    interpolates between them along each axis (half-pixel positions). `layout` "channels_last" means `x : [n, *s, c]`.
-    PyTorch's `Upsample`, Keras' `UpSampling2D`.
+    One entry of `scales` holds for all spatial axes; each is at least 1. `mode` "nearest" repeats elements, "linear" and
+    "cubic" interpolate along each axis; with `align_corners` the first and the last element stay where they are, else the
+    borders do. `layout` "channels_last" means `x : [n, *s, c]`. PyTorch's `Upsample`, Keras' `UpSampling2D`.
     """
-    _modes(ctx, mode)
-    dims, _ = _channels(ctx, x, layout, 3)
-    axes = spatial_axes(len(dims), len(dims) - 2, layout)
+    _modes(ctx, mode, align_corners)
+    dims, _, axes = image(ctx, x, layout)
     result = list(dims)
     for axis, scale in zip(axes, spatial_ints(ctx, "scales", scales, len(axes)), strict=True):
         result[axis] = dims[axis] * scale
     return tuple(result)
 
 
-@primitive(
-    "resize", 'x: tensor, sizes: sizes, mode: str = "nearest", layout: str = "channels_first"', "T:floating -> T",
-    onnx=("Resize",),
-)  # fmt: skip
-def resize(ctx: Ctx, x: TensorInfo, sizes: Shape, mode: str, layout: str) -> Shape:
+@primitive("resize", f"x: tensor, sizes: sizes, {_IMAGE}", "T:floating -> T", onnx=("Resize",))
+def resize(ctx: Ctx, x: TensorInfo, sizes: Shape, mode: str, layout: str, align_corners: bool) -> Shape:
     """The spatial axes interpolated to given sizes: `x : [n, c, *s]` gives `[n, c, *sizes]`.
 
-    One entry of `sizes` holds for all spatial axes. `mode` "nearest" takes the element at floor(i * s / t), "linear"
-    interpolates along each axis (half-pixel positions). An axis without elements can only stay so. `layout` "channels_last"
-    means `x : [n, *s, c]`. PyTorch's `interpolate`.
+    One entry of `sizes` holds for all spatial axes. `mode` "nearest" takes the element at floor(i * s / t), "linear" and
+    "cubic" (a = -0.75) interpolate along each axis; with `align_corners` the first and the last element stay where they are,
+    else the borders do (half-pixel positions). An axis without elements can only stay so. `layout` "channels_last" means
+    `x : [n, *s, c]`. PyTorch's `interpolate`.
     """
-    _modes(ctx, mode)
-    dims, _ = _channels(ctx, x, layout, 3)
-    axes = spatial_axes(len(dims), len(dims) - 2, layout)
-    wanted = spread(sizes, len(axes), 1)
-    if len(wanted) != len(axes):
-        ctx.fail(
-            f"an entry in sizes for each of the {len(axes)} spatial axes, or one for all, but it has {len(wanted)}"
-        )
-    result = list(dims)
-    for i, (axis, size) in enumerate(zip(axes, wanted, strict=True)):
-        not_negative(ctx, size, f"entry {i} of `sizes`", (("sizes", i),))
-        some = ctx.any_of(ctx.le(1, dims[axis]), ctx.eq(size, 0))
-        ctx.require(some, f"axis {axis} of `x` to be at least 1", (("x", axis), ("sizes", i)))
-        result[axis] = size
-    return tuple(result)
+    _modes(ctx, mode, align_corners)
+    dims, _, axes = image(ctx, x, layout)
+    return with_sizes(ctx, dims, axes, "sizes", sizes)
 
 
 @primitive("pixel_shuffle", "x: tensor, factor: int", "T:any -> T")
@@ -250,8 +222,7 @@ def _pixels(ctx: Ctx, x: TensorInfo, factor: int) -> tuple[Shape, tuple[int, int
     if factor < 1:
         ctx.fail(f"factor to be at least 1, but it is {factor}")
     shape = known(ctx, x)
-    if is_plain(shape) and len(shape) < 3:
-        ctx.fail(f"`x` to have rank 3 or more, but its rank is {len(shape)}", (("x", None),))
+    rank_at_least(ctx, "x", shape, 3)
     return shape, (place(ctx, shape, -3), place(ctx, shape, -2), place(ctx, shape, -1))
 
 
@@ -275,8 +246,8 @@ def attention(
     """softmax(q @ k^T * scale + mask) @ v: `[*s, l, d]`, `[*s, m, d]` and `[*s, m, e]` give `[*s, l, e]`.
 
     Leading axes are broadcast. `scale` is 1 / sqrt(d) if it is left out. `mask` is broadcast to `[*s, l, m]`: true where a
-    position counts, or floats to add. With `causal` position i counts the first i + 1. PyTorch's
-    `scaled_dot_product_attention`.
+    position counts, or floats to add. With `causal` position i counts the first i + 1. Where no position counts the result is
+    0. PyTorch's `scaled_dot_product_attention`.
     """
     shapes = {name: _heads(ctx, name, x) for name, x in (("q", q), ("k", k), ("v", v))}
     a, b, c = shapes.values()
@@ -293,8 +264,7 @@ def attention(
 
 def _heads(ctx: Ctx, name: str, x: TensorInfo) -> Shape:
     shape = known(ctx, x)
-    if is_plain(shape) and len(shape) < 2:
-        ctx.fail(f"`{name}` to have rank 2 or more, but its rank is {len(shape)}", ((name, None),))
+    rank_at_least(ctx, name, shape, 2)
     if not is_plain(shape[-2:]):
         raise RankUnknown
     return shape

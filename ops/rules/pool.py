@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..axes import Shape
 from ..model import Ctx, Dim, Primitive, TensorInfo
+from ..operands import choice, rank_at_least
 from ..registry import parse_params, primitive, register
 from ..windows import (
     LAYOUTS,
     Pairs,
     Windows,
-    choice,
     count_windows,
     extent,
+    image,
     spatial_axes,
     spatial_count,
     spatial_ints,
     spatial_pads,
     spread,
+    with_sizes,
 )
 
 Ints = tuple[int, ...]
@@ -40,8 +40,8 @@ def _image(ctx: Ctx, x: TensorInfo, kernel_shape: Ints, spatial: int | None) -> 
     rank = len(a)
     at = (("x", None),)
     if spatial is None:
-        if len(kernel_shape) == 1 and rank < 3:
-            ctx.fail(f"`x` to have rank 3 or more, but its rank is {rank}", at)
+        if len(kernel_shape) == 1:
+            rank_at_least(ctx, "x", a, 3)
         spatial = spatial_count(kernel_shape, rank)
     if rank not in (spatial + 1, spatial + 2):
         ctx.fail(f"`x` to have rank {spatial + 2}, or {spatial + 1} without a batch axis, but its rank is {rank}", at)
@@ -153,21 +153,6 @@ for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
 # Over all of the spatial axes
 
 
-def _channels(ctx: Ctx, x: TensorInfo, layout: str) -> tuple[Shape, tuple[int, ...]]:
-    choice(ctx, "layout", layout, LAYOUTS)
-    a = ctx.dims(x)
-    if len(a) < 3:
-        ctx.fail(f"`x` to have rank 3 or more, but its rank is {len(a)}", (("x", None),))
-    return a, spatial_axes(len(a), len(a) - 2, layout)
-
-
-def _put(a: Shape, axes: tuple[int, ...], sizes: Any) -> Shape:
-    result = list(a)
-    for axis, size in zip(axes, sizes, strict=True):
-        result[axis] = size
-    return tuple(result)
-
-
 @primitive(
     "global_average_pool", 'x: tensor, layout: str = "channels_first"', "T:floating -> T", onnx=("GlobalAveragePool",)
 )
@@ -176,8 +161,8 @@ def global_average_pool(ctx: Ctx, x: TensorInfo, layout: str) -> Shape:
 
     The rank is at least 3. `layout` "channels_last" means `x : [n, *s, c]`. ONNX GlobalAveragePool.
     """
-    a, axes = _channels(ctx, x, layout)
-    return _put(a, axes, (1,) * len(axes))
+    a, _, axes = image(ctx, x, layout)
+    return tuple(1 if i in axes else d for i, d in enumerate(a))
 
 
 @primitive("global_max_pool", 'x: tensor, layout: str = "channels_first"', "T:real -> T", onnx=("GlobalMaxPool",))
@@ -187,24 +172,15 @@ def global_max_pool(ctx: Ctx, x: TensorInfo, layout: str) -> Shape:
     The rank is at least 3, the spatial sizes at least 1. `layout` "channels_last" means `x : [n, *s, c]`. ONNX
     GlobalMaxPool.
     """
-    a, axes = _channels(ctx, x, layout)
+    a, _, axes = image(ctx, x, layout)
     for axis in axes:
         ctx.require(ctx.le(1, a[axis]), f"axis {axis} of `x` to be at least 1", (("x", axis),))
-    return _put(a, axes, (1,) * len(axes))
+    return tuple(1 if i in axes else d for i, d in enumerate(a))
 
 
 def _adaptive(ctx: Ctx, x: TensorInfo, output_shape: Shape, layout: str) -> Shape:
-    a, axes = _channels(ctx, x, layout)
-    sizes = spread(output_shape, len(axes), 1)
-    if len(sizes) != len(axes):
-        ctx.fail(
-            f"an entry in output_shape for each of the {len(axes)} spatial axes, or one for all, but it has {len(sizes)}"
-        )
-    for i, (axis, size) in enumerate(zip(axes, sizes, strict=True)):
-        ctx.require(ctx.le(0, size), f"entry {i} of `output_shape` to be at least 0", (("output_shape", i),))
-        some = ctx.any_of(ctx.le(1, a[axis]), ctx.eq(size, 0))
-        ctx.require(some, f"axis {axis} of `x` to be at least 1", (("x", axis), ("output_shape", i)))
-    return _put(a, axes, sizes)
+    a, _, axes = image(ctx, x, layout)
+    return with_sizes(ctx, a, axes, "output_shape", output_shape)
 
 
 _ADAPTIVE = "T:floating -> T"

@@ -6,19 +6,12 @@ from typing import Any
 
 from ..axes import Shape, same
 from ..model import Ctx, Dim, TensorInfo
+from ..operands import choice, ranked
 from ..registry import primitive
-from ..windows import choice
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
 LAYOUTS = ("time_first", "batch_first")
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
-
-
-def _ranked(ctx: Ctx, name: str, x: TensorInfo, rank: int, axes: str) -> Shape:
-    dims = ctx.dims(x)
-    if len(dims) != rank:
-        ctx.fail(f"`{name}` to have rank {rank}, {axes}, but its rank is {len(dims)}", ((name, None),))
-    return dims
 
 
 class _Weights:
@@ -33,21 +26,21 @@ class _Weights:
         """The hidden size, which the last axis of `r` says."""
         lead = "directions, " if self.lead else ""
         gates = "" if self.gates == 1 else f"{self.gates} * "
-        outer = _ranked(self.ctx, "w", w, 2 + self.lead, f"[{lead}{gates}hidden, inputs]")
-        inner = _ranked(self.ctx, "r", r, 2 + self.lead, f"[{lead}{gates}hidden, hidden]")
+        outer = ranked(self.ctx, "w", w, 2 + self.lead, f"[{lead}{gates}hidden, inputs]")
+        inner = ranked(self.ctx, "r", r, 2 + self.lead, f"[{lead}{gates}hidden, hidden]")
         hidden, last, first = inner[-1], self.lead + 1, self.lead
         self._equal(("x", len(x) - 1, x[-1]), ("w", last, outer[-1]))
         self._times(("r", first, inner[-2]), self.gates, ("r", last, hidden))
         self._times(("w", first, outer[-2]), self.gates, ("r", last, hidden))
         if b is not None:
-            bias = _ranked(self.ctx, "b", b, 1 + self.lead, f"[{lead}{2 * self.gates} * hidden]")
+            bias = ranked(self.ctx, "b", b, 1 + self.lead, f"[{lead}{2 * self.gates} * hidden]")
             self._times(("b", first, bias[-1]), 2 * self.gates, ("r", last, hidden))
         return hidden
 
     def state(self, name: str, x: TensorInfo | None, axes: str, *sizes: tuple[str, int, Dim]) -> None:
         """A state that is given has these sizes."""
         if x is not None:
-            dims = _ranked(self.ctx, name, x, len(sizes), axes)
+            dims = ranked(self.ctx, name, x, len(sizes), axes)
             for axis, other in enumerate(sizes):
                 if other[0]:
                     self._equal((name, axis, dims[axis]), other)
@@ -81,7 +74,7 @@ class _Weights:
 def _cell(
     ctx: Ctx, kind: str, x: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None, **states: TensorInfo
 ) -> Shape:
-    source = _ranked(ctx, "x", x, 2, "[batch, inputs]")
+    source = ranked(ctx, "x", x, 2, "[batch, inputs]")
     weights = _Weights(ctx, kind, 0)
     hidden = weights.hidden(source, w, r, b)
     for name, state in states.items():
@@ -162,7 +155,7 @@ def _layer(
     choice(ctx, "direction", direction, DIRECTIONS)
     choice(ctx, "layout", layout, LAYOUTS)
     batch_first = layout == "batch_first"
-    source = _ranked(ctx, "x", x, 3, "[batch, time, inputs]" if batch_first else "[time, batch, inputs]")
+    source = ranked(ctx, "x", x, 3, "[batch, time, inputs]" if batch_first else "[time, batch, inputs]")
     count = 2 if direction == "bidirectional" else 1
     weights = _Weights(ctx, kind, 1)
     hidden = weights.hidden(source, w, r, b)

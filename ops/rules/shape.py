@@ -20,6 +20,7 @@ from ..axes import (
     without,
 )
 from ..model import WILDCARD, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
 from ..slices import SENTINEL, slice_length
 
@@ -183,11 +184,6 @@ def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Shape
     if len(axes) != len(dims):
         ctx.fail(f"axes to name each of the {len(dims)} axes of `x` once, but it has {len(axes)} entries")
     return tuple(dims[i] for i in places(ctx, dims, axes, "axes"))
-
-
-def _at_least_two(ctx: Ctx, shape: Shape) -> None:
-    if is_plain(shape) and len(shape) < 2:
-        ctx.fail(f"`x` to have rank 2 or more, but its rank is {len(shape)}")
 
 
 @primitive("swapaxes", "x: tensor, axis1: int, axis2: int", "T:any -> T")
@@ -597,8 +593,7 @@ def pad(ctx: Ctx, x: TensorInfo, pads: tuple[tuple[Dim, Dim], ...], mode: str, v
     that is not empty where they pad. `numpy.pad`, ONNX Pad.
     """
     shape = ctx.dims(x)
-    if mode not in ("constant", "edge", "reflect", "wrap"):
-        ctx.fail(f'mode to be "constant", "edge", "reflect" or "wrap", but it is "{mode}"')
+    choice(ctx, "mode", mode, ("constant", "edge", "reflect", "wrap"))
     if len(pads) != len(shape):
         ctx.fail(f"a pair in `pads` for each of the {len(shape)} axes of `x`, but it has {len(pads)}")
     if value is not None and ctx.rank(value) != 0:
@@ -658,7 +653,7 @@ def triu(ctx: Ctx, x: TensorInfo, k: Dim) -> Shape:
 
 def _triangle(ctx: Ctx, x: TensorInfo) -> Shape:
     shape = known(ctx, x)
-    _at_least_two(ctx, shape)
+    rank_at_least(ctx, "x", shape, 2)
     if not is_plain(shape):
         place(ctx, shape, -2)
     return shape
@@ -688,9 +683,6 @@ def space_to_depth(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
 
 
 def _image(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
-    dims = ctx.dims(x)
     if block < 1:
         ctx.fail(f"block to be at least 1, but it is {block}")
-    if len(dims) != 4:
-        ctx.fail(f"`x` to have rank 4, [batch, channels, height, width], but its rank is {len(dims)}")
-    return dims
+    return ranked(ctx, "x", x, 4, "[batch, channels, height, width]")
