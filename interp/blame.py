@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from types import TracebackType
 
+import numpy as np
+
 from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.source import NOWHERE, Span
 from .compile import ExternError, Frame, frames
-from .guards import Failed, Undefined, Violation, describe
+from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
 from .words import found_and_wanted, sentence, values
 
@@ -150,7 +152,9 @@ def _operands(frame: Frame) -> str:
     parts = []
     for name, text in frame.site.operands:
         value = frame.locals.get(text)
-        if value is not None and hasattr(value, "shape"):
+        if isinstance(value, np.dtype):
+            parts.append(f"`{name}` is {dtype_name(value)}")
+        elif value is not None and hasattr(value, "shape"):
             parts.append(f"`{name}` is {describe(value)}")
         elif isinstance(value, int | tuple):
             parts.append(f"`{name}` is {list(value) if isinstance(value, tuple) else value}")

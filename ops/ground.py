@@ -42,7 +42,10 @@ class GroundCtx:
     def dtype_in(self, dtype: DType | None, *classes: str) -> bool:
         return (DTYPES["float64"] if dtype is None else dtype) in dtypes_of(classes)
 
-    def require_dtype(self, known: bool | None, what: str, at: At = ()) -> None:
+    def require_dtype(self, dtype: DType | None, classes: tuple[str, ...], what: str, at: At = ()) -> None:
+        self.require(self.dtype_in(dtype, *classes), what, at)
+
+    def require_either(self, known: bool | None, what: str, at: At = ()) -> None:
         self.require(known is True, what, at)
 
     def fail(self, what: str, at: At = ()) -> NoReturn:

@@ -76,8 +76,13 @@ class Ctx(Protocol):
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         """Whether a dtype is in one of the classes; None where nobody knows. A literal number, which has none, is real."""
 
-    def require_dtype(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
-        """A precondition on dtypes, as an answer of `dtype_in`."""
+    def require_dtype(
+        self, dtype: AnyDType | None, classes: tuple[str, ...], what: str, at: tuple[tuple[str, int | None], ...] = ()
+    ) -> None:
+        """A precondition: the dtype is in one of the classes."""
+
+    def require_either(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
+        """A precondition on several dtypes, made of answers of `dtype_in`; None where nobody knows."""
 
     def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
         """The call can never be right ("axis to be between -2 and 1, but it is 5"); completes "@name needs ..."."""

@@ -151,7 +151,20 @@ class SymbolicCtx:
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.walker.state.in_class(WEAK[float] if dtype is None else self.walker.state.dtype(dtype), classes)
 
-    def require_dtype(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
+    def require_dtype(
+        self,
+        dtype: AnyDType | None,
+        classes: tuple[str, ...],
+        what: str,
+        at: tuple[tuple[str, int | None], ...] = (),
+    ) -> None:
+        known = self.dtype_in(dtype, *classes)
+        self.require_either(known, what, at)
+        if known is not True and dtype is not None:
+            self.walker.dtype_demands.append((dtype, classes))
+            self.walker.state.restrict(dtype, dtypes_of(classes))
+
+    def require_either(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
         if known is not True:
             self.judged(UNDECIDED if known is None else known, what, at, "E313")
 

@@ -273,7 +273,7 @@ class GridCtx:
         self.required.append((cond, what))
         self.envs = [env for env in self.envs if _holds(cond, env)]
 
-    dtype_in, require_dtype = GroundCtx.dtype_in, GroundCtx.require_dtype
+    dtype_in, require_dtype, require_either = GroundCtx.dtype_in, GroundCtx.require_dtype, GroundCtx.require_either
 
     def fail(self, what: str, at: Any = ()) -> NoReturn:
         raise Violation(what, at)

@@ -346,7 +346,7 @@ def test_constants_have_the_shape_and_dtype_that_is_asked_for(name: str, shape: 
 def test_full_is_one_value_throughout(shape: Any, dtype: str, target: Any) -> None:
     value = np.asarray(1).astype(numpy_dtype(DTYPES[dtype]))
     if dtype == "complex64":
-        assert "a complex dtype" in ops.refusal("full", shape=shape, value=value, dtype=FLOAT16)
+        assert "not to be complex, as " in ops.refusal("full", shape=shape, value=value, dtype=FLOAT16)
         target = "complex128"
     made = ops.call("full", shape=shape, value=value, dtype=target and DTYPES[target])
     assert made.shape == shape and dtype_of(made.dtype).name == (target or dtype) and np.all(made == 1)
@@ -414,7 +414,10 @@ def test_linspace_is_numpys(num: int, endpoint: bool, dtype: Any) -> None:
     made = ops.call("linspace", **values)
     ops.close(made, (-1 + 3 * np.arange(num) / max(num - endpoint, 1)).astype(made.dtype))
     assert ops.refusal("linspace", **{**values, "num": -1}) == "`num` to be at least 0"
-    assert ops.refusal("linspace", **{**values, "dtype": INT64}) == "a floating or complex dtype, but it is int64"
+    assert (
+        ops.refusal("linspace", **{**values, "dtype": INT64})
+        == "`dtype` to be a floating or complex dtype, but it is int64"
+    )
 
 
 @given(st.integers(0, 4), st.none() | st.integers(0, 4), st.integers(-3, 3), any_dtype)
@@ -453,7 +456,7 @@ def test_a_cast_has_the_dtype_and_keeps_the_elements(source: str, target: str) -
     for shape in ((), (0,), (2, 3)):
         x = ops.draw(np.random.default_rng(0), shape, source, 0, 4)
         if kinds[0] == "complex" and kinds[1] not in ("complex", "bool"):
-            assert "a complex dtype" in ops.refusal("cast", x=x, dtype=DTYPES[target])
+            assert "not to be complex, as " in ops.refusal("cast", x=x, dtype=DTYPES[target])
             continue
         made = ops.call("cast", x=x, dtype=DTYPES[target])
         if kinds[1] in ("int", "uint") and kinds[0] == "float":

@@ -72,7 +72,7 @@ def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: Any) -> Out:
     other is given."""
     _scalar(ctx, value, "value")
     if dtype is not None:
-        castable(ctx, value.dtype, dtype)
+        castable(ctx, "value", value.dtype, dtype)
     return Out(_sizes(ctx, shape), _repeated(ctx, shape, value.data, value.dtype if dtype is None else dtype))
 
 
@@ -82,7 +82,7 @@ def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: Any) -> Out:
     tensor, cast to that dtype."""
     _scalar(ctx, value, "value")
     shape, target = known_shape(ctx, x), x.dtype if dtype is None else dtype
-    castable(ctx, value.dtype, target)
+    castable(ctx, "value", value.dtype, target)
     return Out(shape, _repeated(ctx, shape, value.data, target))
 
 
@@ -191,7 +191,7 @@ def cast(ctx: Ctx, x: TensorInfo, dtype: Any) -> Out:
 
     The result has the operand's shape.
     """
-    castable(ctx, x.dtype, dtype)
+    castable(ctx, "x", x.dtype, dtype)
     return Out(known_shape(ctx, x), _kept(ctx, x.data, dtype))
 
 

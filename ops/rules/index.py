@@ -166,7 +166,7 @@ def _check_reduction(ctx: Ctx, x: TensorInfo, reduction: str) -> None:
     choice(ctx, "reduction", reduction, tuple(_REDUCTIONS))
     of = _REDUCTIONS[reduction]
     what = f'`x` to be of a {of} dtype for reduction "{reduction}"'
-    ctx.require_dtype(ctx.dtype_in(x.dtype, of), what, (("x", None),))
+    ctx.require_dtype(x.dtype, (of,), what, (("x", None),))
 
 
 @primitive(

@@ -60,7 +60,7 @@ def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | No
     """A reduction that an empty axis does not trouble, with a dtype to compute in."""
 
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, dtype: Any) -> Out:
-        computed_in(ctx, x.dtype, dtype)
+        computed_in(ctx, "x", x.dtype, dtype)
         shape, gone = _reduced(ctx, x, axis, keepdims)
         return Out(shape, _folded(ctx, x, fold, dtype, gone, keepdims))
 
@@ -140,7 +140,7 @@ _index_of("argmin", "ArgMin", "smallest")
 
 def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None:
     def rule(ctx: Ctx, x: TensorInfo, axis: int | None, dtype: Any, include_initial: bool) -> Shape:
-        computed_in(ctx, x.dtype, dtype)
+        computed_in(ctx, "x", x.dtype, dtype)
         shape = known_shape(ctx, x)
         if axis is None and ctx.rank(x) != 1:
             ctx.fail(f"an axis where the rank is not 1, and the rank of `x` is {ctx.rank(x)}", (("x", None),))
