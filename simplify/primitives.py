@@ -161,7 +161,7 @@ class SymbolicCtx:
         known = self.dtype_in(dtype, *classes)
         self.require_either(known, what, at)
         if known is not True and dtype is not None:
-            self.walker.dtype_demands.append((dtype, classes))
+            self.walker.dtype_demands.append(DTypeDemand(dtype, classes, self.walker.path))
             self.walker.state.restrict(dtype, dtypes_of(classes))
 
     def require_either(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
@@ -623,19 +623,13 @@ def _check_operand(
 ) -> None:
     state = walker.state
     if word.classes:
-        known = state.in_class(dtype, word.classes)
-        if known is not True:
-            truth: Truth = UNDECIDED if known is None else False
-            ctx.judged(truth, f"`{place}` to have {word.wanted}", ((place, None),), "E313")
-            walker.dtype_demands.append(DTypeDemand(dtype, word.classes, walker.path))
-            state.restrict(dtype, dtypes_of(word.classes))
+        ctx.require_dtype(dtype, word.classes, f"`{place}` to have {word.wanted}", ((place, None),))
     if word.var is None:
         return
     first = letters.setdefault(word.var, dtype)
     same = state.same_dtype(first, dtype)
     if same is not True:
-        truth = UNDECIDED if same is None else False
-        ctx.judged(truth, "its operands to have one dtype", ((place, None),), "E313")
+        ctx.require_either(same, "its operands to have one dtype", ((place, None),))
         state.unify(first, dtype)
 
 
