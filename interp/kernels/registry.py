@@ -3,6 +3,9 @@
 A kernel takes a primitive's parameters in the row's order, all of them: arrays (a literal number comes as a Python scalar),
 resolved ints for sizes, tuples of ints for shapes, NumPy dtypes for dtypes, None for an absent optional one. It returns an
 array, a tuple of arrays, or an int where the row's result is a size.
+
+What the row requires holds: it was proved, or `guards.guard` has checked it. What depends on the elements a kernel checks
+itself, and raises BadValue.
 """
 
 from __future__ import annotations
