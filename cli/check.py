@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import click
@@ -12,6 +12,7 @@ from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
 from ..simplify.judge import Options
 from .examine import Examined, Wish, examine_all
+from .explanation import unknown
 from .files import Program, Unusable, folders, read_programs
 from .following import followed
 from .terminal import plural, print_diagnostics, summary
@@ -70,11 +71,20 @@ def check(
     found = list(followed(examine_all(programs, wish), len(programs), "checking"))
     outcome = _gathered(programs, found, time.perf_counter() - began)
     _print(outcome, form)
-    for line in (line for one in found for line in one.extra):
-        click.echo(line)
+    beside = form in ("json", "sarif")  # standard output has one object then
+    for line in _asked_for(found, explained):
+        click.echo(line, err=beside)
     if stats:
-        click.echo(_stats(outcome), err=form in ("json", "sarif"))
+        click.echo(_stats(outcome), err=beside)
     return 1 if outcome.rejected else 0
+
+
+def _asked_for(found: Sequence[Examined], name: str | None) -> Iterator[str]:
+    """Signatures and explanations; a name that no program has is said to be unknown, once."""
+    yield from (line for one in found for line in one.extra)
+    checked = [one for one in found if one.counts is not None]
+    if name is not None and checked and all(one.known is not None for one in checked):
+        yield unknown(name, tuple(dict.fromkeys(n for one in checked for n in one.known or ())))
 
 
 def _fixed(programs: Sequence[Program], wish: Wish, form: str) -> list[Program]:

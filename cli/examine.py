@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import pipeline
-from ..lang.checked import Checked, Counts
+from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
 from ..simplify.judge import Options
-from .explanation import explanation
+from .explanation import explanation, names
 from .files import Program
 
 # Fewer files than this are checked faster than processes start.
@@ -29,7 +29,8 @@ class Wish(NamedTuple):
 
 class Examined(NamedTuple):
     """What checking one program gave, as plain data that can travel between processes. `counts` is None if it did not get so
-    far; `extra` are the lines that `--signature` and `--explain` ask for."""
+    far; `extra` are the lines that `--signature` and `--explain` ask for; `known` are the names that it has where it has not
+    the one to be explained."""
 
     files: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -37,6 +38,7 @@ class Examined(NamedTuple):
     questions: dict[str, int]
     ok: bool
     extra: tuple[str, ...]
+    known: tuple[str, ...] | None = None
 
 
 def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
@@ -55,25 +57,27 @@ def examine(program: Program, wish: Wish) -> Examined:
     report = pipeline.check_bytes(program.data, program.name, program.base, wish.roots, wish.options)
     report = _with_helps(report, program, wish)
     checked = report.checked
+    if checked is None:
+        return Examined(report.files, report.diagnostics, None, {}, report.ok, ())
+    signed = _signatures(report, program, wish) if wish.signature else ()
+    told = explanation(checked, wish.explained) if wish.explained is not None else None
     return Examined(
         report.files,
         report.diagnostics,
-        None if checked is None else report.counts,
-        {} if checked is None else dict(checked.questions),
+        report.counts,
+        dict(checked.questions),
         report.ok,
-        () if checked is None else tuple(_extra(checked, report, program, wish)),
+        (*signed, *((told,) if told is not None else ())),
+        names(checked) if wish.explained is not None and told is None else None,
     )
 
 
-def _extra(checked: Checked, report: pipeline.Report, program: Program, wish: Wish) -> Iterator[str]:
-    """Signatures are in Rx syntax, to be pasted back."""
-    if wish.signature:
-        from ..helps.signatures import signatures  # few ask for it
+def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[str, ...]:
+    """In Rx syntax, to be pasted back."""
+    from ..helps.signatures import signatures  # few ask for it
 
-        for demands in signatures(report, program.base, wish.roots, wish.options):
-            yield str(demands) if demands.complete else f"{demands}  # and more is checked at run time"
-    if wish.explained is not None:
-        yield explanation(checked, wish.explained)
+    found = signatures(report, program.base, wish.roots, wish.options)
+    return tuple(str(d) if d.complete else f"{d}  # and more is checked at run time" for d in found)
 
 
 def _with_helps(report: pipeline.Report, program: Program, wish: Wish) -> pipeline.Report:

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+from ..desugar.errors import nearest
 from ..lang.checked import Checked, Explanation, Fact
 from ..lang.source import Span
 
+_MOST = 12
+_WORD = re.compile(r"[^\W\d]\w*'*")
 
-def explanation(checked: Checked, name: str) -> str:
+
+def explanation(checked: Checked, name: str) -> str | None:
+    """None where no function has the name."""
     found = checked.explain(name)
-    if not found:
-        return f"no function knows a `{name}`"
-    return "\n".join(_one(e) for e in found)
+    return "\n".join(_one(e) for e in found) if found else None
+
+
+def names(checked: Checked) -> tuple[str, ...]:
+    """Whatever can be explained, and the functions with their at sign."""
+    functions = [f"@{f.name}" for f in checked.program.functions if f.kind != "private"]
+    bindings = [b for f in checked.shapes for b in (*f.params, *f.bindings)]
+    sizes = [word for b in bindings for size in b.shape or () for word in _WORD.findall(str(size))]
+    consts = [c.name for c in checked.program.consts]
+    return tuple(dict.fromkeys([*functions, *consts, *(b.name for b in bindings), *sizes]))
+
+
+def unknown(name: str, known: Sequence[str]) -> str:
+    """What to say of a name that is nowhere, and what may be meant."""
+    function = f"@{name.removeprefix('@')}"
+    functions = [n for n in known if n == function or n.endswith(f".{function[1:]}")]
+    if functions:
+        return f"{functions[0]} is a function: `--signature` tells of it, `--explain` of sizes and bindings"
+    others = [n for n in known if not n.startswith("@") and n.rstrip("'").isidentifier()]
+    meant = nearest(name, others)
+    if meant is not None:
+        return f"no function knows a `{name}`; is `{meant}` meant?"
+    listed = ", ".join(others[:_MOST]) + (", ..." if len(others) > _MOST else "")
+    return f"no function knows a `{name}`" + (f"; known are {listed}" if others else "")
 
 
 def _one(found: Explanation) -> str:

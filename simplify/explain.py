@@ -2,42 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..lang import core
 from ..lang.checked import Explanation, Fact
 from ..lang.source import NOWHERE, Span
 from ..ops.model import Segment, TensorInfo
 from .conditions import cond_variables, eq, render_cond
 from .describe import binding, size_text, type_text
-from .sizes import as_term
+from .sizes import as_term, single_var
 from .state import State
 from .terms import Size, Var, mod, variables
-from .values import Entry, SizeValue, TupleValue, Value
+from .values import Entry, ShapeValue, SizeValue, TupleValue, Value
 
 # The multiples that are worth telling.
 _FACTORS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512)
 
 
 def explain(function: str, name: str, entry: Entry, state: State) -> Explanation:
-    """The type or value of a name, then what is known of every size in it."""
-    described = binding(name, entry.value, entry.span, state)
-    lines: list[Fact] = []
-    for axis, place in enumerate(entry.axes):
-        if place is not None and described.shape is not None and axis < len(described.shape):
-            lines.append(Fact(f"axis {axis} is {_shown(described.shape[axis], described.bounds[axis])}", place))
+    """The type or value of a name, then what is known of every axis and every size in it."""
+    lines = [*_of_axes(name, entry, state)]
+    whole = entry.value.size if isinstance(entry.value, SizeValue) else 0
+    if single_var(state.settled(whole)) is None:
+        lines.extend(_range(size_text(whole, state), state.settled(whole), state))
     for variable in _sizes(entry.value, state):
         lines.extend(_of_size(variable, state))
-    known = {fact.text: fact for fact in lines}
+    known = {fact.text: fact for fact in lines if "?" not in fact.text}
     return Explanation(function, name, _headline(entry.value, state), entry.span, tuple(known.values()))
 
 
 def _headline(value: Value, state: State) -> str:
     if isinstance(value, SizeValue):
-        return size_text(value.size, state)
+        text = size_text(value.size, state)
+        return "a size that the run decides" if "?" in text else text
     return type_text(value, state)
 
 
-def _shown(size: int | str, bound: str | None) -> str:
-    return f"at most {bound}" if bound is not None else "decided by the run" if size == "?" else str(size)
+def _of_axes(name: str, entry: Entry, state: State) -> Iterator[Fact]:
+    """Where the size of each axis stands in the program; of one that the run decides, all that is known of it."""
+    described = binding(name, entry.value, entry.span, state)
+    if described.shape is None or described.sort != "Tensor":
+        return
+    assert isinstance(entry.value, TensorInfo)
+    for axis, (size, text) in enumerate(zip(state.resolve(entry.value.shape), described.shape, strict=True)):
+        place = entry.axes[axis] if axis < len(entry.axes) else None
+        if described.exactness[axis] != "exact":
+            bound = described.bounds[axis]
+            limit = _cases(size, state) or (f", at most {bound}" if bound is not None else "")
+            yield Fact(f"axis {axis} is decided by the run{limit}", place or entry.span)
+        elif place is not None:
+            yield Fact(f"axis {axis} is {text}", place)
+
+
+def _cases(size: Size, state: State) -> str:
+    """`: n * 2 if n == 4, n if n != 4`"""
+    variable = single_var(state.settled(size))
+    choices = state.choices.get(variable, ()) if variable is not None else ()
+    cases = [f"{size_text(one, state)} if {render_cond(case)}" for case, one in choices]
+    text = f": {', '.join(cases)}"
+    return text if cases and "?" not in text else ""
 
 
 def _sizes(value: Value, state: State) -> tuple[Var, ...]:
@@ -53,23 +76,17 @@ def _dims(value: Value, state: State) -> list[Size]:
             return [state.settled(value.size)]
         case TensorInfo():
             return [d for d in state.resolve(value.shape) if not isinstance(d, Segment)]
+        case ShapeValue():
+            return [d for d in state.resolve(value.dims) if not isinstance(d, Segment)]
         case TupleValue():
             return [d for item in value.items for d in _dims(item, state)]
     return []
 
 
 def _of_size(variable: Var, state: State) -> list[Fact]:
-    """Range, remainder, exactness, and every fact that speaks of the size."""
-    lines = []
+    """Range, exactness, remainder, and every fact that speaks of the size."""
     name = size_text(as_term(variable), state)
-    name = "its size" if name.startswith("?") else name
-    low, high = state.facts.bounds(as_term(variable))
-    if low is not None and high is not None:
-        lines.append(Fact(f"{name} is {low}" if low == high else f"{name} is between {low} and {high}", NOWHERE))
-    elif low:
-        lines.append(Fact(f"{name} is at least {low}", NOWHERE))
-    elif high is not None:
-        lines.append(Fact(f"{name} is at most {high}", NOWHERE))
+    lines = list(_range(name, as_term(variable), state))
     if variable in state.opaque:
         bound = state.opaque[variable]
         limit = "" if bound is None else f", at most {size_text(bound, state)}"
@@ -77,13 +94,26 @@ def _of_size(variable: Var, state: State) -> list[Fact]:
     factor = max(
         (k for k in _FACTORS if state.facts.decide(eq(mod(as_term(variable), k), 0)).kind == "proved"), default=1
     )
-    if factor > 1 and low != high:
+    low, high = state.facts.bounds(as_term(variable))
+    if factor > 1 and (low is None or low != high):
         lines.append(Fact(f"{name} is a multiple of {factor}", NOWHERE))
     for cond, reason in state.facts.conditions():
         place = _place(reason)
         if not isinstance(cond, bool) and place is not NOWHERE and variable in cond_variables(cond):
             lines.append(Fact(render_cond(cond), place))
     return lines
+
+
+def _range(name: str, size: Size, state: State) -> Iterator[Fact]:
+    low, high = state.facts.bounds(size)
+    if isinstance(size, int):
+        return
+    if high is not None and low is not None and (low or low == high):
+        yield Fact(f"{name} is {low}" if low == high else f"{name} is between {low} and {high}", NOWHERE)
+    elif low:
+        yield Fact(f"{name} is at least {low}", NOWHERE)
+    elif high is not None:
+        yield Fact(f"{name} is at most {high}", NOWHERE)
 
 
 def _place(reason: object) -> Span:

@@ -21,6 +21,7 @@ from . import doors
 from .calls import CallWalker
 from .demands import demands
 from .describe import binding
+from .explain import explain
 from .judge import Log, Options
 from .shape_level import sweet_names, sweet_size
 from .state import State
@@ -57,6 +58,7 @@ class _Checker:
         self.questions: dict[str, int] = {}
         self.shapes: list[Callable[[], FunctionShapes]] = []
         self.wanted: list[Callable[[], Demands]] = []
+        self.consts: list[tuple[str, Callable[[], Explanation]]] = []
 
     def run(self) -> Checked:
         consts = [self._const(c) for c in self.before.consts]
@@ -87,8 +89,12 @@ class _Checker:
         )
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
-        """What is known of a name, in each function that has it."""
-        return tuple(e for walker in self.program.walkers.values() for e in walker.explained(name))
+        """What is known of a name, in each function that has it: everything is walked once more, with an eye on it."""
+        again = _Checker(self.before, self.program.lookup, self.options, self.program.header)
+        again.program.explained = name
+        again.run()
+        told = [e for walker in again.program.walkers.values() for e in walker.explained(name)]
+        return (*(work() for const, work in again.consts if const == name), *told)
 
     def demanded(self) -> tuple[Demands, ...]:
         return tuple(work() for work in self.wanted)
@@ -189,7 +195,7 @@ class _Checker:
         def describe() -> FunctionShapes:
             described = tuple(binding(n, e.value, e.span, walker.state) for n, e in params.items())
             last = binding("result", result.value, result.span, walker.state) if result else None
-            return FunctionShapes(f"@{name}", described, tuple(walker.described()), last)
+            return FunctionShapes(f"@{name}", described, walker.described(), last)
 
         self.shapes.append(describe)
 
@@ -214,6 +220,7 @@ class _Checker:
             self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in checks))
         settled = walker.settle(env[const.name])
         self.program.consts[const.name] = settled
+        self.consts.append((const.name, lambda: explain("the program", const.name, settled, walker.state)))
         return replace(const, value=value, checks=tuple(checks))
 
 

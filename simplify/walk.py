@@ -22,7 +22,7 @@ from .judge import Judge, Log, Options
 from .shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
 from .sizes import only_var
 from .state import State
-from .terms import Size
+from .terms import Size, Var
 from .values import (
     POISON,
     UNDECIDED,
@@ -68,6 +68,8 @@ class Program:
         # Every name of the program: those that simplification makes are none of them.
         self.taken = _names_in(core_program)
         self.walkers: dict[str, Walker] = {}
+        # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
+        self.explained: str | None = None
 
     def implementation(self, wrapper: core.Function) -> core.Function | None:
         """The private function that a wrapper calls for its result, if it has one."""
@@ -135,6 +137,7 @@ class Walker(Judge):
         self._bindings: list[tuple[str, Span, Entry, State]] = []
         self._latest: dict[str, int] = {}
         self._closed: list[Binding] = []
+        self._told: list[Explanation] = []
         self._temporaries = 0
         self._adopted: dict[object, object] = {}
 
@@ -284,11 +287,16 @@ class Walker(Judge):
         """A size that the data decides takes the name that the user gives it."""
         size = self.state.settled(value.size)
         variable = dims.lone_variable(size)
-        if variable is not None and variable in self.state.opaque and not variable.name.isidentifier():
+        if variable is not None and self._is_nameless(variable):
             named = self.state.size(stmt.names[0], nonneg=variable.nonneg)
             self.state.rename(variable, named)
             return named
         return size
+
+    def _is_nameless(self, variable: Var) -> bool:
+        if variable in self.state.anonymous:
+            return variable.name.startswith("?")  # what @item gave, but not `x.dim(0)`
+        return variable in self.state.opaque and not variable.name.isidentifier()
 
     def bind(self, env: Env, name: str, entry: Entry, span: Span) -> None:
         env[name] = entry
@@ -307,23 +315,28 @@ class Walker(Judge):
         if at is not None and at < len(self._bindings):
             self._bindings[at] = (name, self._bindings[at][1], entry, self.state)
 
-    def described(self) -> Iterator[Binding]:
-        yield from self._closed
-        for name, span, entry, state in self._bindings:
-            yield binding(name, entry.value, span, state)
+    def described(self) -> tuple[Binding, ...]:
+        """Every binding, in the order of the source."""
+        now = (binding(name, entry.value, span, state) for name, span, entry, state in self._bindings)
+        return tuple(sorted((*self._closed, *now), key=lambda b: b.span.start))
 
-    def explained(self, name: str) -> Iterator[Explanation]:
-        """What is known of a binding or a parameter of that name, or of a size that an annotation gave it."""
-        entries = {n: e for n, _, e, _ in self._bindings} | self.params
-        if name in entries:
-            yield explain(self.function, name, entries[name], self.state)
-        elif name in self.names:
-            value = SizeValue(self.names[name])
-            yield explain(self.function, name, Entry(value, NOWHERE), self.state)
+    def explained(self, name: str) -> tuple[Explanation, ...]:
+        """What is known of each binding and parameter of that name, or of a size that an annotation gave it."""
+        found = [*self._told, *(explain(self.function, name, e, st) for n, _, e, st in self._bindings if n == name)]
+        if name in self.params:
+            found.append(explain(self.function, name, self.params[name], self.state))
+        if not found and name in self.names:
+            places = (place for e in self.params.values() for place in e.axes if place and place.text == name)
+            size = Entry(SizeValue(self.names[name]), next(places, NOWHERE))
+            found.append(explain(self.function, name, size, self.state))
+        return tuple(sorted({e.span: e for e in found}.values(), key=lambda e: e.span.start))
 
     def _close_bindings(self, since: int) -> None:
         """What was bound in an arm ends with it: describe it while its facts hold."""
-        self._closed.extend(binding(n, e.value, s, st) for n, s, e, st in self._bindings[since:])
+        for name, span, entry, state in self._bindings[since:]:
+            self._closed.append(binding(name, entry.value, span, state))
+            if name == self.program.explained:
+                self._told.append(explain(self.function, name, entry, state))
         del self._bindings[since:]
 
     # Assertions
