@@ -22,7 +22,6 @@ from .lang.checked import Checked
 from .lang.diagnostics import Diagnostic, RxError
 from .lang.files import Files
 from .lang.node import Node
-from .lang.parser import parse_expr
 from .lang.render import render_text
 from .lang.source import Span
 from .ops.model import Segment, TensorInfo
@@ -30,6 +29,7 @@ from .pipeline import Report
 from .simplify.judge import Options as CheckOptions
 from .simplify.propagate import ArgumentShape
 from .simplify.state import State
+from .simplify.terms import variables
 from .simplify.values import SizeValue, TupleValue, Value
 from .size import Size
 
@@ -287,14 +287,17 @@ def _given(param: core.Param, value: Any) -> Any:
         return _dim(value)
     if isinstance(value, str | int | Size):
         raise TypeError(f"the shape of {param.name!r} is a tuple of sizes, not {value!r}")
-    return ArgumentShape(tuple(_dim(v) for v in value))
+    dims = tuple(_dim(v) for v in value)
+    if any(isinstance(d, int) and d < 0 for d in dims):
+        raise ValueError(f"the sizes of {param.name!r} are at least 0, and {value!r} has one that is not")
+    return ArgumentShape(dims)
 
 
 def _dim(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | str | Size):
         raise TypeError(f"a size is an int, Rx text or a Size, not {value!r}")
     text = str(Size(value))
-    return int(text) if text.lstrip("-").isdigit() else parse_expr(text)
+    return int(text) if text.lstrip("-").isdigit() else text
 
 
 def _shape_of(value: Value, state: State) -> Any:
@@ -310,8 +313,15 @@ def _shape_of(value: Value, state: State) -> Any:
 
 
 def _shown(size: Any, state: State) -> int | Size:
+    """A size that only the run decides gets a name that no other one has."""
     settled = state.settled(size)
-    return settled if isinstance(settled, int) else Size._of(settled)
+    if isinstance(settled, int):
+        return settled
+    for variable in variables(settled):
+        if "?" in variable.name:
+            word = variable.name.replace("?", "")
+            state.rename(variable, state.size(word if word.isidentifier() else "size", variable.nonneg))
+    return Size._of(state.settled(settled))
 
 
 __all__ = [

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .desugar.desugar import desugar
-from .lang import core, sweet
+from .lang import core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
 from .lang.files import Files
@@ -85,9 +85,7 @@ def desugar_text(
     return program, diagnostics
 
 
-def shapes_of_call(
-    checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | sweet.Expr]
-) -> CallResult:
+def shapes_of_call(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]) -> CallResult:
     """The result of a function for given argument shapes; no data is touched. See simplify.propagate.result_shapes."""
     return result_shapes(checked, lookup, function, arguments)
 

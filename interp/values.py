@@ -37,7 +37,9 @@ class Literal(NamedTuple):
 def parse_value(text: str, random: np.random.Generator, expected: DType | None = None) -> Array:
     """A VALUE of the command line. A literal that names no dtype takes the expected one where that can hold it."""
     generated = _GENERATED.fullmatch(text)
-    if generated is not None and generated[1] in DTYPES:
+    if generated is not None and not generated[1].isdigit():
+        if generated[1] not in DTYPES:
+            raise ValueProblem(f"{generated[1]!r} is not a dtype")
         return generate(generated[1], generated[2], generated[3], random)
     path, _, key = _split_file(text)
     if path is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..lang import core, sweet
+from ..lang import core
 from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
@@ -19,13 +19,15 @@ from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
 from . import doors
 from .calls import CallWalker
+from .conditions import ge, substitute_cond
 from .demands import demands
 from .describe import binding
 from .explain import explain
+from .exprs import Scope, read_size
 from .judge import Log, Options
-from .shape_level import sweet_names, sweet_size
+from .sizes import only_var
 from .state import State
-from .terms import Size
+from .terms import Size, substitute
 from .values import Entry, Env, FnValue, SizeValue, Value
 from .walk import Program, Walker
 
@@ -243,16 +245,16 @@ CallResult = tuple[Value, State, tuple[Diagnostic, ...]]
 
 
 class ArgumentShape(Node):
-    """An argument of which only the shape is known: dimensions are ints, terms of `names`, or sweet size expressions."""
+    """An argument of which only the shape is known: dimensions are ints or the texts of size expressions."""
 
-    dims: tuple[int | sweet.Expr, ...]
+    dims: tuple[int | str, ...]
 
 
 def result_shapes(
     checked: Checked,
     lookup: Callable[[str], Primitive | None],
     name: str,
-    arguments: Mapping[str, ArgumentShape | int | sweet.Expr],
+    arguments: Mapping[str, ArgumentShape | int | str],
 ) -> CallResult:
     """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
     and what is wrong with the call."""
@@ -269,23 +271,25 @@ def result_shapes(
     return result.value, walker.state, checker.log.all()
 
 
-def _argument(
-    walker: CallWalker, param: core.Param, given: ArgumentShape | int | sweet.Expr, names: dict[str, Size]
-) -> Value:
+def _argument(walker: CallWalker, param: core.Param, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
     if isinstance(given, ArgumentShape):
         shape = tuple(_given_size(walker, d, names) for d in given.dims)
+        for size in shape:
+            walker.state.assume(ge(size, 0))
         return TensorInfo(shape, walker.state.dtype_symbol(f"{param.name}.dtype"))
     return SizeValue(_given_size(walker, given, names))
 
 
-def _given_size(walker: CallWalker, given: int | sweet.Expr, names: dict[str, Size]) -> Size:
+def _given_size(walker: CallWalker, given: int | str, names: dict[str, Size]) -> Size:
     """A size of the caller's; the names in it are sizes of at least 0, one for each name."""
     if isinstance(given, int):
         return given
-    for name in sweet_names(given):
+    scope = Scope()
+    size = read_size(given, scope)
+    for name in scope.names:
         if name not in names:
             names[name] = walker.state.size(name)
-    size = sweet_size(given, names)
-    if size is None:
-        raise ValueError(f"not a size: {given.span.text}")
-    return size
+    values = {only_var(term): names[name] for name, term in scope.names.items()}
+    for needed, _, _ in scope.obligations:
+        walker.state.assume(substitute_cond(needed, values))
+    return substitute(size, values)

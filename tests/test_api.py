@@ -422,3 +422,27 @@ def test_shapes_are_not_refused_for_an_arm_that_the_data_may_leave_out() -> None
     )
     assert module.main.shapes(x=(6,), c=()) is None
     assert module.main(np.zeros(6, np.float32), np.array(False)).shape == (6,)
+
+
+def test_shapes_are_given_as_any_size_expression() -> None:
+    module = rx.loads("@f = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int8) { @zeros([n * m], int8) }")
+    (half,) = module.f.shapes(x=("min(k, 3)", "j * 8"))
+    assert half == rx.Size("min(k, 3) * j * 2")
+    assert module.f.shapes(x=("min(k, 3)", 4)) == (rx.Size("min(k, 3)"),)
+
+
+def test_a_dimension_below_zero_is_no_shape() -> None:
+    module = rx.loads("@f = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int8) { @zeros([n * m], int8) }")
+    with pytest.raises(ValueError, match="at least 0"):
+        module.f.shapes(x=(-3, 4))
+
+
+def test_a_size_that_only_the_run_decides_has_a_name_that_can_be_read_back() -> None:
+    module = rx.loads(
+        "@f = fn(x : Tensor([n], float32), m : Tensor([n], bool)) : Tensor { @filter(x, m) }\n"
+        "@g = fn(x : Tensor([n], float32)) : (Tensor([n], float32), Size) { (x, n) }\n"
+        "@h = fn(x : Tensor([n], float32)) : Tensor { if (n > 3) { x } else { @concat([x, x], axis=0) } }"
+    )
+    sizes = [*module.f.shapes(x=("k",), m=("k",)), module.g.shapes(x=("k",))[1], *module.h.shapes(x=("k",))]
+    assert [rx.Size(str(size)) == size for size in sizes] == [True, True, True]
+    assert rx.Size("k") not in sizes

@@ -146,6 +146,7 @@ def test_literals_and_generated_tensors(rx, value: str, printed: str) -> None:
         ("2.5:int8", "2.5 is no element of a int8 tensor"),
         ("true:int8", "no element of a int8 tensor"),
         ("1:int7", "'int7' is not a dtype"),
+        ("float99[2,3]:ones", "'float99' is not a dtype"),
         ("[" * 5000, "at most 64 axes"),
         ("float32[2]:gaussian", "none of random, zeros, ones, arange"),
         ("float32[-2]:zeros", "not a shape"),
