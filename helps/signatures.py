@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..lang import core
@@ -17,6 +18,9 @@ from .offer import open_checks
 
 # What a function demands its callers demand too: a round for each call between the two.
 _MOST_ROUNDS = 6
+_RANKS = range(8)
+_MOST_RANKS_TRIED = 64
+_ANY_RANK = re.compile(r"Tensor(?:\(\?(?:, (?P<dtype>[^()]*))?\))?")
 
 
 def signatures(
@@ -26,44 +30,79 @@ def signatures(
 
     `complete` is True where the function has nothing left to check once all the signatures are pasted in.
     """
-    if report.checked is None:
-        return ()
-    wanted = _of_file(report.checked, report.files[0])
-    places = [d.place for d in wanted]
+    wanted = _of_file(report.checked, report.files[0]) if report.checked is not None else []
     if not wanted:
         return ()
-    source = wanted[0].place.source
+    search = _Search(report, wanted[0].place.source, base, roots, options)
+    found = search.settled(wanted)
+    if found is None:
+        return search.one_by_one(wanted)
+    ranked = search.with_ranks(found)
+    return search.settled(ranked) or found if ranked != list(found) else found
 
-    def checked_with(demands: Iterable[Demands]) -> Report:
+
+class _Search:
+    """Programs with signatures pasted in, and what checking them gives."""
+
+    def __init__(
+        self, report: Report, source: Source, base: Path, roots: tuple[Path, ...], options: Options | None
+    ) -> None:
+        self.report = report
+        self.source = source
+        self.base, self.roots, self.options = base, roots, options
+
+    def settled(self, found: list[Demands]) -> tuple[Demands, ...] | None:
+        """The signatures that are their own signatures; None where they do not fit together."""
+        places = [d.place for d in found]
+        for _ in range(_MOST_ROUNDS):
+            after = self.checked_with(found)
+            if not self._is_as_good(after):
+                return None
+            assert after.checked is not None
+            now = _of_file(after.checked, self.source.name)
+            now = [replace(d, place=p) for d, p in zip(now, places, strict=True)]
+            if list(map(str, now)) == list(map(str, found)):
+                return _judged(found, after)
+            found = now
+        return None
+
+    def one_by_one(self, wanted: Sequence[Demands]) -> tuple[Demands, ...]:
+        """Each signature with which the program is as good as before; the others as they stand in it."""
+        kept: list[Demands] = []
+        for demands in wanted:
+            if self._is_as_good(self.checked_with([*kept, demands])):
+                kept.append(demands)
+        assert self.report.checked is not None
+        functions = {f"@{f.name}": f for f in self.report.checked.program.functions}
+        shown = [d if d in kept else _declared(d, functions[d.name]) for d in wanted]
+        return _judged(shown, self.checked_with(kept))
+
+    def with_ranks(self, found: Sequence[Demands]) -> list[Demands]:
+        """Where one rank of a parameter is the only one with which nothing goes wrong, it is that."""
+        known, left = list(found), _MOST_RANKS_TRIED
+        for i, demands in enumerate(found):
+            for j, (name, type_) in enumerate(demands.params if not demands.complete else ()):
+                any_rank = _ANY_RANK.fullmatch(type_)
+                if any_rank is None or left < len(_RANKS):
+                    continue
+                left -= len(_RANKS)
+                tried = [_with_type(known[i], j, name, _ranked(rank, any_rank["dtype"])) for rank in _RANKS]
+                fit = [t for t in tried if self._is_as_good(self.checked_with([*known[:i], t, *known[i + 1 :]]))]
+                known[i] = fit[0] if len(fit) == 1 else known[i]
+        return known
+
+    def checked_with(self, demands: Iterable[Demands]) -> Report:
         edits = [Edit(d.place, f"{d} ") for d in demands]
-        return check_source(Source(source.name, applied(source.text, edits)), base, roots, options)
+        text = Source(self.source.name, applied(self.source.text, edits))
+        return check_source(text, self.base, self.roots, self.options)
 
-    found = wanted
-    for _ in range(_MOST_ROUNDS):
-        after = checked_with(found)
-        if not _as_good(report, after):
-            break
-        assert after.checked is not None
-        now = [replace(d, place=p) for d, p in zip(_of_file(after.checked, source.name), places, strict=True)]
-        if list(map(str, now)) == list(map(str, found)):
-            return _judged(found, after)
-        found = now
-    kept: list[Demands] = []
-    for demands in wanted:
-        if _as_good(report, checked_with([*kept, demands])):
-            kept.append(demands)
-    functions = {f"@{f.name}": f for f in report.checked.program.functions}
-    shown = [d if d in kept else _declared(d, functions[d.name]) for d in wanted]
-    return _judged(shown, checked_with(kept))
+    def _is_as_good(self, after: Report) -> bool:
+        """Whether nothing is wrong that was not before."""
+        return after.checked is not None and _errors(after) <= _errors(self.report)
 
 
 def _of_file(checked: Checked, name: str) -> list[Demands]:
     return [d for d in checked.demands if d.place is not NOWHERE and d.place.source.name == name]
-
-
-def _as_good(before: Report, after: Report) -> bool:
-    """Whether nothing is wrong that was not before."""
-    return after.checked is not None and _errors(after) <= _errors(before)
 
 
 def _errors(report: Report) -> int:
@@ -74,6 +113,17 @@ def _judged(found: Iterable[Demands], after: Report) -> tuple[Demands, ...]:
     left = open_checks(after)
     said = {d.name: d.complete for d in after.checked.demands} if after.checked is not None else {}
     return tuple(replace(d, complete=said.get(d.name, False) and not left.get(d.name.removeprefix("@"))) for d in found)
+
+
+def _ranked(rank: int, dtype: str | None) -> str:
+    shape = f"[{', '.join(['?'] * rank)}]"
+    return f"Tensor({shape})" if dtype is None else f"Tensor({shape}, {dtype})"
+
+
+def _with_type(demands: Demands, at: int, name: str, type_: str) -> Demands:
+    """The signature with another type of one parameter."""
+    params = (*demands.params[:at], (name, type_), *demands.params[at + 1 :])
+    return replace(demands, params=params)
 
 
 def _declared(demands: Demands, function: core.Function) -> Demands:

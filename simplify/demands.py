@@ -284,16 +284,17 @@ class _Signature:
         return tuple(c.span.text for c in self.fn.where) if self.fn is not None else ()
 
     def _name_dtypes(self, demanded: Iterable[DTypeDemand]) -> None:
-        """A dtype that two parameters share, or that has to be of a class, gets a letter."""
+        """A dtype that two parameters share, or the result takes over, or that has to be of a class, gets a letter."""
         known = [
             self.state.dtype(t.dtype) for e in self.params.values() for t in _tensors(e.value) if t.dtype is not None
         ]
+        given = [self.state.dtype(t.dtype) for t in _tensors(self.result) if t.dtype is not None]
         asked = [self.state.dtype(demand.dtype) for demand in demanded]
         taken = {*self.spoken, *self.names.values(), *(s.name for s in known if isinstance(s, DTypeSymbol))}
         for symbol in known:
             if not isinstance(symbol, DTypeSymbol) or symbol.name.isidentifier():
                 continue
-            if known.count(symbol) > 1 or symbol in asked:
+            if (known + given).count(symbol) > 1 or symbol in asked:
                 symbol.name = next(n for n in _letters(_DTYPE_LETTERS) if n not in taken)
                 taken.add(symbol.name)
 

@@ -128,6 +128,10 @@ SIGNATURES = {
         "@f = fn(x : Tensor([*s], float32)) : Tensor([*s], float32) { x * 2.0 }",
         "@f = fn(x : Tensor([*s], float32)) : Tensor([*s], float32)",
     ),
+    "the only rank that fits": (
+        "@f = fn(x : Tensor) : Tensor { @permute_dims(x, [0, 2, 1]) }",
+        "@f = fn(x : Tensor([n, m, k], d)) : Tensor([n, k, m], d)",
+    ),
     "a parameter keeps its default": (
         "@f = fn(x : Tensor([n], float32), k : Size = 2) : Tensor { @reshape(x, [k, n // k]) }",
         "@f = fn(x : Tensor([n], float32), k : Size = 2) : Tensor([k, n // k], float32) where k >= 1, n % k == 0",
