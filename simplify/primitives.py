@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ..lang import core
@@ -519,25 +519,35 @@ def _refuted_in_an_arm(walker: Walker, row: Primitive, ctx: SymbolicCtx, argumen
     if walker.quiet:
         return False
     for position, param in enumerate(row.params):
-        entry = ctx.info.find(param.name)
-        for arm in arms(walker, entry) if entry is not None and param.kind == "tensor" else ():
-            said = _fails_with(walker, row, ctx.info, arguments, position, arm)
+        given = ctx.info.find(param.name)
+        for joined, arm, operand in _with_one_arm(walker, param, given) if given is not None else ():
+            said = _fails_with(walker, row, ctx.info, arguments, position, operand)
             if said is not None:
-                assert entry is not None
-                walker.log.diagnostics.append(in_one_arm(said, entry, arm, type_text(arm.value, walker.state)))
+                walker.log.diagnostics.append(in_one_arm(said, joined, arm, type_text(arm.value, walker.state)))
                 walker.log.count(Status.REFUTED)
                 return True
     return False
 
 
+def _with_one_arm(walker: Walker, param: Param, given: Entry) -> Iterator[tuple[Entry, Entry, Entry]]:
+    """What came from an `if`, one of its arms, and the operand as it is where that arm is taken."""
+    if param.kind == "tensor":
+        yield from ((given, arm, arm) for arm in arms(walker, given))
+    elif param.kind == "tensors":
+        for i, item in enumerate(given.items):
+            for arm in arms(walker, item):
+                items = (*given.items[:i], arm, *given.items[i + 1 :])
+                yield item, arm, replace(given, value=ListValue(tuple(e.value for e in items)), items=items)
+
+
 def _fails_with(
-    walker: Walker, row: Primitive, info: CallInfo, arguments: list[Any], position: int, arm: Entry
+    walker: Walker, row: Primitive, info: CallInfo, arguments: list[Any], position: int, operand: Entry
 ) -> Diagnostic | None:
     """The error of the call with another value as one of its operands, if it always fails with that."""
     assert row.rule is not None
-    name = row.params[position].name
-    info = replace(info, entries=tuple((n, arm if n == name else e) for n, e in info.entries))
-    given = [arm.value if i == position else a for i, a in enumerate(arguments)]
+    param = row.params[position]
+    info = replace(info, entries=tuple((n, operand if n == param.name else e) for n, e in info.entries))
+    given = [argument(param, operand.value, walker) if i == position else a for i, a in enumerate(arguments)]
     outer, walker.log = walker.log, Log()
     demands = len(walker.demands)
     walker.state.push()

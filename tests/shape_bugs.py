@@ -143,12 +143,12 @@ LOSSES = ("mse", "sparse_xent", "softmax_xent", "nll", "cross_entropy", "bce", "
 # What a hint speaks of, in the words of the program that had the bug, and the notation's operations for it.
 HINTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"loss|cross_entropy|criterion", (*LOSSES, "mean")),
-    (r"feed|fit|sess\.run|while_loop|dynamic_rnn|weights=|result|return", ("match",)),
+    (r"feed|fit|match|predict|sess\.run|while_loop|dynamic_rnn|weights=|result|return", ("match",)),
     (r"transpose|convt", ("conv2d_transpose_check",)),
     (r"matmul", ("matmul2d", "matmul")),
     (r"conv\w*2d", ("conv2d",)),
     (r"concat", ("concat",)),
-    (r"tf\.case", ("join",)),
+    (r"\b(case|cond)\b", ("join",)),
     (r"tf\.where", ("select",)),
     (r"imread", ("let",)),
     (r"pred-y", ("sub",)),

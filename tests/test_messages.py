@@ -167,6 +167,11 @@ def test_an_arm_with_which_the_program_always_fails_is_told_at_the_if(use: str, 
     assert {place for place, _ in places(d)} == {"@ones([3])", use}
 
 
+def test_an_arm_that_does_not_fit_the_others_of_a_list_is_told_at_the_if() -> None:
+    d = only(JOIN % ("c", "@concat([x, w])"))
+    assert (d.code, {place for place, _ in places(d)}) == ("E315", {"@ones([3])", "@concat([x, w])"})
+
+
 @pytest.mark.parametrize(
     ("condition", "use"),
     [
