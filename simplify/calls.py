@@ -13,9 +13,12 @@ from ..lang.source import Span
 from ..ops.model import Segment, TensorInfo
 from . import dims, doors, preconditions, subject
 from .arms import with_the_wrong_rank
+from .assertions import with_needs
+from .branches import is_older
 from .conditions import Cond
 from .judge import Outcome
 from .primitives import call_primitive, number_fits
+from .program import Check, bound_names
 from .shape_level import Poisoned, ShapeLevel
 from .terms import Term, variables
 from .values import (
@@ -32,7 +35,7 @@ from .values import (
     Undecided,
     Value,
 )
-from .walk import Check, Walker, bound_names, is_older, with_needs
+from .walk import Walker
 
 _MAX_INLINED = 24
 

@@ -25,11 +25,12 @@ from .describe import binding
 from .explain import explain
 from .exprs import Scope, read_size
 from .judge import Log, Options
+from .program import Program
 from .sizes import only_var
 from .state import State
 from .terms import Size, substitute
 from .values import Entry, Env, FnValue, SizeValue, Value
-from .walk import Program, Walker
+from .walk import Walker
 
 Header = Callable[[core.Load], TensorInfo | None]
 
@@ -57,6 +58,7 @@ class _Checker:
         self.options = options
         self.log = Log()
         self.program = Program(program, lookup, header)
+        self.walkers: dict[str, Walker] = {}
         self.questions: dict[str, int] = {}
         self.shapes: list[Callable[[], FunctionShapes]] = []
         self.wanted: list[Callable[[], Demands]] = []
@@ -95,7 +97,7 @@ class _Checker:
         again = _Checker(self.before, self.program.lookup, self.options, self.program.header)
         again.program.explained = name
         again.run()
-        told = [e for walker in again.program.walkers.values() for e in walker.explained(name)]
+        told = [e for walker in again.walkers.values() for e in walker.explained(name)]
         return (*(work() for const, work in again.consts if const == name), *told)
 
     def demanded(self) -> tuple[Demands, ...]:
@@ -191,7 +193,7 @@ class _Checker:
         for layer, number in walker.state.facts.counts.items():
             self.questions[layer] = self.questions.get(layer, 0) + number
         walker.state.facts.rest()
-        self.program.walkers[name] = walker
+        self.walkers[name] = walker
         walker.params = params
 
         def describe() -> FunctionShapes:

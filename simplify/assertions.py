@@ -1,0 +1,215 @@
+"""Assertions of a function's own code: decided, then facts; and those that are taken as facts at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..lang import core, sweet
+from ..lang.core import Status
+from ..lang.node import replace
+from ..ops.model import TensorInfo
+from . import claims, dims, subject
+from .bindings import Bindings
+from .program import Check
+from .shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
+from .values import POISON, Entry, Env, Undecided
+
+
+class Assertions(Bindings):
+    """Decides what the code asserts, and assumes what others have promised."""
+
+    def contradictory(self) -> bool:
+        """Whether no sizes satisfy what is assumed."""
+        facts = self.state.facts
+        if facts.contradictory or self.state.impossible:
+            return True
+        if not facts.count or facts.possible(True):
+            return False
+        return any(facts.decide(cond).kind == "vacuous" for cond, _ in facts.conditions())
+
+    def _assert(self, stmt: core.Assert, env: Env) -> None:
+        """An assertion of the function's own code: decided; afterwards a fact."""
+        level = ShapeLevel(self.state, env)
+        try:
+            truth = with_needs(level.truth(stmt.cond), level.needs)
+        except Poisoned:
+            if any(n.cond is False for n in level.needs):
+                self._broken(stmt, env, level.needs)
+            self.out.append(replace(stmt, status=Status.RESIDUAL))
+            return
+        origin = stmt.origin
+        status = self.judge(
+            truth,
+            lambda outcome: subject.about(
+                claims.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
+            ),
+            claim=origin.claim,
+            sizes=dims.of_subject(origin, env, self.state),
+            empty_rule=origin.declared is not None,
+        )
+        self._keep(stmt, status, env)
+
+    def _broken(self, stmt: Check, env: Env, needs: list[Obligation]) -> None:
+        self.judge(False, lambda outcome: claims.obligation(self, stmt.span, needs, outcome), claim=False)
+
+    def _keep(self, stmt: core.Assert, status: Status, env: Env) -> None:
+        """What stays of an assertion that was decided, and what is known after it."""
+        if status is Status.REFUTED:
+            self.out.append(replace(stmt, status=status))
+            if stmt.origin.declared is not None:
+                # What else the annotation says, and what follows from it, is not reported again.
+                env[stmt.origin.declared.tensor] = Entry(POISON, stmt.span)
+            return
+        if status is Status.RESIDUAL:
+            self.out.append(replace(stmt, status=status))
+            self.unsure = self.unsure or not self._open(stmt, env)
+        ShapeLevel(self.state, env).learn(stmt.cond, reason=stmt)
+        if stmt.origin.declared is not None:
+            dims.name_dimension(self, stmt, env)
+            self._note_place(stmt.origin, env)
+
+    def _note_place(self, origin: core.Origin, env: Env) -> None:
+        """An annotation is where a size comes from, for diagnostics about it."""
+        declared = origin.declared
+        entry = env.get(declared.tensor) if declared is not None else None
+        if entry is None or origin.axis is None or not isinstance(entry.value, TensorInfo):
+            return
+        rank = len(self.state.resolve(entry.value.shape))
+        if -rank <= origin.axis < rank:
+            axes = list(entry.axes or (None,) * rank)
+            axes[origin.axis] = origin.span
+            self.rebind(env, declared.tensor, replace(entry, axes=tuple(axes)))  # type: ignore[union-attr]
+
+    def _open(self, stmt: core.Assert, env: Env) -> bool:
+        """Whether the condition is known to be satisfiable."""
+        level = ShapeLevel(self.state, env)
+        truth = level.truth(stmt.cond)
+        return isinstance(truth, Undecided) or self.state.facts.possible(truth)
+
+    def _match_shape(self, stmt: core.MatchShape, env: Env) -> None:
+        level = ShapeLevel(self.state, env)
+        try:
+            truth, found = dims.match(level, stmt)
+        except Poisoned:
+            self.out.append(replace(stmt, status=Status.RESIDUAL))
+            for name in stmt.binds:
+                env[name] = Entry(POISON, stmt.span)
+            return
+        truth = with_needs(truth, level.needs)
+        status = self.judge(
+            truth,
+            lambda outcome: subject.about(
+                claims.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
+            ),
+            claim=stmt.origin.claim,
+            sizes=dims.of_subject(stmt.origin, env, self.state),
+        )
+        if status is not Status.PROVED or stmt.binds:
+            self.out.append(replace(stmt, status=status))
+        if status is not Status.REFUTED:
+            dims.learn_match(level, stmt, found)
+        elif stmt.origin.declared is not None:
+            env[stmt.tensor] = Entry(POISON, stmt.span)
+
+    # Facts
+
+    def assume_all(self, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool) -> tuple[core.Stmt, ...]:
+        """Take assertions as facts: a function's door inside it, a result's promises at a call."""
+        kept: list[core.Stmt] = []
+        for stmt in stmts:
+            if isinstance(stmt, core.Assert):
+                self._assume(stmt, env, name_dims)
+                stmt = replace(stmt, status=Status.ENTRY)
+            elif isinstance(stmt, core.MatchShape):
+                level = ShapeLevel(self.state, env)
+                try:
+                    _, found = dims.match(level, stmt)
+                    dims.learn_match(level, stmt, found)
+                except Poisoned:
+                    for name in stmt.binds:
+                        env[name] = Entry(POISON, stmt.span)
+                stmt = replace(stmt, status=Status.ENTRY)
+            else:
+                outer, self.out = self.out, []
+                self.stmt(stmt, env)
+                self.out = outer
+            kept.append(stmt)
+        return tuple(kept)
+
+    def _assume(self, stmt: core.Assert, env: Env, name_dims: bool) -> None:
+        level = ShapeLevel(self.state, env)
+        known = True
+        try:
+            level.learn(stmt.cond, reason=stmt)
+        except Poisoned:
+            known = False
+        for need in level.needs:
+            if not isinstance(need.cond, Undecided):
+                self.state.assume(need.cond, stmt)
+        if name_dims and known:
+            dims.name_dimension(self, stmt, env)
+            self._note_axes(stmt, env)
+
+    def _note_axes(self, stmt: core.Assert, env: Env) -> None:
+        """Every dimension that a parameter's annotation writes down comes from there."""
+        declared = stmt.origin.declared
+        if stmt.origin.what != "rank" or declared is None or not isinstance(declared.type, sweet.TensorType):
+            return
+        shape, entry = declared.type.shape, env.get(declared.tensor)
+        if isinstance(shape, sweet.ListExpr) and entry is not None:
+            env[declared.tensor] = replace(entry, axes=tuple(item.span for item in shape.items))
+
+    # What a size needs to have a value
+
+    def _open_obligations(self, expr: core.ShapeLevel, env: Env) -> tuple[core.Assert, ...]:
+        """What a size or a condition needs to have a value, as far as that is not proved: it is checked whether the value is
+        used or not."""
+        level, kept = ShapeLevel(self.state, env), []
+        origin = core.Origin(expr.span, "obligation", False, None, None, expr.span.text)
+        for cond in obligations(expr):
+            try:
+                proved = self.decide(with_needs(level.truth(cond), level.needs)) is True
+            except Poisoned:
+                proved = False
+            if not proved:
+                kept.append(core.Assert(expr.span, cond, None, origin, Status.RESIDUAL))
+        return tuple(kept)
+
+
+def obligations(expr: core.ShapeLevel) -> Iterator[core.BoolExpr]:
+    """That divisors are positive, `/` divides and axes exist, as conditions in the core."""
+    match expr:
+        case core.SizeOp():
+            yield from obligations(expr.left)
+            yield from obligations(expr.right)
+            yield from _of_division(expr)
+        case core.DimOf():
+            least = expr.axis + 1 if expr.axis >= 0 else -expr.axis
+            yield core.Compare(expr.span, ">=", core.RankOf(expr.span, expr.tensor), core.SizeLit(expr.span, least))
+        case core.ShapeLit():
+            for dim in expr.dims:
+                if not isinstance(dim, core.Splice):
+                    yield from obligations(dim)
+        case core.Not():
+            yield from obligations(expr.operand)
+        case core.Compare():
+            yield from obligations(expr.left)
+            yield from obligations(expr.right)
+        case core.Logic():
+            yield from obligations(expr.left)
+            past = core.Not(expr.left.span, expr.left) if expr.op == "&&" else expr.left
+            yield from (core.Logic(cond.span, "||", past, cond) for cond in obligations(expr.right))
+
+
+def _of_division(expr: core.SizeOp) -> Iterator[core.BoolExpr]:
+    if expr.op in ("/", "//", "%", "ceildiv") and not (isinstance(expr.right, core.SizeLit) and expr.right.value > 0):
+        yield core.Compare(expr.span, ">=", expr.right, core.SizeLit(expr.span, 1))
+    if expr.op == "/":
+        rest = core.SizeOp(expr.span, "%", expr.left, expr.right)
+        yield core.Compare(expr.span, "==", rest, core.SizeLit(expr.span, 0))
+
+
+def with_needs(truth: Truth, needs: list[Obligation]) -> Truth:
+    for need in needs:
+        truth = _and(need.cond, truth)
+    return truth

@@ -1,0 +1,179 @@
+"""The arms of an `if`: each under its condition, then what they have in common."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..lang import core
+from ..lang.core import Status
+from ..lang.dtypes import WEAK
+from ..lang.source import Span
+from ..ops.model import TensorInfo
+from . import claims, dims
+from .arms import JOIN
+from .assertions import Assertions
+from .conditions import Cond, all_of, any_of, cond_variables, eq, negate
+from .program import bound_names
+from .shape_level import SHAPE_LEVEL, Poisoned, ShapeLevel, Truth
+from .sizes import only_var
+from .values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
+
+
+class Branches(Assertions):
+    """Walks both arms, or the one that is taken."""
+
+    def _if(self, expr: core.If, env: Env) -> tuple[Entry, core.Value]:
+        if isinstance(expr.cond, SHAPE_LEVEL):
+            return self._if_on_sizes(expr, expr.cond, env)  # type: ignore[arg-type]
+        entry, cond = self.value(expr.cond, env)
+        known = _constant(entry.value)
+        if known is not None:
+            return self._taken(expr, known, env)
+        if isinstance(entry.value, TensorInfo):
+            cond = self._check_condition(entry.value, cond)
+        return self._both(expr, cond, None, env)
+
+    def _check_condition(self, value: TensorInfo, cond: core.Value) -> core.Value:
+        """A tensor decides an `if` only where it is one truth value: rank 0, boolean or integer."""
+        span = cond.span
+        dtype = self.state.dtype(value.dtype) if value.dtype is not None else WEAK[bool]
+        known = self.state.in_class(dtype, ("boolean", "integer"))
+        checks: tuple[tuple[Truth, str], ...] = (
+            (eq(self.state.rank(value.shape), 0), "rank 0"),
+            (UNDECIDED if known is None else known, "a boolean or integer dtype"),
+        )
+        name: str | None = cond.name if isinstance(cond, core.Var) else None
+        for position, (truth, what) in enumerate(checks):
+            status = self.judge(truth, partial(claims.condition, self, span, value, what), claim=True, empty_rule=False)
+            if status is Status.REFUTED:
+                break
+            if status is Status.RESIDUAL and not self.quiet:
+                if name is None:
+                    name = self.temporary()
+                    self.out.append(core.Let(span, (name,), False, None, cond))
+                self.out.append(_condition_check(span, name, position == 0, what))
+        return cond if name is None else core.Var(span, name)
+
+    def _if_on_sizes(self, expr: core.If, cond: core.BoolExpr, env: Env) -> tuple[Entry, core.Value]:
+        level = ShapeLevel(self.state, env)
+        try:
+            truth = level.truth(cond)
+        except Poisoned:
+            self.value(cond, env)
+            return self._both(expr, cond, None, env)
+        open_ = self._open_obligations(cond, env) if level.needs else ()
+        if level.needs:
+            self.value(cond, env)
+        known = self.decide(truth)
+        if known is not None:
+            self.out.extend(open_)
+            return self._taken(expr, known, env)
+        return self._both(expr, cond, cond, env)
+
+    def _taken(self, expr: core.If, known: bool, env: Env) -> tuple[Entry, core.Value]:
+        """The condition is decided: the other arm is dropped, with a note."""
+        arm, dropped = (expr.then, expr.orelse) if known else (expr.orelse, expr.then)
+        if not self.quiet and (dropped.stmts or isinstance(dropped.result, core.Call)):
+            self.log.diagnostics.append(claims.dropped(self, dropped, expr.cond.span, known))
+        inner = dict(env)
+        since = len(self._bindings)
+        entry, block = self.block(arm, inner)
+        entry = self.settle(entry)
+        self._close_bindings(since)
+        if any(name in env for stmt in block.stmts for name in bound_names(stmt)):
+            return entry, core.If(expr.span, core.BoolConst(expr.cond.span, True), block, block)
+        self.out.extend(block.stmts)
+        return entry, block.result
+
+    def _both(
+        self, expr: core.If, cond: core.BoolExpr | core.Value, sizes: core.BoolExpr | None, env: Env
+    ) -> tuple[Entry, core.Value]:
+        newest = self.state.serial()
+        base = self.state.facts.count
+        arms = []
+        for block, positive in ((expr.then, True), (expr.orelse, False)):
+            self.state.push()
+            inner, since, unsure, path = dict(env), len(self._bindings), self.unsure, self.path
+            self.path = (*path, self._taken_where(sizes, inner, positive))
+            if sizes is not None:
+                reason = sizes if positive else core.Not(sizes.span, sizes)
+                ShapeLevel(self.state, inner).learn(sizes, positive, reason=reason)
+                self.unsure = True
+            guard = tuple(c for c, _ in self.state.facts.conditions(base))
+            entry, after = self.block(block, inner)
+            learned = [c for c, _ in self.state.facts.conditions(base)]
+            arms.append((entry, self.settle(entry), after, learned, guard))
+            self._close_bindings(since)
+            self.unsure, self.path = unsure, path
+            self.state.pop()
+        (then, then_settled, then_block, then_facts, _), (orelse, else_settled, else_block, else_facts, _) = arms
+        if then.value == orelse.value:
+            joined = Entry(then.value, expr.span)
+        else:
+            taken = self._taken_where(sizes, env, True)
+            joined = self._join(then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken)
+        self._learn_common(then_facts, else_facts, newest)
+        return joined, core.If(expr.span, cond, then_block, else_block)
+
+    def _taken_where(self, sizes: core.BoolExpr | None, env: Env, positive: bool) -> Cond | None:
+        """The condition on sizes under which an arm is taken; None where something else decides it."""
+        truth = UNDECIDED if sizes is None else ShapeLevel(self.state, env).truth(sizes)
+        if isinstance(truth, Undecided):
+            return None
+        return truth if positive else negate(truth)
+
+    def _join(
+        self,
+        a: Entry,
+        b: Entry,
+        span: Span,
+        guards: tuple[tuple[Cond, ...], tuple[Cond, ...]] = ((), ()),
+        taken: Cond | None = None,
+    ) -> Entry:
+        """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition."""
+        cases: dims.Cases = []
+        value = dims.join(self.state, a.value, b.value, cases)
+        if cases:
+            one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases))
+            other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases))
+            self.state.assume(any_of(one, other))
+            if taken is not None:
+                self.state.choices.update({only_var(both): ((taken, x), (negate(taken), y)) for both, x, y in cases})
+        return Entry(value, span, origin=Made(JOIN, (("then", a), ("else", b)), None, guards, len(self.path)))
+
+    def _learn_common(self, then_facts: list[Cond], else_facts: list[Cond], newest: int) -> None:
+        """What the facts of both arms entail holds after them."""
+        if not then_facts or not else_facts:
+            return
+        for own, other in ((then_facts, else_facts), (else_facts, then_facts)):
+            self.state.push()
+            for cond in other:
+                self.state.assume(cond)
+            common = [c for c in own[:8] if is_older(c, newest) and self.state.facts.decide(c).kind == "proved"]
+            self.state.pop()
+            for cond in common:
+                self.state.assume(cond)
+
+
+def _condition_check(span: Span, name: str, rank: bool, what: str) -> core.Assert:
+    origin = core.Origin(span, "condition", True, None, None, f"the condition has {what}")
+    if rank:
+        cond: core.BoolExpr = core.Compare(span, "==", core.RankOf(span, name), core.SizeLit(span, 0))
+    else:
+        floating = core.InClass(span, core.DTypeOf(span, name), ("integer",), False)
+        boolean = core.Compare(span, "==", core.DTypeOf(span, name), core.DTypeLit(span, WEAK[bool]))
+        cond = core.Logic(span, "||", boolean, floating)
+    return core.Assert(span, cond, None, origin, Status.RESIDUAL)
+
+
+def _constant(value: Value) -> bool | None:
+    """The truth of a condition that is a literal tensor."""
+    if isinstance(value, NumberValue):
+        return bool(value.value)
+    if isinstance(value, TensorInfo) and isinstance(value.data, int):
+        return bool(value.data)
+    return None
+
+
+def is_older(cond: Cond, newest: int) -> bool:
+    return not isinstance(cond, bool) and all(v.serial <= newest for v in cond_variables(cond))

@@ -1,0 +1,89 @@
+"""The program that is checked: its functions by name, what callers see of each, the names that are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..lang import core
+from ..ops.model import Primitive, TensorInfo
+from .values import Env
+
+Check = core.Assert | core.MatchShape
+
+
+class Program:
+    """The program's functions by name, its primitives, its consts; what walkers of all functions share."""
+
+    def __init__(
+        self,
+        core_program: core.Program,
+        lookup: Callable[[str], Primitive | None],
+        header: Callable[[core.Load], TensorInfo | None],
+    ) -> None:
+        self.functions = {f.name: f for f in core_program.functions}
+        self.impls = {i.name: i for i in core_program.impls}
+        self.lookup = lookup
+        self.header = header
+        self.consts: Env = {}
+        # Every name of the program: those that simplification makes are none of them.
+        self.taken = _names_in(core_program)
+        # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
+        self.explained: str | None = None
+
+    def implementation(self, wrapper: core.Function) -> core.Function | None:
+        """The private function that a wrapper calls for its result, if it has one."""
+        name = self.called_first(wrapper)
+        found = self.functions.get(name) if name else None
+        return found if found is not None and found.kind == "private" else None
+
+    def called_first(self, wrapper: core.Function) -> str | None:
+        """The name that the first statement after the door calls: the implementation, or an extern's callable."""
+        rest = wrapper.body.stmts[wrapper.door :]
+        if rest and isinstance(rest[0], core.Let) and isinstance(rest[0].value, core.Call):
+            callee = rest[0].value.callee
+            return callee.name if isinstance(callee, core.FnRef) else None
+        return None
+
+    def is_opaque(self, wrapper: core.Function) -> bool:
+        """Whether callers know the result only by its annotation."""
+        return wrapper.kind == "extern" or is_signature(wrapper) or self.implementation(wrapper) is not None
+
+
+def _names_in(program: core.Program) -> frozenset[str]:
+    found: set[str] = {c.name for c in program.consts}
+    stack: list[object] = [program.functions, program.main]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(node)
+        elif isinstance(node, core.Function | core.Lambda):
+            found.update(p.name for p in node.params)
+            stack.append(node.body)
+        elif isinstance(node, core.Block):
+            stack.extend((*node.stmts, node.result))
+        elif isinstance(node, core.Let | core.MatchShape):
+            found.update(bound_names(node))
+            stack.append(node.value if isinstance(node, core.Let) else None)
+        elif isinstance(node, core.If):
+            stack.extend((node.cond, node.then, node.orelse))
+        elif isinstance(node, core.Call):
+            stack.extend(a.value for a in node.args)
+    return frozenset(found)
+
+
+def is_signature(function: core.Function) -> bool:
+    """Whether it stands for a function parameter: what follows its door begins with a call of the parameter itself."""
+    rest = function.body.stmts[function.door :]
+    match rest:
+        case (core.Let(value=core.Call(callee=core.Var(name=name))), *_):
+            return name == function.name
+    return False
+
+
+def bound_names(stmt: core.Stmt) -> tuple[str, ...]:
+    match stmt:
+        case core.Let():
+            return stmt.names
+        case core.MatchShape():
+            return stmt.binds
+    return ()
