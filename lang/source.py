@@ -57,5 +57,8 @@ class Span(NamedTuple):
         """From the start of this span to the end of the other."""
         return Span(self.source, self.start, max(self.end, other.end))
 
+    def within(self, other: Span) -> bool:
+        return self.source is other.source and other.start <= self.start and self.end <= other.end
+
 
 NOWHERE = Span(Source("<built in>", ""), 0, 0)

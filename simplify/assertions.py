@@ -58,6 +58,7 @@ class Assertions(Bindings):
             self.out.append(replace(stmt, status=status))
             if stmt.origin.declared is not None:
                 # What else the annotation says, and what follows from it, is not reported again.
+                self.log.outweigh(stmt.origin.declared.span)
                 env[stmt.origin.declared.tensor] = Entry(POISON, stmt.span)
             return
         if status is Status.RESIDUAL:

@@ -83,8 +83,12 @@ class Log:
         )  # fmt: skip
 
     def forget(self, span: Span) -> None:
-        """What could not be proved of a call does not matter where the call is an error."""
-        self.diagnostics[:] = [d for d in self.diagnostics if d.code != "W311" or d.span != span]
+        """What could not be proved of a call, or fails on some tensors only, does not matter where the call is an error."""
+        self.diagnostics[:] = [d for d in self.diagnostics if d.code not in ("W311", "E310") or d.span != span]
+
+    def outweigh(self, span: Span) -> None:
+        """Nor does what works only on empty tensors, in an annotation that always fails."""
+        self.diagnostics[:] = [d for d in self.diagnostics if d.code != "E310" or not d.span.within(span)]
 
     def revise(self, said: Diagnostic, change: Callable[[Diagnostic], Diagnostic]) -> Diagnostic:
         """Say it differently; what is said then."""

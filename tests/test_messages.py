@@ -139,6 +139,16 @@ def test_an_error_takes_back_what_was_in_doubt_about_the_same_call() -> None:
     assert only("@f = fn(x : Tensor([8, 15], float32), m : Size) { @reshape(x, [m, 16]) }").code == "E307"
 
 
+@pytest.mark.parametrize(
+    "body",
+    ["match_shape(x, [], [n * 2, m + 1])", "let z : Tensor([n * 2, m + 1], float32) = x", "let z = @g(y)"],
+)
+def test_what_always_fails_outweighs_what_works_on_empty_tensors(body: str) -> None:
+    g = "@g = fn(x : Tensor([n, n * 2, n * 3], float32)) : Tensor([n], float32) { @ones([n]) }\n"
+    d = only(f"{g}@f = fn(x : Tensor([n, m], float32), y : Tensor([n, n, 7], float32)) {{\n  {body}\n  0\n}}")
+    assert d.message.endswith("this always fails")
+
+
 def test_the_call_that_made_a_size_is_blamed_where_it_cannot_be_used() -> None:
     text = (
         "@f = fn(x : Tensor([B, 4, 4], float32), t : Tensor([B, 10], float32), w : Tensor([9, 10], float32)) {\n"
