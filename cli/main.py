@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -22,6 +23,9 @@ COMMANDS = {
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+UNWRITTEN = 2
+# What an output says that takes no more.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Commands(click.Group):
@@ -63,6 +67,7 @@ def main() -> None:
 
 def invoke(arguments: list[str]) -> int:
     """Run one command line; gives the exit status. A command returns its status, or None for 0."""
+    _stand_in_for_closed_streams()
     _never_fail_on_encoding()
     try:
         with rx.make_context("rx", arguments) as context:
@@ -79,6 +84,19 @@ def invoke(arguments: list[str]) -> int:
     except BrokenPipeError:
         _drop_output()
         return BROKEN_PIPE
+    except OSError as wrong:
+        if wrong.errno not in _FULL:
+            raise
+        print(f"rx: the output cannot be written: {wrong.strerror}", file=sys.stderr)
+        _drop_output()
+        return UNWRITTEN
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Python has None for a stream that was closed before it began; nothing is read from it, and what is written is lost."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _never_fail_on_encoding() -> None:

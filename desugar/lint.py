@@ -16,6 +16,8 @@ _ELSEWHERE = {
     "float": "float32", "double": "float64", "half": "float16", "int": "int64", "long": "int64", "short": "int16",
     "byte": "uint8", "boolean": "bool", "str": "string",
 }  # fmt: skip
+# Among more names than this one is always near, and all pairs of them take long to compare.
+_MANY = 100
 
 
 def unused(world: World, entries: Iterable[Entry], function: str | None, others: Iterable[str] = ()) -> None:
@@ -46,7 +48,9 @@ def _meant(entry: Entry, others: list[str]) -> str | None:
             return meant
     if entry.name == "None":
         return "?"
-    return nearest(entry.name, [n for n in others if n != entry.name]) if len(entry.name) > 1 else None
+    if len(entry.name) == 1 or len(others) > _MANY:
+        return None
+    return nearest(entry.name, [n for n in others if n != entry.name])
 
 
 def _note(world: World, entries: list[Entry], function: str | None, help: str) -> None:

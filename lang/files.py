@@ -28,7 +28,7 @@ class Files:
             candidate = _resolved(folder / path)
             if not self.allows(candidate):
                 outside = True
-            elif candidate.is_file():
+            elif _is_file(candidate):
                 return candidate
         if outside:
             message = f'"{path}" lies outside the program\'s folder and the given roots'
@@ -64,6 +64,13 @@ class Files:
         except UnicodeDecodeError as problem:
             message = f'"{found.name}" is not UTF-8 text: byte {problem.start} cannot be read'
             raise RxError(error("E242", message, span)) from None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 def _resolved(path: Path) -> Path:

@@ -516,3 +516,18 @@ def test_fmt_leaves_a_broken_file_alone(rx: Any) -> None:
     assert (status, out) == (1, "")
     assert "error[E101]" in err
     assert Path("broken.rx").read_text(encoding="utf-8") == BROKEN
+
+
+@pytest.mark.parametrize(
+    ("redirected", "status"), [(">&-", 0), ("2>&-", 0), ("<&-", 0), (">&- 2>&- <&-", 0), (">/dev/full", 2)]
+)
+def test_streams_that_are_closed_or_full_give_no_traceback(tmp_path: Path, redirected: str, status: int) -> None:
+    if "full" in redirected and not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    (tmp_path / "ff.rx").write_text(FF)
+    command = ["sh", "-c", f'"$0" -m rxlang fmt --check ff.rx {redirected}', sys.executable]
+    if status:
+        command[2] = command[2].replace("fmt --check ff.rx", "desugar ff.rx")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == status
+    assert done.stdout == "" and done.stderr in ("", "rx: the output cannot be written: No space left on device\n")

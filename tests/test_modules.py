@@ -178,6 +178,7 @@ def test_a_missing_import_is_reported_once(tmp_path: Path) -> None:
         ('import "a.rx" as x\nimport "b.rx" as x', "E203"),
         ('import "a.rx" as prelude', "E244"),
         ('import "" as x', "E240"),
+        (f'import "{"long" * 2000}.rx" as x', "E240"),
         ('import "nul\\0.rx" as n', "E240"),
         ('import "sub" as s', "E240"),
     ],
