@@ -77,7 +77,7 @@ def refusals(program: core.Program, shapes: list[tuple[str, ...]], names: tuple[
 
 
 def maker() -> Any:
-    spec = importlib.util.spec_from_file_location("test_soundness", HERE / "test_soundness.py")
+    spec = importlib.util.spec_from_file_location("small_programs", HERE / "small_programs.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -85,18 +85,18 @@ def maker() -> Any:
 
 
 def test_each_check_that_stays_refuses_some_input() -> None:
-    soundness, seen = maker(), 0
+    small, seen = maker(), 0
     for seed in range(PROGRAMS):
-        made = soundness.Maker(seed)
+        made = small.Maker(seed)
         source = made.program()
-        report = pipeline.check_text(source + soundness.LIBRARY, "random.rx", Path("."))
+        report = pipeline.check_text(source + small.LIBRARY, "random.rx", Path("."))
         # where an `if` has arms of different ranks, what is known afterwards is less than what is so
         if report.checked is None or not report.ok or "if (" in source:
             continue
         checks = list(left(report.checked.program))
         if checks:
             shapes = [shape for name, shape in made.shapes.items() if name.startswith("x")]
-            refused = refusals(report.checked.program, shapes, soundness.NAMES)
+            refused = refusals(report.checked.program, shapes, small.NAMES)
             for check in checks:
                 places = {check.span} if isinstance(check, core.Call) else {check.span, check.origin.span}
                 assert places & refused, f"seed {seed}: `{check.span.text}` refuses nothing\n{source}"

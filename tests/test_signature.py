@@ -34,7 +34,7 @@ def beside(name: str) -> ModuleType:
     return module
 
 
-soundness = beside("test_soundness")
+small = beside("small_programs")
 
 
 def checked(text: str, base: Path = Path(".")) -> pipeline.Report:
@@ -214,8 +214,8 @@ def ends(program: Checked, shapes: list[list[int]]) -> str:
 def test_what_is_printed_refuses_what_the_program_refuses(seed: int) -> None:
     """Pasted back it checks, says the same again, leaves nothing to check where that is said, and refuses exactly the
     inputs that the program refuses; but a tensor without elements may be refused where the program would take it."""
-    maker = soundness.Maker(seed)
-    text = maker.program() + soundness.LIBRARY
+    maker = small.Maker(seed)
+    text = maker.program() + small.LIBRARY
     report = checked(text)
     if not report.ok or report.checked is None:
         return
@@ -232,8 +232,8 @@ def test_what_is_printed_refuses_what_the_program_refuses(seed: int) -> None:
         assert before == now or (empty and now == "refused"), f"seed {seed} {shapes}\n{pasted(text, found)}"
 
 
-def inputs(maker: soundness.Maker, chance: random.Random) -> list[list[int]]:  # type: ignore[name-defined]
-    sizes = {name: chance.choice((0, 1, 2, 3, 4, 5, 6)) for name in soundness.NAMES}
+def inputs(maker: small.Maker, chance: random.Random) -> list[list[int]]:  # type: ignore[name-defined]
+    sizes = {name: chance.choice((0, 1, 2, 3, 4, 5, 6)) for name in small.NAMES}
     names = [name for name in maker.shapes if name.startswith("x")]
     shapes = [[max(0, eval(d, {}, dict(sizes))) for d in maker.shapes[name]] for name in names]  # noqa: S307
     if chance.random() < 0.15:

@@ -53,8 +53,8 @@ def hostile():
 
 
 def random_ones():
-    soundness = beside("test_soundness")
-    return [(soundness.Maker(seed).program() + soundness.LIBRARY, ROOT) for seed in range(RUNS)]
+    small = beside("small_programs")
+    return [(small.Maker(seed).program() + small.LIBRARY, ROOT) for seed in range(RUNS)]
 
 
 def obligations(program, base, monkeypatch):
