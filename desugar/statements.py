@@ -12,6 +12,9 @@ from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE, Entry
 from .sorts import describe, expand, sort_of
 
+# The one name that may stand for several parts of a tuple.
+_DISCARDED = "_"
+
 
 def block(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Block, core.Sort]:
     """A block and its result's sort; what it binds ends with it."""
@@ -154,7 +157,7 @@ def _annotate(code: Code, stmt: sweet.Let, tensor: str, type_: sweet.Type, subje
 def _let_tuple(code: Code, stmt: sweet.Let) -> None:
     type_ = None if stmt.type is None else expand(code.unit, stmt.type)
     names = [n.name for n in stmt.names]
-    twice = next((n for i, n in enumerate(stmt.names) if n.name in names[:i]), None)
+    twice = next((n for i, n in enumerate(stmt.names) if n.name in names[:i] and n.name != _DISCARDED), None)
     if twice is not None:
         fail("E203", f"`{twice.name}` stands twice", twice.span)
     if type_ is not None:

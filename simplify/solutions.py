@@ -62,14 +62,15 @@ def _few_values(state: State, cond: Cond, variable: Var) -> str | None:
 
 
 def _simpler(state: State, cond: Cond, variable: Var) -> str | None:
-    """`h >= 5` for `(h + 1) // 2 >= 3`: the bound or remainder that says the same of every size but 0."""
+    """`h >= 5` for `(h + 1) // 2 >= 3`: the bound (and a few sizes below it) or remainder that says the same of every
+    size but 0."""
     size = as_term(variable)
     low, high = state.facts.bounds(size)
     tried = range(max(low or 0, 1), _REACH if high is None else min(high, _REACH) + 1)
     holds = [evaluate_cond(cond, {variable: n}) for n in tried]
     for guess in _guesses(size, tried, holds):
         if _same_beyond_zero(state, size, cond, guess):
-            return render_cond(guess)
+            return _said(guess)
     return None
 
 
@@ -78,14 +79,23 @@ def _guesses(size: Size, tried: range, holds: list[bool]) -> Iterator[Cond]:
         return
     first = tried[holds.index(True)]
     changes = sum(a != b for a, b in pairwise(holds))
-    if changes == 1 and holds[-1]:
-        yield ge(size, first)
+    single, start = _beginning(tried, holds)
+    if holds[-1] and len(single) < _FEW:
+        yield any_of(*(eq(size, n) for n in single), ge(size, start))
     if changes == 1 and holds[0]:
         yield le(size, tried[holds.index(False)] - 1)
     second = next((n for n, held in zip(tried, holds, strict=True) if held and n > first), first + 1)
     step = second - first
     if changes > 2 and holds == [n % step == first % step for n in tried]:
         yield eq(mod(size, step), first % step)
+
+
+def _beginning(tried: range, holds: list[bool]) -> tuple[list[int], int]:
+    """From where on it always holds, and the sizes below that for which it holds too."""
+    start = tried.stop
+    while start > tried.start and holds[start - 1 - tried.start]:
+        start -= 1
+    return [n for n, held in zip(tried, holds, strict=True) if held and n < start], start
 
 
 def _same_beyond_zero(state: State, size: Size, cond: Cond, guess: Cond) -> bool:

@@ -71,7 +71,8 @@ def about(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:
 def with_conditions(diagnostic: Diagnostic, cond: object, only: str | None = None) -> Diagnostic:
     """The diagnostic with what would make the undecided condition true; `only` is how that was said."""
     subject = diagnostic.subject or Subject(diagnostic.span, "", ())
-    shortest = () if only is None or " = " in only or " or " in only else ((only,),)
+    said = only.replace(" = ", " == ").split(" or ") if only is not None else []
+    shortest = sorted(((text,) for text in said), key=lambda texts: "==" in texts[0])
     alternatives = map(_said, cond.parts if isinstance(cond, AnyOf) else (cond,))
     found = tuple(dict.fromkeys(filter(None, (*shortest, *alternatives))))
     return replace(diagnostic, subject=replace(subject, conditions=found[:_MOST])) if found else diagnostic

@@ -440,3 +440,8 @@ def test_a_name_that_may_be_a_slip_is_told_with_the_name_that_is_near() -> None:
     report = pipeline.check_text(text, "slip.rx", Path("."))
     (found,) = [d for d in report.diagnostics if d.code == "N201"]
     assert found.span.text == "dd" and found.help is not None and found.help.startswith("did you mean `d`?")
+
+
+def test_an_underscore_may_stand_for_several_parts_of_a_tuple() -> None:
+    text = "@f = fn(x : Tensor([n, 3], float32)) : Tensor { let (a, _, _) = @split(x, 3, axis=1); a }"
+    assert "let (a, _, _) = @split(x, 3, axis=1)" in assertions(find(fine(text), "f"))

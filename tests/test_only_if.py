@@ -36,6 +36,7 @@ def said(warning: Diagnostic) -> str:
         ),
         ("x : Tensor([6, h], float32)", "@reshape(x, [4, -1])", "h % 2 == 0"),
         ("x : Tensor([h, 3], float32)", "@conv(@expand_dims(x[::2, :], axis=[0, 1]), @ones([1, 1, 3, 3]))", "h >= 5"),
+        ("x : Tensor([n, 3], float32), y : Tensor([3, 3], float32)", "x[2:5, :] + y", "n == 3 or n >= 5"),
         ("x : Tensor([n], float32), y : Tensor([m], float32)", "@matmul(x, y)", "n == m"),
     ],
 )
