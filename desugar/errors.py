@@ -71,6 +71,8 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
             found = _distance(name, candidate)
             if found < least:
                 best, least = candidate, found
+                if least == 1:
+                    break
     begun = [c for c in candidates if len(name) >= _ENOUGH and c.startswith(f"{name}_")]
     return begun[0] if best is None and len(begun) == 1 else best
 
