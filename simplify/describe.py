@@ -40,6 +40,11 @@ def size_text(size: Size, state: State, within: frozenset[Size] = frozenset()) -
     return text if len(text) <= _LONGEST else "?"
 
 
+def readable(text: str) -> bool:
+    """Whether a size's text says all of it, in a few words."""
+    return "?" not in text and len(text) <= _LONGEST
+
+
 def _as_written(size: Term, state: State, within: frozenset[Size]) -> str | None:
     """A minimum or maximum of a shape rule as the rule wrote it; not where facts have made one of its parts equal to it."""
     if size not in state.display or size in within:
@@ -56,7 +61,7 @@ def common_text(sizes: tuple[Size, ...], state: State, positive: bool) -> str | 
     largest = f"max({', '.join(texts)})"
     if not positive:
         largest = f"min({largest}, max({' + '.join(texts)} - {len(texts) - 1}, 0))"
-    return largest if len(largest) <= _LONGEST and "?" not in largest else None
+    return largest if readable(largest) else None
 
 
 def shape_text(shape: Shape, state: State) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from math import prod
 from typing import Protocol
 
 from ..lang.core import Status
@@ -15,7 +16,7 @@ from ..ops.model import TensorInfo
 from . import equations
 from .aligned import Row, aligned
 from .conditions import all_of, ge
-from .describe import dtype_text, size_text, type_text
+from .describe import dtype_text, readable, size_text, type_text
 from .judge import Outcome
 from .origins import place_of
 from .spoken import CallLike as SpokenCall
@@ -33,6 +34,10 @@ class CallLike(SpokenCall, Protocol):
     def is_tensor(self, name: str) -> bool: ...
 
 
+# What needs no brackets in a product: a name, a number, a function of others.
+_CALL = re.compile(r"\w+'*(\([^()]*\))?")
+# Of a reshape, the two that have as many elements.
+_RESHAPED = ("shape", "x")
 _CODES = {"matmul": "E305", "linear": "E305", "reshape": "E307", "concat": "E308", "stack": "E308"}
 
 
@@ -54,11 +59,11 @@ def precondition(
     if code == "E313":
         found = _dtypes(state, call) if "one dtype" in what else _own_dtype(state, call, at)
     if reshapes:
-        found = "" if totals is None else f"they are {size_text(totals[0], state)} and {size_text(totals[1], state)}"
+        found = "" if totals is None else _they_are(state, call)
         at = _changed(state, call, at)
     labels = [_came_from(state, call, param, axis) for param, axis in at]
     if totals is not None and len(labels) > 1:
-        labels = [_made_of(state, call, totals[1])]
+        labels = [_made_of(state, call)]
     broadcast = "or one of them 1" in what or "broadcast" in what
     if code is None:
         code = _CODES.get(call.name, "E306" if broadcast else "E304")
@@ -203,17 +208,27 @@ def _changed(
 def _elements(state: State, call: CallLike) -> tuple[Size, Size] | None:
     """The two numbers of elements of a reshape."""
     totals = []
-    for param in ("shape", "x"):
+    for param in _RESHAPED:
         if not _is_known(state, call, param):
             return None
         dims = _dims(state, call, param)
         if any(isinstance(d, int) and d < 0 for d in dims):
             return None
-        total: Size = 1
-        for dim in dims:
-            total = total * dim
-        totals.append(total)
+        totals.append(prod(dims))
     return totals[0], totals[1]
+
+
+def _they_are(state: State, call: CallLike) -> str:
+    counts = [_count_text(state, call, param) for param in _RESHAPED]
+    return f"they are {counts[0]} and {counts[1]}" if all(counts) else ""
+
+
+def _count_text(state: State, call: CallLike, param: str) -> str:
+    """A number of elements, as a product where it is long when that is multiplied out; nothing where neither can be read."""
+    dims = _dims(state, call, param)
+    parts = [size_text(dim, state) for dim in dims if dim != 1]
+    product = " * ".join(part if _CALL.fullmatch(part) else f"({part})" for part in parts)
+    return next((text for text in (size_text(prod(dims), state), product) if readable(text)), "")
 
 
 def rooted(walker: Speaker, said: Diagnostic, sizes: Iterable[tuple[Entry | None, int | None]]) -> Diagnostic:
@@ -295,9 +310,9 @@ def _argument_types(state: State, call: CallLike, params: list[str]) -> list[str
     return shown
 
 
-def _made_of(state: State, call: CallLike, total: Size) -> Label | None:
-    entry = call.find("x")
-    return None if entry is None else Label(entry.span, f"this has {size_text(total, state)} elements")
+def _made_of(state: State, call: CallLike) -> Label | None:
+    entry, count = call.find("x"), _count_text(state, call, "x")
+    return None if entry is None or not count else Label(entry.span, f"this has {count} elements")
 
 
 def bad_call(walker: Speaker, message: str, span: Span) -> Diagnostic:

@@ -50,3 +50,8 @@ def test_what_one_call_needs_besides_is_said_with_it() -> None:
     )
     assert said(warning) == "c == d, h >= 3 and w >= 3"
     assert warning.help == "`where c == d, h >= 3, w >= 3` on @f makes it hold (checked)"
+
+
+def test_a_long_number_of_elements_is_told_as_a_product() -> None:
+    warning = the_warning("x : Tensor([n, c, h, w], float32)", "@reshape(x[:, 2:, ::3, ::2], [n, 1568])")
+    assert "n * 1568 and n * max(c - 2, 0) * ((h + 2) // 3) * ((w + 1) // 2)" in warning.message
