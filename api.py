@@ -26,7 +26,7 @@ from .lang.render import render_text
 from .lang.source import Span
 from .ops.model import Segment, TensorInfo
 from .pipeline import Report
-from .simplify.judge import Options as CheckOptions
+from .simplify.outcome import Options as CheckOptions
 from .simplify.propagate import ArgumentShape
 from .simplify.state import State
 from .simplify.terms import variables

@@ -12,7 +12,8 @@ from ..ops.model import Segment, TensorInfo
 from .conditions import eq
 from .describe import binding
 from .explain import explain
-from .judge import Judge, Log, Options
+from .judge import Judge, Log
+from .outcome import Options
 from .program import Program
 from .state import State
 from .terms import Size

@@ -16,7 +16,7 @@ from .arms import with_the_wrong_rank
 from .assertions import with_needs
 from .branches import is_older
 from .conditions import Cond
-from .judge import Outcome
+from .outcome import Outcome
 from .primitives import call_primitive, number_fits
 from .program import Check, bound_names
 from .shape_level import Poisoned, ShapeLevel

@@ -11,8 +11,8 @@ from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
 from .describe import size_text, type_text
-from .judge import Outcome
 from .origins import place_of
+from .outcome import Outcome
 from .shape_level import Obligation, Poisoned, ShapeLevel, sweet_size
 from .state import State
 from .values import Entry, Env, SizeValue, plain

@@ -11,8 +11,8 @@ from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .describe import type_text
-from .judge import Outcome
 from .origins import place_of
+from .outcome import Outcome
 from .spoken import ORDINALS
 from .values import Entry, Env
 from .verdict import Speaker, finish, listed

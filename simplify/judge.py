@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from ..lang.checked import Counts
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Label
-from ..lang.node import Node, replace
+from ..lang.node import replace
 from ..lang.source import Span
 from .because import labelled
 from .conditions import Cond, ge
 from .facts import Verdict
+from .outcome import Explain, Options, Outcome
 from .shape_level import Truth
 from .solutions import only_where
 from .state import State
@@ -19,27 +20,6 @@ from .subject import with_conditions
 from .terms import Size, TooLarge
 from .values import Undecided
 from .weakest import Demand, DTypeDemand
-
-
-class Options(Node):
-    """`allow_empty` turns what works only on empty tensors from an error into a warning."""
-
-    strict: bool = False
-    allow_empty: bool = False
-
-
-class Outcome(Node):
-    """What a diagnostic is told: how the obligation ended, whether only empty tensors satisfy it, a smallest witness (names
-    to sizes) for which it fails, the facts that a refutation needs, and for which sizes alone it can hold."""
-
-    status: Status
-    only_empty: bool
-    witness: dict[str, int] | None
-    reasons: tuple[object, ...] = ()
-    only: str | None = None
-
-
-Explain = Callable[[Outcome], Diagnostic]
 
 
 class Log:

@@ -17,8 +17,8 @@ from . import equations
 from .aligned import Row, aligned
 from .conditions import all_of, ge
 from .describe import dtype_text, readable, size_text, type_text
-from .judge import Outcome
 from .origins import place_of
+from .outcome import Outcome
 from .spoken import CallLike as SpokenCall
 from .spoken import argument as spoken_argument
 from .spoken import operation, sizes_behind, what_is_needed

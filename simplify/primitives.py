@@ -18,7 +18,8 @@ from . import dims, lint, preconditions, subject, verdict
 from .arms import arms, in_one_arm
 from .conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .describe import common_text, type_text
-from .judge import Log, Outcome
+from .judge import Log
+from .outcome import Outcome
 from .shape_level import Truth
 from .sizes import is_ordinary, only_var, single_var
 from .solutions import only_where

@@ -24,7 +24,8 @@ from .demands import demands
 from .describe import binding
 from .explain import explain
 from .exprs import Scope, read_size
-from .judge import Log, Options
+from .judge import Log
+from .outcome import Options
 from .program import Program
 from .sizes import only_var
 from .state import State

@@ -9,7 +9,7 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Label, error, warning
 from ..lang.node import replace
 from ..lang.source import Span
-from .judge import Options, Outcome
+from .outcome import Options, Outcome
 from .state import State
 
 

@@ -1,0 +1,30 @@
+"""How one obligation ended, for those who word it; and what the user wants of checking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..lang.core import Status
+from ..lang.diagnostics import Diagnostic
+from ..lang.node import Node
+
+
+class Options(Node):
+    """`allow_empty` turns what works only on empty tensors from an error into a warning."""
+
+    strict: bool = False
+    allow_empty: bool = False
+
+
+class Outcome(Node):
+    """What a diagnostic is told: how the obligation ended, whether only empty tensors satisfy it, a smallest witness (names
+    to sizes) for which it fails, the facts that a refutation needs, and for which sizes alone it can hold."""
+
+    status: Status
+    only_empty: bool
+    witness: dict[str, int] | None
+    reasons: tuple[object, ...] = ()
+    only: str | None = None
+
+
+Explain = Callable[[Outcome], Diagnostic]
