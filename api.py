@@ -26,11 +26,11 @@ from .lang.render import render_text
 from .lang.source import Span
 from .ops.model import Segment, TensorInfo
 from .pipeline import Report
-from .simplify.outcome import Options as CheckOptions
+from .simplify.known.outcome import Options as CheckOptions
+from .simplify.known.state import State
+from .simplify.known.values import SizeValue, TupleValue, Value
 from .simplify.propagate import ArgumentShape
-from .simplify.state import State
-from .simplify.terms import variables
-from .simplify.values import SizeValue, TupleValue, Value
+from .simplify.solver.terms import variables
 from .size import Size
 
 PathText = str | PathLike[str]

@@ -27,7 +27,7 @@ from .lang.source import Source
 from .lang.weights import BadWeights, read_header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
-from .simplify.outcome import Options
+from .simplify.known.outcome import Options
 from .simplify.propagate import ArgumentShape, CallResult, check, result_shapes
 
 

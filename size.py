@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from math import lcm
 from typing import Any
 
-from .simplify import rendering, terms
-from .simplify.exprs import ExpressionError, Scope, read_size
-from .simplify.terms import Floor, Max, Term, Var
+from .simplify.solver import rendering, terms
+from .simplify.solver.exprs import ExpressionError, Scope, read_size
+from .simplify.solver.terms import Floor, Max, Term, Var
 
 # Names may end in primes, which Python's may not.
 _QUOTED = re.compile(r"\w+'+")

@@ -18,7 +18,7 @@ from rxlang.lang.files import Files
 from rxlang.lang.modules import Modules, load_program
 from rxlang.lang.source import Source
 from rxlang.ops.registry import lookup
-from rxlang.simplify.outcome import Options
+from rxlang.simplify.known.outcome import Options
 from rxlang.simplify.propagate import check
 
 STEPS = (

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from statistics import median
 
-from rxlang.simplify import smt
-from rxlang.simplify.conditions import negate
-from rxlang.simplify.prove import answer, read
+from rxlang.simplify.solver import smt
+from rxlang.simplify.solver.conditions import negate
+from rxlang.simplify.solver.prove import answer, read
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
 LAYERS = ("normal-form", "facts", "points", "z3", "unknown")

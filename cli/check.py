@@ -10,7 +10,7 @@ import click
 
 from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
-from ..simplify.outcome import Options
+from ..simplify.known.outcome import Options
 from .examine import Examined, Wish, examine_all
 from .explanation import unknown
 from .files import Program, Unusable, folders, read_programs

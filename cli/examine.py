@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .. import pipeline
 from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
-from ..simplify.outcome import Options
+from ..simplify.known.outcome import Options
 from .explanation import explanation, names
 from .files import Program
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from ..simplify.prove import prove_lines
+from ..simplify.solver.prove import prove_lines
 from .files import STDIN, Unusable, reason
 
 

@@ -15,7 +15,7 @@ from ..interp.trees import reachable
 from ..lang import core
 from ..lang.diagnostics import RxError
 from ..lang.files import Files
-from ..simplify.outcome import Options
+from ..simplify.known.outcome import Options
 from .files import Program, Unusable, folders, read_program, reason
 from .terminal import plural, print_diagnostics
 

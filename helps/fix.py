@@ -7,7 +7,7 @@ from pathlib import Path
 from ..lang.node import Node
 from ..lang.source import Source
 from ..pipeline import check_source
-from ..simplify.outcome import Options
+from ..simplify.known.outcome import Options
 from .edits import applied
 from .offer import Offer, offers
 

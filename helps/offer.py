@@ -13,7 +13,7 @@ from ..lang.diagnostics import Diagnostic, Edit, Help
 from ..lang.node import Node, replace
 from ..lang.source import Source
 from ..pipeline import Report, check_source
-from ..simplify.outcome import Options
+from ..simplify.known.outcome import Options
 from . import attributes, claims, conditions, literals, names, operands, windows
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap

@@ -12,7 +12,7 @@ from ..lang.diagnostics import Edit
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Source
 from ..pipeline import Report, check_source
-from ..simplify.outcome import Options
+from ..simplify.known.outcome import Options
 from .edits import applied
 from .offer import open_checks
 

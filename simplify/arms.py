@@ -9,10 +9,10 @@ from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import replace
 from ..ops.model import TensorInfo
-from .conditions import Cond
-from .describe import type_text
-from .state import State
-from .values import Entry, plain
+from .known.state import State
+from .known.values import Entry, plain
+from .solver.conditions import Cond
+from .voice.describe import type_text
 
 JOIN = "if"
 

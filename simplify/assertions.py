@@ -8,11 +8,12 @@ from ..lang import core, sweet
 from ..lang.core import Status
 from ..lang.node import replace
 from ..ops.model import TensorInfo
-from . import claims, dims, subject
 from .bindings import Bindings
+from .known import dims
+from .known.shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
+from .known.values import POISON, Entry, Env, Undecided
 from .program import Check
-from .shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
-from .values import POISON, Entry, Env, Undecided
+from .voice import claims, subject
 
 
 class Assertions(Bindings):

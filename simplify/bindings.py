@@ -9,15 +9,10 @@ from ..lang.checked import Binding, Explanation
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.model import Segment, TensorInfo
-from .conditions import eq
-from .describe import binding
-from .explain import explain
 from .judge import Judge, Log
-from .outcome import Options
-from .program import Program
-from .state import State
-from .terms import Size
-from .values import (
+from .known.outcome import Options
+from .known.state import State
+from .known.values import (
     BoolValue,
     DTypeSymbol,
     DTypeValue,
@@ -30,6 +25,11 @@ from .values import (
     TupleValue,
     Value,
 )
+from .program import Program
+from .solver.conditions import eq
+from .solver.terms import Size
+from .voice.describe import binding
+from .voice.explain import explain
 
 
 class Bindings(Judge):

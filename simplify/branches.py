@@ -9,14 +9,15 @@ from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.source import Span
 from ..ops.model import TensorInfo
-from . import claims, dims
 from .arms import JOIN
 from .assertions import Assertions
-from .conditions import Cond, all_of, any_of, cond_variables, eq, negate
+from .known import dims
+from .known.shape_level import SHAPE_LEVEL, Poisoned, ShapeLevel, Truth
+from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
 from .program import bound_names
-from .shape_level import SHAPE_LEVEL, Poisoned, ShapeLevel, Truth
-from .sizes import only_var
-from .values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
+from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate
+from .solver.sizes import only_var
+from .voice import claims
 
 
 class Branches(Assertions):

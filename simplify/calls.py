@@ -11,17 +11,13 @@ from ..lang.dtypes import WEAK, DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.model import Segment, TensorInfo
-from . import dims, doors, preconditions, subject
 from .arms import with_the_wrong_rank
 from .assertions import with_needs
 from .branches import is_older
-from .conditions import Cond
-from .outcome import Outcome
-from .primitives import call_primitive, number_fits
-from .program import Check, bound_names
-from .shape_level import Poisoned, ShapeLevel
-from .terms import Term, variables
-from .values import (
+from .known import dims
+from .known.outcome import Outcome
+from .known.shape_level import Poisoned, ShapeLevel
+from .known.values import (
     POISON,
     DTypeSymbol,
     Entry,
@@ -35,6 +31,11 @@ from .values import (
     Undecided,
     Value,
 )
+from .primitives import call_primitive, number_fits
+from .program import Check, bound_names
+from .solver.conditions import Cond
+from .solver.terms import Term, variables
+from .voice import doors, preconditions, subject
 from .walk import Walker
 
 _MAX_INLINED = 24

@@ -15,15 +15,15 @@ from ..lang.checked import Demands
 from ..lang.dtypes import DTYPES, DType
 from ..lang.source import NOWHERE, Span
 from ..ops.model import Segment, TensorInfo
-from .conditions import Cond, Eq0, all_of, any_of, cond_variables, eq, render_cond, substitute_cond
-from .describe import dtype_text
-from .facts import Facts
-from .rendering import render
-from .shorter import entails, lighter
-from .sizes import as_term, only_var
-from .state import State
-from .terms import Size, Term, Var, mod, of_atom, substitute, variables
-from .values import DTypeSymbol, Entry, Env, SizeValue, TupleValue, Value
+from .known.state import State
+from .known.values import DTypeSymbol, Entry, Env, SizeValue, TupleValue, Value
+from .solver.conditions import Cond, Eq0, all_of, any_of, cond_variables, eq, render_cond, substitute_cond
+from .solver.facts import Facts
+from .solver.rendering import render
+from .solver.shorter import entails, lighter
+from .solver.sizes import as_term, only_var
+from .solver.terms import Size, Term, Var, mod, of_atom, substitute, variables
+from .voice.describe import dtype_text
 from .weakest import Demand, DTypeDemand, Inputs, is_rank, weakest
 
 _LETTERS = ("n", "m", "k", "p", "q", "r", "s", "t", "u", "v", "w")

@@ -9,16 +9,16 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import replace
 from ..lang.source import Span
-from .because import labelled
-from .conditions import Cond, ge
-from .facts import Verdict
-from .outcome import Explain, Options, Outcome
-from .shape_level import Truth
-from .solutions import only_where
-from .state import State
-from .subject import with_conditions
-from .terms import Size, TooLarge
-from .values import Undecided
+from .known.outcome import Explain, Options, Outcome
+from .known.shape_level import Truth
+from .known.state import State
+from .known.values import Undecided
+from .solver.conditions import Cond, ge
+from .solver.facts import Verdict
+from .solver.terms import Size, TooLarge
+from .voice.because import labelled
+from .voice.solutions import only_where
+from .voice.subject import with_conditions
 from .weakest import Demand, DTypeDemand
 
 

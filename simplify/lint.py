@@ -5,11 +5,11 @@ from __future__ import annotations
 from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label, note
 from ..ops.model import TensorInfo
-from .describe import shape_text
-from .origins import place_of
-from .spoken import CallLike, argument, operation
-from .state import State
-from .values import Entry, Shape, SizeValue, Value, plain
+from .known.state import State
+from .known.values import Entry, Shape, SizeValue, Value, plain
+from .voice.describe import shape_text
+from .voice.origins import place_of
+from .voice.spoken import CallLike, argument, operation
 
 _PAIRS = frozenset((
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "equal", "not_equal",

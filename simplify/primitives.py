@@ -14,18 +14,14 @@ from ..lang.source import Span
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, Word, dtypes_of, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
-from . import dims, lint, preconditions, subject, verdict
+from . import lint
 from .arms import arms, in_one_arm
-from .conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
-from .describe import common_text, type_text
 from .judge import Log
-from .outcome import Outcome
-from .shape_level import Truth
-from .sizes import is_ordinary, only_var, single_var
-from .solutions import only_where
-from .state import State
-from .terms import Size, Term, TooLarge, ceildiv, smax, smin
-from .values import (
+from .known import dims
+from .known.outcome import Outcome
+from .known.shape_level import Truth
+from .known.state import State
+from .known.values import (
     POISON,
     UNDECIDED,
     AnyDType,
@@ -46,6 +42,12 @@ from .values import (
     Value,
     plain,
 )
+from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
+from .solver.sizes import is_ordinary, only_var, single_var
+from .solver.terms import Size, Term, TooLarge, ceildiv, smax, smin
+from .voice import preconditions, subject, verdict
+from .voice.describe import common_text, type_text
+from .voice.solutions import only_where
 from .walk import Walker
 from .weakest import DTypeDemand
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..lang import core
 from ..ops.model import Primitive, TensorInfo
-from .values import Env
+from .known.values import Env
 
 Check = core.Assert | core.MatchShape
 

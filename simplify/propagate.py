@@ -17,20 +17,20 @@ from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
-from . import doors
 from .calls import CallWalker
-from .conditions import ge, substitute_cond
 from .demands import demands
-from .describe import binding
-from .explain import explain
-from .exprs import Scope, read_size
 from .judge import Log
-from .outcome import Options
+from .known.outcome import Options
+from .known.state import State
+from .known.values import Entry, Env, FnValue, SizeValue, Value
 from .program import Program
-from .sizes import only_var
-from .state import State
-from .terms import Size, substitute
-from .values import Entry, Env, FnValue, SizeValue, Value
+from .solver.conditions import ge, substitute_cond
+from .solver.exprs import Scope, read_size
+from .solver.sizes import only_var
+from .solver.terms import Size, substitute
+from .voice import doors
+from .voice.describe import binding
+from .voice.explain import explain
 from .walk import Walker
 
 Header = Callable[[core.Load], TensorInfo | None]

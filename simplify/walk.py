@@ -10,12 +10,11 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
-from . import claims, dims
 from .assertions import with_needs
 from .branches import Branches
-from .shape_level import SHAPE_LEVEL, Poisoned, ShapeLevel
-from .terms import Size, Var
-from .values import (
+from .known import dims
+from .known.shape_level import SHAPE_LEVEL, Poisoned, ShapeLevel
+from .known.values import (
     POISON,
     BoolValue,
     DTypeValue,
@@ -31,6 +30,8 @@ from .values import (
     Undecided,
     Value,
 )
+from .solver.terms import Size, Var
+from .voice import claims
 
 
 class Walker(Branches):

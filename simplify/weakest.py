@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from .conditions import (
+from .known.state import State
+from .known.values import AnyDType
+from .solver.conditions import (
     AllOf,
     AnyOf,
     Cond,
@@ -19,12 +21,10 @@ from .conditions import (
     render_cond,
     substitute_cond,
 )
-from .facts import Facts
-from .shorter import entails, needed, shorter
-from .sizes import as_term
-from .state import State
-from .terms import Size, TooLarge, Var, variables
-from .values import AnyDType
+from .solver.facts import Facts
+from .solver.shorter import entails, needed, shorter
+from .solver.sizes import as_term
+from .solver.terms import Size, TooLarge, Var, variables
 
 # What is longer than this nobody wants to read in a signature.
 _LONGEST = 160

@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from rxlang.simplify.conditions import any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate
-from rxlang.simplify.facts import Facts
-from rxlang.simplify.smt import Session
-from rxlang.simplify.terms import Var, evaluate, smax, smin, var, variables
+from rxlang.simplify.solver.conditions import any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate
+from rxlang.simplify.solver.facts import Facts
+from rxlang.simplify.solver.smt import Session
+from rxlang.simplify.solver.terms import Var, evaluate, smax, smin, var, variables
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
 FUZZ = int(os.environ.get("RX_FUZZ", "400"))
@@ -285,7 +285,7 @@ RANGE = {Var("n", 0): range(6), Var("m", 1): range(5), Var("i", 9, False): range
 @pytest.mark.parametrize("near", [24, 1])
 def test_no_verdict_differs_from_enumeration(near, monkeypatch):
     # so many facts that hang together are looked at as a whole; of more, first those near the question
-    monkeypatch.setattr("rxlang.simplify.facts._NEAR", near)
+    monkeypatch.setattr("rxlang.simplify.solver.facts._NEAR", near)
     kinds = {}
     for seed in range(FUZZ):
         world = Worlds(seed)
@@ -320,7 +320,7 @@ def test_answers_do_not_depend_on_the_seed_of_hashing_on_the_order_of_questions_
         rows += (CASES / "prove.jsonl").read_text().splitlines()[::7]
     program = (
         "import sys, json\n"
-        "from rxlang.simplify.prove import prove_lines\n"
+        "from rxlang.simplify.solver.prove import prove_lines\n"
         "for answer in prove_lines(sys.stdin.read().splitlines()):\n"
         "    print(json.dumps(answer))\n"
     )

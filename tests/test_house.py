@@ -21,6 +21,8 @@ LAYERS = {
     "helps": 5,
     "cli": 7,
 }
+# Inside simplify/ each may import those before it: sizes, what is known of values, how it is said, the walk over a program.
+INNER = ("solver", "known", "voice", "")
 ROOT_LAYERS = {"pipeline": 4, "__init__": 6, "__main__": 8}  # any other module of the root counts as `__init__` does
 NOT_SHIPPED = {"tests", "examples", "docs", "benchmarks"}
 
@@ -89,13 +91,28 @@ def test_imports_go_downwards_and_rooms_of_one_layer_do_not_meet() -> None:
     assert wrong == []
 
 
+def test_inside_simplify_imports_go_from_the_walk_to_the_solver() -> None:
+    def depth(module: tuple[str, ...]) -> int:
+        return INNER.index(module[1] if module[1] in INNER else "")
+
+    wrong = [
+        f"{place(module, line)} imports {'.'.join(target)}"
+        for module, target, line in package_imports()
+        if len(module) > 1
+        and len(target) > 1
+        and module[0] == target[0] == "simplify"
+        and depth(module) < depth(target)
+    ]
+    assert wrong == []
+
+
 def test_the_package_is_imported_relatively_so_that_no_class_exists_twice() -> None:
     own = set(LAYERS) | {"rxlang", "pipeline"}
     assert [place(module, line) for module, name, line in outside_imports() if name in own] == []
 
 
 def test_z3_appears_in_one_file() -> None:
-    assert importers_of("z3") <= {"simplify/smt"}
+    assert importers_of("z3") <= {"simplify/solver/smt"}
 
 
 def test_text_rows_and_reasoning_know_no_numpy() -> None:

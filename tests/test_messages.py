@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rxlang import pipeline
 from rxlang.lang.diagnostics import Diagnostic
-from rxlang.simplify.aligned import Row, aligned
+from rxlang.simplify.voice.aligned import Row, aligned
 
 
 def said(text: str, *codes: str) -> list[Diagnostic]:

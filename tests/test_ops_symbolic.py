@@ -13,9 +13,9 @@ from rxlang.lang.dtypes import DTYPES
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, Violation
 from rxlang.ops.model import WILDCARD, Out, RankUnknown, TensorInfo
-from rxlang.simplify import conditions as c
-from rxlang.simplify.facts import Facts
-from rxlang.simplify.terms import Term, Var, ceildiv, evaluate, of_atom, smax, smin, variables
+from rxlang.simplify.solver import conditions as c
+from rxlang.simplify.solver.facts import Facts
+from rxlang.simplify.solver.terms import Term, Var, ceildiv, evaluate, of_atom, smax, smin, variables
 
 N, M, K = (Var(name, i) for i, name in enumerate("nmk", 1))
 B = Var("b", 9, nonneg=False)

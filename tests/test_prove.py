@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from rxlang.simplify.prove import prove_line, prove_lines
+from rxlang.simplify.solver.prove import prove_line, prove_lines
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
 FACTS = (Path(__file__).with_name("size_facts.txt")).read_text().splitlines()

@@ -27,8 +27,8 @@ from rxlang.lang.formatter import format_source
 from rxlang.lang.render import render_text
 from rxlang.lang.source import Source
 from rxlang.ops.model import Segment, TensorInfo
+from rxlang.simplify.known.values import Poison
 from rxlang.simplify.propagate import ArgumentShape
-from rxlang.simplify.values import Poison
 
 TOTAL = int(os.environ.get("RX_FUZZ", "60"))
 BLOCKS = 10

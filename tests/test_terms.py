@@ -5,10 +5,10 @@ import os
 import random
 
 import pytest
-from rxlang.simplify.conditions import all_of, any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate, render_cond
-from rxlang.simplify.exprs import Scope, read_condition, read_size
-from rxlang.simplify.rendering import render
-from rxlang.simplify.terms import (
+from rxlang.simplify.solver.conditions import all_of, any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate, render_cond
+from rxlang.simplify.solver.exprs import Scope, read_condition, read_size
+from rxlang.simplify.solver.rendering import render
+from rxlang.simplify.solver.terms import (
     Var,
     bounds,
     ceildiv,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from rxlang import pipeline
-from rxlang.simplify.conditions import cond_vars, negate
-from rxlang.simplify.exprs import Scope, read_condition
-from rxlang.simplify.facts import Facts
-from rxlang.simplify.smt import Session
+from rxlang.simplify.solver.conditions import cond_vars, negate
+from rxlang.simplify.solver.exprs import Scope, read_condition
+from rxlang.simplify.solver.facts import Facts
+from rxlang.simplify.solver.smt import Session
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = ROOT.parent / "shared" / "cases"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from ..lang.node import Node, replace
+from ...lang.node import Node, replace
 from . import points
 from .conditions import (
     AllOf,

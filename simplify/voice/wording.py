@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..lang import core, sweet
-from ..ops.model import TensorInfo
+from ...lang import core, sweet
+from ...ops.model import TensorInfo
+from ..known.shape_level import Poisoned, ShapeLevel
+from ..known.state import State
+from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
+from ..solver.terms import Size, mod
 from .describe import annotation_text, dtype_text, size_text, type_text
-from .shape_level import Poisoned, ShapeLevel
-from .state import State
-from .terms import Size, mod
-from .values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
 from .verdict import listed
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic, Label, error, warning
-from ..lang.node import replace
-from ..lang.source import Span
-from .outcome import Options, Outcome
-from .state import State
+from ...lang.core import Status
+from ...lang.diagnostics import Diagnostic, Label, error, warning
+from ...lang.node import replace
+from ...lang.source import Span
+from ..known.outcome import Options, Outcome
+from ..known.state import State
 
 
 class Speaker(Protocol):

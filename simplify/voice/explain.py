@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import core
-from ..lang.checked import Explanation, Fact
-from ..lang.source import NOWHERE, Span
-from ..ops.model import Segment, TensorInfo
-from .conditions import cond_variables, eq, render_cond
+from ...lang import core
+from ...lang.checked import Explanation, Fact
+from ...lang.source import NOWHERE, Span
+from ...ops.model import Segment, TensorInfo
+from ..known.state import State
+from ..known.values import Entry, ShapeValue, SizeValue, TupleValue, Value
+from ..solver.conditions import cond_variables, eq, render_cond
+from ..solver.sizes import as_term, single_var
+from ..solver.terms import Size, Var, mod, variables
 from .describe import binding, size_text, type_text
-from .sizes import as_term, single_var
-from .state import State
-from .terms import Size, Var, mod, variables
-from .values import Entry, ShapeValue, SizeValue, TupleValue, Value
 
 # The multiples that are worth telling.
 _FACTORS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic
-from ..lang.node import Node
+from ...lang.core import Status
+from ...lang.diagnostics import Diagnostic
+from ...lang.node import Node
 
 
 class Options(Node):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from ..lang import core, sweet
-from ..lang.dtypes import DType
-from ..ops.dtypes_column import dtypes_of
-from ..ops.model import Segment, TensorInfo
-from .conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
+from ...lang import core, sweet
+from ...lang.dtypes import DType
+from ...ops.dtypes_column import dtypes_of
+from ...ops.model import Segment, TensorInfo
+from ..solver.conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
+from ..solver.terms import Size, TooLarge, ceildiv, floordiv, mod, smax, smin
 from .state import State
-from .terms import Size, TooLarge, ceildiv, floordiv, mod, smax, smin
 from .values import (
     UNDECIDED,
     AnyDType,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from ..lang import core, sweet
-from ..lang.dtypes import DTYPES, WEAK
-from ..ops.model import Segment, TensorInfo
-from .conditions import all_of, eq, ge
+from ...lang import core, sweet
+from ...lang.dtypes import DTYPES, WEAK
+from ...ops.model import Segment, TensorInfo
+from ..solver.conditions import all_of, eq, ge
+from ..solver.sizes import single_var
+from ..solver.terms import Size, Term, Var, mod, variables
 from .shape_level import Poisoned, ShapeLevel, Truth, _and, sweet_names, sweet_size
-from .sizes import single_var
 from .state import State
-from .terms import Size, Term, Var, mod, variables
 from .values import (
     POISON,
     UNDECIDED,

@@ -7,24 +7,24 @@ from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Protocol
 
-from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic, Label, error
-from ..lang.dtypes import DTYPES
-from ..lang.node import replace
-from ..lang.source import Span
-from ..ops.model import TensorInfo
+from ...lang.core import Status
+from ...lang.diagnostics import Diagnostic, Label, error
+from ...lang.dtypes import DTYPES
+from ...lang.node import replace
+from ...lang.source import Span
+from ...ops.model import TensorInfo
+from ..known.outcome import Outcome
+from ..known.state import State
+from ..known.values import Entry, NumberValue, ShapeValue, SizeValue, plain
+from ..solver.conditions import all_of, ge
+from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
-from .conditions import all_of, ge
 from .describe import dtype_text, readable, size_text, type_text
 from .origins import place_of
-from .outcome import Outcome
 from .spoken import CallLike as SpokenCall
 from .spoken import argument as spoken_argument
 from .spoken import operation, sizes_behind, what_is_needed
-from .state import State
-from .terms import Size, evaluate, variables
-from .values import Entry, NumberValue, ShapeValue, SizeValue, plain
 from .verdict import Speaker, finish, listed
 
 

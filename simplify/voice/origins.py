@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lang.source import Span
-from ..ops.model import TensorInfo
-from .state import State
-from .values import Entry, Made, ShapeValue, SizeValue, plain
+from ...lang.source import Span
+from ...ops.model import TensorInfo
+from ..known.state import State
+from ..known.values import Entry, Made, ShapeValue, SizeValue, plain
 
 # Operations whose result has the axes of their operands in place.
 _ALIGNED = frozenset((

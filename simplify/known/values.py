@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lang import core
-from ..lang.diagnostics import Diagnostic
-from ..lang.dtypes import DType
-from ..lang.node import Node
-from ..lang.source import Span
-from ..ops.model import Segment, TensorInfo
-from .conditions import Cond
-from .terms import Size
+from ...lang import core
+from ...lang.diagnostics import Diagnostic
+from ...lang.dtypes import DType
+from ...lang.node import Node
+from ...lang.source import Span
+from ...ops.model import Segment, TensorInfo
+from ..solver.conditions import Cond
+from ..solver.terms import Size
 
 
 class Undecided(Node):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ..lang.dtypes import DTYPES, DType
-from ..ops.dtypes_column import dtypes_of
-from ..ops.model import Segment
-from .conditions import Cond, eq
-from .facts import Facts
-from .sizes import as_term, only_var, single_var
-from .terms import Size, Term, TooLarge, Var, substitute, var, variables
-from .trail import Table
+from ...lang.dtypes import DTYPES, DType
+from ...ops.dtypes_column import dtypes_of
+from ...ops.model import Segment
+from ..solver.conditions import Cond, eq
+from ..solver.facts import Facts
+from ..solver.sizes import as_term, only_var, single_var
+from ..solver.terms import Size, Term, TooLarge, Var, substitute, var, variables
+from ..solver.trail import Table
 from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape, Value
 
 _ALL = frozenset(DTYPES.values())

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 
-from ..lang import sweet
-from ..lang.checked import Binding
-from ..lang.source import Span
-from ..ops.model import Segment, TensorInfo
-from .rendering import render
-from .shape_level import sweet_size
-from .state import State
-from .terms import Size, Term, variables, weight
-from .values import (
+from ...lang import sweet
+from ...lang.checked import Binding
+from ...lang.source import Span
+from ...ops.model import Segment, TensorInfo
+from ..known.shape_level import sweet_size
+from ..known.state import State
+from ..known.values import (
     BoolValue,
     DTypeValue,
     FnValue,
@@ -23,6 +21,8 @@ from .values import (
     TupleValue,
     Value,
 )
+from ..solver.rendering import render
+from ..solver.terms import Size, Term, variables, weight
 
 # What is longer than this, or made of more parts, is not for reading.
 _LONGEST = 72

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from ..lang import core, sweet
-from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic, Label, error, note
-from ..lang.source import Span
-from ..ops.model import TensorInfo
+from ...lang import core, sweet
+from ...lang.core import Status
+from ...lang.diagnostics import Diagnostic, Label, error, note
+from ...lang.source import Span
+from ...ops.model import TensorInfo
+from ..known.outcome import Outcome
+from ..known.shape_level import Obligation, Poisoned, ShapeLevel, sweet_size
+from ..known.state import State
+from ..known.values import Entry, Env, SizeValue, plain
 from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
 from .describe import size_text, type_text
 from .origins import place_of
-from .outcome import Outcome
-from .shape_level import Obligation, Poisoned, ShapeLevel, sweet_size
-from .state import State
-from .values import Entry, Env, SizeValue, plain
 from .verdict import Speaker, distinct, finish
 from .wording import known_names, size_label, values_text, wording
 

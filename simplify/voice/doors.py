@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from ..lang import core
-from ..lang.diagnostics import Diagnostic, Label, error
-from ..lang.source import Span
-from ..ops.model import TensorInfo
+from ...lang import core
+from ...lang.diagnostics import Diagnostic, Label, error
+from ...lang.source import Span
+from ...ops.model import TensorInfo
+from ..known.outcome import Outcome
+from ..known.values import Entry, Env
 from .describe import type_text
 from .origins import place_of
-from .outcome import Outcome
 from .spoken import ORDINALS
-from .values import Entry, Env
 from .verdict import Speaker, finish, listed
 from .wording import filled_type, size_label, values_text, why, wording
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from ..lang.node import Node
+from ...lang.node import Node
 
 
 class Row(Node):

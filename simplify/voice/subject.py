@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..lang import core
-from ..lang.diagnostics import Diagnostic, Operand, Subject
-from ..lang.node import replace
-from ..lang.source import Span
-from ..ops.model import TensorInfo
-from .conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
+from ...lang import core
+from ...lang.diagnostics import Diagnostic, Operand, Subject
+from ...lang.node import replace
+from ...lang.source import Span
+from ...ops.model import TensorInfo
+from ..known.shape_level import Poisoned, ShapeLevel
+from ..known.state import State
+from ..known.values import Entry, Env, ListValue, ShapeValue, TupleValue, Value, plain
+from ..solver.conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
+from ..solver.rendering import render
+from ..solver.terms import Floor, Mono, Size, Term
 from .describe import dtype_text, size_text
-from .rendering import render
-from .shape_level import Poisoned, ShapeLevel
-from .state import State
-from .terms import Floor, Mono, Size, Term
-from .values import Entry, Env, ListValue, ShapeValue, TupleValue, Value, plain
 
 _MOST = 6
 _LONGEST = 60

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import gcd
 
+from ..known.state import State
+from ..solver.terms import Size
 from .describe import size_text
-from .state import State
-from .terms import Size
 
 
 def without_solution(state: State, a: Size, b: Size) -> str:

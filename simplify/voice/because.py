@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
-from ..lang import core
-from ..lang.diagnostics import Diagnostic, Label
-from ..lang.node import replace
-from ..lang.source import Span
+from ...lang import core
+from ...lang.diagnostics import Diagnostic, Label
+from ...lang.node import replace
+from ...lang.source import Span
 
 
 @runtime_checkable

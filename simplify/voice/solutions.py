@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from .conditions import (
+from ..known.state import State
+from ..solver.conditions import (
     AnyOf,
     Compare,
     Cond,
@@ -18,10 +19,9 @@ from .conditions import (
     render_cond,
     substitute_cond,
 )
-from .shorter import without_empty
-from .sizes import as_term
-from .state import State
-from .terms import Size, Var, mod
+from ..solver.shorter import without_empty
+from ..solver.sizes import as_term
+from ..solver.terms import Size, Var, mod
 
 _FEW = 4
 _REACH = 130

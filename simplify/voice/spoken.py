@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ..lang import core
-from ..lang.source import Span
-from ..ops.model import TensorInfo
-from .state import State
-from .values import Entry, plain
+from ...lang import core
+from ...lang.source import Span
+from ...ops.model import TensorInfo
+from ..known.state import State
+from ..known.values import Entry, plain
 
 OPERATORS = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "pow": "**",

@@ -1,0 +1,1 @@
+"""Conditions on sizes, and what facts make of them; knows nothing of programs."""

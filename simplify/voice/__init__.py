@@ -1,0 +1,1 @@
+"""What checking found, in the user's words."""
