@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -236,7 +237,7 @@ class Maker:
             shape = text(tuple(parts)) if self.random.random() < 0.95 else "?"
             kind = dtype if self.random.random() < 0.9 else "?"
             mark = f" {self.random.choice(':!')} Tensor({shape}, {kind})"
-        scope.sizes.update(new)
+        scope.sizes.update({n: v for n, v in new.items() if re.search(rf"\b{n}\b", mark)})
         scope.tensors = [t for t in scope.tensors if t.name != name]
         scope.tensors.append(Made(name, written, sizes, dtype, data))
         return [f"let {name}{mark} = {made}"]
