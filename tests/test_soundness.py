@@ -235,3 +235,14 @@ def named_sizes(params: tuple[Binding, ...], args: Args) -> dict[str, Any]:
             if isinstance(dim, str) and dim.isidentifier():
                 env[dim] = size
     return env
+
+
+def test_a_size_that_an_arm_names_is_no_more_exact_behind_it() -> None:
+    source = (
+        "@main = fn(x : Tensor([k], float32)) : Tensor {\n  let y = @filter(x, x > 1.0)\n"
+        "  let z = if (k == 3) { x } else { match_shape(y, [_q], [_q]); y }\n  y\n}\n"
+    )
+    report = checked_program(source)
+    assert report.checked is not None
+    (main,) = report.checked.shapes
+    assert main.result is not None and main.result.exactness == ("upper_bound",) and main.result.bounds == ("k",)

@@ -119,7 +119,7 @@ class State:
         self.facts.assume(eq(as_term(variable), named))
         after = single_var(named) if not isinstance(named, int) else None
         if variable in self.opaque and after is not None:
-            self.opaque[after] = self.opaque.pop(variable)
+            self.opaque[after] = self.opaque[variable]  # behind an arm that named it the old name is back
 
     def upper_bound(self, size: Size) -> Size | None:
         """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n."""
