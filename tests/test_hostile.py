@@ -446,3 +446,13 @@ def test_half_of_a_slice_with_a_bound_of_either_sign_is_written_out_in_time() ->
     report = pipeline.check_text(text, "case.rx", Path("."))
     assert report.ok and all(render_text(d) for d in report.diagnostics)
     assert time.process_time() - began < 5
+
+
+def test_a_question_of_products_and_remainders_ends_at_the_solvers_limit() -> None:
+    text = (
+        "@main = fn(x : Tensor([n * 3, n + 1, k], int64), c : bool) : Tensor where k * n != n // n {\n"
+        "  let y : Tensor([?, n], int64) = @reshape(x, [84, -1])\n  @reshape(c, [x.dim(1) // 4])\n}"
+    )
+    began = time.process_time()
+    assert pipeline.check_text(text, "case.rx", Path(".")).counts.residual == 3
+    assert time.process_time() - began < 10

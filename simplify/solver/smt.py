@@ -149,6 +149,7 @@ class Solver:
         self.solver = z3.Solver(ctx=session.context)
         self.solver.set("rlimit", session.limit)
         self.solver.set("ctrl_c", False)
+        self.solver.set("arith.nl.grobner", False)  # it does not look at the limit, and may take minutes
         self.solver.push()  # from the first scope on it is another engine, the quicker one
         for cond in known:
             self.tell(cond, self.told)
