@@ -149,7 +149,7 @@ def test_every_kind_of_row_is_answered() -> None:
     assert not left
 
 
-VERDICTS = (": this always fails", ": this works only on empty tensors", ": this fails whenever that arm is taken")
+VERDICTS = ("this always fails", "this works only on empty tensors", "this fails whenever that arm is taken")
 
 
 def test_every_error_says_what_is_wrong_in_one_sentence() -> None:

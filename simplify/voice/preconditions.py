@@ -233,7 +233,7 @@ def _count_text(state: State, call: CallLike, param: str) -> str:
 
 def rooted(walker: Speaker, said: Diagnostic, sizes: Iterable[tuple[Entry | None, int | None]]) -> Diagnostic:
     """An error about a size that an earlier call made with a doubt of its own belongs there: the doubt becomes the error,
-    and where the size is used is the reason."""
+    and where the size is used is the reason. One of the two fails, and that is what is said."""
     if said.severity != "error":
         return said
     for entry, axis in sizes:
@@ -246,7 +246,7 @@ def rooted(walker: Speaker, said: Diagnostic, sizes: Iterable[tuple[Entry | None
         own = made.doubt.message.rpartition(": ")[0]
         label = Label(said.span, f"here {text}")
         return replace(
-            made.doubt, code=said.code, severity="error", message=f"{own}: {verdict}", labels=(label,),
+            made.doubt, code=said.code, severity="error", message=f"{own}: with its use below {verdict}", labels=(label,),
             witness=said.witness, notes=tuple(n for n in said.notes if "\n" not in n),
         )  # fmt: skip
     return said
