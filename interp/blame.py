@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from types import TracebackType
@@ -114,10 +115,11 @@ def _violation(problem: Violation, trail: Sequence[Frame]) -> Diagnostic:
 
 def _sizes_at(at: Sequence[tuple[str, int | None]], frame: Frame) -> str:
     """ "they are 3 and 4": the sizes at the conflicting axes."""
-    operands = {name: frame.locals.get(text) for name, text in frame.site.operands}
+    operands = {name: _value(text, frame) for name, text in frame.site.operands}
     found = []
     for name, axis in at:
-        shape = getattr(operands.get(name), "shape", None)
+        operand = operands.get(name)
+        shape = operand if isinstance(operand, tuple) else getattr(operand, "shape", None)
         if shape is not None and axis is not None and -len(shape) <= axis < len(shape):
             found.append(str(shape[axis]))
     if not found:
@@ -151,7 +153,7 @@ def _operands(frame: Frame) -> str:
     """ "`x` is Tensor([2, 3], float32), `y` is Tensor([4, 5], float32)"."""
     parts = []
     for name, text in frame.site.operands:
-        value = frame.locals.get(text)
+        value = _value(text, frame)
         if isinstance(value, np.dtype):
             parts.append(f"`{name}` is {dtype_name(value)}")
         elif value is not None and hasattr(value, "shape"):
@@ -161,6 +163,31 @@ def _operands(frame: Frame) -> str:
         elif not any(c.isalpha() for c in text):
             parts.append(f"`{name}` is {text}")
     return ", ".join(parts)
+
+
+def _value(text: str, frame: Frame) -> object:
+    """An operand by its text in the generated code: a local, an integer, or a tuple of those; None for anything else."""
+    if text in frame.locals:
+        return frame.locals[text]
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
+    return _literal(tree, frame)
+
+
+def _literal(tree: ast.expr, frame: Frame) -> object:
+    if isinstance(tree, ast.Name):
+        return frame.locals.get(tree.id)
+    if isinstance(tree, ast.Tuple):
+        items = tuple(_literal(item, frame) for item in tree.elts)
+        return None if None in items else items
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub) and isinstance(tree.operand, ast.Constant):
+        value = tree.operand.value
+        return -value if type(value) is int else None
+    if isinstance(tree, ast.Constant) and type(tree.value) is int:
+        return tree.value
+    return None
 
 
 def _extern(problem: ExternError, trail: Sequence[Frame]) -> Diagnostic:

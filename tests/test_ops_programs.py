@@ -138,7 +138,7 @@ REFUSED = [
     (f"{X} {{ @reshape(x, [n, 4]) }}", "works only on empty tensors"),
     ("@f = fn(x : Tensor([8, 15], float32), m : Size) { @reshape(x, [m, 16]) }", "as many elements"),
     (f"{X} {{ @reshape(x, [-1, -1]) }}", "at most one -1"),
-    (f"{X} {{ @reshape(x, [-2, 3]) }}", "axis 0 is -2"),
+    (f"{X} {{ @reshape(x, [-2, 3]) }}", "size 0 of `[-2, 3]` (-2) to be at least 0"),
     (f"{X} {{ @reshape(x, tensor([-1, 3], int64)) }}", "only a -1 that is written in the call is solved"),
     (f"{X} {{ @take(x, 3, axis=1) }}", "for the index 3"),
     (f"{X} {{ @take(x, tensor([0, 5], int64), axis=1) }}", "for the index 5"),

@@ -143,9 +143,9 @@ def test_reshape_refuses_what_cannot_be() -> None:
     x = array([2, 3, 4])
     assert refused("reshape", x=x, shape=(5, 5)) == "as many elements in `shape` as `x` has"
     assert "at most one -1" in refused("reshape", x=x, shape=(WILDCARD, WILDCARD))
-    assert "axis 0 is -1" in refused("reshape", x=x, shape=(-1, 12))
-    assert "axis 0 is -2" in refused("reshape", x=x, shape=(-2, 12))
-    assert "axis 0 is -1" in refused("reshape", x=x, shape=(-1, 24))
+    assert "size 0 of `shape` to be at least 0" in refused("reshape", x=x, shape=(-1, 12))
+    assert "size 0 of `shape` to be at least 0" in refused("reshape", x=x, shape=(-2, 12))
+    assert "size 0 of `shape` to be at least 0" in refused("reshape", x=x, shape=(-1, 24))
     assert "divide evenly" in refused("reshape", x=x, shape=(WILDCARD, 5))
     assert "at least 1" in refused("reshape", x=x, shape=(WILDCARD, 0))
 

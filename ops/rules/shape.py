@@ -61,10 +61,10 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
 
 
 def _new_size(ctx: Ctx, size: Dim, axis: int) -> None:
-    if isinstance(size, int) and size < 0:
-        written = "; only a -1 that is written in the call is solved" if size == -1 else ""
-        ctx.fail(f"sizes of at least 0 in `shape`, but axis {axis} is {size}{written}", (("shape", axis),))
-    not_negative(ctx, size, f"axis {axis} of `shape`", (("shape", axis),))
+    what = f"size {axis} of `shape`"
+    if isinstance(size, int) and size == -1:
+        ctx.fail(f"{what} to be at least 0 (only a -1 that is written in the call is solved)", (("shape", axis),))
+    not_negative(ctx, size, what, (("shape", axis),))
 
 
 def _solve(ctx: Ctx, source: Shape, others: Shape) -> Dim:
