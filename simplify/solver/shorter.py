@@ -31,7 +31,7 @@ from .conditions import (
 )
 from .facts import Facts
 from .sizes import as_term, single_var
-from .terms import Floor, Max, Mono, Size, Term, Var, floordiv, mod, of_atom, replace_atom, smax
+from .terms import Floor, Max, Mono, Size, Term, Var, floordiv, mod, of_atom, replace_atom, smax, variables
 
 _REACH = 130
 _FEW = 4
@@ -182,8 +182,11 @@ def _lighter(facts: Facts, cond: Condition) -> Cond:
 
 
 def lighter(facts: Facts, size: Size) -> Size:
-    """The size without what can never be the maximum, and with one form for a quotient and its mirror image, given the
-    facts."""
+    """The size without what can never be the maximum, without factors that cancel, and with one form for a quotient and
+    its mirror image, given the facts.
+
+    t * d // (d // 8 * 8)  ->  t, where d % 8 == 0 && d >= 1
+    """
     for _ in range(_MOST_STEPS):
         found = next(((a, by) for a in _atoms(size) if (by := _plainer(facts, a)) is not None), None)
         if found is None:
@@ -196,9 +199,18 @@ def _plainer(facts: Facts, atom: Floor | Max) -> Size | None:
     if type(atom) is Max:
         return _without_dominated(facts, atom)
     assert type(atom) is Floor
-    if type(atom.num) is not Term or atom.num.mons.get((), 0) >= 0 or isinstance(atom.den, int):
+    if type(atom.num) is not Term or isinstance(atom.den, int):
         return None
+    if atom.num.mons.get((), 0) >= 0:
+        return _cancelled(facts, atom, atom.num)
     return -1 - floordiv(-atom.num - 1, atom.den) if facts.decide(ge(atom.den, 1)).kind == "proved" else None
+
+
+def _cancelled(facts: Facts, atom: Floor, num: Term) -> Size | None:
+    """The quotient without a factor of the numerator, if the divisor is that factor under another name."""
+    shared = [v for v in variables(atom.den) if all(v in mono for mono in num.mons)]
+    quotients = (_divided(num, v) for v in shared)
+    return next((q for q in quotients if facts.decide(eq(of_atom(atom), q)).kind == "proved"), None)
 
 
 def _only(size: Size) -> Var | None:
