@@ -10,11 +10,12 @@ from ..lang import core, sweet
 from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
+from ..ops import elsewhere
 from ..ops.binding import BindError, bind
 from ..ops.model import Param, Primitive
 from . import shapes
 from .code import Code, spelled
-from .errors import Broken, count, fail, nearest, problem
+from .errors import Broken, count, did_you_mean, fail, nearest, problem
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe
@@ -65,10 +66,11 @@ def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.A
         if param.name == arg.name.name:
             return param
     known = ", ".join(p.name for p in params)
-    meant = nearest(arg.name.name, (p.name for p in params))
+    found = elsewhere.parameters(arg.name.name, params)
+    near = None if found else nearest(arg.name.name, (p.name for p in params))
     raise problem(
         "E205", f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
-        help=f"did you mean `{meant}`?" if meant else None,
+        help=did_you_mean(found if near is None else (near,)),
     )  # fmt: skip
 
 

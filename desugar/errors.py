@@ -77,6 +77,13 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return begun[0] if best is None and len(begun) == 1 else best
 
 
+def did_you_mean(names: Iterable[str]) -> str | None:
+    """The help that asks whether one of these names is meant; None if there are none."""
+    quoted = [f"`{name}`" for name in names]
+    listed = " or ".join(filter(None, (", ".join(quoted[:-1]), *quoted[-1:])))
+    return f"did you mean {listed}?" if quoted else None
+
+
 def _distance(a: str, b: str) -> int:
     """Insertions, deletions and replacements from a to b; a swap of neighbours counts one."""
     earlier: list[int] = []

@@ -9,9 +9,10 @@ from ..lang import core, sweet
 from ..lang.diagnostics import Diagnostic, Label, RxError, error
 from ..lang.modules import Loaded, Modules
 from ..lang.source import Span
+from ..ops import elsewhere
 from ..ops.model import Primitive
 from ..ops.registry import names as primitive_names
-from .errors import Broken, fail, nearest, problem
+from .errors import Broken, did_you_mean, fail, nearest, problem
 from .scope import Entry, Scope, identifiers, walk
 
 Lookup = Callable[[str], Primitive | None]
@@ -273,11 +274,18 @@ class World:
                 "E202", f"there is no import called `{head}`", callee.span,
                 help=f"`@{known}.{rest}`" if known else f'`import "{head}.rx"` at the top of the file',
             )  # fmt: skip
-        meant = nearest(callee.name, self._known(unit))
         raise problem(
-            "E202", f"there is no function `@{callee.name}`", callee.span,
-            help=f"did you mean `@{meant}`?" if meant else None,
-        )  # fmt: skip
+            "E202",
+            f"there is no function `@{callee.name}`",
+            callee.span,
+            help=did_you_mean(self._meant(unit, callee.name)),
+        )
+
+    def _meant(self, unit: Unit, name: str) -> Iterator[str]:
+        """What other libraries call so, else the nearest name."""
+        found = tuple(n for n in elsewhere.primitives(name) if self.lookup(n) is not None)
+        near = None if found else nearest(name, self._known(unit))
+        yield from (f"@{n}" for n in (found if near is None else (near,)))
 
     def _known(self, unit: Unit) -> Iterator[str]:
         yield from unit.fns

@@ -27,16 +27,13 @@ def mends(case: Case) -> Iterator[Mend]:
 
 def _nearest(case: Case) -> Iterator[Mend]:
     """What is known already of the name that was meant."""
-    help_, span = case.diagnostic.help, case.diagnostic.span
-    meant = re.search(r"did you mean `([^`]*)`\?", help_ or "")
-    if meant is None or help_ is None:
-        return
-    text = meant[1]
-    if span.text.startswith("@") and not text.startswith("@"):
-        text = f"@{text}"
+    help_, span = case.diagnostic.help or "", case.diagnostic.span
     node = case.tree.find(span, sweet.Name, sweet.FnName, sweet.Ident, sweet.NamedType)
-    if node is not None:
-        yield Mend(help_, (replaced(node, text),), 1, text)
+    if node is None or not help_.startswith("did you mean "):
+        return
+    for rank, name in enumerate(re.findall(r"`([^`]*)`", help_.partition("`?")[0] + "`")):
+        text = f"@{name}" if span.text.startswith("@") and not name.startswith("@") else name
+        yield Mend(f"did you mean `{name}`?", (replaced(node, text),), 1 + rank, text)
 
 
 def _casts(case: Case) -> Iterator[Mend]:

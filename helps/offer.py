@@ -226,7 +226,11 @@ def together(first: str, second: str) -> str:
     shown, inside = first.rpartition(": `")[2], second.rpartition(": `")[2]
     if first.endswith("`") and shown.rstrip("`") in inside:
         first = first.rpartition(": `")[0]
-    return f"{first}, and the same once more" if first == second else f"{first}, and {second}"
+    if first == second:
+        return f"{first}, and the same once more"
+    meant = "did you mean "
+    both = first.startswith(meant) and second.startswith(meant)
+    return f"{first} and {second.removeprefix(meant)}" if both else f"{first}, and {second}"
 
 
 def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:

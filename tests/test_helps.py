@@ -160,6 +160,10 @@ TABLE = [
     (f("x [2, 3, 4, 5]", "@flatten(x, start=3, end=1)"), "exchange start and end: `@flatten(x, start=1, end=3)`"),
     # names
     (f("x [n, m]", "@sofmax(x)"), "did you mean `@softmax`?"),
+    (f("x [n, m]", "@transpose(x, 0, 1)"), "did you mean `@swapaxes`?"),
+    (f("x [n, m]", "@ReduceSum(x, axis=1)"), "did you mean `@sum`?"),
+    (f("x [n, m]", "@sum(x, dim=1)"), "did you mean `axis`?"),
+    (f("x [n, m]", "@cat([x, x], dim=1)"), "did you mean `@concat` and `axis`?"),
     (f("x [n, m]", "let hidden = x + x\n  @softmax(hiden)"), "did you mean `hidden`?"),
     # two steps
     (

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from rxlang.ops import elsewhere
 from rxlang.ops.model import Param, Primitive
 from rxlang.ops.registry import lookup, names
 
@@ -16,6 +17,8 @@ What a program can call without defining it. A parameter with `=` may be left ou
 `@sum(x, axis=1, keepdims=true)`. The operators `+ - * / // % **`, comparisons, `&& || !` and slices are primitives too.
 What a call needs of its operands is said by `rx check` where it is not met. [migration.md](migration.md) shows how to add one.
 """
+ELSEWHERE = """What NumPy, PyTorch, TensorFlow, Keras, JAX and ONNX call differently. `rx check` asks whether the one on the
+left is meant where a program calls the one on the right."""
 FAMILIES = {
     "elementwise": "Element by element",
     "linalg": "Products of matrices",
@@ -70,6 +73,8 @@ def document() -> str:
     for key in sorted(of, key=list(FAMILIES).index):
         rows = "\n".join(map(row, of[key]))
         parts.append(f"## {FAMILIES[key]}\n\n| call | what it is |\n|---|---|\n{rows}\n")
+    rows = "\n".join(f"| `@{ours}` | {', '.join(f'`{n}`' for n in theirs)} |" for ours, theirs in elsewhere.table())
+    parts.append(f"## Under other names\n\n{ELSEWHERE}\n\n| here | elsewhere |\n|---|---|\n{rows}\n")
     return "\n".join(parts)
 
 

@@ -1,0 +1,212 @@
+"""What NumPy, PyTorch, TensorFlow, Keras, JAX and ONNX call our primitives and their parameters.
+
+Only for helps: a name of this table is not a name of Rx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from . import registry
+from .model import Param
+
+# Ours, and what others say. Spelling with capitals or underscores makes no difference: MaxPool2d, max_pool_2d.
+_PRIMITIVES = {
+    "abs": "absolute fabs",
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "adaptive_average_pool": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_avg_pool",
+    "adaptive_max_pool": "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d",
+    "add": "plus add_n",
+    "all": "reduce_all",
+    "any": "reduce_any",
+    "arange": "iota range",
+    "argmax": "arg_max",
+    "argmin": "arg_min",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "atanh": "arctanh",
+    "attention": "scaled_dot_product_attention sdpa dot_product_attention multi_head_attention multihead_attention",
+    "average_pool": "avg_pool average_pooling",
+    "average_pool1d": "avg_pool1d average_pooling1d",
+    "average_pool2d": "avg_pool2d average_pooling2d",
+    "average_pool3d": "avg_pool3d average_pooling3d",
+    "batch_normalization": "batch_norm batch_norm1d batch_norm2d batch_norm3d bn",
+    "binary_cross_entropy": "bce bce_loss binary_crossentropy",
+    "binary_cross_entropy_with_logits": "bce_with_logits bce_with_logits_loss sigmoid_cross_entropy_with_logits",
+    "bitwise_invert": "bitwise_not invert",
+    "broadcast_to": "expand expand_as broadcast_in_dim",
+    "cast": "astype convert_element_type to type_as",
+    "clip": "clamp clip_by_value",
+    "concat": "cat concatenate hstack vstack dstack",
+    "conv1d": "convolution1d",
+    "conv2d": "convolution2d convolution",
+    "conv3d": "convolution3d",
+    "conv_transpose": "deconv deconvolution",
+    "conv_transpose1d": "conv1d_transpose",
+    "conv_transpose2d": "conv2d_transpose deconv2d",
+    "conv_transpose3d": "conv3d_transpose",
+    "cross_entropy_loss": "cross_entropy sparse_categorical_crossentropy sparse_softmax_cross_entropy_with_logits",
+    "cumulative_prod": "cumprod",
+    "cumulative_sum": "cumsum",
+    "diagonal": "diag diag_part",
+    "divide": "div true_divide truediv",
+    "embedding": "embedding_lookup",
+    "expand_dims": "unsqueeze newaxis",
+    "filter": "boolean_mask masked_select",
+    "flip": "fliplr flipud reverse",
+    "floor_divide": "floordiv floor_div",
+    "full": "fill constant",
+    "global_average_pool": "global_avg_pool global_average_pooling global_average_pooling1d global_average_pooling2d",
+    "global_max_pool": "global_max_pooling global_max_pooling1d global_max_pooling2d",
+    "greater": "gt",
+    "greater_equal": "ge gte",
+    "group_normalization": "group_norm",
+    "hard_sigmoid": "hardsigmoid",
+    "hard_swish": "hardswish",
+    "huber_loss": "huber",
+    "instance_normalization": "instance_norm instance_norm1d instance_norm2d instance_norm3d",
+    "isfinite": "is_finite",
+    "isinf": "is_inf",
+    "isnan": "is_nan",
+    "kl_div": "kl_div_loss kullback_leibler_divergence",
+    "l1_loss": "mae mean_absolute_error",
+    "layer_norm": "layer_normalization",
+    "less": "lt",
+    "less_equal": "le lte",
+    "linear": "fully_connected",
+    "lrn": "local_response_norm local_response_normalization",
+    "matmul": "mm bmm dot mv gemm batch_matmul",
+    "matrix_transpose": "transpose t mt adjoint",
+    "max": "amax reduce_max",
+    "max_pool": "max_pooling",
+    "max_pool1d": "max_pooling1d",
+    "max_pool2d": "max_pooling2d",
+    "max_pool3d": "max_pooling3d",
+    "mean": "reduce_mean average",
+    "min": "amin reduce_min",
+    "moveaxis": "movedim",
+    "mse_loss": "mse mean_squared_error",
+    "multiply": "mul times",
+    "negative": "neg",
+    "nll_loss": "nll",
+    "nonzero": "argwhere",
+    "not_equal": "ne",
+    "outer": "ger",
+    "permute_dims": "permute transpose",
+    "pow": "power",
+    "prod": "reduce_prod",
+    "put": "index_put index_copy",
+    "remainder": "mod",
+    "repeat": "repeat_interleave",
+    "reshape": "view view_as",
+    "resize": "interpolate",
+    "rms_norm": "rms_normalization",
+    "scatter_elements": "scatter",
+    "sigmoid": "logistic expit",
+    "silu": "swish",
+    "size": "numel",
+    "slice": "narrow strided_slice",
+    "smooth_l1_loss": "smooth_l1",
+    "softmax_cross_entropy": "categorical_crossentropy softmax_cross_entropy_with_logits",
+    "split": "chunk array_split hsplit vsplit tensor_split",
+    "stack": "pack",
+    "std": "reduce_std",
+    "subtract": "sub minus",
+    "sum": "reduce_sum",
+    "swapaxes": "swapdims transpose",
+    "take": "gather index_select",
+    "take_along_axis": "take_along_dim",
+    "topk": "top_k",
+    "tril": "lower_triangle",
+    "unstack": "unbind unpack",
+    "update_slice": "dynamic_update_slice",
+    "upsample": "upsampling upsampling1d upsampling2d upsampling3d upsampling_nearest2d upsampling_bilinear2d",
+    "var": "variance reduce_variance",
+    "vecdot": "inner inner_product",
+    "where": "select",
+    "zeros": "empty",
+    "zeros_like": "empty_like",
+}
+
+_PARAMETERS = {
+    "axes": "perm dims permutation axis dim",
+    "axis": "dim dims axes",
+    "axis1": "dim0 axis0",
+    "axis2": "dim1",
+    "auto_pad": "padding",
+    "bias": "beta b",
+    "causal": "is_causal",
+    "correction": "ddof",
+    "depth": "num_classes",
+    "dilations": "dilation dilation_rate",
+    "end": "end_dim",
+    "epsilon": "eps",
+    "equation": "subscripts",
+    "groups": "group feature_group_count",
+    "indices": "index indices_or_sections",
+    "k": "diagonal",
+    "keepdims": "keepdim keep_dims",
+    "kernel_shape": "kernel_size kernel pool_size window_shape ksize",
+    "layout": "data_format dimension_numbers",
+    "mask": "attn_mask",
+    "max": "a_max high max_value",
+    "mean": "running_mean",
+    "min": "a_min low min_value",
+    "num_groups": "groups",
+    "offset": "diagonal",
+    "output_shape": "output_size",
+    "pads": "padding pad pad_width paddings",
+    "ratio": "p rate",
+    "repeats": "reps multiples",
+    "scale": "gamma weight",
+    "scales": "scale_factor",
+    "sections": "chunks num_or_size_splits indices_or_sections",
+    "shape": "newshape size sizes",
+    "shift": "shifts",
+    "sizes": "size split_size_or_sections output_size",
+    "start": "start_dim",
+    "strides": "stride",
+    "variance": "var running_var",
+    "weight": "kernel w filters",
+    "x": "input inputs a data",
+    "xs": "tensors arrays values operands",
+    "y": "other b",
+}
+
+
+def primitives(name: str) -> tuple[str, ...]:
+    """The primitives that stand for what other libraries call by this name, in the order of their names."""
+    return _by_name().get(_plain(name), ())
+
+
+def table() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each primitive that has other names elsewhere, with those, ONNX's included."""
+    others = {ours: tuple(n for n in _others(ours) if _plain(n) != _plain(ours)) for ours in sorted(registry.names())}
+    return tuple((ours, names) for ours, names in others.items() if names)
+
+
+def parameters(name: str, of: Iterable[Param]) -> tuple[str, ...]:
+    """The parameters, of those that a primitive has, that stand for what others call by this name."""
+    return tuple(p.name for p in of if name in _PARAMETERS.get(p.name, "").split())
+
+
+@cache
+def _by_name() -> dict[str, tuple[str, ...]]:
+    found: dict[str, set[str]] = {}
+    for ours in registry.names():
+        for theirs in (ours, *_others(ours)):
+            found.setdefault(_plain(theirs), set()).add(ours)
+    return {theirs: tuple(sorted(several)) for theirs, several in found.items()}
+
+
+def _others(ours: str) -> tuple[str, ...]:
+    row = registry.lookup(ours)
+    return (*_PRIMITIVES.get(ours, "").split(), *(row.onnx if row is not None else ()))
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "")
