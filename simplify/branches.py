@@ -138,6 +138,7 @@ class Branches(Assertions):
             one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases))
             other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases))
             self.state.assume(any_of(one, other))
+            self.state.either.update({only_var(both): (x, y) for both, x, y in cases})
             if taken is not None:
                 self.state.choices.update({only_var(both): ((taken, x), (negate(taken), y)) for both, x, y in cases})
         return Entry(value, span, origin=Made(JOIN, (("then", a), ("else", b)), None, guards, len(self.path)))

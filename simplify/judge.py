@@ -106,6 +106,8 @@ class Judge:
         self.demands: list[Demand] = []
         self.dtype_demands: list[DTypeDemand] = []
         self.path: tuple[Cond | None, ...] = ()
+        # The places that left a rank open, where that was told.
+        self.open_ranks: set[Span] = set()
         # Set where a condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
         self.unsure = False
 

@@ -47,6 +47,7 @@ from .solver.sizes import is_ordinary, only_var, single_var
 from .solver.terms import Size, Term, TooLarge, ceildiv, smax, smin
 from .voice import preconditions, subject, verdict
 from .voice.describe import common_text, type_text
+from .voice.origins import is_open, rank_of
 from .voice.solutions import only_where
 from .walk import Walker
 from .weakest import DTypeDemand
@@ -67,6 +68,14 @@ class CallInfo(Node):
     def is_tensor(self, name: str) -> bool:
         """Whether the parameter takes a tensor; of others only their sizes count."""
         return name.partition("[")[0] in self.tensors
+
+    def operands(self) -> Iterator[tuple[str, Entry]]:
+        """The tensors among the arguments; those in a list are `xs[0]`, `xs[1]`, ..."""
+        for name, entry in self.entries:
+            if name in self.tensors:
+                yield from (
+                    ((f"{name}[{i}]", item) for i, item in enumerate(entry.items)) if entry.items else ((name, entry),)
+                )
 
     def find(self, name: str) -> Entry | None:
         """The entry of `x`, or of `xs[2]` where xs is a list."""
@@ -122,7 +131,16 @@ class SymbolicCtx:
         if status is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
             self.walker.state.assume(cond, self.info)
 
-    def judged(self, cond: Truth, what: str, at: tuple[tuple[str, int | None], ...], code: str | None = None) -> Status:
+    def judged(
+        self,
+        cond: Truth,
+        what: str,
+        at: tuple[tuple[str, int | None], ...],
+        code: str | None = None,
+        told: bool = False,
+    ) -> Status:
+        """`told`: a doubt about it was reported with an earlier call."""
+
         def explain(outcome: Outcome) -> Diagnostic:
             said = preconditions.precondition(self.walker, self.info, what, at, outcome, code)
             info = self.info
@@ -132,7 +150,7 @@ class SymbolicCtx:
         status = self.walker.judge(
             cond,
             explain,
-            claim=not self.residual,
+            claim=not self.residual and not told,
             sizes=self._sizes,
             demand=code != "E313",
         )
@@ -153,6 +171,16 @@ class SymbolicCtx:
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.walker.state.in_class(WEAK[float] if dtype is None else self.walker.state.dtype(dtype), classes)
+
+    def judge_ranks(self, what: str) -> None:
+        """A call of tensors whose ranks are not all known. It is told where such a rank is met first: what the call gives has
+        an open rank as well, and so on."""
+        state = self.walker.state
+        places = {name: rank_of(state, e).span for name, e in self.info.operands() if is_open(state, e)}
+        told = bool(places) and self.walker.open_ranks.issuperset(places.values())
+        self.judged(UNDECIDED, what, tuple((name, None) for name in places), told=told)
+        if not self.walker.quiet:
+            self.walker.open_ranks.update(places.values())
 
     def require_dtype(
         self,
@@ -495,7 +523,7 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     except (RankUnknown, TooLarge):
         if _refuted_in_an_arm(walker, row, ctx, arguments):
             raise Refuted from None
-        ctx.judged(UNDECIDED, _fitting(walker.state, row, arguments), ())
+        ctx.judge_ranks(_fitting(walker.state, row, arguments))
         if row.elementwise:
             return TensorInfo(arguments[0].shape, dtypes[0])
         return _unknown_result(walker, row, column, dtypes)

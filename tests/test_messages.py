@@ -330,6 +330,30 @@ def test_the_tensor_whose_rank_is_not_known_is_named() -> None:
     assert "but the rank of `a` is not known" in d.message
 
 
+def test_an_open_rank_is_told_once_with_the_place_that_left_it_open() -> None:
+    d = only("@f = fn(a : Tensor(?, float32), w : Tensor([3, 3], float32)) { @matmul(@matmul(@relu(a), w), w) }")
+    assert [(label.span.text, label.message) for label in d.labels] == [
+        ("a : Tensor(?, float32)", "its rank is left open here"),
+    ]
+
+
+def test_arms_with_different_ranks_are_both_shown() -> None:
+    d = only(
+        "@f = fn(x : Tensor([2, 3], float32), c : Tensor([], bool)) {\n"
+        "  let y = if (c) { x } else { @sum(x, axis=0) }\n  @concat([@relu(y), x], axis=0)\n}"
+    )
+    assert d.labels[0].message == "the arms of this `if` give Tensor([2, 3], float32) and Tensor([3], float32)"
+
+
+def test_a_size_that_two_arms_make_differently_is_one_or_the_other() -> None:
+    d = only(
+        "@f = fn(x : Tensor([2, 3], float32), w : Tensor([3, 5], float32), c : Tensor([], bool)) {\n"
+        "  let y = if (c) { x } else { @concat([x, x], axis=1) }\n  @matmul(y, w)\n}"
+    )
+    assert "axis 1 of `y` (3 or 6) and axis 0 of `w` (3) to be equal" in d.message
+    assert "3 or 6 comes from here" in [label.message for label in d.labels]
+
+
 @pytest.mark.parametrize("names", ["(a, b, c)", "(a, b, c, d)"])
 @pytest.mark.parametrize("made", ["@split(x, sections=2, axis=1)", "@nonzero(x)", "@topk(x, k=2, axis=1)"])
 def test_more_names_than_values_is_an_error(names: str, made: str) -> None:

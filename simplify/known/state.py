@@ -42,6 +42,8 @@ class State:
         self.inlined: Table[tuple[object, ...], Value] = Table(trail)
         # Sizes that are one of several: each with the condition under which it is that one.
         self.choices: dict[Var, tuple[tuple[Cond, Size], ...]] = {}
+        # What sizes that differ between the arms of an `if` are in each arm.
+        self.either: dict[Var, tuple[Size, Size]] = {}
         # How a size is printed whose normal form is not for reading.
         self.display: dict[Term, tuple[str, tuple[Size, ...]]] = {}
 

@@ -22,6 +22,7 @@ from ..known.values import (
     Value,
 )
 from ..solver.rendering import render
+from ..solver.sizes import single_var
 from ..solver.terms import Size, Term, variables, weight
 
 # What is longer than this, or made of more parts, is not for reading.
@@ -38,6 +39,15 @@ def size_text(size: Size, state: State, within: frozenset[Size] = frozenset()) -
     text = _as_written(size, state, within) or (render(size) if weight(size) <= _HEAVIEST else "?")
     text = re.sub(r"\?\w+'*", "?", text) if "?" in text else text
     return text if len(text) <= _LONGEST else "?"
+
+
+def told(size: Size, state: State) -> str:
+    """A size in words where Rx has no text for it: `3 or 6` of one that two arms of an `if` make differently."""
+    text = size_text(size, state)
+    settled = state.settled(size)
+    variable = single_var(settled) if text == "?" and not isinstance(settled, int) else None
+    cases = [size_text(one, state) for one in state.either.get(variable, ())] if variable is not None else []
+    return " or ".join(cases) if cases and all(map(readable, cases)) else text
 
 
 def readable(text: str) -> bool:

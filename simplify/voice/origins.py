@@ -52,6 +52,22 @@ def place_of(state: State, entry: Entry, axis: int) -> Place:
         entry, axis = before
 
 
+def rank_of(state: State, entry: Entry) -> Entry:
+    """Of a tensor whose rank is not known, the one that it has that from: a parameter, an `if`, or what a call gave."""
+    while entry.origin is not None:
+        operands = [item for _, operand in entry.origin.entries for item in operand.items or (operand,)]
+        open_ = next((operand for operand in operands if is_open(state, operand)), None)
+        if open_ is None or entry.origin.guards:
+            break
+        entry = open_
+    return entry
+
+
+def is_open(state: State, entry: Entry) -> bool:
+    """Whether it is a tensor whose rank is not known."""
+    return isinstance(entry.value, TensorInfo) and not plain(state.resolve(entry.value.shape))
+
+
 def _dims(state: State, entry: Entry) -> tuple[Any, ...] | None:
     value = entry.value
     if isinstance(value, SizeValue):

@@ -20,8 +20,8 @@ from ..solver.conditions import all_of, ge
 from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
-from .describe import dtype_text, readable, size_text, type_text
-from .origins import place_of
+from .describe import dtype_text, readable, size_text, told, type_text
+from .origins import is_open, place_of, rank_of
 from .spoken import CallLike as SpokenCall
 from .spoken import argument as spoken_argument
 from .spoken import operation, sizes_behind, what_is_needed
@@ -62,6 +62,9 @@ def precondition(
         found = "" if totals is None else _they_are(state, call)
         at = _changed(state, call, at)
     labels = [_came_from(state, call, param, axis) for param, axis in at]
+    if code is None:
+        entries = [call.find(param) for param, axis in at if axis is None]
+        labels += [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
     if totals is not None and len(labels) > 1:
         labels = [_made_of(state, call)]
     broadcast = "or one of them 1" in what or "broadcast" in what
@@ -285,7 +288,7 @@ def _size_at(state: State, call: CallLike, param: str, axis: int | None) -> str 
         return None
     if not plain(shape) or not -len(shape) <= axis < len(shape):
         return None
-    return size_text(shape[axis], state)
+    return told(shape[axis], state)
 
 
 def _came_from(state: State, call: CallLike, param: str, axis: int | None) -> Label | None:
@@ -298,6 +301,16 @@ def _came_from(state: State, call: CallLike, param: str, axis: int | None) -> La
             return None
         return Label(entry.span, f"{spoken_argument(call, param)} is {type_text(entry.value, state)}")
     return Label(place_of(state, entry, axis).span, f"{text} comes from here")
+
+
+def _open_rank(state: State, entry: Entry) -> Label:
+    """Why a rank is not known."""
+    if entry.origin is None:
+        return Label(entry.span, "its rank is left open here")
+    if entry.origin.guards:
+        arms = listed([type_text(arm.value, state) for _, arm in entry.origin.entries])
+        return Label(entry.span, f"the arms of this `if` give {arms}")
+    return Label(entry.span, "only the run decides the rank of this")
 
 
 def _argument_types(state: State, call: CallLike, params: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
 from ..solver.terms import Size, mod
-from .describe import annotation_text, dtype_text, size_text, type_text
+from .describe import annotation_text, dtype_text, size_text, told, type_text
 from .verdict import listed
 
 
@@ -16,7 +16,7 @@ def size_label(state: State, entry: Entry, axis: int) -> str:
     shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
     if not plain(shape) or not -len(shape) <= axis < len(shape):
         return ""
-    return f"{size_text(shape[axis], state)} comes from here"
+    return f"{told(shape[axis], state)} comes from here"
 
 
 def wording(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject: str) -> tuple[str, str]:
@@ -73,7 +73,7 @@ def _dim_found(state: State, stmt: core.Assert, env: Env) -> str:
     axis = stmt.origin.axis
     if not plain(shape) or not -len(shape) <= axis < len(shape):
         return "not known"
-    text = size_text(shape[axis], state)
+    text = told(shape[axis], state)
     return "not known" if "?" in text else text
 
 
