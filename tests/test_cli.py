@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -338,21 +336,6 @@ def test_a_diagnostic_off_the_terminal_is_written_without_rich(tmp_path: Path) -
     loaded = imported(tmp_path, "check", "broken.rx")
     assert "rxlang.lang.render" in loaded
     assert loaded.isdisjoint({"numpy", "rich", "z3"})
-
-
-def test_a_cold_check_takes_no_more_than_two_and_a_half_times_an_import_of_lark(tmp_path: Path) -> None:
-    (tmp_path / "ff.rx").write_text(FF + "\n".join(f"# {i}" for i in range(6)), encoding="utf-8")
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path / "compiled")
-
-    def seconds(*arguments: str) -> float:
-        began = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=environment, check=True, capture_output=True)
-        return time.perf_counter() - began
-
-    rounds = [(seconds("-c", "import lark"), seconds("-m", "rxlang", "check", "ff.rx")) for _ in range(8)]
-    lark, check = (min(column) for column in zip(*rounds, strict=True))
-    assert check <= 2.5 * lark
 
 
 def test_help_lists_every_command_and_imports_none(tmp_path: Path) -> None:

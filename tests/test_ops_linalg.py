@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import time
 import warnings
 from typing import Any
 
@@ -235,21 +234,11 @@ def test_an_equation_without_a_result_has_its_single_labels_in_order() -> None:
     assert str(implied.result) == "...ij"
 
 
-def test_einsum_for_attention_is_no_slower_than_the_product_it_stands_for() -> None:
-    q, k = (array([4, 64, 4, 32], "float32", seed) for seed in (0, 1))
-    kernel = kernels.lookup("einsum")
-
-    def best(run: Any) -> float:
-        times = []
-        for _ in range(7):
-            start = time.perf_counter()
-            run()
-            times.append(time.perf_counter() - start)
-        return min(times)
-
-    ours = best(lambda: kernel("bqhd,bkhd->bhqk", [q, k]))
-    plain = best(lambda: np.einsum("bqhd,bkhd->bhqk", q, k))
-    assert ours < plain
+def test_einsum_of_two_operands_is_one_matrix_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    q, k = (array([4, 6, 3, 5], "float32", seed) for seed in (0, 1))
+    wanted = np.einsum("bqhd,bkhd->bhqk", q, k)
+    monkeypatch.delattr(np, "einsum")
+    np.testing.assert_allclose(kernels.lookup("einsum")("bqhd,bkhd->bhqk", [q, k]), wanted, rtol=1e-5)
 
 
 # Shapes with unknown parts
