@@ -59,7 +59,18 @@ def invert(code: Code, expr: sweet.Expr, name: str, target: core.SizeExpr) -> In
     value = inverter.solve(expr, target)
     if not inverter.is_nonneg(value):
         inverter.check(">=", value, core.SizeLit(value.span, 0))
-    return Inverse(value, tuple(inverter.checks))
+    return Inverse(value, tuple(_in_order(inverter.checks)))
+
+
+def _in_order(checks: list[core.BoolExpr]) -> list[core.BoolExpr]:
+    """What has to divide comes first, and of the bounds the strictest: then the others often follow. A size that leaves 3
+    by 8 is at least 3."""
+    bounds = [c for c in checks if _is_bound(c)]
+    return [*(c for c in checks if not _is_bound(c)), *reversed(bounds)]
+
+
+def _is_bound(check: core.BoolExpr) -> bool:
+    return isinstance(check, core.Compare) and check.op == ">=" and check.right == core.SizeLit(check.right.span, 0)
 
 
 class _Inverter:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..lang import core, sweet
+from ..lang.offsets import offset
 from .dtypes import numpy_dtype
 from .guards import Undefined, ceildiv, describe, dtype_name, exact, floor, modulo
 from .source import DTYPE_LEVEL, SHAPE_LEVEL
@@ -83,7 +84,8 @@ def _part(check: core.Assert, declared: core.Declared, env: Values, tensor: Any,
         found = _evaluate(cond.left, env)
         needs = f"{who} needs axis {axis} of {subject} to fit `{text}`, whose factor {factor} has to be at least 1"
         return needs if found is None else f"{needs}, but it is {found}"
-    return f"{who} needs axis {axis} of {subject} {_relation(cond, env, text)}, but it is {shape[axis]}"
+    wanted = _relation(cond, env, text, declared.tensor, axis)
+    return f"{who} needs axis {axis} of {subject} {wanted}, but it is {shape[axis]}"
 
 
 def _is_of(expr: core.ShapeLevel, tensor: str, axis: int) -> bool:
@@ -96,22 +98,36 @@ def _spelt(value: str, text: str) -> str:
     return value if value == text or not text else f"{value} (`{text}`)"
 
 
-def _relation(cond: core.BoolExpr, env: Values, text: str) -> str:
+def _relation(cond: core.BoolExpr, env: Values, text: str, tensor: str, axis: int) -> str:
     """ "to be a multiple of 4", "to be 5 (`n`)": what a dimension has to be."""
     match cond:
-        case core.Compare(op="==", left=core.SizeOp(op="%", right=divisor), right=core.SizeLit(value=0)):
-            value = _evaluate(divisor, env)
-            return f"to be a multiple of {divisor.span.text if value is None else value}"
+        case core.Compare(op="==", left=core.SizeOp(op="%", left=left, right=divisor), right=core.SizeLit(value=0)):
+            shift, by = _shift(left, env, tensor, axis), _evaluate(divisor, env)
+            if shift is None or by is None or by < 1:
+                return f"to fit `{text}`"
+            rest = -shift[0] * shift[1] % by
+            return f"to be {f'{rest} more than ' if rest else ''}a multiple of {by}"
         case core.Compare(op="==", right=right):
             value = _evaluate(right, env)
             return f"to be {text if value is None else _spelt(str(value), text)}"
-        case core.Compare(op=op, left=core.SizeOp(op="-", right=right)) if op in _BOUNDS:
-            value = _evaluate(right, env)
-            return f"to be {_BOUNDS[op]} {text if value is None else value}"
+        case core.Compare(op=">=", left=core.SizeOp() as left, right=core.SizeLit(value=0)):
+            shift = _shift(left, env, tensor, axis)
+            if shift is None:
+                return f"to fit `{text}`"
+            return f"to be at {'least' if shift[0] > 0 else 'most'} {-shift[0] * shift[1]}"
         case core.Compare(op=op, right=right) if op in _BOUNDS:
             value = _evaluate(right, env)
             return f"to be {_BOUNDS[op]} {text if value is None else value}"
     return f"to fit `{text}`"
+
+
+def _shift(expr: core.SizeExpr, env: Values, tensor: str, axis: int) -> tuple[int, int] | None:
+    """An expression as a dimension, or less a dimension, with the number that is added."""
+    found = offset(expr, tensor, axis)
+    terms = [(sign, _evaluate(term, env)) for sign, term in found.terms] if found is not None else []
+    if found is None or any(value is None for _, value in terms):
+        return None
+    return found.sign, sum(sign * value for sign, value in terms)
 
 
 def found_and_wanted(declared: core.Declared | None, env: Values, argument: str = "") -> str:

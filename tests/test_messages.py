@@ -119,6 +119,39 @@ def test_a_multiple_that_a_symbolic_size_never_is_has_its_remainder() -> None:
     assert "m * 4 = k * 8 + 2 has no integer solution (k * 8 + 2 mod 4 = 2)" in [m for _, m in places(only(text))]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "size", "needs", "equation"),
+    [
+        (
+            "8 * k + 3",
+            "n * 4",
+            "3 more than a multiple of 8",
+            "8 * k + 3 = n * 4 has no integer solution",
+        ),
+        (
+            "8 * k + 3",
+            "20",
+            "3 more than a multiple of 8",
+            "8 * k + 3 = 20 has no integer solution (20 mod 8 = 4, not 3)",
+        ),
+        ("8 * k + 16", "20", "a multiple of 8", "8 * k + 16 = 20 has no integer solution (20 mod 8 = 4)"),
+        ("10 - 2 * k", "7", "a multiple of 2", "10 - 2 * k = 7 has no integer solution (7 mod 2 = 1)"),
+        ("10 - 2 * k", "14", "at most 10", "10 - 2 * k is wanted here"),
+        ("(2 * k + 1) * 3", "6", "fit", "(2 * k + 1) * 3 is wanted here"),
+    ],
+)
+def test_what_is_added_to_a_multiple_is_part_of_what_is_needed(
+    pattern: str, size: str, needs: str, equation: str
+) -> None:
+    text = (
+        f"@g = fn(x : Tensor([{pattern}], int8)) : Tensor([{pattern}], int8) {{ x }}\n"
+        f"@f = fn(x : Tensor([{size}], int8)) {{ @g(x) }}\n"
+    )
+    (d,) = said(text, "E301")
+    assert f" {needs}" in d.message and d.message.endswith("this always fails")
+    assert any(message.startswith(equation) for _, message in places(d)), places(d)
+
+
 def test_a_symbolic_refutation_has_a_witness() -> None:
     d = only("@f = fn(a : Tensor([2, n], float32), b : Tensor([n + 1, 2], float32)) { @matmul(a, b) }")
     assert d.witness == {"n": 1}

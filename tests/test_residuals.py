@@ -38,6 +38,12 @@ ONE_BY_ONE = {
         ["let a = x + y", "let b = x * y", "let c = y + x"],
         1,
     ),
+    "a bound that follows from what a size leaves": (
+        "x : Tensor([n], float32)",
+        ["let a ! Tensor([8 * _k + 3]) = x"],
+        1,
+    ),
+    "a bound that does not follow": ("x : Tensor([n], float32)", ["let a ! Tensor([2 * _k + 3]) = x"], 2),
     "a bound below another one": (
         "x : Tensor([n], float32)",
         ["assert n >= 5", "assert n > 3", "let a = x[2:5]", "assert a.dim(0) == 3"],

@@ -69,7 +69,7 @@ def _simpler(state: State, cond: Cond, variable: Var) -> str | None:
     tried = range(max(low or 0, 1), _REACH if high is None else min(high, _REACH) + 1)
     holds = [evaluate_cond(cond, {variable: n}) for n in tried]
     for guess in _guesses(size, tried, holds):
-        if _same_beyond_zero(state, size, cond, guess):
+        if _same_beyond_zero(state, size, cond, guess) and state.facts.decide(guess).kind != "proved":
             return _said(guess)
     return None
 

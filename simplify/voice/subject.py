@@ -16,6 +16,7 @@ from ..solver.conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
 from ..solver.rendering import render
 from ..solver.terms import Floor, Mono, Size, Term
 from .describe import dtype_text, size_text
+from .wording import bound, remainder
 
 _MOST = 6
 _LONGEST = 60
@@ -50,18 +51,31 @@ def _wanted(state: State, stmt: core.Assert, env: Env) -> tuple[int | str, ...]:
     level = ShapeLevel(state, env)
     try:
         match stmt.cond:
-            case core.Compare(op="==", left=core.SizeOp(op="%", left=size, right=factor)):
-                found, step = state.settled(level.size(size)), state.settled(level.size(factor))
-                if isinstance(found, int) and isinstance(step, int) and step > 0:
-                    below = found - found % step
+            case core.Compare(op="==", left=core.SizeOp(op="%", right=factor)):
+                step, rest = state.settled(level.size(factor)), remainder(state, stmt, env)
+                found = _dimension(state, stmt, env)
+                if isinstance(found, int) and isinstance(step, int) and isinstance(rest, int) and step > 0:
+                    below = found - (found - rest) % step
                     near = sorted((below, below + step), key=lambda n: abs(n - found))
                     return tuple(n for n in near if n > 0)
+            case core.Compare(op=">=", left=core.SizeOp()) if (least := bound(state, stmt, env)) is not None:
+                return (least,)
             case core.Compare(op="==", left=core.DimOf(), right=right) if isinstance(right, core.SizeExpr):
                 asked = state.settled(level.size(right))
                 return (asked if isinstance(asked, int) else render(asked),)
     except Poisoned:
         pass
     return ()
+
+
+def _dimension(state: State, stmt: core.Assert, env: Env) -> Size | None:
+    """The dimension that an assertion is about."""
+    declared, axis = stmt.origin.declared, stmt.origin.axis
+    entry = env.get(declared.tensor) if declared is not None else None
+    shape = state.resolve(entry.value.shape) if entry is not None and isinstance(entry.value, TensorInfo) else ()
+    if axis is None or not plain(shape) or not -len(shape) <= axis < len(shape):
+        return None
+    return state.settled(shape[axis])
 
 
 def about(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:

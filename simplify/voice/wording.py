@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from ...lang import core, sweet
+from ...lang.offsets import offset
 from ...ops.model import TensorInfo
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
-from ..solver.terms import Size, mod
+from ..solver.terms import Size, Term, mod
 from .describe import annotation_text, dtype_text, size_text, told, type_text
 from .verdict import listed
 
@@ -50,17 +53,67 @@ def _is_about_factor(stmt: core.Assert, cond: core.Compare) -> bool:
 
 
 def _wanted(state: State, stmt: core.Assert, cond: core.Compare, env: Env) -> str:
-    left = cond.left
+    left, text = cond.left, stmt.origin.text
     if isinstance(left, core.SizeOp) and left.op == "%" and cond.op == "==":
-        return f"to be a multiple of {_side(state, left.right, env)}"
+        rest = remainder(state, stmt, env)
+        factor = _side(state, left.right, env)
+        return f"to fit `{text}`" if rest is None else f"to be {_more_than(rest, state)}a multiple of {factor}"
     if cond.op == "==":
         wanted = _side(state, cond.right, env)
-        text = stmt.origin.text
         return f"to be {wanted}" if not text or text == wanted else f"to be {wanted} (`{text}`)"
-    if cond.op == ">=" and isinstance(left, core.SizeOp) and left.op == "-":
-        return f"to be at least {_side(state, left.right, env)}"
+    if isinstance(left, core.SizeOp):
+        found = _shift(state, stmt, left, env)
+        if found is None:
+            return f"to fit `{text}`"
+        sign, added = found
+        return f"to be at {'least' if sign > 0 else 'most'} {size_text(-sign * added, state)}"
     factor = _side(state, left, env)
-    return f"to fit `{stmt.origin.text}`, whose factor {factor} has to be at least 1"
+    return f"to fit `{text}`, whose factor {factor} has to be at least 1"
+
+
+def remainder(state: State, stmt: core.Assert, env: Env) -> Size | None:
+    """What a dimension has to leave by a divisor: 3 where `8 * k + 3` is asked for; None where that is no part of it."""
+    match stmt.cond:
+        case core.Compare(op="==", left=core.SizeOp(op="%", left=size, right=divisor)):
+            found = _shift(state, stmt, size, env)
+            if found is None:
+                return None
+            rest, factor = -found[0] * found[1], state.settled(ShapeLevel(state, env).size(divisor))
+            return rest % factor if isinstance(rest, int) and isinstance(factor, int) and factor > 0 else rest
+    return None
+
+
+def bound(state: State, stmt: core.Assert, env: Env) -> int | None:
+    """The number that a dimension has to reach or keep to: 3 where `n + 3` is asked for."""
+    cond = stmt.cond
+    if not isinstance(cond, core.Compare) or not isinstance(cond.left, core.SizeExpr):
+        return None
+    found = _shift(state, stmt, cond.left, env)
+    least = None if found is None else state.settled(-found[0] * found[1])
+    return least if isinstance(least, int) else None
+
+
+def _shift(state: State, stmt: core.Assert, expr: core.SizeExpr, env: Env) -> tuple[int, Size] | None:
+    """An expression as a dimension, or less a dimension, with what is added."""
+    declared = stmt.origin.declared
+    found = None if declared is None else offset(expr, declared.tensor, stmt.origin.axis)
+    if found is None:
+        return None
+    level = ShapeLevel(state, env)
+    added: Size = 0
+    try:
+        for sign, term in found.terms:
+            added = added + sign * level.size(term)
+    except Poisoned:
+        return None
+    return found.sign, state.settled(added)
+
+
+def _more_than(rest: Size, state: State) -> str:
+    """ "3 more than " in "to be 3 more than a multiple of 8"."""
+    if isinstance(rest, int) and rest < 0:
+        return f"{-rest} less than "
+    return f"{size_text(rest, state)} more than " if rest != 0 else ""
 
 
 def _dim_found(state: State, stmt: core.Assert, env: Env) -> str:
@@ -159,19 +212,36 @@ def why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
         return "this is wanted here"
     left, text = stmt.cond.left, stmt.origin.text
     if isinstance(left, core.SizeOp) and left.op == "%":
-        level = ShapeLevel(state, env)
-        size, factor = level.size(left.left), level.size(left.right)
-        if isinstance(size, int) and isinstance(factor, int) and factor > 0 and size % factor:
-            return f"{text} = {size} has no integer solution ({size} mod {factor} = {size % factor})"
-        rest = mod(size, factor)
-        if isinstance(rest, int) and rest:
-            shown = size_text(size, state)
-            return f"{text} = {shown} has no integer solution ({shown} mod {factor} = {rest})"
-        return f"{text} = {size_text(size, state)}"
+        return _division(state, stmt, left, env)
     if stmt.cond.op != "==":
         return f"{text} is wanted here"
     wanted = _side(state, stmt.cond.right, env)
     return f"{text} is {wanted} here" if text and text != wanted else f"{wanted} is wanted here"
+
+
+def _division(state: State, stmt: core.Assert, left: core.SizeOp, env: Env) -> str:
+    """The equation of a dimension that a divisor has to divide, less what is added."""
+    level, text, wanted = ShapeLevel(state, env), stmt.origin.text, remainder(state, stmt, env)
+    found, size = _shift(state, stmt, left.left, env), level.size(left.left)
+    if found is None or wanted is None:
+        return f"{text} is wanted here"
+    size, factor = state.settled(found[0] * (size - found[1])), state.settled(level.size(left.right))
+    shown = f"{text} = {size_text(size, state)}"
+    reason = _never(size, factor, wanted, state)
+    return f"{shown} has no integer solution ({reason})" if reason else shown
+
+
+def _never(size: Size, factor: Size, wanted: Size, state: State) -> str:
+    """Why no such size leaves `wanted` by the factor; nothing if some may."""
+    if not isinstance(factor, int) or not isinstance(wanted, int) or factor < 1:
+        return ""
+    rest = mod(size, factor)
+    if isinstance(rest, int):
+        found = f"{size_text(size, state)} mod {factor} = {rest}"
+        return "" if rest == wanted else found + f", not {wanted}" if wanted else found
+    step = gcd(factor, *(k for mono, k in size.mons.items() if mono)) if isinstance(size, Term) else 1
+    rest = size.mons.get((), 0) % step if isinstance(size, Term) else 0
+    return f"mod {step} they are {wanted % step} and {rest}" if wanted % step != rest else ""
 
 
 def filled_type(state: State, declared: core.Declared, env: Env) -> str:
