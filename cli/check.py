@@ -120,10 +120,13 @@ def _gathered(programs: Sequence[Program], found: Sequence[Examined], seconds: f
 
 
 def _each_once(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """What is wrong in a file is said once, though the file was also imported by another."""
+    """What is wrong in a file is said once, though another imports the file as well: with the helps that it has by
+    itself."""
     found: dict[tuple[object, ...], Diagnostic] = {}
     for d in diagnostics:
-        found.setdefault((d.code, d.span.source.name, d.span.start, d.span.end, d.message), d)
+        key = (d.code, d.span.source.name, d.span.start, d.span.end, d.message)
+        if key not in found or (d.helps and not found[key].helps):
+            found[key] = d
     return tuple(found.values())
 
 

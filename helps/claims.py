@@ -18,7 +18,7 @@ def mends(case: Case) -> Iterator[Mend]:
     asked = case.subject.declared
     if asked is None or not case.subject.at or case.diagnostic.code == "E313":
         return
-    found = case.tree.find(asked, sweet.TensorType, sweet.ListExpr)
+    found = case.tree.of(asked.source).find(asked, sweet.TensorType, sweet.ListExpr)
     dims = found.shape if isinstance(found, sweet.TensorType) else found
     if case.callee:
         yield from _as_others(case)
@@ -110,7 +110,8 @@ def _bound_again(case: Case, change: shapes.Change) -> Iterator[Mend]:
 
 def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Mend]:
     axis = case.subject.at[0][1]
-    if _is_open(dims) or (len(dims.items) != len(shape) and case.callee):
+    elsewhere = dims.span.source is not case.tree.source
+    if elsewhere or _is_open(dims) or (len(dims.items) != len(shape) and case.callee):
         return
     rank = GIVING_WAY if case.diagnostic.severity == "error" and case.diagnostic.code != "W311" else RANK + 50
     show = case.subject.declared

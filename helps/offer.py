@@ -99,12 +99,18 @@ def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Op
     wrong = [d for d in report.diagnostics if _is_wrong(d) and d.span.source.name == report.files[0]]
     if not wrong:
         return
-    tree = Tree(wrong[0].span.source)
+    tree = Tree(wrong[0].span.source, _imported(report, wrong[0].span.source))
     if tree.broken:
         return
     trials = _Trials(report, lambda source: check_source(source, base, roots, options), tree)
     for diagnostic in wrong:
         yield Offer(diagnostic, trials.working(diagnostic, candidates(Case(tree, diagnostic))))
+
+
+def _imported(report: Report, own: Source) -> dict[str, Source]:
+    """The files that the program's other functions stand in."""
+    functions = report.checked.program.functions if report.checked is not None else ()
+    return {f.name: f.span.source for f in functions if f.span.source is not own}
 
 
 def candidates(case: Case) -> list[Mend]:
@@ -136,12 +142,13 @@ class _Trials:
         self.report = report
         self.recheck = recheck
         self.source = tree.source
+        self.imported = tree.imported
         self.parts = Parts(tree)
         self.checks = MOST_PER_PROGRAM
         self.text = MOST_TEXT
         self._open = open_checks(report)
         checked = report.checked
-        self._silenced = {_key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
+        self._silenced = {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
 
     def working(self, diagnostic: Diagnostic, mends: Iterable[Mend]) -> tuple[Mend, ...]:
         tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC)
@@ -164,7 +171,7 @@ class _Trials:
     def _two_steps(self, diagnostic: Diagnostic, near: list[Trial]) -> Iterator[Mend]:
         """Mends that bring one other mistake to light, together with a mend for that one."""
         for trial in near[:_FIRST_STEPS]:
-            tree = Tree(trial.source)
+            tree = Tree(trial.source, self.imported)
             if tree.broken or trial.new[0].span.source is not trial.source:
                 continue
             after = candidates(Case(tree, trial.new[0]))
@@ -184,14 +191,14 @@ class _Trials:
         self.checks, self.text = self.checks - 1, self.text - len(blanked.replace(" ", ""))
         before = [d for d in self.report.diagnostics if self.parts.holds(kept, d.span)]
         places = Places(mend.edits)
-        had = Counter(_key(d, places.normal) for d in before)
+        had = Counter(self._key(d, places.normal) for d in before)
         now: dict[Key, list[Diagnostic]] = {}
         for d in after.diagnostics:
-            now.setdefault(_key(d, places.before), []).append(d)
+            now.setdefault(self._key(d, places.before), []).append(d)
         new = [d for key, found in now.items() for d in found[had[key] :]]
-        uncovered = [d for d in new if _key(d, places.before) in self._silenced]
+        uncovered = [d for d in new if self._key(d, places.before) in self._silenced]
         new = [d for d in new if d not in uncovered]
-        key = _key(diagnostic, places.normal)
+        key = self._key(diagnostic, places.normal)
         gone = len(now.get(key, ())) < had[key]
         if (after.checked is None and self.report.checked is not None) or self._opens(after, diagnostic):
             gone = False
@@ -201,6 +208,13 @@ class _Trials:
         codes = tuple(sorted({d.code for d in uncovered}))
         elsewhere = self._is_elsewhere(diagnostic, mend)
         return Trial(mend, gone, others, left, errors, len(new) - len(others), codes, elsewhere, source)
+
+    def _key(self, diagnostic: Diagnostic, place: Callable[[int], int]) -> Key:
+        """`place` finds where something in this file stands in the text without the edits; other files are not edited."""
+        span, subject = diagnostic.span, diagnostic.subject
+        kind = "wrong" if _is_wrong(diagnostic) else "note"
+        start = place(span.start) if span.source.name == self.source.name else span.start
+        return diagnostic.code, kind, span.source.name, start, subject.at if subject is not None else None
 
     def _is_elsewhere(self, diagnostic: Diagnostic, mend: Mend) -> bool:
         """Whether what failed is a call in another function than the one whose call is blamed, and the mend is there."""
@@ -261,12 +275,6 @@ def _errors(diagnostics: Iterable[Diagnostic]) -> int:
 
 def _is_wrong(diagnostic: Diagnostic) -> bool:
     return diagnostic.severity in ("error", "warning")
-
-
-def _key(diagnostic: Diagnostic, place: Callable[[int], int]) -> Key:
-    span, subject = diagnostic.span, diagnostic.subject
-    kind = "wrong" if _is_wrong(diagnostic) else "note"
-    return diagnostic.code, kind, span.source.name, place(span.start), subject.at if subject is not None else None
 
 
 def open_checks(report: Report) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from ..lang import sweet
@@ -19,8 +19,12 @@ _OPERATORS = {
 
 
 class Tree:
-    def __init__(self, source: Source) -> None:
+    """`imported` are the files that functions of other files stand in, by the names that the program calls them by."""
+
+    def __init__(self, source: Source, imported: Mapping[str, Source] | None = None) -> None:
         self.source = source
+        self.imported = imported or {}
+        self._others: dict[Source, Tree] = {}
         self.module, problems = parse(source)
         self.broken = bool(problems)
         self._parents: dict[int, Node] = {}
@@ -74,8 +78,19 @@ class Tree:
         return best
 
     def function(self, name: str) -> sweet.FnDecl | None:
+        """A function of the program, or of a file that it imports."""
+        if name in self.imported:
+            return self.of(self.imported[name]).function(name.rpartition(".")[2])
         items = self.module.items
         return next((i for i in items if isinstance(i, sweet.FnDecl) and i.name.name == name), None)
+
+    def of(self, source: Source) -> Tree:
+        """The tree of this or another file, which is read only."""
+        if source is self.source:
+            return self
+        if source not in self._others:
+            self._others[source] = Tree(source)
+        return self._others[source]
 
     def statement(self, span: Span) -> sweet.Stmt | None:
         """The innermost statement around a place."""

@@ -305,6 +305,31 @@ def test_what_is_wrong_in_another_file_is_not_edited(tmp_path: Path) -> None:
     assert list(offers(report, tmp_path)) == []
 
 
+def test_a_call_of_another_file_s_function_gets_the_same_helps(tmp_path: Path) -> None:
+    (tmp_path / "lib.rx").write_text(LAYER + f("x [n, 3]; w [4, 3]", "@matmul(x, w)") + FF)
+    calls = [
+        "@g = fn(x : Tensor([b, 7], float32), w : Tensor([4, 7], float32)) : Tensor {\n  @lib.layer(x, w)\n}\n",
+        "@h = fn(x : Tensor([2, 15], int8)) : Tensor {\n  @lib.ff(x)\n}\n",
+    ]
+    text = 'import "lib.rx" as lib\n' + "".join(calls)
+    report = with_helps(pipeline.check_text(text, "main.rx", tmp_path), tmp_path)
+    found = {d.span.text: d.help for d in report.diagnostics if d.code == "E301"}
+    assert found == {
+        "@lib.layer(x, w)": "transpose `w`: `@lib.layer(x, @matrix_transpose(w))` (checked)",
+        "@lib.ff(x)": "the nearest legal sizes are 12 and 16 (checked)",
+    }
+    edited = [e.span.source.name for d in report.diagnostics for h in d.helps for e in h.edits]
+    assert set(edited) == {"main.rx"}
+
+
+def test_a_folder_has_the_helps_of_a_file_that_another_imports(rx: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "main.rx").write_text('import "net.rx" as n\n')
+    (tmp_path / "net.rx").write_text(f("x [n, 3]; w [4, 3]", "@matmul(x, w)"))
+    status, out, _ = rx("check", "--format", "json", tmp_path)
+    (wrong,) = [d for d in json.loads(out)["diagnostics"] if d["severity"] == "error"]
+    assert status == 1 and wrong["help"].startswith("transpose `w`")
+
+
 def test_a_program_that_cannot_be_read_is_offered_nothing() -> None:
     assert offered("@f = fn(x : Tensor) {\n  @sofmax(x\n}\n") == []
 
