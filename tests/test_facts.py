@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from rxlang.simplify.solver.conditions import any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate
 from rxlang.simplify.solver.facts import Facts
+from rxlang.simplify.solver.points import nearest, samples
 from rxlang.simplify.solver.smt import Session
 from rxlang.simplify.solver.terms import Var, evaluate, smax, smin, var, variables
 
@@ -343,3 +344,12 @@ def test_answers_do_not_depend_on_the_seed_of_hashing_on_the_order_of_questions_
         first, *others = processes.map(answers, range(10))
     assert '"neither"' in "".join(first)
     assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize(
+    "range_", [(1, None), (-7, None), (None, -2), (None, 3), (3, 5), (-9, -6), (None, None)], ids=str
+)
+def test_a_sample_is_within_its_range(range_):
+    free = [Var(f"q{at}", -at, nonneg=False) for at in range(1, 9)]
+    for point in samples(free, dict.fromkeys(free, range_)):
+        assert all(nearest(value, range_) == value for value in point.values())

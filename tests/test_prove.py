@@ -324,11 +324,25 @@ def test_quotients_by_one_number_are_compared_by_what_is_divided(goal):
         ("max(n, m, k) >= min(m, k)", [], "valid"),
         ("-n // 2 == -((n + 1) // 2)", [], "valid"),
         ("x' + 1 > x'", [], "valid"),
+        ("m * k >= m * 3", ["k * 3 == n * 4 + 1"], "valid"),
+        ("min(12, m) <= k || m >= 4", ["k * 3 == n * 4 + 1"], "valid"),
         ("true || n < 0", [], "valid"),
     ],
 )
 def test_results(goal, assume, result):
     assert ask(goal, assume)["result"] == result
+
+
+@pytest.mark.parametrize(
+    ("goal", "assume"),
+    [
+        ("m % 10 != 7", ["m % 7 == 5", "min(m, 12) < n"]),
+        ("max(9 * (n - k), n % -3) * k >= k || min(12, m) <= k", ["k * 3 == n * 4 + 1"]),
+    ],
+)
+def test_the_witness_of_sizes_that_an_integer_of_any_sign_gives_has_none_below_zero(goal, assume):
+    answer = ask(goal, assume)
+    assert answer["result"] == "neither" and contradiction(answer, assume, goal) is None
 
 
 def test_a_variable_may_be_any_integer():

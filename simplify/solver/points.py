@@ -44,9 +44,9 @@ def clamp(value: int, range_: Bounds) -> int:
     """The value, moved into the range: counted from the lower end, folded back where there is an upper one."""
     low, high = range_
     if low is None:
-        return value if high is None or value <= high else high - value
+        return value if high is None or value <= high else high - abs(value)
     if high is None:
-        return low + value if low > 0 and value < low else max(value, low)
+        return low + abs(value) if low > 0 and value < low else max(value, low)
     if low <= value <= high:
         return value
     return low + value % (high - low + 1)
