@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 
 import numpy as np
@@ -115,7 +115,7 @@ def _violation(problem: Violation, trail: Sequence[Frame]) -> Diagnostic:
 
 def _sizes_at(at: Sequence[tuple[str, int | None]], frame: Frame) -> str:
     """ "they are 3 and 4": the sizes at the conflicting axes."""
-    operands = {name: _value(text, frame) for name, text in frame.site.operands}
+    operands = {name: value for name, _, value in _given(frame)}
     found = []
     for name, axis in at:
         operand = operands.get(name)
@@ -152,8 +152,7 @@ def _reason(problem: BaseException) -> str:
 def _operands(frame: Frame) -> str:
     """ "`x` is Tensor([2, 3], float32), `y` is Tensor([4, 5], float32)"."""
     parts = []
-    for name, text in frame.site.operands:
-        value = _value(text, frame)
+    for name, text, value in _given(frame):
         if isinstance(value, np.dtype):
             parts.append(f"`{name}` is {dtype_name(value)}")
         elif value is not None and hasattr(value, "shape"):
@@ -163,6 +162,16 @@ def _operands(frame: Frame) -> str:
         elif not any(c.isalpha() for c in text):
             parts.append(f"`{name}` is {text}")
     return ", ".join(parts)
+
+
+def _given(frame: Frame) -> Iterator[tuple[str, str, object]]:
+    """The operands with their texts and values; of a list each tensor by itself, as `xs[0]`."""
+    for name, text in frame.site.operands:
+        value = _value(text, frame)
+        if isinstance(value, tuple) and any(hasattr(item, "shape") for item in value):
+            yield from ((f"{name}[{n}]", text, item) for n, item in enumerate(value))
+        else:
+            yield name, text, value
 
 
 def _value(text: str, frame: Frame) -> object:
@@ -181,7 +190,7 @@ def _literal(tree: ast.expr, frame: Frame) -> object:
         return frame.locals.get(tree.id)
     if isinstance(tree, ast.Tuple):
         items = tuple(_literal(item, frame) for item in tree.elts)
-        return None if None in items else items
+        return None if any(item is None for item in items) else items
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub) and isinstance(tree.operand, ast.Constant):
         value = tree.operand.value
         return -value if type(value) is int else None
