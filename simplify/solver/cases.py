@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import gcd, lcm
 
 from .conditions import AllOf, AnyOf, Cond, Eq0, Ge0, Ne0, all_of, any_of, cond_terms, eq0, ge0, ne0
-from .solved import Solved, degree, only_var
+from .solved import Solved, degree, linear_var
 from .terms import Atom, Floor, Max, Mono, Size, Term, Var, at_least, of_atom, replace_atom
 
 
@@ -73,7 +73,7 @@ def _lone_residue(state: Solved) -> tuple[Var, int] | None:
             continue
         for v in atom.vars:
             uses[v] = uses.get(v, 0) + 1
-        if type(atom.num) is Term and (lone := only_var(atom.num)) is not None:
+        if type(atom.num) is Term and (lone := linear_var(atom.num)) is not None:
             moduli[lone] = lcm(moduli.get(lone, 1), atom.den)
     small = [v for v in sorted(moduli) if moduli[v] <= 12 and uses[v] > 1]
     return (small[0], moduli[small[0]]) if small else None

@@ -151,7 +151,7 @@ class Solved:
                 work.extend((p, mask) for p in reversed(cond.parts))
             elif type(cond) is Eq0:
                 self._learn_equality(cond, mask, work)
-            elif type(cond) is Ge0 and only_var(cond.term) is not None:
+            elif type(cond) is Ge0 and linear_var(cond.term) is not None:
                 self._learn_range(cond.term, mask, work)
             else:
                 self.lits.setdefault(cond, mask)
@@ -165,14 +165,14 @@ class Solved:
             if isinstance(now, bool):
                 return now, mask
             cond, vars_ = now, cond_vars(now)
-        if not self.ranges.keys().isdisjoint(vars_) and not (type(cond) is Ge0 and only_var(cond.term) is not None):
+        if not self.ranges.keys().isdisjoint(vars_) and not (type(cond) is Ge0 and linear_var(cond.term) is not None):
             folded = substitute_cond(cond, {}, self.ranges)
             if folded is not cond and folded != cond:
                 return folded, mask | self.spanned_by(vars_)
         return cond, mask
 
     def _learn_range(self, term: Term, mask: int, work: list[Literal]) -> None:
-        v = only_var(term)
+        v = linear_var(term)
         assert v is not None
         k = term.mons[(v,)]
         constant = term.mons.get((), 0)
@@ -377,7 +377,7 @@ def _atom_degree(atom: Atom) -> int:
     return max(1, *(degree(p) for p in parts if type(p) is Term))
 
 
-def only_var(term: Term) -> Var | None:
+def linear_var(term: Term) -> Var | None:
     """The variable of a term that is linear in it alone."""
     mons = term.mons
     if len(mons) == 1 or (len(mons) == 2 and () in mons):

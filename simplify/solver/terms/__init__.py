@@ -1,0 +1,82 @@
+"""Sizes as polynomials over interned-by-structure atoms, kept in one normal form, so that equal sizes are `==`.
+
+A `Size` is an `int` or a `Term`; every operation returns an `int` where the result is constant. An atom is a variable,
+a floor division that does not come out, or a maximum; remainders, minima and ceilings are written with those:
+
+    a % b == a - b * (a // b)        min(a, b) == -max(-a, -b)        ceildiv(a, b) == -(-a // b)
+
+Identities of `//` hold for divisors that are not 0, which is the obligation of whoever writes a division; so that
+everything is total, `evaluate` takes `a // 0` as 0.
+
+Each module uses those before it: polynomials, ranges, division, extrema, substitution.
+"""
+
+from .division import ceildiv, floordiv, merge_floors, mod
+from .extrema import smax, smin
+from .polynomials import (
+    Atom,
+    Floor,
+    Max,
+    Mono,
+    Size,
+    Term,
+    TooLarge,
+    Var,
+    atom_key,
+    close,
+    common_atoms,
+    divides,
+    lead,
+    mono_key,
+    of_atom,
+    size_key,
+    term_key,
+    term_vars,
+    var,
+    variables,
+    weight,
+    without,
+)
+from .ranges import Bounds, Ranges, at_least, bounds, is_nonneg, lower, mono_interval
+from .substitution import evaluate, replace_atom, substitute
+
+__all__ = [
+    "at_least",
+    "Atom",
+    "atom_key",
+    "Bounds",
+    "bounds",
+    "ceildiv",
+    "close",
+    "common_atoms",
+    "divides",
+    "evaluate",
+    "Floor",
+    "floordiv",
+    "is_nonneg",
+    "lead",
+    "lower",
+    "Max",
+    "merge_floors",
+    "mod",
+    "Mono",
+    "mono_interval",
+    "mono_key",
+    "of_atom",
+    "Ranges",
+    "replace_atom",
+    "Size",
+    "size_key",
+    "smax",
+    "smin",
+    "substitute",
+    "Term",
+    "term_key",
+    "term_vars",
+    "TooLarge",
+    "Var",
+    "var",
+    "variables",
+    "weight",
+    "without",
+]

@@ -1,0 +1,231 @@
+"""Floor division of sizes: what comes out of a quotient comes out, what is left is one atom."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from .polynomials import (
+    Floor,
+    Mono,
+    Size,
+    Term,
+    Var,
+    close,
+    common_atoms,
+    divides,
+    lead,
+    leads_negative,
+    mono_key,
+    of_atom,
+    shrink,
+    size_key,
+    without,
+)
+from .ranges import at_least, bounds, is_nonneg
+
+
+def floordiv(a: Size, b: Size) -> Size:
+    """`a // b`, rounding down."""
+    if isinstance(b, int):
+        if b < 0:
+            a, b = -a, -b
+        if isinstance(a, int):
+            return a // b if b else 0
+        if b == 1:
+            return a
+        return _floor_by_int(a, b) if b else 0
+    return _floor_by_term(a, b)
+
+
+def mod(a: Size, b: Size) -> Size:
+    """`a % b`, with the sign of b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a % b if b else a
+    return a - b * floordiv(a, b)
+
+
+def ceildiv(a: Size, b: Size) -> Size:
+    """`a / b`, rounding up."""
+    return -floordiv(-a, b)
+
+
+Term.floordiv = floordiv
+
+
+# By a number
+
+
+def _floor_by_int(a: Term, c: int) -> Size:
+    if any(type(x) is not Var for mono in a.mons for x in mono):
+        low, high = bounds(a)
+        if low is not None and high is not None and low // c == high // c:
+            return low // c
+    whole: dict[Mono, int] = {}
+    rest: dict[Mono, int] = {}
+    for mono, k in a.mons.items():
+        q, r = divmod(k, c)
+        if q:
+            whole[mono] = q
+        if r:
+            rest[mono] = r
+    if not rest or (len(rest) == 1 and () in rest):
+        return close(whole)
+    taken = {mono for mono, k in a.mons.items() if k < 0}
+    return close(whole) + _floor_of_rest(rest, c, taken)
+
+
+def _floor_of_rest(rest: dict[Mono, int], c: int, taken: set[Mono]) -> Size:
+    """Floor of a sum whose coefficients are in 1..c-1, not all of them constant; `taken` came with a minus."""
+    constant = rest.pop((), 0)
+    g = gcd(c, *rest.values())
+    if g > 1:
+        rest = {mono: k // g for mono, k in rest.items()}
+        constant //= g
+        c //= g
+        if c == 1:
+            return close(rest) + constant
+    monos = sorted(rest, key=mono_key)
+    for wanted in (1, c - 1):
+        for mono in monos:
+            if rest[mono] == wanted and len(mono) == 1 and type(mono[0]) is Floor:
+                mirrored = mono in taken if c == 2 else wanted != 1
+                flat = _unnest(rest, constant, c, mono, mono[0], mirrored)
+                if flat is None and c == 2:
+                    flat = _unnest(rest, constant, c, mono, mono[0], not mirrored)
+                if flat is not None:
+                    return flat
+    if c == 2 and constant == 1:
+        return Term(dict(rest)) - _floor_of_rest(rest, 2, taken)  # n // 2 + (n + 1) // 2 == n
+    here = [rest[m] for m in monos] + [constant]
+    there = [c - rest[m] for m in monos] + [c - 1 - constant]
+    if here <= there:
+        return of_atom(Floor(_with_constant(rest, constant), c))
+    # a // c == -((c - 1 - a) // c); the multiples of c that make the coefficients positive come out
+    opposite: dict[Mono, int] = {m: c - k for m, k in rest.items()}
+    return Term(dict.fromkeys(rest, 1)) - of_atom(Floor(_with_constant(opposite, c - 1 - constant), c))
+
+
+def _with_constant(mons: dict[Mono, int], constant: int) -> Term:
+    if constant:
+        mons[()] = constant
+    return Term(mons)
+
+
+def _unnest(rest: dict[Mono, int], constant: int, c: int, mono: Mono, inner: Floor, mirrored: bool) -> Size | None:
+    """(x // b + m) // c == (x + b * m) // (b * c), for an int b or without m; a coefficient of -1 is mirrored first."""
+    if not mirrored:
+        others = close({m: k for m, k in rest.items() if m != mono}) + constant
+        if not isinstance(inner.den, int) and others != 0:
+            return None
+        return floordiv(inner.num + inner.den * others, inner.den * c)
+    others = close({m: -k for m, k in rest.items() if m != mono}) + (c - 1 - constant)
+    if not isinstance(inner.den, int) and others != 0:
+        return None
+    # rest == (c - 1) * inner + o  ->  c - 1 - rest == inner + others - c * inner
+    return of_atom(inner) - floordiv(inner.num + inner.den * others, inner.den * c)
+
+
+# By a term
+
+
+def _floor_by_term(a: Size, b: Term) -> Size:
+    out: Size = 0
+    while True:
+        if isinstance(a, int) and a == 0:
+            return out
+        if b.mons[lead(b)] < 0:
+            a, b = -a, -b
+        a, divisor = _cancel(a, b)
+        if isinstance(divisor, int):
+            return out + floordiv(a, divisor)
+        b = divisor
+        q, rest = _divide_out(a, b)
+        out = out + q
+        if rest == a:
+            break
+        a = rest
+    if not is_nonneg(b):
+        return out + of_atom(Floor(a, b))
+    q, mirrored = _divide_out(b - 1 - a, b)
+    if (leads_negative(mirrored), size_key(mirrored)) < (leads_negative(a), size_key(a)):
+        return out - q - _floor_of_reduced(mirrored, b)  # a // b == -((b - 1 - a) // b)
+    return out + _floor_of_reduced(a, b)
+
+
+def _floor_of_reduced(a: Size, b: Term) -> Size:
+    """`a // b` for a b that is at least 0, where nothing can be taken out any more."""
+    if type(a) is Term:
+        for mono in sorted(a.mons, key=mono_key):
+            if a.mons[mono] == 1 and len(mono) == 1 and type(mono[0]) is Floor:
+                inner = mono[0]
+                others = a - of_atom(inner)
+                if isinstance(inner.den, int) or others == 0:
+                    return floordiv(inner.num + inner.den * others, inner.den * b)
+    if at_least(a, 0) and at_least(b - 1 - a, 0):
+        return 0
+    return of_atom(Floor(a, b))
+
+
+def _cancel(a: Size, b: Term) -> tuple[Size, Size]:
+    """Both without their common factors."""
+    if isinstance(a, int):
+        g = gcd(a, *b.mons.values())
+        return (a // g, shrink(b, g, ())) if g > 1 else (a, b)
+    common = common_atoms([*a.mons, *b.mons])
+    content = gcd(*b.mons.values())
+    g = gcd(content, *a.mons.values())
+    if g == 1 and content > 1 and () in a.mons and not common and is_nonneg(b):
+        # (4 * x + 3) // (4 * y) == x // y
+        h = gcd(content, *(k for m, k in a.mons.items() if m))
+        if h > 1:
+            constant = a.mons[()]
+            return shrink(a - constant, h, ()) + constant // h, shrink(b, h, ())
+    if g == 1 and not common:
+        return a, b
+    return shrink(a, g, common), shrink(b, g, common)
+
+
+def _divide_out(a: Size, b: Term) -> tuple[Size, Size]:
+    """q and r with a == q * b + r, where no monomial of r is a multiple of b's leading one."""
+    if isinstance(a, int):
+        return 0, a
+    top = lead(b)
+    k = b.mons[top]
+    q: Size = 0
+    for _ in range(64):
+        if isinstance(a, int):
+            break
+        for mono in sorted(a.mons, key=mono_key, reverse=True):
+            times = a.mons[mono] // k
+            if times and len(mono) >= len(top) and divides(top, mono):
+                part = close({without(mono, top): times})
+                q = q + part
+                a = a - part * b
+                break
+        else:
+            break
+    return q, a
+
+
+# Sums of quotients
+
+
+def merge_floors(term: Term) -> Size:
+    """Sums of quotients that make up one: `n // 4 + (n + 2) // 4 == n // 2`, `n // 3 + (n + 1) // 3 + (n + 2) // 3 == n`."""
+    groups: dict[tuple[Size, int, int], dict[int, Floor]] = {}
+    for mono, k in term.mons.items():
+        if len(mono) == 1 and type(mono[0]) is Floor and isinstance(mono[0].den, int):
+            atom = mono[0]
+            constant = atom.num if isinstance(atom.num, int) else atom.num.mons.get((), 0)
+            groups.setdefault((atom.num - constant, mono[0].den, k), {})[constant] = atom
+    for (num, c, k), atoms in groups.items():
+        for parts in range(2, len(atoms) + 1):
+            if c % parts:
+                continue
+            for first in sorted(atoms):
+                shifted = [first + j * (c // parts) for j in range(parts)]
+                if all(x in atoms for x in shifted):
+                    gone = Term({(atoms[x],): k for x in shifted})
+                    merged = term - gone + floordiv(num + first, c // parts) * k
+                    return merge_floors(merged) if type(merged) is Term else merged
+    return term

@@ -1,0 +1,90 @@
+"""Maxima and minima of sizes: those that cannot be the greatest go, what all have in common comes out."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from .division import floordiv
+from .polynomials import Floor, Max, Size, Term, leads_negative, mono_key, of_atom, shrink, size_key
+from .ranges import at_least
+
+
+def smax(*xs: Size) -> Size:
+    """The greatest of the sizes."""
+    if all(isinstance(x, int) for x in xs):
+        return max(x for x in xs if isinstance(x, int))
+    args: list[Size] = []
+    for x in xs:
+        for flat in _flat_max(x):
+            if flat not in args:
+                args.append(flat)
+    kept = _undominated(args)
+    if len(kept) == 1:
+        return kept[0]
+    shared = _shared_quotient(kept)
+    if shared is not None:
+        return shared
+    base = kept[0]
+    for x in kept[1:]:
+        if leads_negative(x - base):
+            base = x
+    above = sorted((x - base for x in kept if x is not base), key=size_key)
+    spread = [y for x in above for y in _flat_max(x)]
+    if len(spread) > len(above):  # max(min(n, m), k) == min(n, m) + max(0, k - n, k - m)
+        return base + smax(0, *spread)
+    g = 0
+    for x in above:
+        g = gcd(g, *(x.mons.values() if type(x) is Term else (x,)))
+    return base + of_atom(Max(tuple(shrink(x, g, ()) for x in above))) * g
+
+
+def smin(*xs: Size) -> Size:
+    """The smallest of the sizes."""
+    return -smax(*(-x for x in xs))
+
+
+def _shared_quotient(args: list[Size]) -> Size | None:
+    """`max(x // c, y // c) == max(x, y) // c`, for at least two quotients, give or take constants."""
+    c = 0
+    nums: list[Size] = []
+    for x in args:
+        if isinstance(x, int):
+            continue
+        quotients = [(m[0], k) for m, k in x.mons.items() if len(m) == 1 and type(m[0]) is Floor and abs(k) == 1]
+        if len(quotients) != 1:
+            return None
+        ((quotient, k),) = quotients
+        den = quotient.den
+        rest = x - Term({(quotient,): k})
+        if not isinstance(den, int) or not isinstance(rest, int) or (c and den != c):
+            return None
+        c = den
+        nums.append(quotient.num + rest * c if k > 0 else rest * c + c - 1 - quotient.num)
+    if len(nums) < 2:
+        return None
+    return floordiv(smax(*nums, *(x * c for x in args if isinstance(x, int))), c)
+
+
+def _flat_max(x: Size) -> list[Size]:
+    if isinstance(x, int):
+        return [x]
+    inner = [m for m, k in x.mons.items() if k > 0 and len(m) == 1 and type(m[0]) is Max]
+    if not inner:
+        return [x]
+    mono = min(inner, key=mono_key)
+    k = x.mons[mono]
+    atom = mono[0]
+    assert type(atom) is Max
+    base = x - Term({mono: k})
+    return [base, *(base + a * k for a in atom.args)]
+
+
+def _undominated(args: list[Size]) -> list[Size]:
+    """Without those that another one is always at least as great as; order is kept."""
+    kept: list[Size] = []
+    for x in args:
+        if any(at_least(y - x, 0) for y in kept):
+            continue
+        kept = [y for y in kept if not at_least(x - y, 0)]
+        kept.append(x)
+    return kept
