@@ -10,6 +10,7 @@ from .known.values import Entry, Shape, SizeValue, Value, plain
 from .voice.describe import shape_text
 from .voice.origins import place_of
 from .voice.spoken import CallLike, argument, operation
+from .voice.subject import about, of_call
 
 _PAIRS = frozenset((
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "equal", "not_equal",
@@ -21,6 +22,9 @@ _REDUCTIONS = frozenset((
 ))  # fmt: skip
 # Who writes one of these as an operand means to broadcast it.
 _DELIBERATE = frozenset(("expand_dims", "reshape", "broadcast_to"))
+_MOVING = frozenset(("matrix_transpose", "permute_dims", "swapaxes", "moveaxis"))
+# How many elementwise calls back that is looked for.
+_DEPTH = 6
 
 
 def notes(state: State, call: CallLike, result: Value, function: str) -> list[Diagnostic]:
@@ -41,14 +45,17 @@ def _shape(state: State, value: Value) -> Shape | None:
 
 def _grown(state: State, call: CallLike, result: Value, function: str) -> Diagnostic | None:
     """`[b, 1] - [b]` is `[b, b]`: rarely meant, since each element of one meets each of the other."""
-    (_, first), (_, second) = call.entries
+    (left, first), (right, second) = call.entries
     x, y, both = (_shape(state, v) for v in (first.value, second.value, result))
     if x is None or y is None or both is None or any(map(_is_deliberate, call.arguments)):
         return None
     one, other = _stretched(x, y), _stretched(y, x)
     if not one or not other:
         return None
-    if len(x) == len(y) and not {x[-i] for i in other} & {y[-i] for i in one}:
+    alike = bool({x[-i] for i in other} & {y[-i] for i in one})
+    if len(x) == len(y) and not alike:
+        return None
+    if (len(x) == len(y) or not alike) and (_was_spread(state, first) or _was_spread(state, second)):
         return None
     a, b = (argument(call, param) for param, _ in call.entries)
     message = (
@@ -56,8 +63,22 @@ def _grown(state: State, call: CallLike, result: Value, function: str) -> Diagno
         f"the result is {shape_text(both, state)}"
     )
     labels = [Label(e.span, f"this is {shape_text(s, state)}") for e, s in ((first, x), (second, y))]
-    help_ = "if it is meant, say so with @expand_dims"
-    return note("N202", message, call.span, labels=tuple(labels), function=function, help=help_)
+    notes = ("if it is meant, say so with @expand_dims",)
+    said = note("N202", message, call.span, labels=tuple(labels), function=function, notes=notes)
+    at = ((left, -other[0]), (right, -one[0]))
+    return about(said, of_call(state, call.name, call.span, call.entries, at))
+
+
+def _was_spread(state: State, entry: Entry, depth: int = _DEPTH) -> bool:
+    """Whether a tensor was given its axes by a call that says so, or is elementwise from one that was."""
+    if entry.origin is None or depth == 0:
+        return False
+    shape = _shape(state, entry.value)
+    return entry.origin.name in _DELIBERATE | _MOVING or any(
+        _was_spread(state, before, depth - 1)
+        for _, before in entry.origin.entries
+        if shape is not None and _shape(state, before.value) == shape
+    )
 
 
 def _is_deliberate(expr: core.Value) -> bool:

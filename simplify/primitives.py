@@ -144,7 +144,9 @@ class SymbolicCtx:
         def explain(outcome: Outcome) -> Diagnostic:
             said = preconditions.precondition(self.walker, self.info, what, at, outcome, code)
             info = self.info
-            self.doubt = subject.about(said, subject.of_call(self.walker.state, info.name, info.span, info.entries, at))
+            self.doubt = subject.about(
+                said, subject.of_call(self.walker.state, info.name, info.span, info.entries, at, what)
+            )
             return preconditions.rooted(self.walker, self.doubt, [(info.find(param), axis) for param, axis in at])
 
         status = self.walker.judge(

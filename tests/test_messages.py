@@ -263,6 +263,37 @@ def test_a_table_of_all_pairs_of_different_things_is_no_slip() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "let p = @expand_dims(x, axis=1)\n  let q = @expand_dims(x, axis=0)\n  p - q",
+        "let i = @reshape(x, [n, 1])\n  let j = @reshape(x, [1, n])\n  i >= j",
+        "let p = @expand_dims(x, axis=1)\n  let t = @matrix_transpose(@relu(p))\n  p * t",
+        "let p = @expand_dims(x, axis=1)\n  p - y",
+    ],
+)
+def test_a_table_of_all_pairs_whose_axes_were_made_before_is_no_slip(body: str) -> None:
+    text = f"@f = fn(x : Tensor([n], float32), y : Tensor([m], float32)) where n >= 1, m >= 1 {{\n  {body}\n}}"
+    assert said(text) == []
+
+
+def test_a_column_that_meets_a_row_is_a_slip_although_it_was_made_a_column() -> None:
+    text = (
+        "@f = fn(x : Tensor([n], float32), y : Tensor([n], float32)) {\n  let p = @expand_dims(x, axis=1)\n  p - y\n}"
+    )
+    assert [d.code for d in said(text)] == ["N202"]
+
+
+def test_the_elements_beside_an_open_size_are_told_with_their_remainder() -> None:
+    d = only("@f = fn(x : Tensor([1000, 7], float32)) { @reshape(x, [-1, 60, 7]) }")
+    assert d.caption == "`x` is Tensor([1000, 7], float32)" and d.notes == ("7000 mod 420 = 280",)
+
+
+def test_ranks_are_compared_before_an_axis_is_looked_for() -> None:
+    text = "@f = fn(x : Tensor([b, 4], float32), i : Tensor([b], int64)) { @take_along_axis(x, i, axis=1) }"
+    assert only(text).message.startswith("@take_along_axis needs `i` to have rank 2, the rank of `x`, but it is 1")
+
+
 # Calls within calls
 
 

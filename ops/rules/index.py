@@ -64,8 +64,8 @@ def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> 
     the values. Array API `take_along_axis`.
     """
     a, b = known(ctx, x), known(ctx, indices)
-    i, j = place(ctx, a, axis), place(ctx, b, axis)
     _equal_rank(ctx, a, b, "indices")
+    i, j = place(ctx, a, axis), place(ctx, b, axis)
     joined = broadcast(ctx, put(a, i, 1), put(b, j, 1), names=("x", "indices"))
     return put(joined, number(b, j), b[j]) if is_plain(b) else put(joined, len(joined) + number(b, j), b[j])
 

@@ -72,7 +72,7 @@ def precondition(
         code = _CODES.get(call.name, "E306" if broadcast else "E304")
     shapes = _aligned(state, call, at, from_the_end=broadcast or call.name in ("matmul", "linear"))
     shown = {label.message for label in labels if label}
-    types = _argument_types(state, call, [p for p, _ in at])
+    types = _argument_types(state, call, [p for p, _ in at] or (["x"] if reshapes else []))
     caption = "" if shapes or shown.issuperset(types) else ", ".join(types)
     help_ = _dtype_help(walker, call, what, at) if code == "E313" and outcome.status is Status.RESIDUAL else None
     equation = _equation(state, call, at, totals, outcome, "" if broadcast else what)
@@ -127,6 +127,8 @@ def _equation(
     what: str,
 ) -> str:
     """The equation between sizes that fails, with its reason."""
+    if what.startswith("the elements of `x`") and outcome.status is Status.REFUTED:
+        return _remainder(state, call)
     if totals is not None:
         say = equations.only_empty if outcome.only_empty else equations.without_solution
         return say(state, *totals) if outcome.only_empty or outcome.status is Status.REFUTED else ""
@@ -219,6 +221,16 @@ def _elements(state: State, call: CallLike) -> tuple[Size, Size] | None:
             return None
         totals.append(prod(dims))
     return totals[0], totals[1]
+
+
+def _remainder(state: State, call: CallLike) -> str:
+    """`7000 mod 420 = 280`: the elements and the sizes beside a -1, where both are numbers."""
+    sizes = [state.settled(d) for d in _dims(state, call, "x")]
+    beside = [state.settled(d) for d in _dims(state, call, "shape") if d != -1]
+    count, whole = prod(d for d in sizes if isinstance(d, int)), prod(d for d in beside if isinstance(d, int))
+    if whole < 1 or not all(isinstance(d, int) for d in (*sizes, *beside)):
+        return ""
+    return f"{count} mod {whole} = {count % whole}"
 
 
 def _they_are(state: State, call: CallLike) -> str:

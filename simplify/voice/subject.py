@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from ...lang import core
@@ -19,14 +20,40 @@ from .describe import dtype_text, size_text
 from .wording import bound, remainder
 
 _MOST = 6
+_MULTIPLE = re.compile(r"to be a multiple of ([1-9]\d*)\b")
 _LONGEST = 60
 
 
 def of_call(
-    state: State, callee: str, span: Span, entries: Iterable[tuple[str, Entry]], at: tuple[tuple[str, int | None], ...]
+    state: State,
+    callee: str,
+    span: Span,
+    entries: Iterable[tuple[str, Entry]],
+    at: tuple[tuple[str, int | None], ...],
+    what: str = "",
 ) -> Subject:
-    operands = [o for name, entry in entries for o in _operands(state, name, entry.value)]
-    return Subject(span, callee, tuple(operands), at)
+    """A call, and what a primitive needs of it (`what`)."""
+    operands = tuple(o for name, entry in entries for o in _operands(state, name, entry.value))
+    return Subject(span, callee, operands, at, wanted=_nearest_multiples(operands, at, what))
+
+
+def _nearest_multiples(
+    operands: Iterable[Operand], at: tuple[tuple[str, int | None], ...], what: str
+) -> tuple[int, ...]:
+    """The sizes nearest to the one that is to be a multiple of some number."""
+    asked = _MULTIPLE.search(what)
+    for name, axis in at if asked is not None else ():
+        shape = next((o.shape for o in operands if o.name == name and o.dtype), None)
+        size = shape[axis] if shape is not None and axis is not None and -len(shape) <= axis < len(shape) else None
+        if asked is not None and isinstance(size, int):
+            return _around(size, int(asked[1]))
+    return ()
+
+
+def _around(size: int, step: int, rest: int = 0) -> tuple[int, ...]:
+    """The multiples of a step (and a rest more) beside a size, the nearest first."""
+    below = size - (size - rest) % step
+    return tuple(n for n in sorted((below, below + step), key=lambda n: abs(n - size)) if n > 0)
 
 
 def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject: Subject | None = None) -> Subject:
@@ -55,9 +82,7 @@ def _wanted(state: State, stmt: core.Assert, env: Env) -> tuple[int | str, ...]:
                 step, rest = state.settled(level.size(factor)), remainder(state, stmt, env)
                 found = _dimension(state, stmt, env)
                 if isinstance(found, int) and isinstance(step, int) and isinstance(rest, int) and step > 0:
-                    below = found - (found - rest) % step
-                    near = sorted((below, below + step), key=lambda n: abs(n - found))
-                    return tuple(n for n in near if n > 0)
+                    return _around(found, step, rest)
             case core.Compare(op=">=", left=core.SizeOp()) if (least := bound(state, stmt, env)) is not None:
                 return (least,)
             case core.Compare(op="==", left=core.DimOf(), right=right) if isinstance(right, core.SizeExpr):
