@@ -81,7 +81,7 @@ def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[
 
 
 def _with_helps(report: pipeline.Report, program: Program, wish: Wish) -> pipeline.Report:
-    if all(d.severity == "note" for d in report.diagnostics):
+    if all(d.severity == "note" and d.subject is None for d in report.diagnostics):
         return report
     from ..helps.offer import with_helps  # a program with nothing wrong does not wait for it
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..lang import sweet
@@ -12,6 +13,11 @@ from .tree import callee
 
 # Where no axis is written, it is one of these that may want another.
 _NEEDS_AXIS = {"concat", "stack", "unstack", "split", "take", "take_along_axis", "softmax", "log_softmax", "repeat"}
+# "to be a multiple of 3"
+_MULTIPLE = re.compile(r"to be a multiple of (\d+)")
+# Parameters that say in how many parts something is cut.
+_PARTS = {"sections", "num_groups", "groups", "heads"}
+_MOST_TRIED = 100_000
 _REDUCTIONS = {"sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "logsumexp", "argmax", "argmin"}
 
 
@@ -24,6 +30,9 @@ def mends(case: Case) -> Iterator[Mend]:
     yield from _ends(case)
     yield from _layout(case)
     yield from _groups(case)
+    yield from _divisor(case)
+    yield from _bound(case)
+    yield from _joined(case, case.call)
 
 
 def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
@@ -107,4 +116,46 @@ def _groups(case: Case) -> Iterator[Mend]:
     if "groups" in case.arguments:
         yield case.mend(f"use {text} groups", [replaced(case.arguments["groups"], text)], 14)
     elif channels != taken:
-        yield case.mend(f"use {text} groups", [appended(case.call, f"groups={text}")], 14)
+        # A weight of one channel is made for as many groups as there are channels; any other may be wrong itself.
+        rank = 14 if taken == 1 else 38
+        yield case.mend(f"use {text} groups", [appended(case.call, f"groups={text}")], rank, guess=taken != 1)
+
+
+def _divisor(case: Case) -> Iterator[Mend]:
+    """A number of parts or groups that does not divide a size: the nearest one that does."""
+    asked = _MULTIPLE.search(case.diagnostic.message)
+    sizes = [d for name, axis in case.subject.at if isinstance(d := case.size(name, axis), int)]
+    if asked is None or not sizes or not 0 < sizes[0] < _MOST_TRIED:
+        return
+    size = sizes[0]
+    for name, expr in case.arguments.items():
+        if isinstance(expr, sweet.IntLit) and name in _PARTS and str(expr.value) == asked[1]:
+            near = sorted((n for n in range(2, size + 1) if size % n == 0), key=lambda n: abs(n - expr.value))
+            for position, number in enumerate(near[:2]):
+                yield case.mend(f"write {number} for {expr.value}", [replaced(expr, str(number))], 31 + position)
+    if case.callee == "split" and isinstance(case.call, sweet.Call) and "uneven" not in case.arguments:
+        yield case.mend("let the last part be smaller", [appended(case.call, "uneven=true")], 33)
+
+
+def _bound(case: Case) -> Iterator[Mend]:
+    """A number among the arguments that is larger than the size it is a part of: as large as that."""
+    if "to be at most" not in case.diagnostic.message:
+        return
+    sizes = [d for name, axis in case.subject.at if isinstance(d := case.size(name, axis), int)]
+    for name, axis in case.subject.at:
+        expr = case.arguments.get(name)
+        if axis is None and isinstance(expr, sweet.IntLit) and sizes and expr.value > sizes[0]:
+            yield case.mend(f"write {sizes[0]} for {expr.value}", [replaced(expr, str(sizes[0]))], 22)
+
+
+def _joined(case: Case, call: sweet.Call) -> Iterator[Mend]:
+    """Tensors of several sizes along an axis are joined along it, and not along a new one."""
+    if case.callee != "stack" or "stack" not in call.callee.span.text:
+        return
+    axes = {axis for _, axis in case.subject.at if axis is not None}
+    if len(axes) == 1:
+        name = replaced(call.callee, "@concat")
+        given, axis = case.arguments.get("axis"), axes.pop()
+        where = replaced(given, str(axis)) if given is not None else appended(call, f"axis={axis}")
+        edits = [name] if given is not None and given.span.text == str(axis) else [name, where]
+        yield case.mend("join them along that axis", edits, 31)

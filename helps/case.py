@@ -49,6 +49,11 @@ class Case:
         found = self.operand(name)
         return found.shape if found is not None else None
 
+    def size(self, name: str, axis: int | None) -> int | str | None:
+        """The size of an operand's axis, None where it is not known."""
+        dims = self.shape(name)
+        return dims[axis] if dims is not None and axis is not None and -len(dims) <= axis < len(dims) else None
+
     def tensors(self) -> list[tuple[str, sweet.Expr, Dims | None]]:
         """The tensors that the call was given, as the user wrote them; those whose sizes conflict come last one first."""
         found = [(o.name, self.arguments[o.name], o.shape) for o in self.subject.operands if o.name in self.arguments]

@@ -100,9 +100,8 @@ def _bound_again(case: Case, change: shapes.Change) -> Iterator[Mend]:
     indent = statement.span.source.text[begin : statement.span.start]
     end = f"\n{indent}" if not indent.strip() else "; "
     line = f"let {name.name} = {change.before}{name.name}{change.after}"
-    what = "reshape" if change.what.startswith("reshape") else change.what
     edit = inserted(statement.span, statement.span.start, line + end)
-    yield Mend(f"{what} `{name.name}` before: `{line}`", (edit,), change.rank, line, change.guess)
+    yield Mend(f"{change.said(f'`{name.name}`')} before: `{line}`", (edit,), change.rank, line, change.guess)
 
 
 # The annotation gives way
@@ -116,14 +115,19 @@ def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Mend]
     rank = GIVING_WAY if case.diagnostic.severity == "error" and case.diagnostic.code != "W311" else RANK + 50
     show = case.subject.declared
     if len(dims.items) != len(shape):
-        edit = replaced(dims, dims_text(d if _speakable(d) else "?" for d in shape))
-        yield case.mend("declare the rank that it has", [edit], rank, show=show, guess=True)
+        for position, texts in enumerate(_of_rank(dims, shape)):
+            edit = replaced(dims, dims_text(texts))
+            # Nobody asks for a tensor without axes by mistake.
+            later = 2 * (not shape) + position
+            yield case.mend("declare the rank that it has", [edit], rank + later, show=show, guess=True)
         return
     pairs = list(zip(dims.items, shape, strict=True))
     wrong = [(item, size) for item, size in pairs if isinstance(item, sweet.IntLit) and item.value != size]
     if len(wrong) > 1:
         edits = [replaced(item, str(size) if _speakable(size) else "?") for item, size in wrong]
-        yield case.mend("declare the sizes that it has", edits, rank, show=show, guess=True)
+        # Where nothing of it fits, it was written for another tensor.
+        all_wrong = len(wrong) == len(pairs) and rank == GIVING_WAY
+        yield case.mend("declare the sizes that it has", edits, 31 if all_wrong else rank, show=show, guess=True)
     if axis is not None and -len(shape) <= axis < len(shape):
         item, size = pairs[axis]
         literal = named_literal(case.tree, item, item.span)
@@ -131,6 +135,15 @@ def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Mend]
             yield from rewrite(case, (literal,), size, rank)
         if _speakable(size):
             yield case.mend("declare the size that it has", [replaced(item, str(size))], rank, show=show, guess=True)
+
+
+def _of_rank(dims: sweet.ListExpr, shape: Dims) -> Iterator[tuple[int | str, ...]]:
+    """The sizes of a tensor as a new annotation: as they are, or with the names that the annotation binds."""
+    sizes = tuple(d if _speakable(d) else "?" for d in shape)
+    yield sizes
+    names = [item.name if isinstance(item, sweet.Name) else None for item in dims.items]
+    if any(names):
+        yield tuple(names[i] or d if i < len(names) else d for i, d in enumerate(sizes))
 
 
 def _speakable(size: int | str) -> bool:

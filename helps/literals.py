@@ -1,15 +1,15 @@
-"""Mends of the numbers that a program is made of: the literal that a wrong size comes from, the target of a reshape."""
+"""Mends of the numbers that a program is made of: the literal that a wrong size comes from becomes another one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from ..lang import sweet
-from ..lang.diagnostics import Edit
 from ..lang.node import replace
 from ..lang.source import Span
-from .case import Case, Dims, Mend, count, replaced
-from .edits import applied
+from .case import Case, Mend, replaced
+from .conditions import GIVING_WAY
 from .tree import Tree, callee, nodes_below
 
 _SHAPED = {"zeros", "ones", "full", "broadcast_to", "reshape"}
@@ -21,11 +21,8 @@ _DEPTH = 12
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.callee == "reshape":
-        yield from _target(case)
-    else:
+    if case.callee != "reshape":
         yield from _conflicting(case)
-        yield from _earlier_reshape(case)
 
 
 # A size is traced to the literal that it was written as
@@ -39,18 +36,98 @@ def _conflicting(case: Case) -> Iterator[Mend]:
         dims = case.shape(name)
         if dims is not None and -len(dims) <= axis < len(dims):
             sizes.append((name, axis, dims[axis]))
-    for position, (name, axis, size) in enumerate(reversed(sizes)):
+    yield from _alike(case, sizes)
+    # Rows that were mixed with others by an earlier reshape are not to be had from a number that is written elsewhere.
+    first = GIVING_WAY + 5 if any(_first_is_open(case, name, axis) for name, axis, _ in sizes) else 32
+    # The input is right rather than what was made for it.
+    ordered = sorted(sizes, key=lambda s: (s[0] == "x", -sizes.index(s)))
+    for position, (name, axis, size) in enumerate(ordered):
         others = [s for n, a, s in sizes if (n, a) != (name, axis) and s != size]
         for wanted in dict.fromkeys([*case.subject.wanted, *others]):
             if isinstance(wanted, int) or wanted.isidentifier():
                 several = wanted in case.subject.wanted and len(case.subject.wanted) > 1
-                yield from _rewritten(case, name, axis, wanted, 32 + position, several)
+                yield from _rewritten(case, name, axis, wanted, first + position, several)
+
+
+def open_rows(given: dict[str, sweet.Expr]) -> tuple[sweet.Expr, sweet.Expr] | None:
+    """The two entries of a reshape to `[-1, k]`, of a tensor that is more than one list of rows."""
+    match given.get("shape"):
+        case sweet.ListExpr(items=(sweet.Unary() as first, last)) if first.span.text == "-1":
+            return first, last
+    return None
+
+
+def _first_is_open(case: Case, name: str, axis: int) -> bool:
+    """Whether it is the first axis, and a reshape before made another number of rows: `[-1, 3136]`."""
+    expr, dims = case.arguments.get(name), case.shape(name)
+    found = case.tree.upstream([expr]) if expr is not None and dims and axis in (0, -len(dims)) else ()
+    return any(callee(n) == "reshape" and open_rows(case.tree.arguments(n)) is not None for n in found)
 
 
 def _rewritten(case: Case, name: str, axis: int, wanted: int | str, rank: int, several: bool) -> Iterator[Mend]:
     expr = case.arguments.get(name)
     if expr is not None:
         yield from rewrite(case, sources_of_axis(case.tree, expr, axis), wanted, rank, legal=several)
+    dims = case.shape(name)
+    if expr is not None and dims is not None and isinstance(wanted, int):
+        from_the_end = axis if axis < 0 else axis - len(dims)
+        for literal, size in scaled(case.tree, expr, from_the_end, wanted):
+            yield from rewrite(case, (literal,), size, rank + 1)
+
+
+def _alike(case: Case, sizes: list[tuple[str, int, int | str]]) -> Iterator[Mend]:
+    """Several operands have the same wrong size, as the scale, bias, mean and variance of a normalisation."""
+    if len(sizes) != 2 or len(case.shape(sizes[0][0]) or ()) != 1:
+        return
+    (name, _, wrong), (_, _, wanted) = sizes
+    like = [o.name for o in case.subject.operands if o.shape == (wrong,) and o.dtype and o.name in case.arguments]
+    literals = [n for o in like for n in sources_of_axis(case.tree, case.arguments[o], 0)]
+    places = {n.span.start: n for n in literals}
+    if len(like) < 2 or len(places) < len(like) or not (isinstance(wanted, int) or wanted.isidentifier()):
+        return
+    lines = list(dict.fromkeys(str(n.span.source.position(n.span.start)[0]) for n in places.values()))
+    where = f"lines {', '.join(lines[:-1])} and {lines[-1]}" if len(lines) > 1 else f"line {lines[0]}"
+    what = f"write {wanted} for each {wrong} in {where}"
+    edits = tuple(replaced(n, str(wanted)) for n in places.values())
+    yield Mend(what, edits, 31, what, guess=True)
+
+
+def scaled(
+    tree: Tree, expr: sweet.Expr, axis: int, wanted: int, depth: int = _DEPTH
+) -> Iterator[tuple[sweet.Expr, int]]:
+    """The literals that an axis (from the end) is a multiple or a part of, each with what it is to be for `wanted`: before
+    a split, and before axes were laid end to end."""
+    given = tree.arguments(expr)
+    match expr:
+        case sweet.Name(name=name):
+            bound = tree.binding(name, expr.span)
+            if depth > 0 and isinstance(bound, sweet.Let):
+                yield from scaled(tree, bound.value, axis, wanted, depth - 1)
+        case sweet.Binary(left=left, right=right):
+            yield from (*scaled(tree, left, axis, wanted, depth - 1), *scaled(tree, right, axis, wanted, depth - 1))
+        case sweet.Call() if callee(expr) in _KEEPING and "x" in given:
+            yield from scaled(tree, given["x"], axis, wanted, depth - 1)
+        case sweet.Call() if callee(expr) == "split" and isinstance(given.get("sections"), sweet.IntLit):
+            parts = given["sections"]
+            assert isinstance(parts, sweet.IntLit)
+            for literal in sources_of_axis(tree, given["x"], axis, depth):
+                yield literal, wanted * parts.value
+        case sweet.Call() if callee(expr) in ("flatten", "reshape") and axis == -1:
+            yield from _laid_out(tree, given, wanted)
+
+
+def _laid_out(tree: Tree, given: dict[str, sweet.Expr], wanted: int) -> Iterator[tuple[sweet.Expr, int]]:
+    """All axes of a tensor whose declared sizes are numbers were made one."""
+    x, shape = given.get("x"), given.get("shape")
+    bound = tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
+    sizes = _items(bound.type) if bound is not None else ()
+    whole = shape is not None and shape.span.text.replace(" ", "") == "[-1]"
+    if whole and all(isinstance(s, sweet.IntLit) for s in sizes):
+        numbers = [s.value for s in sizes if isinstance(s, sweet.IntLit)]
+        for position in reversed(range(len(numbers))):
+            rest = prod(numbers[:position] + numbers[position + 1 :])
+            if rest and wanted % rest == 0:
+                yield sizes[position], wanted // rest
 
 
 def rewrite(
@@ -172,96 +249,3 @@ def named_literal(tree: Tree, expr: sweet.Expr, place: Span) -> sweet.Expr | Non
     if all(isinstance(n, sweet.IntLit | sweet.Binary) for n in nodes_below(expr)):
         return expr
     return None
-
-
-# Reshape
-
-
-def _target(case: Case) -> Iterator[Mend]:
-    target, dims, asked = case.arguments.get("shape"), case.shape("x"), case.shape("shape")
-    if not isinstance(target, sweet.ListExpr) or dims is None or asked is None or len(asked) != len(target.items):
-        return
-    for position, (item, size) in enumerate(zip(target.items, asked, strict=True)):
-        rest = (*asked[:position], *asked[position + 1 :])
-        if size == -1 or size in dims:
-            continue
-        fitting = list(_fitting(dims, rest))
-        for wanted in fitting:
-            if wanted != size:
-                yield case.mend(f"write {wanted} for {item.span.text}", [replaced(item, str(wanted))], 15 + position)
-        if -1 not in rest and (fitting or count(dims) is None or count(rest) is None):
-            yield case.mend(f"write -1 for {item.span.text}", [replaced(item, "-1")], 28 + position)
-    yield from _heads(case, target)
-    yield from _operand(case, dims, asked)
-    if len(asked) == 2:
-        first = case.arguments["x"].span.text
-        edit = Edit(target.span, f"[{dims[0]}, -1]" if dims and isinstance(dims[0], int) else "[-1]")
-        if dims and isinstance(dims[0], int) and len(first) < 40:
-            yield case.mend("keep the first axis", [edit], 30)
-
-
-def _operand(case: Case, dims: Dims, asked: Dims) -> Iterator[Mend]:
-    """The tensor could have another size instead."""
-    for axis, size in enumerate(dims):
-        for wanted in _fitting(asked, (*dims[:axis], *dims[axis + 1 :])) if -1 not in asked else ():
-            if isinstance(size, int) and isinstance(wanted, int) and wanted != size:
-                literals = sources_of_axis(case.tree, case.arguments["x"], axis - len(dims))
-                yield from rewrite(case, literals, wanted, 34)
-
-
-def _earlier_reshape(case: Case) -> Iterator[Mend]:
-    """`[-1, 3136]` took elements of other rows: the first axis is to be what it should be, and the -1 comes last."""
-    wanted = [*case.subject.wanted, *(s for o in case.subject.operands if o.shape for s in o.shape[:1])]
-    named = [w for w in dict.fromkeys(wanted) if isinstance(w, str) and w.isidentifier()]
-    for node in case.tree.upstream([*case.arguments.values(), *_result(case)]):
-        target = case.tree.arguments(node).get("shape") if callee(node) == "reshape" else None
-        match target:
-            case sweet.ListExpr(items=(sweet.Unary() as first, last)) if first.span.text == "-1":
-                for name in named[:2]:
-                    edit = Edit(first.span.to(last.span), f"{name}, -1")
-                    yield case.mend(f"keep {name} rows", [edit], 29, show=node.span)
-
-
-def _result(case: Case) -> Iterator[sweet.Expr]:
-    """The result of the function around, if it is what the diagnostic is about."""
-    declared, decl = case.subject.declared, case.function
-    if not case.callee and declared is not None and decl is not None and decl.fn.body is not None:
-        result = decl.fn.body.result
-        if result is not None and decl.fn.result is not None and decl.fn.result.span.start <= declared.start:
-            yield result
-
-
-def _heads(case: Case, target: sweet.ListExpr) -> Iterator[Mend]:
-    """`[b, t, 8, 60 // 8]`: another number that divides, wherever it stands."""
-    for item in target.items:
-        match item:
-            case sweet.Binary(op="//", left=sweet.IntLit(value=total), right=sweet.IntLit(value=now)) if total > 0:
-                same = [n for n in nodes_below(target) if isinstance(n, sweet.IntLit) and n.value == now]
-                divisors = sorted((d for d in range(1, total + 1) if total % d == 0), key=lambda d: abs(d - now))
-                for rank, divisor in enumerate(divisors[:2] if len(same) > 1 and total < 100_000 else ()):
-                    start = target.span.start
-                    inner = [
-                        Edit(Span(n.span.source, n.span.start - start, n.span.end - start), str(divisor)) for n in same
-                    ]
-                    edit = replaced(target, applied(target.span.text, inner))
-                    yield replace(case.mend(f"write {divisor} for {now}", [edit], 14 + rank), legal=divisor)
-
-
-def _fitting(dims: Dims, rest: Dims) -> Iterator[int | str]:
-    """What the entry beside `rest` may be, so that a tensor of these dimensions fits."""
-    known = [d for d in rest if d != -1]
-    left = list(dims)
-    for d in list(known):
-        if d in left:
-            left.remove(d)
-            known.remove(d)
-    total, asked = count(left), count(known)
-    if total is not None and asked:
-        if total % asked == 0 and -1 not in rest:
-            yield total // asked
-    elif len(left) == 1 and not known:
-        yield left[0]
-    if -1 in rest:
-        tail = count(dims[1:])
-        if tail is not None and asked and tail % asked == 0:
-            yield tail // asked

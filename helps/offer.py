@@ -14,7 +14,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Source
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
-from . import attributes, claims, conditions, literals, names, operands, windows
+from . import attributes, claims, conditions, literals, names, operands, reshapes, windows
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap
 from .parts import Parts
@@ -25,7 +25,8 @@ Recheck = Callable[[Source], Report]
 Key = tuple[str, str, str, int, object]
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
-    names.mends, operands.mends, attributes.mends, literals.mends, windows.mends, claims.mends, conditions.mends,
+    names.mends, operands.mends, attributes.mends, literals.mends, reshapes.mends,
+    windows.mends, claims.mends, conditions.mends,
 )  # fmt: skip
 MOST_PER_DIAGNOSTIC = 12
 MOST_IN_TWO_STEPS = 18
@@ -95,8 +96,9 @@ def _texts(mends: tuple[Mend, ...]) -> Iterator[str]:
 
 
 def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Iterator[Offer]:
-    """For each error and warning in the program's own file, in order, the mends that work."""
-    wrong = [d for d in report.diagnostics if _is_wrong(d) and d.span.source.name == report.files[0]]
+    """For each error and warning in the program's own file, and for notes that say what they are about, the mends that work."""
+    asking = [d for d in report.diagnostics if _is_wrong(d) or d.subject is not None]
+    wrong = [d for d in asking if d.span.source.name == report.files[0]]
     if not wrong:
         return
     tree = Tree(wrong[0].span.source, _imported(report, wrong[0].span.source))
@@ -116,7 +118,7 @@ def _imported(report: Report, own: Source) -> dict[str, Source]:
 def candidates(case: Case) -> list[Mend]:
     """Every mend that may work, each change once, the likeliest first."""
     found: dict[tuple[object, ...], Mend] = {}
-    for family in FAMILIES:
+    for family in FAMILIES if case.diagnostic.severity != "note" else (operands.mends,):
         for mend in family(case):
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
             if mend.edits and not overlap(mend.edits) and key not in found:
@@ -248,8 +250,12 @@ def together(first: str, second: str) -> str:
 
 
 def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:
-    """Whether it changes again what was just changed."""
-    return any(s <= e.span.start and e.span.end <= end for e in second.edits for s, end, _ in made)
+    """Whether it changes again what was just changed, other than by putting something around it."""
+    return any(
+        s <= e.span.start and e.span.end <= end and first.text not in e.text
+        for e in second.edits
+        for s, end, first in made
+    )
 
 
 def _is_enough(trial: Trial) -> bool:

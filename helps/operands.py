@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
+from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.registry import lookup
 from . import shapes
@@ -19,6 +21,15 @@ _PRODUCTS = {"matmul": ("x", -1, "y", -2), "linear": ("x", -1, "weight", -1), "v
 _MOVING = {"matrix_transpose", "permute_dims", "swapaxes", "moveaxis", "squeeze", "expand_dims"}
 # Losses and the like make these of what they are given, so that a mistake before them is one in a layer.
 _THROUGH = {"cast", "log", "softmax", "log_softmax", "exp", "sigmoid", "relu", "tanh"}
+_LOSSES = {
+    "cross_entropy_loss", "nll_loss", "softmax_cross_entropy", "mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
+}  # fmt: skip
+# What takes an element for each index along an axis, which the indices have too.
+_ALONG = {"take_along_axis", "gather_elements"}
+_OF_SIZES = {"E304", "E305", "E306", "E308", "W311"}
+# "to have rank 4"
+_RANK = re.compile(r"to have rank (\d+)")
 _ELEMENTWISE = {
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "where", "equal",
     "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
@@ -29,12 +40,17 @@ def mends(case: Case) -> Iterator[Mend]:
     if case.call is None:
         return
     if case.diagnostic.code == "E313":
+        yield from _one_hot(case)
         yield from _swap(case)
+        return
+    if case.diagnostic.code == "N202":
+        yield from _paired(case)
         return
     yield from _inlined(case)
     if case.callee not in _MOVING:
         yield from _missing_flatten(case)
     yield from _left_out(case)
+    yield from _one_size(case)
     if case.callee in _PRODUCTS:
         yield from _product(case, *_PRODUCTS[case.callee])
     elif case.callee in _ELEMENTWISE:
@@ -85,15 +101,12 @@ def _line(span: Span) -> Span:
 
 def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) -> Mend:
     """The change made to an expression, in place."""
-    what = f"{change.what} {case.named(expr)}" if not change.what.startswith("reshape") else change.what
     edit = Edit(expr.span, f"{change.before}{expr.span.text}{change.after}")
     if "\n" in expr.span.text or len(expr.span.text) > 200:
         edits = [inserted(expr.span, expr.span.start, change.before), inserted(expr.span, expr.span.end, change.after)]
     else:
         edits = [edit]
-    if change.what.startswith("reshape"):
-        what = f"reshape {case.named(expr)}"
-    return case.mend(what, edits, change.rank if rank is None else rank, guess=change.guess)
+    return case.mend(change.said(case.named(expr)), edits, change.rank if rank is None else rank, guess=change.guess)
 
 
 def _swap(case: Case) -> Iterator[Mend]:
@@ -110,6 +123,36 @@ def _swap(case: Case) -> Iterator[Mend]:
             continue
         edit = Edit(a.span.to(b.span), f"{b.span.text}{between}{a.span.text}")
         yield case.mend(f"swap {case.named(a)} and {case.named(b)}", [edit], 14)
+
+
+def _one_size(case: Case) -> Iterator[Mend]:
+    """Of two sizes that should be one, the smaller is repeated, or the larger cut."""
+    found = [(name, axis) for name, axis in case.subject.at if case.size(name, axis) is not None]
+    if len(found) != 2 or case.diagnostic.code not in _OF_SIZES:
+        return
+    for (name, axis), (other_name, other_axis) in (found, found[::-1]):
+        dims, expr = case.shape(name), case.arguments.get(name)
+        other = case.size(other_name, other_axis)
+        speakable = isinstance(other, int) or (isinstance(other, str) and other.isidentifier())
+        if axis is not None and dims is not None and expr is not None and other is not None and speakable:
+            for change in _to_size(case, dims, axis % len(dims), other):
+                yield wrap(case, expr, change)
+
+
+def _to_size(case: Case, dims: Dims, axis: int, wanted: int | str) -> Iterator[Change]:
+    size = dims[axis]
+    summed = case.callee in _PRODUCTS and axis >= len(dims) - 2
+    if size == wanted or summed or len(dims) < 3:
+        return
+    if size == 1:
+        yield shapes.repeated(axis, wanted, 22 if case.callee == "concat" else 37)
+    elif not isinstance(size, int) or not isinstance(wanted, int):
+        return
+    elif case.callee == "matmul" and 0 < size < wanted and wanted % size == 0:
+        yield shapes.repeated(axis, wanted // size, 31)
+    elif 1 < wanted < size and case.callee in _ELEMENTWISE:
+        # A table for all of a batch is as long as the longest.
+        yield shapes.cut(axis, wanted, 31 if 1 in dims else 38)
 
 
 # Products
@@ -150,7 +193,9 @@ def _axis_brought(
     axis %= len(dims)
     for other, size in enumerate(dims):
         if other != axis and size == wanted and {axis, other} != {len(dims) - 1, len(dims) - 2}:
-            yield wrap(case, expr, shapes.swapped(min(axis, other), max(axis, other)))
+            # An axis of size 1 is rather dropped than moved.
+            rank = 28 if dims[axis] == 1 else 17
+            yield wrap(case, expr, shapes.swapped(min(axis, other), max(axis, other), rank))
 
 
 # Elementwise
@@ -166,13 +211,35 @@ def _broadcast(case: Case) -> Iterator[Mend]:
                 shown = axis if axis < len(dims) else -1
                 if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
                     yield wrap(case, expr, shapes.expanded(shown), 20)
+            for change in shapes.spreadings(dims, other):
+                yield wrap(case, expr, change)
             if len(dims) == len(other):
-                for change in shapes.moved(dims, other):
+                for change in shapes.moved(dims, other, broadcast=True):
                     yield wrap(case, expr, change)
             if len(dims) > len(other):
                 for axis, size in enumerate(dims):
                     if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):
                         yield wrap(case, expr, shapes.squeezed(axis))
+
+
+def _paired(case: Case) -> Iterator[Mend]:
+    """Both operands are repeated: one is given the shape of the other, so that each element meets one."""
+    tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None]
+    if len(tensors) != 2:
+        return
+    for (expr, dims), (_, other) in (tensors, tensors[::-1]):
+        for axis, size in enumerate(dims):
+            if size == 1 and (*dims[:axis], *dims[axis + 1 :]) == other:
+                yield _as_guess(wrap(case, expr, shapes.squeezed(axis)))
+        for axis, size in enumerate(other):
+            if size == 1 and (*other[:axis], *other[axis + 1 :]) == dims:
+                yield _as_guess(wrap(case, expr, shapes.expanded(axis if axis < len(dims) else -1)))
+        if len(dims) == len(other) == 2 and dims == other[::-1]:
+            yield _as_guess(wrap(case, expr, shapes.transposed()))
+
+
+def _as_guess(mend: Mend) -> Mend:
+    return replace(mend, guess=True)
 
 
 def _broadcasts(a: Dims, b: Dims) -> bool:
@@ -194,16 +261,60 @@ def _others(case: Case) -> Iterator[Mend]:
 
 
 def _of_other_rank(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Mend]:
-    yield wrap(case, expr, shapes.expanded(0))
-    if dims:
-        yield wrap(case, expr, shapes.expanded(-1), 21)
+    missing = _asked_rank(case) - len(dims)
+    if missing > 1:
+        for axes in _consecutive(len(dims), missing):
+            yield wrap(case, expr, shapes.spread(axes))
+    elif missing == 1:
+        along = case.arguments.get("axis")
+        if case.callee in _ALONG and isinstance(along, sweet.IntLit):
+            yield wrap(case, expr, shapes.expanded(along.value, 19))
+        yield wrap(case, expr, shapes.expanded(0))
+        if dims:
+            yield wrap(case, expr, shapes.expanded(-1), 21)
+        for axis in range(1, len(dims)):
+            yield wrap(case, expr, shapes.expanded(axis, 22))
     for axis, size in enumerate(dims):
         if size == 1:
             yield wrap(case, expr, shapes.squeezed(axis))
     if len(dims) > 2:
         yield wrap(case, expr, shapes.flattened())
-    if dims and case.callee.endswith("loss"):
-        yield wrap(case, expr, shapes.reduced("argmax", len(dims) - 1, 27))  # one-hot labels
+    if case.callee in _LOSSES:
+        yield from _labels(case, expr, dims)
+
+
+def _asked_rank(case: Case) -> int:
+    """The rank that the message asks for, or the largest of the operands', or one more where all have the same."""
+    asked = _RANK.search(case.diagnostic.message)
+    ranks = [len(shape) for _, _, shape in case.tensors() if shape is not None]
+    return int(asked[1]) if asked is not None else max(max(ranks), min(ranks) + 1)
+
+
+def _consecutive(rank: int, number: int) -> Iterator[tuple[int, ...]]:
+    """That many new axes beside each other: last, in the middle, first."""
+    for start in range(rank, -1, -1):
+        yield tuple(range(start, start + number))
+
+
+def _labels(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Mend]:
+    """One-hot labels where indices are wanted or the other way round, or the labels of rows that were laid end to end."""
+    if dims:
+        yield wrap(case, expr, shapes.reduced("argmax", len(dims) - 1, 27))
+    if len(dims) > 1:
+        yield wrap(case, expr, shapes.Change("flatten", "@flatten(", ")", 26))
+    if expr is case.arguments.get("target"):
+        yield from _one_hot(case)
+
+
+def _one_hot(case: Case) -> Iterator[Mend]:
+    """Labels that are indices, for a loss that takes a probability for each class."""
+    expr, target, classes = case.arguments.get("target"), case.operand("target"), (case.shape("x") or ())[-1:]
+    if case.callee != "softmax_cross_entropy" or expr is None or target is None or not classes:
+        return
+    if target.shape is None or len(target.shape) != len(case.shape("x") or ()) - 1:
+        return
+    before, after = ("@one_hot(", "") if "int" in target.dtype else ("@one_hot(@cast(", ", int64)")
+    yield wrap(case, expr, shapes.Change("make one-hot rows of", before, f"{after}, {classes[0]})", 10))
 
 
 def _reordered(case: Case) -> Iterator[Mend]:
@@ -231,8 +342,8 @@ def _reordered(case: Case) -> Iterator[Mend]:
 
 def _missing_flatten(case: Case) -> Iterator[Mend]:
     """A tensor still has its spatial axes: flatten it before the first layer that takes rows."""
-    ranks = {len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype}
-    if not ranks or max(ranks) < 3 or _keeps_rank(case.callee):
+    ranks = [len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype]
+    if not ranks or max(ranks) < 3 or _keeps_rank(case.callee) or (len(ranks) > 1 and min(ranks) > 2):
         return
     found = [expr for _, expr, shape in reversed(case.tensors()) if shape is not None and len(shape) > 2]
     for call in case.tree.upstream(case.arguments.values()):

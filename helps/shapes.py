@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import NamedTuple
 
 from .case import Dims, count, dims_text
 
 # A wanted dimension: a size, or None where any will do.
 Wanted = tuple[int | str | None, ...]
+_MOST_AXES = 6
+# The rank of a reshape that makes other rows.
+_MIXED = 46
 _LAYOUTS = {3: ((0, 2, 1),), 4: ((0, 2, 3, 1), (0, 3, 1, 2), (0, 1, 3, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
 
 
 class Change(NamedTuple):
-    """`before` and `after` go around the tensor's text; `what` completes "... `x`"."""
+    """`before` and `after` go around the tensor's text; `what` completes "... `x`", or has `{}` where that goes."""
 
     what: str
     before: str
     after: str
     rank: int
     guess: bool = False
+
+    def said(self, tensor: str) -> str:
+        if self.what.startswith("reshape"):
+            return f"reshape {tensor}"
+        return self.what.format(tensor) if "{}" in self.what else f"{self.what} {tensor}"
 
 
 def adaptations(shape: Dims, wanted: Wanted) -> Iterator[Change]:
@@ -42,8 +51,18 @@ def expanded(axis: int, rank: int = 20) -> Change:
     return Change(f"add {which} to", "@expand_dims(", f", axis={axis})", rank)
 
 
+def spread(axes: tuple[int, ...], rank: int = 21) -> Change:
+    """Several axes of size 1 at once."""
+    which = f"{', '.join(map(str, axes[:-1]))} and {axes[-1]}"
+    return Change(f"add axes {which} to", "@expand_dims(", f", axis={dims_text(axes)})", rank)
+
+
 def squeezed(axis: int, rank: int = 19) -> Change:
     return Change(f"drop axis {axis} of", "@squeeze(", f", axis={axis})", rank)
+
+
+def cut(axis: int, size: int | str, rank: int) -> Change:
+    return Change(f"cut axis {axis} of {{}} to {size}", "@slice(", f", 0, {size}, axes={axis})", rank, True)
 
 
 def transposed(rank: int = 12) -> Change:
@@ -62,8 +81,23 @@ def flattened(rank: int = 24) -> Change:
     return Change("flatten", "@flatten(", ", start=1)", rank)
 
 
+def repeated(axis: int, times: int | str, rank: int) -> Change:
+    return Change(f"repeat {{}} {times} times along axis {axis}", "@repeat(", f", {times}, axis={axis})", rank, True)
+
+
 def reduced(name: str, axis: int, rank: int) -> Change:
     return Change(f"take the {name} over axis {axis} of", f"@{name}(", f", axis={axis})", rank, True)
+
+
+def spreadings(shape: Dims, other: Dims) -> Iterator[Change]:
+    """Two or more new axes that make `shape` broadcast against `other`, whose sizes it has in the same order."""
+    if not 0 < len(shape) < len(other) - 1 or len(other) > _MOST_AXES:
+        return
+    for places in combinations(range(len(other)), len(shape)):
+        first, taken = places[0], tuple(other[p] for p in places)
+        new = tuple(p - first for p in range(first, len(other)) if p not in places)
+        if taken == shape and len(new) > 1:
+            yield spread(new)
 
 
 def orders(length: int, rank: int = 15) -> Iterator[tuple[tuple[int, ...], Change]]:
@@ -79,8 +113,11 @@ def fits(have: int | str, want: int | str | None) -> bool:
     return want is None or have == want or isinstance(have, str) or isinstance(want, str)
 
 
-def _all_fit(shape: Dims, wanted: Wanted) -> bool:
-    return len(shape) == len(wanted) and all(fits(a, b) for a, b in zip(shape, wanted, strict=True))
+def _all_fit(shape: Dims, wanted: Wanted, broadcast: bool = False) -> bool:
+    """Whether each size may be the wanted one, or (where that is broadcast) is the same or 1."""
+    return len(shape) == len(wanted) and all(
+        a == b or 1 in (a, b) if broadcast else fits(a, b) for a, b in zip(shape, wanted, strict=True)
+    )
 
 
 def _more_axes(shape: Dims, wanted: Wanted, missing: int) -> Iterator[Change]:
@@ -95,18 +132,18 @@ def _more_axes(shape: Dims, wanted: Wanted, missing: int) -> Iterator[Change]:
             yield expanded(axis if axis < len(shape) or axis == 0 else -1, 20 if certain else 21)
 
 
-def moved(shape: Dims, wanted: Wanted) -> Iterator[Change]:
-    if len(shape) == 2 and _all_fit((shape[1], shape[0]), wanted):
+def moved(shape: Dims, wanted: Wanted, *, broadcast: bool = False) -> Iterator[Change]:
+    if len(shape) == 2 and _all_fit((shape[1], shape[0]), wanted, broadcast):
         yield transposed()
     for position, axes in enumerate(_LAYOUTS.get(len(shape), ())):
-        if _all_fit(tuple(shape[a] for a in axes), wanted):
+        if _all_fit(tuple(shape[a] for a in axes), wanted, broadcast):
             yield permuted(axes, 16 + position)
     if len(shape) > 2:
         for a in range(len(shape)):
             for b in range(a + 1, len(shape)):
                 changed = list(shape)
                 changed[a], changed[b] = changed[b], changed[a]
-                if _all_fit(tuple(changed), wanted):
+                if _all_fit(tuple(changed), wanted, broadcast):
                     yield swapped(a, b)
 
 
@@ -142,4 +179,6 @@ def _reshaped(shape: Dims, wanted: Wanted) -> Iterator[Change]:
     if len(shape) == len(wanted) and _all_fit(shape, wanted):
         return
     target = dims_text(w if isinstance(w, int) else -1 for w in wanted)
-    yield Change(f"reshape to {target}", "@reshape(", f", {target})", 26)
+    rows = total // asked if total is not None else None
+    mixed = wanted[0] is None and rows not in (None, 1, shape[0])
+    yield Change(f"reshape to {target}", "@reshape(", f", {target})", _MIXED if mixed else 26, mixed)

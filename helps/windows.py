@@ -8,20 +8,99 @@ from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..ops.registry import lookup
 from . import shapes
-from .case import Case, Mend, dims_text, replaced
+from .case import Case, Mend, appended, dims_text, replaced
 from .conditions import FAR_FETCHED
 from .operands import wrap
 from .tree import callee
 
+_CONVOLUTIONS = {"conv", "conv1d", "conv2d", "conv3d"}
+_SAME = '"same_upper"'
+# Sizes disagree, or there is too little for a window.
+_OF_SIZES = {"E304", "E305", "E306", "E307", "E308", "E310", "W311"}
+
 
 def mends(case: Case) -> Iterator[Mend]:
-    row = lookup(case.callee)
-    if row is None or not any(p.name == "strides" for p in row.params):
+    if case.call is None:
+        return
+    yield from _padded(case)
+    yield from _resized(case)
+    if not _is_window(case.callee):
         return
     yield from _strides(case)
     yield from _pads(case)
+    yield from _too_large(case)
     yield from _layout_of_input(case)
     yield from _output_shape(case)
+
+
+def _is_window(name: str) -> bool:
+    """Whether a primitive is a convolution or pools."""
+    row = lookup(name)
+    return row is not None and any(p.name == "strides" for p in row.params)
+
+
+def _padded(case: Case) -> Iterator[Mend]:
+    """Convolutions before took the border away: pads that keep the size, in the last one or in all."""
+    assert case.call is not None
+    if case.diagnostic.code not in _OF_SIZES:
+        return
+    upstream = case.tree.upstream([case.call])
+    found = [(call, edit) for call in upstream if (edit := _to_same(case, call)) is not None]
+    rank = FAR_FETCHED + 15 if _is_window(case.callee) else 36
+    for call, edit in found[:1]:
+        what = f"pad in @{callee(call)}"
+        shown = case.outcome([edit], call.span) or f"`auto_pad={_SAME}`"
+        yield Mend(f"{what}: {shown}", (edit,), rank, what)
+    if len(found) > 1:
+        what = f"pad in all {len(found)} convolutions before"
+        yield Mend(f"{what}: `auto_pad={_SAME}`", tuple(edit for _, edit in found), rank, what)
+
+
+def _to_same(case: Case, call: sweet.Call) -> Edit | None:
+    """The edit that gives pads to a convolution without any."""
+    given = case.tree.arguments(call)
+    kind = given.get("auto_pad")
+    if callee(call) not in _CONVOLUTIONS or "pads" in given:
+        return None
+    if kind is None:
+        return appended(call, f"auto_pad={_SAME}")
+    return replaced(kind, _SAME) if isinstance(kind, sweet.StrLit) and kind.value in ("valid", "notset") else None
+
+
+def _resized(case: Case) -> Iterator[Mend]:
+    """What was made larger by a whole number is made as large as the tensor that it meets."""
+    if case.diagnostic.code not in _OF_SIZES:
+        return
+    for name, expr, dims in case.tensors():
+        made = next((c for c in case.tree.upstream([expr]) if callee(c) == "upsample"), None)
+        given = case.tree.arguments(made) if made is not None else {}
+        if made is None or dims is None or "scales" not in given:
+            continue
+        layout = given.get("layout")
+        last = isinstance(layout, sweet.StrLit) and layout.value == "channels_last"
+        for other_name, _, other in case.tensors():
+            if other_name == name or other is None or len(other) != len(dims):
+                continue
+            sizes = other[1:-1] if last else other[2:]
+            if all(isinstance(s, int) or s.isidentifier() for s in sizes):
+                edits = [replaced(made.callee, "@resize"), replaced(given["scales"], dims_text(sizes))]
+                yield case.mend(
+                    f"make it as large as {case.named(case.arguments[other_name])}", edits, 26, show=made.span
+                )
+
+
+def _too_large(case: Case) -> Iterator[Mend]:
+    """A window of pooling that does not fit: as large as what is there, or none at all."""
+    kernel, x = case.arguments.get("kernel_shape"), case.arguments.get("x")
+    sizes = [case.size(name, axis) for name, axis in case.subject.at if name == "x"]
+    if not isinstance(kernel, sweet.IntLit) or x is None or not sizes or "at least" not in case.diagnostic.message:
+        return
+    size = sizes[0]
+    if isinstance(size, int) and 1 < size < kernel.value:
+        yield case.mend(f"write {size} for {kernel.value}", [replaced(kernel, str(size))], FAR_FETCHED + 15)
+    assert case.call is not None
+    what = f"leave out this @{case.callee}"
+    yield case.mend(what, [replaced(case.call, x.span.text)], FAR_FETCHED + 16, guess=True)
 
 
 def _strides(case: Case) -> Iterator[Mend]:

@@ -87,6 +87,11 @@ TABLE = [
     (f("x [6, 4]", "@reshape(x, [5, 4])"), "write 6 for 5: `@reshape(x, [6, 4])`"),
     (f("x [b, 6, 4]", "@reshape(x, [b, 25])"), "write 24 for 25: `@reshape(x, [b, 24])`"),
     (f("x [b, t, 60]", "@reshape(x, [b, t, 8, 60 // 8])"), "the nearest legal sizes are 6 and 10"),
+    (f("x [b, 3136]", "@reshape(x, [b, 64, 8, 8])"), "write 7 for each 8: `@reshape(x, [b, 64, 7, 7])`"),
+    (
+        f("x [1000, 7]", "@reshape(x, [-1, 60, 7])"),
+        "cut axis 0 of `x` to 960: `@reshape(@slice(x, 0, 960, axes=0), [-1, 60, 7])`",
+    ),
     # broadcasting
     (
         f("x [b, t, h]; m [b, t]", "x * m", where=" where t != h, t != 1, h != 1"),
@@ -96,6 +101,47 @@ TABLE = [
     (
         f("x [5, 7]", "let s = @sum(\n    x,\n    axis=1,\n  )\n  x / s"),
         "keep the reduced axis",
+    ),
+    (
+        f("x [b, 100]; y [b, 6, 5, 100]", "x + y"),
+        "add axes 1 and 2 to `x`: `@expand_dims(x, axis=[1, 2]) + y`",
+    ),
+    (f("x [b, 3, 8, 9]; m [3]", "x - m"), "add axes 1 and 2 to `m`: `x - @expand_dims(m, axis=[1, 2])`"),
+    (
+        f("x [32, 100, 7]; p [1, 500, 7]", "x + p"),
+        "cut axis 1 of `p` to 100: `x + @slice(p, 0, 100, axes=1)`",
+    ),
+    (
+        f("q [b, 6, t, 4]; k [b, 2, 4, t]", "@matmul(q, k)"),
+        "repeat `k` 3 times along axis 1: `@matmul(q, @repeat(k, 3, axis=1))`",
+    ),
+    (
+        f("c [1, 1, 7]; p [8, 5, 7]", "@concat([c, p], axis=1)"),
+        "repeat `c` 8 times along axis 0: `@concat([@repeat(c, 8, axis=0), p], axis=1)`",
+    ),
+    # numbers that something is made of
+    (f("x [b, 10, 8, 8]", "@depth_to_space(x, 2)"), "the nearest legal sizes are 8 and 12"),
+    (
+        f("x [b, 30, 8, 8]; s [30]; t [30]", "@group_normalization(x, s, t, 32)"),
+        "write 30 for 32: `@group_normalization(x, s, t, 30)`",
+    ),
+    (f("x [b, 3]", "let (v, i) = @topk(x, 5)\n  v"), "write 3 for 5: `@topk(x, 3)`"),
+    (
+        f("x [b, 512]; w [512, 512]", "let (p, q) = @split(@linear(x, w), 2, axis=1)\n  x + p * q"),
+        "write 1024 for the 512 in line 1: `[1024, 512]`",
+    ),
+    (
+        f(
+            "x [b, 3, 9, 9]; w [6, 3, 2, 2]; s [4]; t [4]; m [4]; v [4]",
+            "@batch_normalization(@conv2d(x, w), s, t, m, v)",
+        ),
+        "write 6 for each 4 in line 1",
+    ),
+    (f("x [b, t, 512]; s [768]", "@layer_norm(x, s)"), "write 512 for the 768 in line 1: `[512]`"),
+    (f("x [5, 3]; y [4, 3]", "@stack([x, y], axis=0)"), "join them along that axis: `@concat([x, y], axis=0)`"),
+    (
+        f("x [64, 20, 8]; w [10, 512]; t [64, 10]", "@linear(@reshape(x, [-1, 512]), w) + t"),
+        "keep 64 rows: `@reshape(x, [64, -1])`, and write 160 for the 512 in line 1: `[10, 160]`",
     ),
     # annotations
     (FF + "@main = fn(a : Tensor([8, 15], int8)) : Tensor {\n  @ff(a)\n}\n", "the nearest legal sizes are 12 and 16"),
@@ -144,7 +190,8 @@ TABLE = [
         f("x [b, 28, 28, 3]; w [8, 3, 5, 5]", "@conv2d(x, w)"),
         "move the axes of `x`: `@conv2d(@permute_dims(x, [0, 3, 1, 2]), w)`",
     ),
-    (f("x [b, 6, 28, 28]; w [8, 3, 5, 5]", "@conv2d(x, w)"), "use 2 groups: `@conv2d(x, w, groups=2)`"),
+    (f("x [b, 6, 28, 28]; w [6, 1, 5, 5]", "@conv2d(x, w)"), "use 6 groups: `@conv2d(x, w, groups=6)`"),
+    (f("x [b, 6, 28, 28]; w [8, 3, 5, 5]", "@conv2d(x, w)"), "write 6 for the 3 in line 1: `[8, 6, 5, 5]`"),
     (
         f("x [3, 28, 28]; w [8, 3, 5, 5]", "@conv2d(x, w)"),
         "add a first axis to `x`: `@conv2d(@expand_dims(x, axis=0), w)`",
@@ -158,6 +205,41 @@ TABLE = [
         "use strides=1 in @conv2d: `@conv2d(x, w, strides=1)`",
     ),
     (f("x [2, 3, 4, 5]", "@flatten(x, start=3, end=1)"), "exchange start and end: `@flatten(x, start=1, end=3)`"),
+    (
+        f("x [b, 8, 9, 9]; w [8, 8, 3, 3]", "x + @conv2d(x, w)"),
+        'pad in @conv2d: `@conv2d(x, w, auto_pad="same_upper")`',
+    ),
+    (
+        f("x [b, 8, 9, 9]", "@concat([x, @upsample(@max_pool2d(x, 2), 2)], axis=1)"),
+        "make it as large as `x`: `@resize(@max_pool2d(x, 2), [9, 9])`",
+    ),
+    (
+        f("x [b, 8]; w [8, 4, 3, 3]", "@conv_transpose2d(x, w)"),
+        "add axes 2 and 3 to `x`: `@conv_transpose2d(@expand_dims(x, axis=[2, 3]), w)`",
+    ),
+    (f("x [b, 90]; w [8, 1, 3]", "@conv1d(x, w)"), "add axis 1 to `x`: `@conv1d(@expand_dims(x, axis=1), w)`"),
+    (
+        f("x [b, 8, 1, 1]; w [4, 8]", "@linear(x, w)"),
+        "flatten `x`: `@linear(@flatten(x, start=1), w)`",
+    ),
+    (
+        f("x [28, 28, 3]; w [8, 3, 5, 5]", "@conv2d(x, w)"),
+        "add a first axis to `x`: `@conv2d(@expand_dims(x, axis=0), w)`, and move the axes of the result of "
+        "@expand_dims: `@conv2d(@permute_dims(@expand_dims(x, axis=0), [0, 3, 1, 2]), w)`",
+    ),
+    (
+        "@f = fn(x : Tensor([b, 9], float32), t : Tensor([b], int64)) : Tensor {\n  @softmax_cross_entropy(x, t)\n}\n",
+        "make one-hot rows of `t`: `@softmax_cross_entropy(x, @one_hot(t, 9))`",
+    ),
+    (
+        "@f = fn(x : Tensor([b, t, v], float32), y : Tensor([b, t], int64)) : Tensor {\n"
+        "  @cross_entropy_loss(@reshape(x, [b * t, v]), y)\n}\n",
+        "flatten `y`: `@cross_entropy_loss(@reshape(x, [b * t, v]), @flatten(y))`",
+    ),
+    (
+        "@f = fn(x : Tensor([b, 4], float32), i : Tensor([b], int64)) : Tensor {\n  @take_along_axis(x, i, axis=1)\n}\n",
+        "add axis 1 to `i`: `@take_along_axis(x, @expand_dims(i, axis=1), axis=1)`",
+    ),
     # names
     (f("x [n, m]", "@sofmax(x)"), "did you mean `@softmax`?"),
     (f("x [n, m]", "@transpose(x, 0, 1)"), "did you mean `@swapaxes`?"),
@@ -183,7 +265,7 @@ def test_a_wrong_program_gets_the_help(text: str, wanted: str) -> None:
 
 
 def keys(diagnostics: tuple[Diagnostic, ...], place: Callable[[int], int]) -> Counter[tuple[str, int]]:
-    return Counter((d.code, place(d.span.start)) for d in diagnostics if d.severity != "note")
+    return Counter((d.code, place(d.span.start)) for d in diagnostics if d.severity != "note" or d.subject)
 
 
 def fails_of(text: str) -> Iterator[str]:
@@ -257,6 +339,25 @@ def test_the_same_program_gets_the_same_helps_again() -> None:
     for text, _ in TABLE[:10]:
         first, second = ([[m.text for m in o.mends] for o in offered(text)] for _ in range(2))
         assert first == second != []
+
+
+def test_operands_that_are_both_repeated_may_be_paired_and_nobody_but_the_user_does_it() -> None:
+    offer = offered(f("p [b, 1]; y [b]", "@mean(@square(p - y))"))[0]
+    assert [m.text for m in offer.mends] == [
+        "drop axis 1 of `p`: `@squeeze(p, axis=1) - y`",
+        "add a last axis to `y`: `p - @expand_dims(y, axis=-1)`",
+    ]
+    assert not offer.unambiguous
+
+
+def test_where_nothing_of_an_annotation_fits_it_gives_way_first() -> None:
+    text = f("w [7, 5]", "match_shape(w, [], [4, 3])\n  w")
+    assert helped(text)[0].help == "declare the sizes that it has: `[7, 5]` (checked)"
+
+
+def test_a_rank_is_declared_with_the_names_that_are_bound() -> None:
+    texts = [m.text for m in offered(f("x [1, 3]", "match_shape(x, [n], [n])\n  @zeros([n])"))[0].mends]
+    assert "declare the rank that it has: `[n, 3]`" in texts
 
 
 def test_a_program_with_nothing_wrong_is_offered_nothing() -> None:

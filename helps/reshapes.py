@@ -1,0 +1,155 @@
+"""Mends of a reshape: its target, the tensor that it is given, and the rows that an earlier one mixed up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import gcd, isqrt
+
+from ..lang import sweet
+from ..lang.diagnostics import Edit
+from ..lang.node import replace
+from ..lang.source import Span
+from . import shapes
+from .case import Case, Dims, Mend, count, replaced
+from .edits import applied
+from .literals import open_rows, rewrite, sources_of_axis
+from .operands import wrap
+from .tree import callee, nodes_below
+
+
+def mends(case: Case) -> Iterator[Mend]:
+    if case.callee == "reshape":
+        yield from _target(case)
+    else:
+        yield from _earlier_reshape(case)
+
+
+def _target(case: Case) -> Iterator[Mend]:
+    target, dims, asked = case.arguments.get("shape"), case.shape("x"), case.shape("shape")
+    if not isinstance(target, sweet.ListExpr) or dims is None or asked is None or len(asked) != len(target.items):
+        return
+    for position, (item, size) in enumerate(zip(target.items, asked, strict=True)):
+        rest = (*asked[:position], *asked[position + 1 :])
+        if size == -1 or size in dims:
+            continue
+        fitting = list(_fitting(dims, rest))
+        for wanted in fitting:
+            if wanted != size:
+                yield case.mend(f"write {wanted} for {item.span.text}", [replaced(item, str(wanted))], 15 + position)
+        yield from _side(case, target, dims, asked, position)
+        if -1 not in rest and (fitting or count(dims) is None or count(rest) is None):
+            yield case.mend(f"write -1 for {item.span.text}", [replaced(item, "-1")], 28 + position)
+    yield from _heads(case, target)
+    yield from _cut(case, dims, asked)
+    yield from _operand(case, dims, asked)
+    if len(asked) == 2:
+        first = case.arguments["x"].span.text
+        edit = Edit(target.span, f"[{dims[0]}, -1]" if dims and isinstance(dims[0], int) else "[-1]")
+        if dims and isinstance(dims[0], int) and len(first) < 40:
+            yield case.mend("keep the first axis", [edit], 30)
+
+
+def _cut(case: Case, dims: Dims, asked: Dims) -> Iterator[Mend]:
+    """As many rows as fit into windows of a given size: the rest is left out."""
+    expr, known = case.arguments.get("x"), count(d for d in asked if d != -1)
+    rest, rows = count(dims[1:]), dims[0] if dims else None
+    if asked[0] != -1 or expr is None or not known or not rest or not isinstance(rows, int):
+        return
+    step = known // gcd(rest, known)
+    if 0 < rows - rows % step < rows:
+        yield wrap(case, expr, shapes.cut(0, rows - rows % step, 30))
+
+
+def _side(case: Case, target: sweet.ListExpr, dims: Dims, asked: Dims, position: int) -> Iterator[Mend]:
+    """Height and width of one size: the number that is right for both."""
+    size = asked[position]
+    same = [item for item, d in zip(target.items, asked, strict=True) if d == size]
+    if not isinstance(size, int) or len(same) != 2 or same[0] is not target.items[position]:
+        return
+    left = list(dims)
+    rest = [d for d in asked if d != size]
+    for d in [d for d in rest if d in left]:
+        left.remove(d)
+        rest.remove(d)
+    total, known = count(left), count(rest)
+    if total is None or not known or total % known:
+        return
+    side = isqrt(total // known)
+    if side > 1 and side * side * known == total:
+        edits = [replaced(item, str(side)) for item in same]
+        yield case.mend(f"write {side} for each {same[0].span.text}", [_as_one(target, edits)], 14)
+
+
+def _as_one(node: sweet.Expr, edits: list[Edit]) -> Edit:
+    """Edits inside of an expression as one of the whole."""
+    start = node.span.start
+    inner = [Edit(Span(e.span.source, e.span.start - start, e.span.end - start), e.text) for e in edits]
+    return replaced(node, applied(node.span.text, inner))
+
+
+def _operand(case: Case, dims: Dims, asked: Dims) -> Iterator[Mend]:
+    """The tensor could have another size instead."""
+    for axis, size in enumerate(dims):
+        for wanted in _fitting(asked, (*dims[:axis], *dims[axis + 1 :])) if -1 not in asked else ():
+            if isinstance(size, int) and isinstance(wanted, int) and wanted != size:
+                literals = sources_of_axis(case.tree, case.arguments["x"], axis - len(dims))
+                yield from rewrite(case, literals, wanted, 34)
+
+
+def _earlier_reshape(case: Case) -> Iterator[Mend]:
+    """`[-1, 3136]` took elements of other rows: the first axis is to be what it should be, and the -1 comes last."""
+    wanted = [*case.subject.wanted, *(s for o in case.subject.operands if o.shape for s in o.shape[:1])]
+    named = [w for w in dict.fromkeys(wanted) if isinstance(w, int) or w.isidentifier()]
+    for node in _reshapes(case):
+        rows = open_rows(case.tree.arguments(node))
+        for name in named[:2] if rows is not None else ():
+            assert rows is not None
+            edit = Edit(rows[0].span.to(rows[1].span), f"{name}, -1")
+            yield case.mend(f"keep {name} rows", [edit], 29, show=node.span)
+
+
+def _reshapes(case: Case) -> Iterator[sweet.Call]:
+    for node in case.tree.upstream([*case.arguments.values(), *_result(case)]):
+        if callee(node) == "reshape":
+            yield node
+
+
+def _result(case: Case) -> Iterator[sweet.Expr]:
+    """The result of the function around, if it is what the diagnostic is about."""
+    declared, decl = case.subject.declared, case.function
+    if not case.callee and declared is not None and decl is not None and decl.fn.body is not None:
+        result = decl.fn.body.result
+        if result is not None and decl.fn.result is not None and decl.fn.result.span.start <= declared.start:
+            yield result
+
+
+def _heads(case: Case, target: sweet.ListExpr) -> Iterator[Mend]:
+    """`[b, t, 8, 60 // 8]`: another number that divides, wherever it stands."""
+    for item in target.items:
+        match item:
+            case sweet.Binary(op="//", left=sweet.IntLit(value=total), right=sweet.IntLit(value=now)) if total > 0:
+                same = [n for n in nodes_below(target) if isinstance(n, sweet.IntLit) and n.value == now]
+                divisors = sorted((d for d in range(1, total + 1) if total % d == 0), key=lambda d: abs(d - now))
+                for rank, divisor in enumerate(divisors[:2] if len(same) > 1 and total < 100_000 else ()):
+                    edit = _as_one(target, [replaced(n, str(divisor)) for n in same])
+                    yield replace(case.mend(f"write {divisor} for {now}", [edit], 14 + rank), legal=divisor)
+
+
+def _fitting(dims: Dims, rest: Dims) -> Iterator[int | str]:
+    """What the entry beside `rest` may be, so that a tensor of these dimensions fits."""
+    known = [d for d in rest if d != -1]
+    left = list(dims)
+    for d in list(known):
+        if d in left:
+            left.remove(d)
+            known.remove(d)
+    total, asked = count(left), count(known)
+    if total is not None and asked:
+        if total % asked == 0 and -1 not in rest:
+            yield total // asked
+    elif len(left) == 1 and not known:
+        yield left[0]
+    if -1 in rest:
+        tail = count(dims[1:])
+        if tail is not None and asked and tail % asked == 0:
+            yield tail // asked
