@@ -178,7 +178,12 @@ def _pairs(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     items = expr.items if isinstance(expr, sweet.ListExpr | sweet.TupleExpr) else ()
     pairs = [i.items for i in items if isinstance(i, sweet.ListExpr | sweet.TupleExpr) and len(i.items) == 2]
     if not items or len(pairs) != len(items):
-        fail("E206", f"`{param.name}` is a list of pairs of Sizes", expr.span, help="`[(0, 1), (2, 3)]`")
+        fail(
+            "E206",
+            f"`{param.name}` is a list of pairs of Sizes",
+            expr.span,
+            help="a pair for each axis, before and after it: `[(1, 1), (1, 1)]`",
+        )
     made = (tuple(shapes.size(code, s) for s in pair) for pair in pairs)
     return core.ListValue(expr.span, tuple(core.TupleValue(i.span, p) for i, p in zip(items, made, strict=True)))
 

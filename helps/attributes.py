@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 
 from ..lang import sweet
+from ..lang.diagnostics import Edit
+from ..lang.parser import parse_expr
 from ..ops.registry import lookup
 from .case import Case, Mend, appended, replaced
 from .conditions import FAR_FETCHED
@@ -21,10 +23,18 @@ _MOST_TRIED = 100_000
 _REDUCTIONS = {"sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "logsumexp", "argmax", "argmin"}
 
 
+# What others write for one of our words.
+_WORDS = {"nchw": "channels_first", "nhwc": "channels_last", "same": "same_upper", "average": "mean"}
+# Windows have as many axes as this, at most.
+_MOST_AXES = 3
+
+
 def mends(case: Case) -> Iterator[Mend]:
+    yield from _pairs(case)
     if not isinstance(case.call, sweet.Call):
         yield from _keepdims(case)
         return
+    yield from _choices(case)
     yield from _axis(case, case.call)
     yield from _keepdims(case)
     yield from _ends(case)
@@ -57,6 +67,39 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
         else:
             edit = replaced(given, str(axis))
         yield case.mend(f"use axis {axis}", [edit], 13)
+
+
+def _pairs(case: Case) -> Iterator[Mend]:
+    """Pads as others write them: one number for all sides, one for each axis, or first all that come before (ONNX)."""
+    span = case.diagnostic.span
+    if case.diagnostic.code != "E206" or "is a list of pairs" not in case.diagnostic.message:
+        return
+    match parse_expr(span.text):
+        case sweet.IntLit(value=pad):
+            readings = [[(pad, pad)] * axes for axes in range(1, _MOST_AXES + 1)]
+        case sweet.ListExpr(items=items) | sweet.TupleExpr(items=items):
+            pads = [i.value for i in items if isinstance(i, sweet.IntLit)]
+            if len(pads) < len(items):
+                return
+            half = len(pads) // 2
+            readings = [[(pad, pad) for pad in pads], list(zip(pads[:half], pads[half:], strict=False))]
+        case _:
+            return
+    for rank, reading in enumerate(readings):
+        text = f"[{', '.join(f'({before}, {after})' for before, after in reading)}]"
+        yield Mend(f"a pair for each axis: `{text}`", (Edit(span, text),), 1 + rank, text)
+
+
+def _choices(case: Case) -> Iterator[Mend]:
+    """A word that is nearly one of those that the attribute can be."""
+    found = re.search(r'needs (\w+) to be (".*"), but it is "(.*)"', case.diagnostic.message)
+    given = case.arguments.get(found[1]) if found is not None else None
+    if found is None or given is None:
+        return
+    choices, word = re.findall(r'"(\w+)"', found[2]), found[3].lower()
+    known = [c for c in choices if c == word] or [c for c in choices if c == _WORDS.get(word)]
+    for rank, choice in enumerate(known or [c for c in choices if c.startswith(word)]):
+        yield case.mend(f'write "{choice}"', [replaced(given, f'"{choice}"')], 1 + rank)
 
 
 def _integer(expr: sweet.Expr | None) -> int | None:

@@ -229,7 +229,8 @@ class _Trials:
     def _opens(self, after: Report, diagnostic: Diagnostic) -> bool:
         """Whether a check that was proved in another function stays for run time."""
         before, now = self._open, open_checks(after)
-        return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" != diagnostic.function)
+        own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}"}
+        return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" not in own)
 
 
 def together(first: str, second: str) -> str:

@@ -68,8 +68,8 @@ _OPERATORS = frozenset(("+", "*", "//", "%", "==", "!=", "<=", ">=", "="))
 
 
 def _words(paragraph: str) -> list[str]:
-    """What blanks divide, brackets and formulas kept whole: a line ends before `Tensor([n, m], int8)` or `n * 4` rather
-    than inside it."""
+    """What blanks divide; what stands in backquotes or brackets, and formulas, are kept whole: a line ends before
+    `Tensor([n, m], int8)` or `n * 4` rather than inside it."""
     words: list[str] = []
     for word in _bracketed(paragraph):
         if words and (word in _OPERATORS or words[-1].rpartition(" ")[2] in _OPERATORS):
@@ -81,11 +81,12 @@ def _words(paragraph: str) -> list[str]:
 
 def _bracketed(paragraph: str) -> list[str]:
     words = [""]
-    depth = 0
+    depth, quoted = 0, False
     for char in paragraph:
-        if char == " " and depth == 0:
+        if char == " " and depth == 0 and not quoted:
             words.append("")
             continue
+        quoted ^= char == "`"
         depth = max(0, depth + (char in "([{") - (char in ")]}"))
         words[-1] += char
     return words

@@ -240,6 +240,19 @@ TABLE = [
         "@f = fn(x : Tensor([b, 4], float32), i : Tensor([b], int64)) : Tensor {\n  @take_along_axis(x, i, axis=1)\n}\n",
         "add axis 1 to `i`: `@take_along_axis(x, @expand_dims(i, axis=1), axis=1)`",
     ),
+    (f("x [b, 3, 9, 9]; w [8, 3, 3, 3]", "@conv2d(x, w, pads=1)"), "a pair for each axis: `[(1, 1)]`"),
+    (
+        f("x [b, 3, 9, 9]; w [8, 3, 3, 3]", "@conv2d(x, w, pads=[1, 0, 2, 3])"),
+        "a pair for each axis: `[(1, 2), (0, 3)]`",
+    ),
+    (
+        f("x [b, 3, 9, 9]; w [8, 3, 3, 3]", '@conv2d(x, w, padding="same")'),
+        'did you mean `auto_pad`, and write "same_upper": `@conv2d(x, w, auto_pad="same_upper")`',
+    ),
+    (
+        f("x [b, 9, 9, 3]; w [3, 3, 3, 8]", '@conv2d(x, w, layout="NHWC")'),
+        'write "channels_last": `@conv2d(x, w, layout="channels_last")`',
+    ),
     # names
     (f("x [n, m]", "@sofmax(x)"), "did you mean `@softmax`?"),
     (f("x [n, m]", "@transpose(x, 0, 1)"), "did you mean `@swapaxes`?"),

@@ -279,6 +279,8 @@ def test_what_could_move_the_cursor_is_escaped(text: str, expected: str) -> None
 def test_folding_keeps_the_blanks_of_what_fits() -> None:
     assert wrapped("a  b\n  c", 20) == ["a  b", "  c"]
     assert wrapped("one two three four", 10) == ["one two", "three four"]
+    assert wrapped("say `a b c` now", 10) == ["say", "`a b c`", "now"]
+    assert wrapped("say `aa bb cc dd` now", 10) == ["say `aa bb", "cc dd` now"]
     assert wrapped("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
 
 
