@@ -12,10 +12,10 @@ from numpy import ndarray
 from . import pipeline
 from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
+from .interp.dtypes import PLAIN
 from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, outward
 from .interp.run import Machine as _Machine
 from .interp.run import Options as _RunOptions
-from .interp.source import PLAIN
 from .interp.trees import nodes_of
 from .lang import core
 from .lang.checked import Checked

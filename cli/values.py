@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..interp.dtypes import dtype_of, numpy_dtype
+from ..interp.dtypes import PLAIN, dtype_of, numpy_dtype
 from ..interp.files import ValueProblem
 from ..interp.guards import describe, dtype_name
 from ..interp.run import ArgumentProblem, arrange, expected_dtype
-from ..interp.source import PLAIN
 from ..interp.values import parse_value
 from ..lang import core
 from ..lang.dtypes import DTYPES

@@ -19,7 +19,8 @@ from . import guards
 from .doors import write_function
 from .kernels import registry as kernels
 from .names import mangle
-from .source import FunctionWriter, Site, Unit
+from .source import FunctionWriter
+from .unit import Site, Unit
 
 FILENAME = "<rx>"
 Weights = Callable[[core.Load], Any]

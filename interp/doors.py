@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from ..lang import core
 from ..lang.node import replace
 from .names import mangle
-from .source import LIVE, SHAPE_LEVELS, UNFIT, FunctionWriter, Site, Unit
+from .source import LIVE, FunctionWriter
 from .trees import names_of
+from .unit import Site, Unit
 
-_INLINE = (core.Var, *SHAPE_LEVELS)
+# What the combined door check may raise on values that do not fit; the door's own statements then say which check failed.
+_UNFIT = "(ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
+_INLINE = core.Var | core.ShapeLevel
 
 
 def write_function(unit: Unit, fn: core.Function) -> None:
@@ -68,7 +71,7 @@ def _entry(unit: Unit, fn: core.Function) -> None:
     tests = [t for s in door if id(s) in used for t in _tests(writer, s, ranks)]
     writer.write(f"fits = {' and '.join(tests) or 'True'}")
     writer.indent -= 1
-    writer.write(f"except {UNFIT}: fits = False")
+    writer.write(f"except {_UNFIT}: fits = False")
     writer.write("if not fits:")
     writer.indent += 1
     writer.write(f"d_{name}({args})", site)

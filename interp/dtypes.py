@@ -38,3 +38,7 @@ def is_extended(dtype: DType) -> bool:
     return dtype.name == "bfloat16" or (
         dtype.kind in ("int", "uint", "float") and (dtype.bits < 8 or "_" in dtype.name)
     )
+
+
+# The dtypes that NumPy's own functions treat as the kernels do; `in` compares byte order as well.
+PLAIN = frozenset(numpy_dtype(d) for d in DTYPES.values() if not is_extended(d) and d.kind != "string")

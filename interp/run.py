@@ -17,10 +17,9 @@ from ..lang.node import replace
 from ..lang.source import Span
 from .blame import RUNTIME_ERRORS, diagnose
 from .compile import Code, ExternError, Options, compile_program, guarded_call
-from .dtypes import dtype_of, numpy_dtype
+from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, read_array
 from .guards import describe, foreign
-from .source import PLAIN
 
 
 class ShapeError(Exception):

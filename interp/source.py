@@ -1,7 +1,4 @@
-"""Core functions to Python source text, one line per primitive call or check, with the site that each line stands for.
-
-A failure is found again by its line: nothing is recorded while a program runs.
-"""
+"""Core functions to Python source text: one line per primitive call or check."""
 
 from __future__ import annotations
 
@@ -12,27 +9,18 @@ from typing import Any
 import numpy as np
 
 from ..lang import core
-from ..lang.dtypes import CLASSES, DTYPES, DType, members
-from ..lang.node import Node, replace
-from ..lang.source import NOWHERE, Span
-from ..ops import registry as rows
+from ..lang.node import replace
+from ..lang.source import NOWHERE
 from ..ops.binding import bind
 from ..ops.model import Param, Primitive
-from .dtypes import is_extended, numpy_dtype
+from .dtypes import numpy_dtype
 from .guards import make_guard
-from .kernels import registry as kernels
 from .names import Scope, mangle
+from .shape_text import ShapeTexts, tuple_text
 from .trees import call_of, names_of
+from .unit import Site, Unit, numpy_function
 
-SIZE_LEVEL = (core.SizeLit, core.SizeVar, core.SizeOp, core.RankOf, core.DimOf)
-SHAPE_LEVEL = (core.ShapeVar, core.ShapeOf, core.ShapeLit)
-DTYPE_LEVEL = (core.DTypeLit, core.DTypeVar, core.DTypeOf)
-BOOL_LEVEL = (core.BoolConst, core.BoolVar, core.Compare, core.InClass, core.Not, core.Logic)
-SHAPE_LEVELS = (*SIZE_LEVEL, *SHAPE_LEVEL, *DTYPE_LEVEL, *BOOL_LEVEL)
-NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 LIVE = (core.Status.OPEN, core.Status.RESIDUAL, core.Status.ENTRY, core.Status.REFUTED)
-# The dtypes that NumPy's own functions treat as the kernels do; `in` compares byte order as well.
-PLAIN = frozenset(numpy_dtype(d) for d in DTYPES.values() if not is_extended(d) and d.kind != "string")
 # Primitives that are one method of an array: called without a kernel in between.
 METHODS = {
     "reshape": "{}.reshape({})",
@@ -42,286 +30,18 @@ METHODS = {
 }
 # Python takes a hundred levels of indentation; what is deeper is outlined.
 DEEPEST = 40
-# What the combined door check may raise on values that do not fit; the door's own statements then say which check failed.
-UNFIT = "(ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
 
 
 _MINUS_ONE = core.SizeLit(NOWHERE, -1)
 
 
-class Site(Node):
-    """What a generated line does, for the diagnostic when it fails.
-
-    kind is check, door (the call of a function's own checks), call (of a function of the program), kernel, extern or size.
-    `names` maps the Rx names that a check speaks of to Python locals; `operands` pairs a kernel's parameters with Python
-    texts, which are locals where a diagnostic can show them. Of a callee's check that stands before its call, `call` is that
-    call and `given` maps the callee's parameters to Python locals.
-    """
-
-    span: Span
-    kind: str
-    function: str
-    check: core.Assert | core.MatchShape | None = None
-    callee: str = ""
-    names: tuple[tuple[str, str], ...] = ()
-    operands: tuple[tuple[str, str], ...] = ()
-    call: core.Call | None = None
-    given: tuple[tuple[str, str], ...] = ()
-
-
-Line = tuple[str, Site | None]
-
-
-class Unit:
-    """One program's generated module while it grows: its lines, the sites of the lines, and the constants it refers to."""
-
-    def __init__(
-        self, program: core.Program, *, direct: bool = True, guard_all: bool = False, count_checks: bool = False
-    ) -> None:
-        self.functions = {f.name: f for f in (*program.functions, *((program.main,) if program.main else ()))}
-        self.impls = {i.name: i for i in program.impls}
-        self.consts: set[str] = set()
-        self.direct = direct
-        self.guard_all = guard_all
-        self.count_checks = count_checks
-        self.lines: list[Line] = []
-        self.later: list[Callable[[], None]] = []
-        self._outlined = 0
-        self.globals: dict[str, Any] = {}
-        self.externs: dict[str, core.Function] = {}
-        self.primitives: set[str] = set()
-        # Whether a dtype of ml_dtypes or strings turned up, to which NumPy's functions do not do what the kernels do.
-        self.extended = False
-        self._pool: dict[Any, str] = {}
-
-    def outlined_name(self) -> str:
-        """A name that no other function has."""
-        self._outlined += 1
-        return f"a{self._outlined}"
-
-    def constant(self, key: Any, make: Callable[[], Any]) -> str:
-        """The global that holds `make()`; one per key."""
-        if key not in self._pool:
-            name = f"k{len(self._pool)}"
-            self._pool[key] = name
-            self.globals[name] = make()
-        return self._pool[key]
-
-    def dtype(self, dtype: DType) -> str:
-        name = f"D_{dtype.name}"
-        if name not in self.globals:
-            self.globals[name] = numpy_dtype(dtype)
-            self.extended = self.extended or numpy_dtype(dtype) not in PLAIN
-        return name
-
-    def array(self, key: Any, make: Callable[[], Any]) -> str:
-        """The global that holds an array that is there before anything runs."""
-        name = self.constant(key, make)
-        self.extended = self.extended or self.globals[name].dtype not in PLAIN
-        return name
-
-    def row(self, name: str) -> Primitive:
-        found = rows.lookup(name.removeprefix("prelude."))
-        if found is None:
-            raise LookupError(f"no function or primitive is called @{name}")
-        return found
-
-    def kernel(self, row: Primitive, *, plain: bool) -> str:
-        """The global that holds what computes a primitive: a NumPy function where that is all there is to it."""
-        kernel = kernels.lookup(row.name)
-        direct = kernels.DIRECT.get(row.name) if plain and self.direct else None
-        if direct is None:
-            name = "kernel_" + mangle(row.name)
-            self.globals[name] = kernel
-            return name
-        name = "np_" + direct.removeprefix("np.").replace(".", "_")
-        self.globals.setdefault(name, numpy_function(direct.removeprefix("np.")))
-        return name
-
-    def write(self, indent: int, text: str, site: Site | None = None) -> int:
-        """Append a line; gives its index, for a header that is completed later."""
-        self.lines.append((" " * indent + text, site))
-        return len(self.lines) - 1
-
-    def finish(self) -> None:
-        """Write the functions that were put off."""
-        while self.later:
-            self.later.pop()()
-
-    def text(self) -> tuple[str, dict[int, Site]]:
-        """The module's text and the site of each line that has one."""
-        sites = {number: site for number, (_, site) in enumerate(self.lines, start=1) if site is not None}
-        return "\n".join(text for text, _ in self.lines) + "\n", sites
-
-
-def numpy_function(path: str) -> Any:
-    found: Any = np
-    for part in path.split("."):
-        found = getattr(found, part)
-    return found
-
-
-class FunctionWriter:
+class FunctionWriter(ShapeTexts):
     """Writes one Python function. An expression comes back as text; what must happen before it has been written by then."""
 
     def __init__(self, unit: Unit, function: str, params: Iterable[str], indent: int = 0) -> None:
-        self.unit = unit
-        self.function = function
-        self.indent = indent
-        self.outer: FunctionWriter | None = None
-        self.captured: dict[str, str] = {}
-        self.scope = Scope()
+        super().__init__(unit, function, params, indent)
         self.extern: str | None = None
         self.used: set[str] | None = None
-        self.dims: dict[tuple[str, int], str] = {}
-        self._live: list[str] = []
-        self._free: list[str] = []
-        self._temps = 0
-        self.params = [self._bind(p) for p in params]
-
-    # Names
-
-    def _bind(self, name: str) -> str:
-        local = self.scope.reserve(name)
-        self.scope.bind(name, local)
-        return local
-
-    def local(self, name: str) -> str:
-        """The Python text of an Rx name: a local, one captured from the function around a Lambda, or a const."""
-        found = self.scope.find(name)
-        if found is not None:
-            return found
-        if self.outer is not None and self.outer.knows(name):
-            outside = self.outer.local(name)
-            if not outside.startswith("v_"):
-                return outside
-            inside = self.scope.reserve(name)
-            root = self.scope
-            while root.outer is not None:
-                root = root.outer
-            root.bind(name, inside)
-            self.captured[inside] = outside
-            return inside
-        if name in self.unit.consts:
-            return "c_" + mangle(name)
-        raise LookupError(f"{name} is not bound in @{self.function}")
-
-    def forget(self, name: str) -> None:
-        """The tensor is bound again: its sizes are no longer the ones of the door."""
-        for key in [k for k in self.dims if k[0] == name]:
-            del self.dims[key]
-
-    def knows(self, name: str) -> bool:
-        if self.scope.find(name) is not None or name in self.unit.consts:
-            return True
-        return self.outer is not None and self.outer.knows(name)
-
-    def temp(self) -> str:
-        if self._free:
-            name = self._free.pop()
-        else:
-            self._temps += 1
-            name = f"t{self._temps}"
-        self._live.append(name)
-        return name
-
-    def release(self, mark: int) -> None:
-        """Temporaries made since `mark` are read by the line that is written next, and free after it."""
-        self._free.extend(reversed(self._live[mark:]))
-        del self._live[mark:]
-
-    def write(self, text: str, site: Site | None = None) -> int:
-        return self.unit.write(self.indent, text, site)
-
-    # Shape-level expressions: pure text, evaluated where it stands
-
-    def size(self, e: core.SizeExpr) -> str:
-        match e:
-            case core.SizeLit(value=value):
-                return str(value) if value >= 0 else f"({value})"
-            case core.SizeVar(name=name):
-                return self.local(name)
-            case core.RankOf(tensor=tensor):
-                return f"{self.local(tensor)}.ndim"
-            case core.DimOf(tensor=tensor, axis=axis):
-                known = self.dims.get((tensor, axis)) if self.dims else None
-                return known or f"{self.local(tensor)}.shape[{axis}]"
-            case core.SizeOp(op=op, left=left, right=right):
-                return self._size_op(op, left, right)
-
-    def _size_op(self, op: str, left: core.SizeExpr, right: core.SizeExpr) -> str:
-        a, b = self.size(left), self.size(right)
-        positive = isinstance(right, core.SizeLit) and right.value > 0
-        match op:
-            case "+" | "-" | "*":
-                return f"({a} {op} {b})"
-            case "min" | "max":
-                return f"{op}({a}, {b})"
-            case "//" | "%":
-                return f"({a} {op} {b})" if positive else f"{'floor' if op == '//' else 'modulo'}({a}, {b})"
-            case "ceildiv":
-                return f"(-(-{a} // {b}))" if positive else f"ceildiv({a}, {b})"
-            case "/":
-                return f"exact({a}, {b})"
-        raise LookupError(f"no size operator {op}")
-
-    def shape(self, e: core.ShapeExpr) -> str:
-        match e:
-            case core.ShapeVar(name=name):
-                return self.local(name)
-            case core.ShapeOf(tensor=tensor):
-                return f"{self.local(tensor)}.shape"
-            case core.ShapeLit(dims=dims):
-                return _tuple(self.dim(d) for d in dims)
-
-    def dim(self, d: core.SizeExpr | core.Splice) -> str:
-        return f"*{self.local(d.name)}" if isinstance(d, core.Splice) else self.size(d)
-
-    def dtype(self, e: core.DTypeExpr) -> str:
-        match e:
-            case core.DTypeLit(dtype=dtype):
-                return self.unit.dtype(dtype)
-            case core.DTypeVar(name=name):
-                return self.local(name)
-            case core.DTypeOf(tensor=tensor):
-                return f"{self.local(tensor)}.dtype"
-
-    def boolean(self, e: core.BoolExpr) -> str:
-        match e:
-            case core.BoolConst(value=value):
-                return str(value)
-            case core.BoolVar(name=name):
-                return self.local(name)
-            case core.Not(operand=operand):
-                return self.negated(operand)
-            case core.Logic(op=op, left=left, right=right):
-                return f"({self.boolean(left)} {'and' if op == '&&' else 'or'} {self.boolean(right)})"
-            case core.Compare(op=op, left=left, right=right):
-                return f"{self.shape_level(left)} {op} {self.shape_level(right)}"
-            case core.InClass(item=item, choices=choices):
-                return f"{self.dtype(item)} in {self._choices(choices)}"
-
-    def negated(self, e: core.BoolExpr) -> str:
-        """The text that is true where e is false."""
-        if isinstance(e, core.Compare):
-            return f"{self.shape_level(e.left)} {NEGATED[e.op]} {self.shape_level(e.right)}"
-        return f"not ({self.boolean(e)})"
-
-    def _choices(self, choices: tuple[str, ...]) -> str:
-        def make() -> frozenset[Any]:
-            found = [d for c in choices for d in (members(c) if c in CLASSES else (DTYPES[c],))]
-            return frozenset(numpy_dtype(d) for d in found)
-
-        return self.unit.constant(("choices", choices), make)
-
-    def shape_level(self, e: core.ShapeLevel) -> str:
-        if isinstance(e, SIZE_LEVEL):
-            return self.size(e)
-        if isinstance(e, SHAPE_LEVEL):
-            return self.shape(e)
-        if isinstance(e, DTYPE_LEVEL):
-            return self.dtype(e)
-        return f"({self.boolean(e)})"
 
     # Values
 
@@ -339,7 +59,7 @@ class FunctionWriter:
             case core.TensorLit():
                 return self.unit.array(("tensor", v), lambda: make_tensor(v))
             case core.TupleValue(items=items):
-                return _tuple(self.atom(item) for item in items)
+                return tuple_text(self.atom(item) for item in items)
             case core.ListValue(items=items):
                 return f"[{', '.join(self.atom(item) for item in items)}]"
             case core.Text(value=text):
@@ -381,7 +101,7 @@ class FunctionWriter:
             text, site = self.call(v)
         else:
             text = self.value(v)
-            if isinstance(v, SIZE_LEVEL + SHAPE_LEVEL + BOOL_LEVEL):
+            if isinstance(v, core.SizeExpr | core.ShapeExpr | core.BoolExpr):
                 site = Site(v.span, "size", self.function)
         self.release(mark)
         self.write(prefix + text, site)
@@ -389,7 +109,7 @@ class FunctionWriter:
     def _if(self, v: core.If, prefix: str) -> None:
         mark = len(self._live)
         cond = v.cond
-        if isinstance(cond, BOOL_LEVEL):
+        if isinstance(cond, core.BoolExpr):
             test, site = self.boolean(cond), Site(cond.span, "size", self.function)
         else:
             test, site = self.atom(cond), Site(cond.span, "kernel", self.function, callee="if")
@@ -475,19 +195,19 @@ class FunctionWriter:
             return f"({literal},)" if param.kind in ("ints", "sizes", "shape", "target") else literal
         match param.kind:
             case "target" if isinstance(v, core.ShapeLit):
-                return _tuple("WILDCARD" if d == _MINUS_ONE else self.dim(d) for d in v.dims)
+                return tuple_text("WILDCARD" if d == _MINUS_ONE else self.dim(d) for d in v.dims)
             case "shape" | "sizes" | "ints" | "target":
                 return self._sizes(v)
             case "tensors" | "pairs" if isinstance(v, core.ListValue | core.TupleValue):
-                return _tuple(self._item(i) for i in v.items)
+                return tuple_text(self._item(i) for i in v.items)
         return self.atom(v)
 
     def _sizes(self, v: core.Value) -> str:
         if isinstance(v, core.ListValue | core.TupleValue):
-            return _tuple(self.argument(Param("", "size"), i) for i in v.items)
-        if isinstance(v, SIZE_LEVEL):
+            return tuple_text(self.argument(Param("", "size"), i) for i in v.items)
+        if isinstance(v, core.SizeExpr):
             return f"({self.size(v)},)"
-        if isinstance(v, SHAPE_LEVEL):
+        if isinstance(v, core.ShapeExpr):
             return self.shape(v)
         mark = len(self._live)
         text = f"as_sizes({self.atom(v)})"
@@ -500,7 +220,7 @@ class FunctionWriter:
         if isinstance(v, core.Number):
             return self.literal(v.value)
         if isinstance(v, core.ListValue | core.TupleValue):
-            return _tuple(self._item(i) for i in v.items)
+            return tuple_text(self._item(i) for i in v.items)
         return self.atom(v)
 
     def literal(self, value: Any) -> str:
@@ -545,7 +265,7 @@ class FunctionWriter:
                         self.deliver(value, "")
 
     def let(self, stmt: core.Let) -> None:
-        if self.used is not None and isinstance(stmt.value, SHAPE_LEVELS) and self.used.isdisjoint(stmt.names):
+        if self.used is not None and isinstance(stmt.value, core.ShapeLevel) and self.used.isdisjoint(stmt.names):
             return
         locals_ = [self.scope.reserve(n) for n in stmt.names]
         target = ", ".join(locals_) + ("," if stmt.is_tuple and len(locals_) == 1 else "")
@@ -642,11 +362,6 @@ def _plus(a: str, b: str) -> str:
     if a.isdigit() and b.isdigit():
         return str(int(a) + int(b))
     return a if b == "0" else b if a == "0" else f"{a} + {b}"
-
-
-def _tuple(texts: Iterable[str]) -> str:
-    items = list(texts)
-    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
 
 def make_tensor(v: core.TensorLit) -> Any:

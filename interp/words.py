@@ -12,7 +12,6 @@ from ..lang import core, sweet
 from ..lang.offsets import offset
 from .dtypes import numpy_dtype
 from .guards import Undefined, ceildiv, describe, dtype_name, exact, floor, modulo
-from .source import DTYPE_LEVEL, SHAPE_LEVEL
 
 Values = Mapping[str, Any]
 _BOUNDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}
@@ -237,9 +236,9 @@ def _evaluate(e: Any, env: Values) -> Any:
 
 def evaluate(e: core.SizeExpr | core.ShapeExpr | core.DTypeExpr, env: Values) -> Any:
     """A Size, Shape or DType expression over the values of its names."""
-    if isinstance(e, DTYPE_LEVEL):
+    if isinstance(e, core.DTypeExpr):
         return _dtype(e, env)
-    if isinstance(e, SHAPE_LEVEL):
+    if isinstance(e, core.ShapeExpr):
         return _shape(e, env)
     match e:
         case core.SizeLit(value=value):

@@ -12,7 +12,7 @@ from ..ops.model import TensorInfo
 from .arms import JOIN
 from .assertions import Assertions
 from .known import dims
-from .known.shape_level import SHAPE_LEVEL, Poisoned, ShapeLevel, Truth
+from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
 from .program import bound_names
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate
@@ -24,7 +24,7 @@ class Branches(Assertions):
     """Walks both arms, or the one that is taken."""
 
     def _if(self, expr: core.If, env: Env) -> tuple[Entry, core.Value]:
-        if isinstance(expr.cond, SHAPE_LEVEL):
+        if isinstance(expr.cond, core.ShapeLevel):
             return self._if_on_sizes(expr, expr.cond, env)  # type: ignore[arg-type]
         entry, cond = self.value(expr.cond, env)
         known = _constant(entry.value)

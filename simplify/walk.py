@@ -13,7 +13,7 @@ from ..ops.model import TensorInfo
 from .assertions import with_needs
 from .branches import Branches
 from .known import dims
-from .known.shape_level import SHAPE_LEVEL, Poisoned, ShapeLevel
+from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
     POISON,
     BoolValue,
@@ -86,7 +86,7 @@ class Walker(Branches):
                 assert_never(stmt)
 
     def _let(self, stmt: core.Let, env: Env) -> None:
-        kept = self._open_obligations(stmt.value, env) if isinstance(stmt.value, SHAPE_LEVEL) else ()
+        kept = self._open_obligations(stmt.value, env) if isinstance(stmt.value, core.ShapeLevel) else ()
         entry, value = self.value(stmt.value, env)
         self.out.extend(kept)
         self.out.append(replace(stmt, value=value))
@@ -124,7 +124,7 @@ class Walker(Branches):
     # Expressions
 
     def value(self, expr: core.Value, env: Env) -> tuple[Entry, core.Value]:
-        if isinstance(expr, SHAPE_LEVEL):
+        if isinstance(expr, core.ShapeLevel):
             return self._shape_level(expr, env), expr
         match expr:
             case core.Var():

@@ -35,13 +35,6 @@ from .values import (
 COMPARE: dict[str, Callable[[Size, Size], Cond]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 Truth = Cond | Undecided
 
-# The forms that stand for sizes, shapes, dtypes and truths about them.
-SHAPE_LEVEL = (
-    core.SizeLit | core.SizeVar | core.SizeOp | core.RankOf | core.DimOf | core.ShapeVar | core.ShapeOf | core.ShapeLit
-    | core.DTypeLit | core.DTypeVar | core.DTypeOf | core.BoolConst | core.BoolVar | core.Compare | core.InClass
-    | core.Not | core.Logic
-)  # fmt: skip
-
 
 class Poisoned(Exception):
     """The expression uses a value whose error was reported already."""

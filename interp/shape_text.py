@@ -1,0 +1,181 @@
+"""Sizes, shapes, dtypes and conditions of the core to Python text, evaluated where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..lang import core
+from ..lang.dtypes import CLASSES, DTYPES, members
+from .dtypes import numpy_dtype
+from .names import Scope, mangle
+from .unit import Site, Unit
+
+_NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+class ShapeTexts:
+    """The names that are known at a place of a Python function, and the texts of what is made of them."""
+
+    def __init__(self, unit: Unit, function: str, params: Iterable[str], indent: int) -> None:
+        self.unit = unit
+        self.function = function
+        self.indent = indent
+        self.outer: ShapeTexts | None = None
+        self.captured: dict[str, str] = {}
+        self.scope = Scope()
+        self.dims: dict[tuple[str, int], str] = {}
+        self._live: list[str] = []
+        self._free: list[str] = []
+        self._temps = 0
+        self.params = [self._bind(p) for p in params]
+
+    # Names
+
+    def _bind(self, name: str) -> str:
+        local = self.scope.reserve(name)
+        self.scope.bind(name, local)
+        return local
+
+    def local(self, name: str) -> str:
+        """The Python text of an Rx name: a local, one captured from the function around a Lambda, or a const."""
+        found = self.scope.find(name)
+        if found is not None:
+            return found
+        if self.outer is not None and self.outer.knows(name):
+            outside = self.outer.local(name)
+            if not outside.startswith("v_"):
+                return outside
+            inside = self.scope.reserve(name)
+            root = self.scope
+            while root.outer is not None:
+                root = root.outer
+            root.bind(name, inside)
+            self.captured[inside] = outside
+            return inside
+        if name in self.unit.consts:
+            return "c_" + mangle(name)
+        raise LookupError(f"{name} is not bound in @{self.function}")
+
+    def forget(self, name: str) -> None:
+        """The tensor is bound again: its sizes are no longer the ones of the door."""
+        for key in [k for k in self.dims if k[0] == name]:
+            del self.dims[key]
+
+    def knows(self, name: str) -> bool:
+        if self.scope.find(name) is not None or name in self.unit.consts:
+            return True
+        return self.outer is not None and self.outer.knows(name)
+
+    def temp(self) -> str:
+        if self._free:
+            name = self._free.pop()
+        else:
+            self._temps += 1
+            name = f"t{self._temps}"
+        self._live.append(name)
+        return name
+
+    def release(self, mark: int) -> None:
+        """Temporaries made since `mark` are read by the line that is written next, and free after it."""
+        self._free.extend(reversed(self._live[mark:]))
+        del self._live[mark:]
+
+    def write(self, text: str, site: Site | None = None) -> int:
+        return self.unit.write(self.indent, text, site)
+
+    # Shape-level expressions: pure text, evaluated where it stands
+
+    def size(self, e: core.SizeExpr) -> str:
+        match e:
+            case core.SizeLit(value=value):
+                return str(value) if value >= 0 else f"({value})"
+            case core.SizeVar(name=name):
+                return self.local(name)
+            case core.RankOf(tensor=tensor):
+                return f"{self.local(tensor)}.ndim"
+            case core.DimOf(tensor=tensor, axis=axis):
+                known = self.dims.get((tensor, axis)) if self.dims else None
+                return known or f"{self.local(tensor)}.shape[{axis}]"
+            case core.SizeOp(op=op, left=left, right=right):
+                return self._size_op(op, left, right)
+
+    def _size_op(self, op: str, left: core.SizeExpr, right: core.SizeExpr) -> str:
+        a, b = self.size(left), self.size(right)
+        positive = isinstance(right, core.SizeLit) and right.value > 0
+        match op:
+            case "+" | "-" | "*":
+                return f"({a} {op} {b})"
+            case "min" | "max":
+                return f"{op}({a}, {b})"
+            case "//" | "%":
+                return f"({a} {op} {b})" if positive else f"{'floor' if op == '//' else 'modulo'}({a}, {b})"
+            case "ceildiv":
+                return f"(-(-{a} // {b}))" if positive else f"ceildiv({a}, {b})"
+            case "/":
+                return f"exact({a}, {b})"
+        raise LookupError(f"no size operator {op}")
+
+    def shape(self, e: core.ShapeExpr) -> str:
+        match e:
+            case core.ShapeVar(name=name):
+                return self.local(name)
+            case core.ShapeOf(tensor=tensor):
+                return f"{self.local(tensor)}.shape"
+            case core.ShapeLit(dims=dims):
+                return tuple_text(self.dim(d) for d in dims)
+
+    def dim(self, d: core.SizeExpr | core.Splice) -> str:
+        return f"*{self.local(d.name)}" if isinstance(d, core.Splice) else self.size(d)
+
+    def dtype(self, e: core.DTypeExpr) -> str:
+        match e:
+            case core.DTypeLit(dtype=dtype):
+                return self.unit.dtype(dtype)
+            case core.DTypeVar(name=name):
+                return self.local(name)
+            case core.DTypeOf(tensor=tensor):
+                return f"{self.local(tensor)}.dtype"
+
+    def boolean(self, e: core.BoolExpr) -> str:
+        match e:
+            case core.BoolConst(value=value):
+                return str(value)
+            case core.BoolVar(name=name):
+                return self.local(name)
+            case core.Not(operand=operand):
+                return self.negated(operand)
+            case core.Logic(op=op, left=left, right=right):
+                return f"({self.boolean(left)} {'and' if op == '&&' else 'or'} {self.boolean(right)})"
+            case core.Compare(op=op, left=left, right=right):
+                return f"{self.shape_level(left)} {op} {self.shape_level(right)}"
+            case core.InClass(item=item, choices=choices):
+                return f"{self.dtype(item)} in {self._choices(choices)}"
+
+    def negated(self, e: core.BoolExpr) -> str:
+        """The text that is true where e is false."""
+        if isinstance(e, core.Compare):
+            return f"{self.shape_level(e.left)} {_NEGATED[e.op]} {self.shape_level(e.right)}"
+        return f"not ({self.boolean(e)})"
+
+    def _choices(self, choices: tuple[str, ...]) -> str:
+        def make() -> frozenset[Any]:
+            found = [d for c in choices for d in (members(c) if c in CLASSES else (DTYPES[c],))]
+            return frozenset(numpy_dtype(d) for d in found)
+
+        return self.unit.constant(("choices", choices), make)
+
+    def shape_level(self, e: core.ShapeLevel) -> str:
+        if isinstance(e, core.SizeExpr):
+            return self.size(e)
+        if isinstance(e, core.ShapeExpr):
+            return self.shape(e)
+        if isinstance(e, core.DTypeExpr):
+            return self.dtype(e)
+        return f"({self.boolean(e)})"
+
+
+def tuple_text(texts: Iterable[str]) -> str:
+    """A tuple of what the texts stand for."""
+    items = list(texts)
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
