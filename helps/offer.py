@@ -178,7 +178,7 @@ class _Trials:
                 continue
             after = candidates(Case(tree, trial.new[0]))
             made = Places(trial.mend.edits).regions()
-            for second in [m for m in after if m.rank < conditions.RANK and not _undoes(m, made)][:_SECOND_STEPS]:
+            for second in [m for m in after if _is_step(m) and not _undoes(m, made)][:_SECOND_STEPS]:
                 edits = followed(trial.mend.edits, second.edits)
                 if edits and not overlap(edits):
                     text = together(trial.mend.text, second.text)
@@ -248,6 +248,11 @@ def together(first: str, second: str) -> str:
     meant = "did you mean "
     both = first.startswith(meant) and second.startswith(meant)
     return f"{first} and {second.removeprefix(meant)}" if both else f"{first}, and {second}"
+
+
+def _is_step(second: Mend) -> bool:
+    """Whether it may follow another mend: a guess far from the text is not added to what is there already."""
+    return second.rank < conditions.FAR_FETCHED or conditions.GIVING_WAY <= second.rank < conditions.RANK
 
 
 def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:

@@ -12,6 +12,7 @@ from ..lang.source import Span
 from ..ops.registry import lookup
 from . import shapes
 from .case import Case, Dims, Mend, inserted, replaced
+from .conditions import FAR_FETCHED
 from .shapes import Change
 from .tree import callee
 
@@ -112,7 +113,7 @@ def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) 
 def _swap(case: Case) -> Iterator[Mend]:
     """Two operands next to each other, which is what gets mixed up."""
     tensors = sorted(case.tensors(), key=lambda t: t[1].span.start)
-    if isinstance(case.call, sweet.Binary):
+    if isinstance(case.call, sweet.Binary) or "to be at least" in case.diagnostic.message:
         return
     for (one, a, _), (other, b, _) in zip(tensors, tensors[1:], strict=False):
         involved = {name for name, _ in case.subject.at}
@@ -150,9 +151,13 @@ def _to_size(case: Case, dims: Dims, axis: int, wanted: int | str) -> Iterator[C
         return
     elif case.callee == "matmul" and 0 < size < wanted and wanted % size == 0:
         yield shapes.repeated(axis, wanted // size, 31)
+    elif 1 < size < wanted and wanted % size == 0 and case.callee in _ELEMENTWISE | _LOSSES | {"concat"}:
+        layouts = ("channels_last",) if axis == 1 else ("channels_first", "channels_last")
+        for layout in layouts[: 1 if axis == len(dims) - 1 else 2]:
+            yield shapes.enlarged(wanted // size, layout, 37)
     elif 1 < wanted < size and case.callee in _ELEMENTWISE:
         # A table for all of a batch is as long as the longest.
-        yield shapes.cut(axis, wanted, 31 if 1 in dims else 38)
+        yield shapes.cut(axis, wanted, 31 if 1 in dims else FAR_FETCHED + 1)
 
 
 # Products
@@ -216,6 +221,8 @@ def _broadcast(case: Case) -> Iterator[Mend]:
             if len(dims) == len(other):
                 for change in shapes.moved(dims, other, broadcast=True):
                     yield wrap(case, expr, change)
+            if len(other) == 1 < len(dims) and other[0] not in dims:
+                yield wrap(case, expr, shapes.Change("flatten", "@flatten(", ")", 25))
             if len(dims) > len(other):
                 for axis, size in enumerate(dims):
                     if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):

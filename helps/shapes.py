@@ -61,6 +61,11 @@ def squeezed(axis: int, rank: int = 19) -> Change:
     return Change(f"drop axis {axis} of", "@squeeze(", f", axis={axis})", rank)
 
 
+def enlarged(times: int, layout: str, rank: int) -> Change:
+    kept = f', layout="{layout}"' if layout != "channels_first" else ""
+    return Change(f"make {{}} {times} times as large", "@upsample(", f", {times}{kept})", rank, True)
+
+
 def cut(axis: int, size: int | str, rank: int) -> Change:
     return Change(f"cut axis {axis} of {{}} to {size}", "@slice(", f", 0, {size}, axes={axis})", rank, True)
 
@@ -93,7 +98,8 @@ def spreadings(shape: Dims, other: Dims) -> Iterator[Change]:
     """Two or more new axes that make `shape` broadcast against `other`, whose sizes it has in the same order."""
     if not 0 < len(shape) < len(other) - 1 or len(other) > _MOST_AXES:
         return
-    for places in combinations(range(len(other)), len(shape)):
+    # The last axis most likely stays the last.
+    for places in sorted(combinations(range(len(other)), len(shape)), key=lambda p: p[-1] != len(other) - 1):
         first, taken = places[0], tuple(other[p] for p in places)
         new = tuple(p - first for p in range(first, len(other)) if p not in places)
         if taken == shape and len(new) > 1:

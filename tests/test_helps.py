@@ -106,6 +106,11 @@ TABLE = [
         f("x [b, 100]; y [b, 6, 5, 100]", "x + y"),
         "add axes 1 and 2 to `x`: `@expand_dims(x, axis=[1, 2]) + y`",
     ),
+    (
+        f("s [b, 4, t, t]; m [b, t]", "s + m", where=" where b >= 2, t != b, t >= 2"),
+        "add axes 1 and 2 to `m`: `s + @expand_dims(m, axis=[1, 2])`",
+    ),
+    (f("x [24]; m [4, 6]", "x * m"), "flatten `m`: `x * @flatten(m)`"),
     (f("x [b, 3, 8, 9]; m [3]", "x - m"), "add axes 1 and 2 to `m`: `x - @expand_dims(m, axis=[1, 2])`"),
     (
         f("x [32, 100, 7]; p [1, 500, 7]", "x + p"),
@@ -212,6 +217,11 @@ TABLE = [
     (
         f("x [b, 8, 9, 9]", "@concat([x, @upsample(@max_pool2d(x, 2), 2)], axis=1)"),
         "make it as large as `x`: `@resize(@max_pool2d(x, 2), [9, 9])`",
+    ),
+    (
+        f("x [b, 8, 10, 10]", "@concat([x, @max_pool2d(x, 2, strides=2)], axis=1)"),
+        "make the result of @max_pool2d 2 times as large: "
+        "`@concat([x, @upsample(@max_pool2d(x, 2, strides=2), 2)], axis=1)`",
     ),
     (
         f("x [b, 8]; w [8, 4, 3, 3]", "@conv_transpose2d(x, w)"),
@@ -381,6 +391,16 @@ def test_a_condition_is_not_offered_where_only_empty_tensors_would_satisfy_it() 
     text = f("x [b, 5]", "@reshape(x, [b, 7])")
     (found,) = helped(text)
     assert found.code == "E310" and not any("where" in h.text for h in found.helps)
+
+
+def test_an_image_and_its_kernel_are_not_swapped_where_the_image_is_too_small() -> None:
+    text = f("x [b, 16, 2, 2]; w [32, 16, 5, 5]", "@conv2d(x, w)")
+    assert not [m.text for o in offered(text) for m in o.mends if "swap" in m.text]
+
+
+def test_a_condition_that_nobody_can_read_is_not_offered() -> None:
+    text = f("q [b, d]; k [b, t, d]", "@sum(k * q, axis=2)", "Tensor([b, t], float32)")
+    assert not [m.text for o in offered(text) for m in o.mends if "min(" in m.text]
 
 
 def test_a_condition_that_a_caller_does_not_meet_is_not_offered() -> None:

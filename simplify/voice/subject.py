@@ -20,6 +20,8 @@ from .describe import dtype_text, size_text
 from .wording import bound, remainder
 
 _MOST = 6
+# How the formula for the size that others broadcast to begins, which nobody would write.
+_BROADCAST = "min(max("
 _MULTIPLE = re.compile(r"to be a multiple of ([1-9]\d*)\b")
 _LONGEST = 60
 
@@ -118,7 +120,8 @@ def with_conditions(diagnostic: Diagnostic, cond: object, only: str | None = Non
 
 
 def _said(cond: object) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in _conditions(cond) if len(text) <= _LONGEST))
+    texts = (text for text in _conditions(cond) if len(text) <= _LONGEST and _BROADCAST not in text)
+    return tuple(dict.fromkeys(texts))
 
 
 def _operands(state: State, name: str, value: Value) -> Iterator[Operand]:
