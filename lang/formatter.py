@@ -16,10 +16,12 @@ from ..grammar.table import RULES
 from . import layout
 from .diagnostics import Diagnostic
 from .lalr import Parser, Rule
-from .layout import HARD, LINE, SOFT, Broken, Doc, Hard, Trailing, concat, fill, group, nest, stiff
+from .layout import HARD, LINE, SOFT, Broken, Doc, Hard, Row, Trailing, concat, fill, group, nest, stiff
 from .lexer import KIND, scan
 from .lines import END, find_lines
 from .parser import parse
+from .pause import collector_paused
+from .rows import folded
 from .source import Source
 from .sweet import Comment
 
@@ -34,13 +36,17 @@ _GOES_ON = {"where", "with", "stack", "in", "as"}
 
 
 class Leaf:
-    """A token with its comments; `blank` tells whether an empty line stands before it."""
+    """A token with its comments; `blank` tells whether an empty line stands before it.
 
-    __slots__ = ("text", "kind", "before", "after", "blank")
+    One that stands for a row of numbers has them all as `words`.
+    """
 
-    def __init__(self, kind: int, text: str) -> None:
+    __slots__ = ("text", "kind", "words", "before", "after", "blank")
+
+    def __init__(self, kind: int, text: str, words: tuple[str, ...] = ()) -> None:
         self.kind = kind
         self.text = text
+        self.words = words
         self.before: list[Remark] = []
         self.after: Remark | None = None
         self.blank = False
@@ -66,24 +72,29 @@ class Tree:
         self.children = children
 
 
+@collector_paused
 def format_source(source: Source) -> tuple[str | None, tuple[Diagnostic, ...]]:
     """The canonical text, or None and the syntax errors."""
-    _, problems = parse(source)
-    if problems:
-        return None, problems
+    text, rows = folded(source.text)
+    short = Source(source.name, text)
+    if parse(short)[1]:
+        _, problems = parse(source)
+        if problems:
+            return None, problems
+        short, rows = source, {}
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 10_000))  # a tree of MAX_DEPTH levels takes several calls for each
     try:
-        return _format(source), ()
+        return _format(short, rows), ()
     finally:
         sys.setrecursionlimit(limit)
 
 
-def _format(source: Source) -> str:
+def _format(source: Source, rows: dict[int, tuple[str, ...]]) -> str:
     tokens = scan(source)
     lines = find_lines(tokens)
     leaves = [
-        Leaf(kind, source.text[start:end])
+        Leaf(kind, source.text[start:end], rows.get(start, ()))
         for kind, start, end in zip(lines.kinds, lines.starts, lines.ends, strict=True)
     ]
     end = Leaf(0, "")
@@ -239,12 +250,15 @@ class _Layout:
             if not (isinstance(node, Leaf) and node.kind == _COMMA)
         ]
         members = [self.member(node, comma_leaf) for node, comma_leaf in pairs]
+        words = _words(pairs[0][0]) if len(pairs) == 1 else ()
         dangling, closer.before = closer.before, []
         close_text = self.leaf(closer)
         opened: list[Doc] = [open_text, Trailing(remark.text)] if remark else [open_text]
         ends: list[Doc] = [part for comment in dangling for part in (HARD, comment.text)]
         if not members:
             return concat(*opened, nest(*ends), HARD, close_text) if ends or remark else open_text + close_text
+        if words:
+            return group(open_text, nest(SOFT, Row(words, sum(map(len, words)) + 2 * len(words) - 2)), SOFT, close_text)
         last: Doc = Broken(",") if comma == "broken" else "," if comma == "always" else ""
         if len(members) == 1 and not ends and not remark and _can_hug(pairs[0][0], members[0]):
             return concat(*opened, members[0], "," if comma == "always" else "", close_text)
@@ -492,6 +506,13 @@ def _can_hug(node: Tree | Leaf, doc: Doc) -> bool:
         node = node.children[0]
     bare = isinstance(doc, layout.Concat) and len(doc.parts) == 1
     return bare and isinstance(node, Tree) and node.name in ("list", "tuple")
+
+
+def _words(node: Tree | Leaf) -> tuple[str, ...]:
+    """The numbers that a member of a list stands for, if it stands for several."""
+    while isinstance(node, Tree) and len(node.children) == 1:
+        node = node.children[0]
+    return node.words if isinstance(node, Leaf) else ()
 
 
 def _is_simple(node: Tree | Leaf) -> bool:

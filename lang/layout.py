@@ -54,6 +54,14 @@ class Fill(Node):
     start: int = 0
 
 
+class Row(Node):
+    """Words with commas between them, as many on each line as fit; `size` is how long it is on one line. Where it is broken,
+    a comma stands behind the last word as well."""
+
+    words: tuple[str, ...]
+    size: int
+
+
 class Nest(Node):
     """What follows a line end in `body` is indented by two more columns."""
 
@@ -61,7 +69,7 @@ class Nest(Node):
     forced: bool
 
 
-Doc = str | Line | Hard | Trailing | Broken | Concat | Group | Fill | Nest
+Doc = str | Line | Hard | Trailing | Broken | Concat | Group | Fill | Row | Nest
 
 LINE = Line(" ")
 SOFT = Line("")
@@ -118,6 +126,8 @@ def render(doc: Doc, width: int) -> str:
             stack.append((indent, fits, part.body))
         elif isinstance(part, Fill):
             stack += _fill_step(indent, flat, part, width - column)
+        elif isinstance(part, Row):
+            column = _write_row(out, part, flat, column, indent, width)
         elif isinstance(part, Trailing):
             trailing.append(part.text)
         elif isinstance(part, Broken):
@@ -138,6 +148,27 @@ def render(doc: Doc, width: int) -> str:
     if trailing:
         out.append("  " + " ".join(trailing))
     return "\n".join(line.rstrip() for line in "".join(out).split("\n"))
+
+
+def _write_row(out: list[str], row: Row, flat: bool, column: int, indent: int, width: int) -> int:
+    """Write a row of words; the column after it."""
+    if flat:
+        out.append(", ".join(row.words))
+        return column + row.size
+    ends = [len(word) + 1 for word in row.words]
+    ends[-1] -= 1
+    line_end = ",\n" + " " * indent
+    for i, word in enumerate(row.words):
+        if i and column + 1 + ends[i] > width:
+            out.append(line_end)
+            column = indent
+        elif i:
+            out.append(", ")
+            column += 1
+        out.append(word)
+        column += ends[i]
+    out.append(",")
+    return column + 1
 
 
 def _fill_step(indent: int, flat: bool, part: Fill, room: int) -> list[tuple[int, bool, Doc]]:
@@ -170,6 +201,8 @@ def _fits(room: int, doc: Doc, rest: list[tuple[int, bool, Doc]]) -> bool:
             stack += [(flat, inner) for inner in reversed(part.parts)]
         elif isinstance(part, Fill):
             stack += [(flat, inner) for inner in reversed(part.parts[part.start : part.start + 2 * room + 2])]
+        elif isinstance(part, Row):
+            room -= part.size
         elif isinstance(part, Nest):
             stack.append((flat, part.body))
         elif isinstance(part, Group):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+import time
 from pathlib import Path
 
 import pytest
+from rxlang.lang import formatter
 from rxlang.lang.formatter import WIDTH, format_source
 from rxlang.lang.parser import parse
 from rxlang.lang.printer import print_module
@@ -157,3 +160,44 @@ def test_deep_and_long_programs_are_laid_out() -> None:
         assert formatted(once) == once
     numbers = "let x = [" + ", ".join(["12345"] * 20_000) + "]"
     assert max(map(len, formatted(numbers).splitlines())) <= WIDTH
+
+
+ROWS = [
+    "let x = tensor([1, 2,\n 3,], int8)",
+    "let x = tensor([[1, - 2], [1_000, 2.5e-3],])",
+    "let x = tensor([1 , # one\n 2, 3])  # [1, 2]",
+    '@f(x, [1, 2], [3], [a, 1, 2], [1, 2, a], y[0, 1], "[1, 2]")',
+    'let x : Tensor([2, 3], float32) = @zeros([2, 3])\nassert x.shape == [2, 3], "[4, 5]"',
+    "@f = fn(x : Tensor([2, 3])) { @g(x, (1, 2), axes=[1, 2]) }",
+]
+
+
+def numbers(seed: int) -> str:
+    """A list of numbers, or of lists of them, of a length that breaks lines here and there."""
+    draw = random.Random(seed)
+    row = [draw.choice(["", "-"]) + str(10 ** draw.randrange(9)) + draw.choice(["", ".5"]) for _ in range(60)]
+    rows = [", ".join(row[: draw.randrange(1, 60)]) for _ in range(draw.randrange(1, 4))]
+    return f"let {'x' * draw.randrange(1, 90)} = tensor([{rows[0] if len(rows) == 1 else ', '.join(f'[{r}]' for r in rows)}])"
+
+
+@pytest.mark.parametrize("text", [*ROWS, *map(numbers, range(40))])
+def test_rows_of_numbers_are_laid_out_like_every_other_list(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    quickly = formatted(text)
+    monkeypatch.setattr(formatter, "folded", lambda text: (text, {}))
+    assert quickly == formatted(text)
+    monkeypatch.undo()
+    assert formatted(quickly) == quickly
+
+
+def test_a_mistake_behind_a_row_of_numbers_is_shown_where_it_stands() -> None:
+    text = "let x = tensor([1, 2, 3, 4]) +\n"
+    result, problems = format_source(Source("layout.rx", text))
+    assert result is None
+    assert problems == parse(Source("layout.rx", text))[1]
+
+
+def test_a_literal_of_many_numbers_is_laid_out_in_a_moment() -> None:
+    text = f"let x = tensor([{', '.join(map(str, range(100_000)))}])\n"
+    begun = time.process_time()
+    assert formatted(text).count(",") == 100_000
+    assert time.process_time() - begun < 3
