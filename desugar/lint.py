@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..lang import core
 from ..lang.diagnostics import Label, note
 from ..lang.dtypes import DTYPES
-from .errors import nearest
+from .errors import count, nearest
 from .scope import Entry
 from .world import World
 
@@ -16,6 +16,8 @@ _ELSEWHERE = {
     "float": "float32", "double": "float64", "half": "float16", "int": "int64", "long": "int64", "short": "int16",
     "byte": "uint8", "boolean": "bool", "str": "string",
 }  # fmt: skip
+# More names than these are counted instead of listed.
+_LISTED = 12
 # Among more names than this one is always near, and all pairs of them take long to compare.
 _MANY = 100
 
@@ -54,8 +56,10 @@ def _meant(entry: Entry, others: list[str]) -> str | None:
 
 
 def _note(world: World, entries: list[Entry], function: str | None, help: str) -> None:
-    first, *more = entries
-    names = [f"`{e.name}`" for e in entries]
+    first, *more = entries[:_LISTED]
+    names = [f"`{e.name}`" for e in entries[:_LISTED]]
+    if len(entries) > _LISTED:
+        names.append(f"{count(len(entries) - _LISTED, 'other name')}")
     listed = f"{', '.join(names[:-1])} and {names[-1]} are" if more else f"{names[0]} is"
     labels = tuple(Label(e.span, "") for e in more)
     shown = f"@{function}" if function else None

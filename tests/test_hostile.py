@@ -456,3 +456,15 @@ def test_a_question_of_products_and_remainders_ends_at_the_solvers_limit() -> No
     began = time.process_time()
     assert pipeline.check_text(text, "case.rx", Path(".")).counts.residual == 3
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("rank, others", [(64, 3), (1000, 0)])
+def test_tensors_of_many_dimensions_are_checked_in_a_moment(rank: int, others: int) -> None:
+    type_ = f"Tensor([{', '.join(f'n{i}' for i in range(rank))}], float32)"
+    params = ", ".join(f"x{i} : {type_}" for i in range(others + 1))
+    total = " + ".join(f"x{i}" for i in range(others + 1))
+    text = f"@f = fn({params}) : {type_ if others else 'Tensor'} {{ {total} }}"
+    begun = time.process_time()
+    report = pipeline.check_text(text, "many.rx", Path("."))
+    assert not report.counts.residual and not report.counts.refuted
+    assert time.process_time() - begun < 4

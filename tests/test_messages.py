@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rxlang import pipeline
 from rxlang.lang.diagnostics import Diagnostic
+from rxlang.lang.render import render_text
 from rxlang.simplify.voice.aligned import Row, aligned
 
 
@@ -369,6 +370,13 @@ def test_names_that_nothing_uses_share_a_note() -> None:
     (d,) = said("@f = fn(x : Tensor([a, b, c], float32)) : Tensor { @sum(x) }", "N201")
     assert d.message == "`a`, `b` and `c` are bound here and never used"
     assert [place for place, _ in places(d)] == ["b", "c"]
+
+
+def test_many_names_that_nothing_uses_are_counted() -> None:
+    sizes = ", ".join(f"a{i}a" for i in range(2000))
+    (d,) = said(f"@f = fn(x : Tensor([{sizes}], float32)) : Tensor {{ @relu(x) }}", "N201")
+    assert d.message.endswith("`a10a`, `a11a` and 1988 other names are bound here and never used")
+    assert len(render_text(d).splitlines()) < 10
 
 
 def test_a_slip_of_the_pen_has_a_note_of_its_own() -> None:

@@ -83,13 +83,16 @@ def name_dimension(walker: Namer, stmt: core.Assert, env: Env) -> None:
         _name_dtype(walker.state, entry.value.dtype, declared.type.dtype.name)
     if not isinstance(shape, sweet.ListExpr) or entry is None or not isinstance(entry.value, TensorInfo):
         return
-    bound = _bound_sizes(walker, declared, env)
     if origin.what == "rank":
-        for axis, item in enumerate(shape.items):
-            if isinstance(item, sweet.Name) and item.name not in bound:
-                _name_axis(walker, entry.value, axis, item.name)
+        dims = walker.state.resolve(entry.value.shape)
+        bound = _bound_sizes(walker, declared, env, shape.items)
+        if plain(dims):
+            for size, item in zip(dims, shape.items, strict=False):
+                if isinstance(item, sweet.Name) and item.name not in bound:
+                    _name_size(walker, size, item.name)
     elif origin.what == "dim" and origin.axis is not None and -len(shape.items) <= origin.axis < len(shape.items):
-        _name_inside(walker, env, declared.tensor, origin.axis, shape.items[origin.axis], bound)
+        item = shape.items[origin.axis]
+        _name_inside(walker, env, declared.tensor, origin.axis, item, _bound_sizes(walker, declared, env, (item,)))
 
 
 def _name_dtype(state: State, dtype: AnyDType | None, name: str) -> None:
@@ -98,10 +101,12 @@ def _name_dtype(state: State, dtype: AnyDType | None, name: str) -> None:
         symbol.name = name
 
 
-def _bound_sizes(walker: Namer, declared: core.Declared, env: Env) -> dict[str, Size]:
-    sizes = dict(walker.names)
+def _bound_sizes(walker: Namer, declared: core.Declared, env: Env, items: Iterable[sweet.Expr]) -> dict[str, Size]:
+    """What the names of some dimensions stand for, where that is known."""
+    wanted = {name for item in items for name in sweet_names(item)}
+    sizes = {name: walker.names[name] for name in wanted if name in walker.names}
     for name, expr in declared.bound:
-        if isinstance(expr, core.SizeExpr):
+        if name in wanted and isinstance(expr, core.SizeExpr):
             try:
                 sizes[name] = ShapeLevel(walker.state, env).size(expr)
             except Poisoned:
@@ -109,17 +114,15 @@ def _bound_sizes(walker: Namer, declared: core.Declared, env: Env) -> dict[str, 
     return sizes
 
 
-def _name_axis(walker: Namer, value: TensorInfo, axis: int, name: str) -> None:
-    shape = walker.state.resolve(value.shape)
-    if not plain(shape) or axis >= len(shape) or name in walker.names:
+def _name_size(walker: Namer, size: Size, name: str) -> None:
+    if name in walker.names:
         return
-    variable = lone_variable(shape[axis])
+    size = walker.state.settled(size)
+    variable = lone_variable(size)
     if variable is not None and variable in walker.state.anonymous:
-        named = new_size(walker, name)
-        walker.state.rename(variable, named)
-        walker.names[name] = named
-    else:
-        walker.names[name] = shape[axis]
+        size = new_size(walker, name)
+        walker.state.rename(variable, size)
+    walker.names[name] = size
 
 
 def new_size(walker: Namer, name: str) -> Size:

@@ -116,13 +116,14 @@ class ShapeLevel:
         raise TypeError(f"not a size operator: {expr.op}")
 
     def _dim(self, expr: core.DimOf) -> Size:
-        shape = self.state.resolve(self.tensor(expr.tensor).shape)
+        shape = self.state.spread(self.tensor(expr.tensor).shape)
         axis = expr.axis
         if plain(shape):
             if -len(shape) <= axis < len(shape):
-                return shape[axis]  # type: ignore[no-any-return]
+                return self.state.settled(shape[axis])
             self.need(False, f"`{expr.tensor}` to have an axis {axis}, but its rank is {len(shape)}", expr)
             raise Poisoned
+        shape = self.state.resolve(shape)
         found = self._dim_around_segments(shape, axis)
         rank = self.state.rank(shape)
         self.need(ge(rank, axis + 1 if axis >= 0 else -axis), f"`{expr.tensor}` to have an axis {axis}", expr)

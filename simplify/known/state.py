@@ -12,7 +12,7 @@ from ..solver.facts import Facts
 from ..solver.sizes import as_term, only_var, single_var
 from ..solver.terms import Size, Term, TooLarge, Var, substitute, var, variables
 from ..solver.trail import Table
-from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape, Value
+from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape, Value, plain
 
 _ALL = frozenset(DTYPES.values())
 
@@ -157,13 +157,16 @@ class State:
         """The shape with known segments and solved dimensions written out."""
         if not self._segments and not self._solved:
             return shape
+        return tuple(d if isinstance(d, Segment) else self.settled(d) for d in self.spread(shape))
+
+    def spread(self, shape: Shape) -> Shape:
+        """The shape with known segments written out, its dimensions as they were."""
+        if not self._segments or plain(shape):
+            return shape
         parts: list[object] = []
         for part in shape:
-            if isinstance(part, Segment):
-                known = self._segments.get(part.symbol.serial)
-                parts.extend(self.resolve(known) if known is not None else (part,))
-            else:
-                parts.append(self.settled(part))
+            known = self._segments.get(part.symbol.serial) if isinstance(part, Segment) else None
+            parts.extend(self.spread(known) if known is not None else (part,))
         return tuple(parts)
 
     def expand(self, segment: Segment, shape: Shape) -> None:
