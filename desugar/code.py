@@ -11,7 +11,7 @@ from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.source import Span
 from .errors import Broken, fail, nearest
-from .scope import SHAPE_SORTS, Entry, Scope, variable
+from .scope import SHAPE_SORTS, Entry, Scope, identifiers, variable, walk
 from .sorts import describe
 from .world import FnInfo, Unit, World
 
@@ -115,6 +115,20 @@ class Code:
     def _suggest(self, name: str) -> str | None:
         if name in ("True", "False"):
             return f"did you mean `{name.lower()}`?"
+        return self._named_in_the_result(name) or self._near(name)
+
+    def _named_in_the_result(self, name: str) -> str | None:
+        """What to say of a size or a shape that only the result's type names."""
+        info = self.unit.fns.get(self.function or "")
+        result = info.decl.fn.result if info is not None else None
+        if result is None or name not in identifiers(result):
+            return None
+        shapes = [t.shape for t in walk(result) if isinstance(t, sweet.TensorType)]
+        whole = any(isinstance(shape, sweet.Name) and shape.name == name for shape in shapes)
+        type_ = f"Tensor({name})" if whole else f"Tensor([{name}])"
+        return f"only the result has `{name}`, so the body chooses it and names it: `let y : {type_} = ...`"
+
+    def _near(self, name: str) -> str | None:
         known = nearest(name, (n for n in self.scope.names() if not n.startswith("::")))
         return f"did you mean `{known}`?" if known else None
 

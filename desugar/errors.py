@@ -63,7 +63,9 @@ _ENOUGH = 3
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that is most likely meant, if one is near."""
+    """The candidate that is most likely meant, if one is near. A single letter is near to itself alone."""
+    if len(name) == 1:
+        return next((c for c in candidates if c != name and c.lower() == name.lower()), None)
     best, least = None, max(1, len(name) // 3) + 1
     candidates = list(candidates)
     for candidate in candidates:

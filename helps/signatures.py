@@ -60,6 +60,8 @@ class _Search:
                 return None
             assert after.checked is not None
             now = _of_file(after.checked, self.source.name)
+            if len(now) != len(places):  # of a function that cannot work nothing is demanded
+                return None
             now = [replace(d, place=p) for d, p in zip(now, places, strict=True)]
             if list(map(str, now)) == list(map(str, found)):
                 return _judged(found, after)

@@ -42,6 +42,8 @@ def _dim_text(dim: core.SizeExpr | core.Splice) -> str:
 
 def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -> tuple[str, str]:
     """Who asks, and of what: ("@ff", "`x`"), ("@ff", "its result"), ("the annotation", "`y`")."""
+    if declared is not None and declared.subject == "the result":
+        return "the function value", "its result"
     if declared is None:
         return "match_shape", f"`{tensor}`"
     if declared.subject.startswith("the result of "):

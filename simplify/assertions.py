@@ -136,6 +136,9 @@ class Assertions(Bindings):
                 self.stmt(stmt, env)
                 self.out = outer
             kept.append(stmt)
+        for stmt in kept if name_dims else ():
+            if isinstance(stmt, core.Assert):
+                dims.name_computed(self, stmt, env)
         return tuple(kept)
 
     def _assume(self, stmt: core.Assert, env: Env, name_dims: bool) -> None:

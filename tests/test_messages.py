@@ -387,6 +387,42 @@ def test_a_slip_of_the_pen_has_a_note_of_its_own() -> None:
     assert any("did you mean `float32`?" in (d.help or "") for d in found)
 
 
+def test_a_size_that_only_the_result_has_is_not_taken_for_another() -> None:
+    d = only("@f = fn(x : Tensor([n], float32)) : Tensor([k], float32) { @reshape(@filter(x, x > 0.5), [k]) }")
+    assert (d.code, d.help) == (
+        "E201", "only the result has `k`, so the body chooses it and names it: `let y : Tensor([k]) = ...`",
+    )  # fmt: skip
+    d = only("@f = fn(x : Tensor([n], float32)) : Tensor(s, float32) { @zeros(s) }")
+    assert d.help == "only the result has `s`, so the body chooses it and names it: `let y : Tensor(s) = ...`"
+
+
+def test_a_single_letter_is_not_taken_for_another() -> None:
+    assert only("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { y }").help is None
+    assert only("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { X }").help == "did you mean `x`?"
+
+
+def test_a_size_that_a_difference_binds_has_its_name() -> None:
+    text = "@f = fn(x : Tensor([n - 5], float32)) : Tensor([n], float32) where n >= 8 { @reshape(x, [n, 2]) }"
+    (d,) = said(text, "E307")
+    assert d.message.startswith("@reshape needs as many elements in `[n, 2]` as `x` has, but they are n * 2 and n - 5")
+    assert "x.dim(0)" not in render_text(d)
+
+
+LAMBDA = """
+@main = fn(x : Tensor([p, q], float32)) : Tensor {
+  let rows = fn(a : Tensor([m], float32)) : Tensor([m, 2], float32) where m >= 2 { @stack([a, a], axis=0) }
+  rows(@sum(x, axis=0))
+}
+"""
+
+
+def test_a_function_value_is_called_as_it_is_named() -> None:
+    result, condition = said(LAMBDA)
+    assert condition.message.startswith("`rows` needs `m >= 2` to hold: this holds only if q >= 2")
+    assert ("m >= 2", "`rows` asks for this") in places(condition)
+    assert result.message.startswith("the function value needs axis 0 of its result to be m, but it is 2")
+
+
 # Doubts
 
 

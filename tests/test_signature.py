@@ -240,3 +240,14 @@ def inputs(maker: small.Maker, chance: random.Random) -> list[list[int]]:  # typ
         shape = chance.choice(shapes)
         shape[chance.randrange(len(shape))] = chance.choice((1, 2, 3))
     return shapes
+
+
+def test_a_program_with_a_mistake_has_signatures_as_well() -> None:
+    text = """
+@f = fn(x : Tensor([n - 5], float32)) : Tensor([n], float32) where n >= 8 { @reshape(x, [n, 2]) }
+@g = fn(x : Tensor([m], float32)) : Tensor { @f(x) }
+"""
+    assert list(map(str, signatures(checked(text), Path(".")))) == [
+        "@f = fn(x : Tensor([n - 5], float32)) : Tensor([n], float32) where n >= 8",
+        "@g = fn(x : Tensor([m], float32)) : Tensor([m + 5], float32) where m >= 3",
+    ]

@@ -95,6 +95,19 @@ def name_dimension(walker: Namer, stmt: core.Assert, env: Env) -> None:
         _name_inside(walker, env, declared.tensor, origin.axis, item, _bound_sizes(walker, declared, env, (item,)))
 
 
+def name_computed(walker: Namer, stmt: core.Assert, env: Env) -> None:
+    """After all assertions of a signature: `x : Tensor([n - 5])` asserts nothing of the dimension, and yet it is written so."""
+    declared = stmt.origin.declared
+    if stmt.origin.what != "rank" or declared is None or not isinstance(declared.type, sweet.TensorType):
+        return
+    shape, entry = declared.type.shape, env.get(declared.tensor)
+    if not isinstance(shape, sweet.ListExpr) or entry is None or not isinstance(entry.value, TensorInfo):
+        return
+    for axis, item in enumerate(shape.items):
+        if isinstance(item, sweet.Binary) and len(walker.state.resolve(entry.value.shape)) == len(shape.items):
+            _name_inside(walker, env, declared.tensor, axis, item, _bound_sizes(walker, declared, env, (item,)))
+
+
 def _name_dtype(state: State, dtype: AnyDType | None, name: str) -> None:
     symbol = state.dtype(dtype) if dtype is not None else None
     if isinstance(symbol, DTypeSymbol) and not symbol.name.isidentifier() and name not in DTYPES:

@@ -33,6 +33,7 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     needs, found = wording(walker.state, stmt, env, subject)
     speaker = walker.function if is_result else "the annotation" if origin.claim else "the assertion"
     speaker = "match_shape" if declared.kind == "match_shape" else speaker
+    speaker = "the function value" if is_result and declared.subject == "the result" else speaker
     code = "E313" if origin.what == "dtype" else "E302" if origin.claim else "E303"
     if entry is None:
         return finish(walker, outcome, code, f"{speaker} needs {needs}", found, origin.span)

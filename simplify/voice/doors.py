@@ -39,7 +39,7 @@ def argument(
     origin, declared = stmt.origin, stmt.origin.declared
     function, span, entries = site.function, site.span, site.entries
     if declared is None or origin.what == "where":
-        return _condition_at_call(walker, stmt, env, function, span, entries, outcome)
+        return _condition_at_call(walker, stmt, env, site, outcome)
     position = _position(function, declared)
     subject = declared.subject
     if len(function.params) > 1 and position is not None and position < len(ORDINALS):
@@ -106,25 +106,25 @@ def _condition_at_call(
     walker: Speaker,
     stmt: core.Assert | core.MatchShape,
     env: Env,
-    function: core.Function,
-    span: Span,
-    entries: tuple[Entry, ...],
+    site: SiteLike,
     outcome: Outcome,
 ) -> Diagnostic:
     text = stmt.origin.text or stmt.span.text
     found = values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
-    label = Label(stmt.origin.span, f"@{function.name} asks for this")
-    needs = f"@{function.name} needs `{text}` to hold"
+    label = Label(stmt.origin.span, f"{_called(site)} asks for this")
+    needs = f"{_called(site)} needs `{text}` to hold"
     message = stmt.message if isinstance(stmt, core.Assert) else None
     if message:
         needs += f" ({message})"
-    types = ", ".join(type_text(e.value, walker.state) for e in entries)
+    types = ", ".join(type_text(e.value, walker.state) for e in site.entries)
     labels = [label]
     if isinstance(stmt, core.Assert):
         spoken = _tensors_in(stmt.cond)
-        given = zip(function.params, entries, strict=False)
+        given = zip(site.function.params, site.entries, strict=False)
         labels += [Label(e.span, f"this is {type_text(e.value, walker.state)}") for p, e in given if p.name in spoken]
-    return finish(walker, outcome, "E309", needs, found, span, f"called with {types}" if types else "", tuple(labels))
+    return finish(
+        walker, outcome, "E309", needs, found, site.span, f"called with {types}" if types else "", tuple(labels)
+    )
 
 
 def _tensors_in(cond: core.BoolExpr) -> set[str]:
