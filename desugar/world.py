@@ -278,7 +278,7 @@ class World:
             "E202",
             f"there is no function `@{callee.name}`",
             callee.span,
-            help=did_you_mean(self._meant(unit, callee.name)),
+            help=elsewhere.otherwise(callee.name) or did_you_mean(self._meant(unit, callee.name)),
         )
 
     def _meant(self, unit: Unit, name: str) -> Iterator[str]:

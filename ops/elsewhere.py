@@ -127,7 +127,7 @@ _PRIMITIVES = {
     "upsample": "upsampling upsampling1d upsampling2d upsampling3d upsampling_nearest2d upsampling_bilinear2d",
     "var": "variance reduce_variance",
     "vecdot": "inner inner_product",
-    "where": "select",
+    "where": "select masked_fill",
     "zeros": "empty",
     "zeros_like": "empty_like",
 }
@@ -176,6 +176,44 @@ _PARAMETERS = {
     "xs": "tensors arrays values operands",
     "y": "other b",
 }
+
+# Whose arguments stand in another order or have other defaults, or whose result differs: renamed they would be accepted and
+# compute something else.
+_OTHERWISE = """
+    argwhere batchnorm batchnorm1d batchnorm2d batchnorm3d bn binarycrossentropy categoricalcrossentropy constant dstack
+    fliplr flipud gather groupnorm hstack huber indexcopy indexput indexselect inner innerproduct instancenorm instancenorm1d
+    instancenorm2d instancenorm3d interpolate kullbackleiblerdivergence maskedfill multiheadattention narrow reverse scatter
+    select sigmoidcrossentropywithlogits softmaxcrossentropywithlogits sparsecategoricalcrossentropy
+    sparsesoftmaxcrossentropywithlogits stridedslice upsampling upsampling1d upsampling2d upsampling3d vstack
+"""
+
+_RANDOM = "a program has no random numbers of its own: they are passed in as an argument"
+_SAID = {
+    "double": "`@cast(x, float64)` does this", "float": "`@cast(x, float32)` does this",
+    "half": "`@cast(x, float16)` does this", "int": "`@cast(x, int32)` does this", "long": "`@cast(x, int64)` does this",
+    "len": "`x.dim(0)` is the size of the first axis", "ndim": "`x.rank` is the number of axes",
+    "rand": _RANDOM, "randn": _RANDOM, "random": _RANDOM,
+    "tensor": "a literal is written without the `@`: `tensor([1, 2], float32)`",
+}  # fmt: skip
+
+
+def otherwise(name: str) -> str | None:
+    """What to say of a name that is not to be replaced by another one: what there is instead."""
+    if name in _SAID:
+        return _SAID[name]
+    if _plain(name) not in _OTHERWISE.split():
+        return None
+    calls = [f"`{_call(ours)}`" for ours in primitives(name)]
+    listed = " or ".join(filter(None, (", ".join(calls[:-1]), *calls[-1:])))
+    return f"{listed} is the nearest there is: compare what it does with its arguments"
+
+
+def _call(ours: str) -> str:
+    """`@where(condition, x, y)`: the parameters that cannot be left out, and `...` for others."""
+    row = registry.lookup(ours)
+    params = row.params if row is not None else ()
+    needed = [p.name for p in params if p.required]
+    return f"@{ours}({', '.join(needed if len(needed) == len(params) else [*needed, '...'])})"
 
 
 def primitives(name: str) -> tuple[str, ...]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import rxlang as rx
+from rxlang.cli.main import invoke
 from rxlang.ops import elsewhere
 from rxlang.ops.registry import lookup, names
 
@@ -42,3 +46,41 @@ def test_a_parameter_of_another_library_is_one_that_the_primitive_has() -> None:
     assert elsewhere.parameters("padding", row.params) == ("pads", "auto_pad")
     assert elsewhere.parameters("stride", row.params) == ("strides",)
     assert elsewhere.parameters("keepdim", row.params) == ()
+
+
+UNLIKE = """@f = fn(x : Tensor([b, c, 8, 8], float32), v : Tensor([c], float32)) : Tensor {
+  let y = @batch_norm(x, v, v, v, v)
+  @hstack([@fliplr(y), y])
+}
+"""
+
+
+def test_what_would_compute_something_else_is_not_renamed(tmp_path: Path) -> None:
+    path = tmp_path / "unlike.rx"
+    path.write_text(UNLIKE)
+    assert invoke(["check", "--fix", str(path)]) == 1
+    assert path.read_text() == UNLIKE
+
+
+@pytest.mark.parametrize(
+    ("call", "help"),
+    [
+        (
+            "@masked_fill(x, x > 0, 0)",
+            "`@where(condition, x, y)` is the nearest there is: compare what it does with its arguments",
+        ),
+        ("@randn([n, 2])", "a program has no random numbers of its own: they are passed in as an argument"),
+        ("@len(x)", "`x.dim(0)` is the size of the first axis"),
+        ("@pad(x, [1, 1])", "`[(1, 1), (2, 2)]`: before and after each axis"),
+        ("@cat([x, x])", "did you mean `@concat`?"),
+    ],
+)
+def test_what_there_is_instead_is_said(call: str, help: str) -> None:
+    report = rx.check_source(f"@f = fn(x : Tensor([n], float32)) : Tensor {{ {call} }}")
+    (found,) = [d for d in report.diagnostics if d.severity == "error"]
+    assert found.help == help
+
+
+def test_what_is_not_renamed_has_a_primitive_that_is_near() -> None:
+    assert all(elsewhere.primitives(name) for name in elsewhere._OTHERWISE.split())
+    assert not {*elsewhere._SAID} & {*names()}
