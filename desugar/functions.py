@@ -453,14 +453,18 @@ class Wrapper:
         uses = self.translator.notes.pop(self.info.name, [])
         used = {e.span for e in uses if e.used}
         annotated = self.code.annotated
-        free = [e for e in annotated if e.kind != "existential" and not e.used and e.span not in used]
+        free = [e for e in annotated if self._is_free(e) and e.span not in used]
         unused(self.unit.world, free, self.info.name, {e.name for e in annotated})
 
     def _lint_body(self, code: Code, names: dict[str, Entry]) -> None:
         self.translator.notes[self.info.name] = list(names.values())
         others = {*names, *(e.name for e in code.annotated)}
-        for entries in by_line(e for e in code.annotated if e.kind != "existential" and not e.used):
+        for entries in by_line(filter(self._is_free, code.annotated)):
             unused(self.unit.world, entries, self.info.name, others)
+
+    def _is_free(self, entry: Entry) -> bool:
+        """Whether nothing uses a name of the function itself: a `type` that it refers to may have names for readers."""
+        return entry.kind != "existential" and not entry.used and entry.span.within(self.info.decl.span)
 
 
 def _unbound(code: Code, condition: sweet.Expr) -> RxError:

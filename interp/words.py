@@ -42,12 +42,12 @@ def _dim_text(dim: core.SizeExpr | core.Splice) -> str:
 
 def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -> tuple[str, str]:
     """Who asks, and of what: ("@ff", "`x`"), ("@ff", "its result"), ("the annotation", "`y`")."""
-    if declared is not None and declared.subject == "the result":
-        return "the function value", "its result"
     if declared is None:
         return "match_shape", f"`{tensor}`"
-    if declared.subject.startswith("the result of "):
-        return declared.subject.removeprefix("the result of "), "its result"
+    maker, _, item = declared.subject.partition(", ")
+    if maker == "the result" or maker.startswith("the result of "):
+        who = maker.removeprefix("the result of ") if maker != "the result" else "the function value"
+        return who, f"{item} of its result" if item else "its result"
     if declared.kind == "param" and declared.function:
         return f"@{declared.function}", f"`{declared.subject}`"
     who = "match_shape" if declared.kind == "match_shape" else "the annotation" if origin.claim else "the assertion"

@@ -372,6 +372,12 @@ def test_names_that_nothing_uses_share_a_note() -> None:
     assert [place for place, _ in places(d)] == ["b", "c"]
 
 
+def test_names_of_a_type_that_is_referred_to_need_no_use() -> None:
+    text = "type Layer = (Tensor([i, o], float32), Tensor([o], float32))\n"
+    assert not said(text + "@f = fn(p : Layer) : Tensor { let (w, _) = p; @relu(w) }", "N201")
+    assert not said(text + "@f = fn(p : (Tensor, Tensor)) : Tensor { let q : Layer = p; let (w, _) = q; w }", "N201")
+
+
 def test_many_names_that_nothing_uses_are_counted() -> None:
     sizes = ", ".join(f"a{i}a" for i in range(2000))
     (d,) = said(f"@f = fn(x : Tensor([{sizes}], float32)) : Tensor {{ @relu(x) }}", "N201")
@@ -421,6 +427,13 @@ def test_a_function_value_is_called_as_it_is_named() -> None:
     assert condition.message.startswith("`rows` needs `m >= 2` to hold: this holds only if q >= 2")
     assert ("m >= 2", "`rows` asks for this") in places(condition)
     assert result.message.startswith("the function value needs axis 0 of its result to be m, but it is 2")
+
+
+def test_an_item_of_a_result_is_named_as_that() -> None:
+    d = only("@f = fn(x : Tensor([n], float32)) : (Tensor([n]), Tensor([n, 2])) { (x, @stack([x, x], axis=0)) }")
+    assert d.message.startswith("@f needs axis 0 of item 1 of its result to be n, but it is 2")
+    d = only("@f = fn(x : Tensor([n])) : (Tensor([n]), Tensor([n], int8)) { (x, x) }")
+    assert d.message.startswith("@f needs item 1 of its result to have dtype int8, but its dtype is not known")
 
 
 # Doubts

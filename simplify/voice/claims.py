@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ...lang import core, sweet
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, error, note
@@ -27,19 +29,17 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
         return _condition(walker, stmt, env, outcome)
     is_result = declared.kind == "result"
     entry = env.get(declared.tensor)
-    subject = "its result" if is_result else f"`{declared.subject}`"
-    if is_result and declared.subject not in ("result", "the result") and "result" not in declared.subject:
-        subject = f"`{declared.subject}`"
+    subject = _of_result(declared.subject) if is_result and "result" in declared.subject else f"`{declared.subject}`"
     needs, found = wording(walker.state, stmt, env, subject)
     speaker = walker.function if is_result else "the annotation" if origin.claim else "the assertion"
     speaker = "match_shape" if declared.kind == "match_shape" else speaker
-    speaker = "the function value" if is_result and declared.subject == "the result" else speaker
+    speaker = "the function value" if is_result and declared.subject.split(",")[0] == "the result" else speaker
     code = "E313" if origin.what == "dtype" else "E302" if origin.claim else "E303"
     if entry is None:
         return finish(walker, outcome, code, f"{speaker} needs {needs}", found, origin.span)
     wanted = declared.type.span.text if declared.type is not None else "this"
     text = type_text(entry.value, walker.state)
-    rows = _beside_declared(walker.state, stmt, env, entry, subject if subject != "its result" else "result")
+    rows = _beside_declared(walker.state, stmt, env, entry, subject.replace("its result", "result"))
     remarks = tuple(filter(None, (rows, _unsolvable(walker.state, stmt, env, outcome))))
     if is_result:
         span, caption = entry.span, "" if rows else f"{_short(entry)} is {text}"
@@ -54,6 +54,12 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
         labels.append(Label(entry.span, f"this is {text}"))
     labels += _named_sizes(walker.state, stmt, env)
     return finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, caption, tuple(labels), None, remarks)
+
+
+def _of_result(subject: str) -> str:
+    """`its result`, or `item 1 of its result` where that is a tuple."""
+    items = re.findall(r"item \d+", subject)
+    return f"{', '.join(items)} of its result" if items else "its result"
 
 
 def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry, subject: str) -> str:

@@ -37,7 +37,9 @@ def wording(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject
             found = f"it has rank {rank}" if rank.isdigit() else "its rank is not known"
             return f"{subject} to have rank {_side(state, cond.right, env)}", found
         if what == "dtype":
-            return f"{subject} to have dtype {_side(state, cond.right, env)}", f"it has {_side(state, cond.left, env)}"
+            left = _side(state, cond.left, env)
+            found = "its dtype is not known" if left == "?" else f"it has {left}"
+            return f"{subject} to have dtype {_side(state, cond.right, env)}", found
         if what == "dim":
             axis = f"axis {stmt.origin.axis} of {subject}"
             found = "" if _is_about_factor(stmt, cond) else f"it is {_dim_found(state, stmt, env)}"
