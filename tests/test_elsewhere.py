@@ -71,7 +71,7 @@ def test_what_would_compute_something_else_is_not_renamed(tmp_path: Path) -> Non
         ),
         ("@randn([n, 2])", "a program has no random numbers of its own: they are passed in as an argument"),
         ("@len(x)", "`x.dim(0)` is the size of the first axis"),
-        ("@pad(x, [1, 1])", "`[(1, 1), (2, 2)]`: before and after each axis"),
+        ("@pad(x, [1, 1])", "a pair for each axis, before and after it: `[(1, 1), (1, 1)]`"),
         ("@cat([x, x])", "did you mean `@concat`?"),
     ],
 )

@@ -16,6 +16,10 @@ PREFACE = """# Primitives
 What a program can call without defining it. A parameter with `=` may be left out, and every one can be named:
 `@sum(x, axis=1, keepdims=true)`. The operators `+ - * / // % **`, comparisons, `&& || !` and slices are primitives too.
 What a call needs of its operands is said by `rx check` where it is not met. [migration.md](migration.md) shows how to add one.
+
+Convolutions and poolings take `kernel_shape`, `strides` and `dilations` as a number or a list with one for each spatial axis,
+and `pads` as pairs, before and after each axis: `[(1, 1), (2, 2)]`, or `[(1, 1)]` for all axes. Without `strides` the windows
+of a pooling lie side by side, those of a convolution begin at every element.
 """
 ELSEWHERE = """What NumPy, PyTorch, TensorFlow, Keras, JAX and ONNX call differently. `rx check` asks whether the one on the
 left is meant where a program calls the one on the right."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from ..known.state import State
 from ..solver.conditions import (
@@ -68,7 +68,7 @@ def _simpler(state: State, cond: Cond, variable: Var) -> str | None:
     low, high = state.facts.bounds(size)
     tried = range(max(low or 0, 1), _REACH if high is None else min(high, _REACH) + 1)
     holds = [evaluate_cond(cond, {variable: n}) for n in tried]
-    for guess in _guesses(size, tried, holds):
+    for guess in chain(_guesses(size, tried, holds), _remainders(state, size, tried, holds)):
         if _same_beyond_zero(state, size, cond, guess) and state.facts.decide(guess).kind != "proved":
             return _said(guess)
     return None
@@ -88,6 +88,18 @@ def _guesses(size: Size, tried: range, holds: list[bool]) -> Iterator[Cond]:
     step = second - first
     if changes > 2 and holds == [n % step == first % step for n in tried]:
         yield eq(mod(size, step), first % step)
+
+
+def _remainders(state: State, size: Size, tried: range, holds: list[bool]) -> Iterator[Cond]:
+    """`h % 4 == 0` for `h // 2 % 2 == 0` where h is known to be even: of the sizes that there can be, those of a remainder."""
+    possible = {
+        n: held for n, held in zip(tried, holds, strict=True) if state.facts.decide(eq(size, n)).kind != "refuted"
+    }
+    good = [n for n, held in possible.items() if held]
+    if len(good) > _FEW and len(possible) < len(tried):
+        step = good[1] - good[0]
+        if good == [n for n in possible if n % step == good[0] % step]:
+            yield eq(mod(size, step), good[0] % step)
 
 
 def _beginning(tried: range, holds: list[bool]) -> tuple[list[int], int]:
