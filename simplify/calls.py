@@ -31,7 +31,8 @@ from .known.values import (
     Undecided,
     Value,
 )
-from .primitives import call_primitive, number_fits
+from .operand_dtypes import number_fits
+from .primitives import call_primitive
 from .program import Check, bound_names
 from .solver.conditions import Cond
 from .solver.terms import Term, variables

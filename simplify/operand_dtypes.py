@@ -1,0 +1,95 @@
+"""The dtypes of a primitive's operands against its dtype column, to the dtypes of its results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..lang.dtypes import DTYPES, WEAK, DType, int_range
+from ..ops.dtypes_column import Column, Word
+from ..ops.model import Primitive, TensorInfo
+from .known.values import POISON, AnyDType, DTypeSymbol, NumberValue, Value
+from .rule_context import SymbolicCtx
+
+
+def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: list[Any]) -> list[AnyDType | None]:
+    """Check the operands' dtypes against the column; the dtypes of the results."""
+    letters: dict[str, AnyDType] = {}
+    weak: dict[tuple[str, Word], list[Value]] = {}
+    slots = iter(column.inputs)
+    for param, given in zip(row.params, arguments, strict=True):
+        if param.kind not in ("tensor", "tensors", "index"):
+            continue
+        slot = next(slots)
+        operands = given if param.kind == "tensors" else (given,)
+        for position, operand in enumerate(operands or ()):
+            place = f"{param.name}[{position}]" if param.kind == "tensors" else param.name
+            if isinstance(operand, TensorInfo) and operand.dtype is None:
+                found = ctx.info.find(place)
+                weak.setdefault((slot.var or param.name, slot), []).append(found.value if found else POISON)
+            elif isinstance(operand, TensorInfo):
+                _check_operand(ctx, slot, letters, operand.dtype, place)
+    for (letter, word), values in weak.items():
+        _check_numbers(ctx, letter, word, letters, values)
+    return [_result_dtype(ctx, r, letters, row, arguments) for r in column.results]
+
+
+def _check_operand(ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], dtype: AnyDType, place: str) -> None:
+    state = ctx.walker.state
+    if word.classes:
+        ctx.require_dtype(dtype, word.classes, f"`{place}` to have {word.wanted}", ((place, None),))
+    if word.var is None:
+        return
+    first = letters.setdefault(word.var, dtype)
+    same = state.same_dtype(first, dtype)
+    if same is not True:
+        ctx.require_either(same, "its operands to have one dtype", ((place, None),))
+        state.unify(first, dtype)
+
+
+def _check_numbers(
+    ctx: SymbolicCtx, letter: str, word: Word, letters: dict[str, AnyDType], values: list[Value]
+) -> None:
+    """Literal numbers take the other operand's dtype, if they are of its kind."""
+    numbers = [v.value for v in values if isinstance(v, NumberValue)]
+    if letter not in letters:
+        kinds = [type(n) for n in numbers] or [int]
+        letters[letter] = WEAK[float if float in kinds else int if int in kinds else bool]
+        _check_operand(ctx, word, letters, letters[letter], letter)
+        return
+    dtype = ctx.walker.state.dtype(letters[letter])
+    if not isinstance(dtype, DType):
+        return
+    for number in numbers:
+        if not number_fits(number, dtype):
+            ctx.judged(False, f"numbers that {dtype.name} can hold, not {_number_text(number)}", (), "E313")
+
+
+def number_fits(number: int | float | bool, dtype: DType) -> bool:
+    """Whether a literal number can be an element of this dtype."""
+    if isinstance(number, bool):
+        return dtype.kind == "bool"
+    if isinstance(number, int):
+        low, high = int_range(dtype) if dtype.kind in ("int", "uint") else (number, number)
+        return dtype.kind in ("int", "uint", "float", "complex") and low <= number <= high
+    return dtype.kind in ("float", "complex")
+
+
+def _number_text(number: int | float | bool) -> str:
+    return str(number).lower() if isinstance(number, bool) else str(number)
+
+
+def _result_dtype(
+    ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], row: Primitive, arguments: list[Any]
+) -> AnyDType | None:
+    if word.param is not None:
+        position = next(i for i, p in enumerate(row.params) if p.name == word.param)
+        given: AnyDType | str | None = arguments[position]
+        if isinstance(given, DType | DTypeSymbol):
+            return given
+        if isinstance(given, str):
+            return DTYPES[given]
+    if word.var is not None:
+        return letters.get(word.var) or ctx.walker.state.dtype_symbol("?")
+    if len(word.classes) == 1 and word.classes[0] in DTYPES:
+        return DTYPES[word.classes[0]]
+    return ctx.walker.state.dtype_symbol("?")
