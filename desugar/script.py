@@ -8,6 +8,7 @@ from ..lang.source import Span
 from . import arguments, shapes
 from .code import Code, Hooks
 from .declarations import MAX_DEPTH
+from .literals import settled
 from .lint import by_line, unused
 from .scope import SHAPE_SORTS, depth, identifiers, variable
 from .statements import attempt
@@ -70,7 +71,7 @@ class Script:
                     self._bind(stmt, entry.at(expr.span), entry.sort or core.TENSOR, self.shown.pop())
                 return True
             value, sort = self._value(expr)
-            self._bind(stmt, value, sort, "out")
+            self._bind(stmt, settled(value, None), sort, "out")
             return not code.take_failure()
         except RxError as problem:
             code.report(problem)

@@ -427,6 +427,14 @@ def test_no_mutated_program_makes_it_raise_and_what_is_right_makes_the_round_tri
     assert without_signatures(again) == without_signatures(program)
 
 
+@pytest.mark.parametrize("text", ["2", "2.5", "(true, 3)", "let x = @zeros([2])\n(1, x)"])
+def test_a_number_that_a_script_shows_makes_the_round_trip(text: str) -> None:
+    program, _ = run(text)
+    again, said = run(print_program(program))
+    assert errors(said) == []
+    assert without_signatures(again) == without_signatures(program)
+
+
 def test_the_sweet_tree_is_not_changed() -> None:
     modules, _ = load_program(Source("p.rx", (GOLDENS / "splice.rx").read_text()), Files(GOLDENS))
     before = modules.entry.module
