@@ -8,8 +8,8 @@ from ..lang.source import Span
 from . import arguments, shapes
 from .code import Code, Hooks
 from .declarations import MAX_DEPTH
-from .literals import settled
 from .lint import by_line, unused
+from .literals import settled
 from .scope import SHAPE_SORTS, depth, identifiers, variable
 from .statements import attempt
 from .world import Unit
