@@ -308,6 +308,23 @@ CASES: dict[str, tuple[str, list[tuple[Given, tuple[int, ...] | None]]]] = {
 """,
         [((f32(2), 3), (2,)), ((f32(2), 0), (2,)), ((f32(2), -1), None)],
     ),
+    "a stretch that is written twice may have no dimensions": (
+        "@main = fn(x : Tensor([*s], float32)) : Tensor([*s, *s], float32) { x }",
+        [((f32(),), ()), ((f32(1),), None), ((f32(2, 3),), None)],
+    ),
+    "a stretch behind which another one is wanted has that one empty": (
+        """
+@main = fn(x : Tensor([*s], float32), y : Tensor([*t], float32)) : Tensor {
+  let z ! Tensor([*s, *t], float32) = x
+  z
+}
+""",
+        [((f32(2), f32()), (2,)), ((f32(2), f32(2)), None)],
+    ),
+    "the elements of a tensor of any rank are told beside a -1": (
+        "@main = fn(x : Tensor([..., p], float32), p : Size) : Tensor { @reshape(x, [-1, 2]) }",
+        [((f32(2, 3), 3), (3, 2)), ((f32(3), 3), None)],
+    ),
 }
 
 
@@ -342,6 +359,24 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
 @f = fn(x : Tensor([n], float32)) { assert n == 3; x }
 @g = fn(x : Tensor([_n], float32)) { @f(x) }
 @main = fn(x : Tensor([4], float32)) : Tensor { @g(x) }
+""",
+        ["E303"],
+    ),
+    "a shape that has another one whole, and more, is never that one": (
+        "@main = fn(x : Tensor([*s, m], float32)) : Tensor([*s, m], float32) { @sum(x, axis=-1) }",
+        ["E302"],
+    ),
+    "a shape of any rank has not one dimension more than it has": (
+        "@main = fn(x : Tensor([*s], float32)) : Tensor([*s], float32) { @expand_dims(x, axis=0) }",
+        ["E302"],
+    ),
+    "two shapes are not each one longer than the other": (
+        """
+@main = fn(x : Tensor([*s], float32), y : Tensor([*t], float32)) : Tensor {
+  let a ! Tensor([*t, 1], float32) = x
+  let b ! Tensor([*s, 1], float32) = y
+  a
+}
 """,
         ["E303"],
     ),

@@ -128,6 +128,10 @@ SIGNATURES = {
         "@f = fn(x : Tensor([*s], float32)) : Tensor([*s], float32) { x * 2.0 }",
         "@f = fn(x : Tensor([*s], float32)) : Tensor([*s], float32)",
     ),
+    "dimensions beside a stretch stay what they are": (
+        "@f = fn(x : Tensor([n * 2, *s, k + 1], float32)) : Tensor { -x }",
+        "@f = fn(x : Tensor([n * 2, *s, k + 1], float32))",
+    ),
     "the only rank that fits": (
         "@f = fn(x : Tensor) : Tensor { @permute_dims(x, [0, 2, 1]) }",
         "@f = fn(x : Tensor([n, m, k], d)) : Tensor([n, k, m], d)",

@@ -11,7 +11,7 @@ from ...ops.model import Segment, TensorInfo
 from ..solver.conditions import all_of, eq, ge
 from ..solver.sizes import single_var
 from ..solver.terms import Size, Term, Var, mod, variables
-from .shape_level import Poisoned, ShapeLevel, Truth, _and, sweet_names, sweet_size
+from .shape_level import Poisoned, ShapeLevel, Truth, _and, differ_in_rank, sweet_names, sweet_size
 from .state import State
 from .values import (
     POISON,
@@ -152,9 +152,9 @@ def _name_inside(walker: Namer, env: Env, tensor: str, axis: int, item: sweet.Ex
     entry = env[tensor]
     assert isinstance(entry.value, TensorInfo)
     shape = walker.state.resolve(entry.value.shape)
-    if len(free) != 1 or not plain(shape) or not -len(shape) <= axis < len(shape):
+    size = _at(shape, axis)
+    if len(free) != 1 or size is None:
         return
-    size = shape[axis]
     variable = lone_variable(size)
     anonymous = variable is not None and variable in walker.state.anonymous
     if isinstance(size, int) or not (anonymous or _unsolved(walker, size)):
@@ -174,6 +174,14 @@ def _name_inside(walker: Namer, env: Env, tensor: str, axis: int, item: sweet.Ex
         dims[axis] = written
         value = TensorInfo(tuple(dims), entry.value.dtype, entry.value.data)
         walker.rebind(env, tensor, Entry(value, entry.span, entry.axes))
+
+
+def _at(shape: Shape, axis: int) -> Size | None:
+    """The size at an axis, counted from the end where that is below 0; None where dimensions of unknown number are between."""
+    beside = shape[: axis + 1] if axis >= 0 else shape[axis:]
+    if not -len(shape) <= axis < len(shape) or not plain(beside):
+        return None
+    return beside[-1] if axis >= 0 else beside[0]  # type: ignore[no-any-return]
 
 
 def _can_be_written(walker: Namer, size: Size, item: sweet.Expr, bound: dict[str, Size], name: str) -> bool:
@@ -267,9 +275,10 @@ def _fixed(level: ShapeLevel, parts: list[Part], shape: Shape, found: Found) -> 
     middle_shape = shape[front : len(shape) - back]
     if middle_parts == middle_shape:
         return True
-    if not any(map(_open, middle_parts)) and not any(map(_open, middle_shape)):
+    if plain(middle_parts) and plain(middle_shape) or differ_in_rank(middle_parts, middle_shape):
         return False
-    if len(middle_shape) == 1 and _open(middle_shape[0]) and not any(isinstance(p, _Bind) for p in middle_parts):
+    alone = len(middle_shape) == 1 and _open(middle_shape[0]) and middle_shape[0] not in middle_parts
+    if alone and not any(isinstance(p, _Bind) for p in middle_parts):
         found.segments.append((middle_shape[0], middle_parts))
     return UNDECIDED
 

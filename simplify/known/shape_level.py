@@ -6,7 +6,8 @@ Before and after, for `x : Tensor([n, m * 4])`: `x.dim(1) / 4 <= n` becomes the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from ...lang import core, sweet
@@ -264,12 +265,7 @@ class ShapeLevel:
         rest_a, rest_b = a[len(front) : len(a) - len(tail)], b[len(front) : len(b) - len(tail)]
         if rest_a == rest_b:
             return all_of(*conds)
-        least = len(rest_b) if plain(rest_b) else None
-        if plain(rest_a) or least is not None:
-            longer, fixed = (rest_a, rest_b) if plain(rest_b) else (rest_b, rest_a)
-            if sum(not isinstance(d, Segment) for d in longer) > len(fixed):
-                return False
-        return False if all_of(*conds) is False else UNDECIDED
+        return False if differ_in_rank(rest_a, rest_b) or all_of(*conds) is False else UNDECIDED
 
     # What follows from a condition
 
@@ -349,6 +345,16 @@ class ShapeLevel:
             if len(one) == 1 and isinstance(one[0], Segment) and one != other and one[0] not in other:
                 self.state.expand(one[0], other)
                 return
+
+
+def differ_in_rank(a: Sequence[object], b: Sequence[object]) -> bool:
+    """Whether one shape has every segment of the other, and more dimensions: `[*s]` and `[*s, n]`, `[]` and `[n, ...]`."""
+    return _is_longer(a, b) or _is_longer(b, a)
+
+
+def _is_longer(a: Sequence[object], b: Sequence[object]) -> bool:
+    inside, beside = ([d.symbol.serial for d in shape if isinstance(d, Segment)] for shape in (a, b))
+    return len(a) - len(inside) > len(b) - len(beside) and not Counter(beside) - Counter(inside)
 
 
 def _aligned(a: Shape, b: Shape) -> tuple[list[tuple[Size, Size]], list[tuple[Size, Size]]]:

@@ -205,9 +205,10 @@ def _changed(
 ) -> tuple[tuple[str, int | None], ...]:
     """The axes of a reshape's operand that its result has not; beside a -1 only those that are no numbers."""
     target, dims = _dims(state, call, "shape"), _dims(state, call, "x")
+    there = range(-len(dims), len(dims))
     if -1 in target:
-        return tuple((p, a) for p, a in at if a is None or (a < len(dims) and not isinstance(dims[a], int)))
-    return tuple((p, a) for p, a in at if a is None or (a < len(dims) and dims[a] not in target))
+        return tuple((p, a) for p, a in at if a is None or (a in there and not isinstance(dims[a], int)))
+    return tuple((p, a) for p, a in at if a is None or (a in there and dims[a] not in target))
 
 
 def _elements(state: State, call: CallLike) -> tuple[Size, Size] | None:

@@ -11,7 +11,7 @@ from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
 from ..solver.terms import Size, Term, mod
-from .describe import annotation_text, dtype_text, size_text, told, type_text
+from .describe import annotation_text, dtype_text, shape_text, size_text, told, type_text
 from .verdict import listed
 
 
@@ -45,7 +45,9 @@ def wording(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject
             found = "" if _is_about_factor(stmt, cond) else f"it is {_dim_found(state, stmt, env)}"
             return f"{axis} {_wanted(state, stmt, cond, env)}", found
         if what == "shape":
-            return f"{subject} to have shape {_side(state, cond.right, env)}", f"it has {_side(state, cond.left, env)}"
+            wanted, there = _side(state, cond.right, env), _side(state, cond.left, env)
+            found = "its rank is not known" if there == "?" else f"it has {there}"
+            return f"{subject} to have shape {_shape_pattern(stmt) if wanted == '?' else wanted}", found
     return f"`{stmt.origin.text or 'the condition'}` to hold", values_text(state, cond, env)
 
 
@@ -141,7 +143,7 @@ def _side(state: State, expr: core.ShapeLevel, env: Env) -> str:
         if isinstance(expr, core.DTypeExpr):
             return dtype_text(level.dtype(expr), state)
         if isinstance(expr, core.ShapeExpr):
-            return type_text(TensorInfo(level.shape(expr), None), state).removeprefix("Tensor(").removesuffix(", ?)")
+            return shape_text(level.shape(expr), state)
     except Poisoned:
         pass
     return "?"
