@@ -10,11 +10,9 @@ import numpy as np
 from ..lang.dtypes import DTYPES, DType
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.ground import NeedsData, Violation, evaluate
-from ..ops.model import Param, Primitive, TensorInfo
+from ..ops.model import TRACKED, Param, Primitive, TensorInfo
 from .dtypes import dtype_of
 
-# Only tensors of about a shape's length are handed to a rule with their elements.
-TRACKED = 64
 # How many different calls of a primitive a guard remembers.
 REMEMBERED = 1024
 _TENSORS = ("tensor", "tensors", "index")

@@ -111,3 +111,21 @@ def without(shape: Shape, index: int) -> Shape:
 def put(shape: Shape, index: int, *dims: Dim) -> Shape:
     """The shape with one place replaced by any number of others."""
     return shape[:index] + dims + shape[index + 1 :]
+
+
+def as_tuple(axes: int | tuple[int, ...]) -> tuple[int, ...]:
+    """One axis or several, as several."""
+    return (axes,) if isinstance(axes, int) else axes
+
+
+def with_new_axis(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    """One new axis in a shape with unknown parts: known where it is counted from a known side."""
+    if not axes:
+        return shape
+    if len(axes) > 1:
+        raise RankUnknown
+    at = axes[0] if axes[0] >= 0 else len(shape) + 1 + axes[0]
+    passed = shape[:at] if axes[0] >= 0 else shape[max(at, 0) :]
+    if not 0 <= at <= len(shape) or not is_plain(passed):
+        raise RankUnknown
+    return (*shape[:at], 1, *shape[at:])

@@ -29,6 +29,9 @@ class Wildcard:
 
 WILDCARD = Wildcard()
 
+# Elements are tracked (shapes as data) only in tensors of about a shape's length.
+TRACKED = 64
+
 
 class Segment(Node):
     """Part of a shape whose length is not known; `symbol` tells one from another (`*batch`, or an unknown shape)."""

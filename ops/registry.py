@@ -70,7 +70,10 @@ def register(row: Primitive) -> None:
     _ROWS[row.name] = row
 
 
-_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index", "conv", "pool", "nn", "recurrent", "loss")
+# The modules of ops/rules/ and of interp/kernels/.
+FAMILIES = (
+    "elementwise", "reduce", "create", "shape", "parts", "linalg", "index", "conv", "pool", "nn", "recurrent", "loss",
+)  # fmt: skip
 
 
 def lookup(name: str) -> Primitive | None:
@@ -87,5 +90,5 @@ def names() -> tuple[str, ...]:
 
 @cache
 def _load() -> None:
-    for family in _FAMILIES:
+    for family in FAMILIES:
         import_module(f".rules.{family}", __package__)

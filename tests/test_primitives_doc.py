@@ -28,6 +28,7 @@ FAMILIES = {
     "linalg": "Products of matrices",
     "reduce": "Reductions",
     "shape": "Shapes",
+    "parts": "Joining, splitting, moving",
     "index": "Picking, placing and ordering elements",
     "create": "New tensors",
     "nn": "Layers",

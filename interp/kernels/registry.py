@@ -15,6 +15,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from ...ops.registry import FAMILIES
+
 
 class BadValue(ValueError):
     """A value among a tensor's elements that a kernel cannot take; the message is a sentence for the user."""
@@ -37,9 +39,6 @@ def kernel(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return add
 
 
-_FAMILIES = ("elementwise", "reduce", "create", "shape", "linalg", "index", "conv", "pool", "nn", "recurrent", "loss")
-
-
 def lookup(name: str) -> Callable[..., Any]:
     """The kernel of a primitive; every primitive has one (a test compares the tables)."""
     _load()
@@ -48,5 +47,5 @@ def lookup(name: str) -> Callable[..., Any]:
 
 @cache
 def _load() -> None:
-    for family in _FAMILIES:
+    for family in FAMILIES:
         import_module(f".{family}", __package__)

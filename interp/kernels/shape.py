@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,8 @@ from .registry import DIRECT, BadValue, kernel
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 Target = tuple[int | Wildcard, ...]
-
 DIRECT["permute_dims"] = "transpose"
-DIRECT["concat"] = "concatenate"
-DIRECT.update({name: name for name in ("matrix_transpose", "squeeze", "stack", "flip", "tril", "triu")})
+DIRECT.update({name: name for name in ("matrix_transpose", "squeeze")})
 
 
 @kernel("reshape")
@@ -109,103 +107,3 @@ def tile(x: Array, repeats: Ints) -> Array:
 @kernel("repeat")
 def repeat(x: Array, repeats: int, axis: int | None) -> Array:
     return np.repeat(x, repeats, axis)
-
-
-@kernel("concat")
-def concat(xs: Sequence[Array], axis: int) -> Array:
-    return np.concatenate(xs, axis)
-
-
-@kernel("stack")
-def stack(xs: Sequence[Array], axis: int) -> Array:
-    return np.stack(xs, axis)
-
-
-@kernel("unstack")
-def unstack(x: Array, axis: int) -> tuple[Array, ...]:
-    front = np.moveaxis(x, axis, 0)
-    return tuple(front[i, ...] for i in range(len(front)))
-
-
-@kernel("split")
-def split(
-    x: Array, sections: int | None, sizes: Ints | None, indices: Ints | None, axis: int, uneven: bool
-) -> tuple[Array, ...]:
-    size = x.shape[axis]
-    if indices is not None:
-        cuts: Sequence[int] = indices
-    elif sizes is not None:
-        cuts = _running_sums(sizes)[:-1]
-        if sum(sizes) != size:
-            raise BadValue(f"`sizes` add up to {sum(sizes)}, not to the {size} of axis {axis}")
-    else:
-        count = sections or 1
-        if size % count and not uneven:
-            raise BadValue(f"axis {axis} has {size} elements, which {count} sections cannot share evenly")
-        part = -(-size // count) if uneven else size // count
-        cuts = [part * n for n in range(1, count)]
-    return tuple(np.split(x, cuts, axis)) if sizes != () else ()
-
-
-def _running_sums(sizes: Ints) -> list[int]:
-    sums: list[int] = []
-    for size in sizes:
-        sums.append((sums[-1] if sums else 0) + size)
-    return sums
-
-
-@kernel("slice")
-def slice_(x: Array, starts: Ints, stops: Ints, axes: Ints | None, steps: Ints | None) -> Array:
-    cuts = [slice(None)] * x.ndim
-    for n, start in enumerate(starts):
-        cuts[n if axes is None else axes[n]] = slice(start, stops[n], 1 if steps is None else steps[n])
-    result: Array = x[tuple(cuts)]
-    return result
-
-
-@kernel("pad")
-def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Any) -> Array:
-    if mode == "constant":
-        return np.pad(x, _pairs(pads), mode="constant", constant_values=x.dtype.type(0) if value is None else value)
-    how: Callable[..., Array] = np.pad
-    return how(x, _pairs(pads), mode=mode)
-
-
-def _pairs(pads: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
-    """`pads` as numpy.pad takes them; it refuses an empty list, which is right for a scalar."""
-    return pads or [(0, 0)]
-
-
-@kernel("flip")
-def flip(x: Array, axis: Ints | None) -> Array:
-    # Of one string NumPy gives a str.
-    return np.asarray(np.flip(x, axis), x.dtype)
-
-
-@kernel("roll")
-def roll(x: Array, shift: int, axis: int | None) -> Array:
-    return np.roll(x, shift, axis)
-
-
-@kernel("tril")
-def tril(x: Array, k: int) -> Array:
-    return np.tril(x, k)
-
-
-@kernel("triu")
-def triu(x: Array, k: int) -> Array:
-    return np.triu(x, k)
-
-
-@kernel("depth_to_space")
-def depth_to_space(x: Array, block: int) -> Array:
-    n, c, h, w = x.shape
-    blocks = x.reshape(n, block, block, c // block**2, h, w).transpose(0, 3, 4, 1, 5, 2)
-    return blocks.reshape(n, c // block**2, h * block, w * block)
-
-
-@kernel("space_to_depth")
-def space_to_depth(x: Array, block: int) -> Array:
-    n, c, h, w = x.shape
-    blocks = x.reshape(n, c, h // block, block, w // block, block).transpose(0, 3, 5, 1, 2, 4)
-    return blocks.reshape(n, c * block**2, h // block, w // block)

@@ -8,16 +8,7 @@ from ..axes import Shape, not_negative
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import parse_params, register
-from ..windows import (
-    LAYOUTS,
-    Pairs,
-    Windows,
-    count_windows,
-    extent,
-    spatial_ints,
-    spatial_pads,
-    transposed_size,
-)
+from ..windows import LAYOUTS, Pairs, Windows, count_windows, extent, spatial_ints, spatial_pads, transposed_size
 
 Ints = tuple[int, ...]
 

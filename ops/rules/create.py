@@ -8,13 +8,11 @@ from ...lang.dtypes import DTYPES, DType
 from ..axes import product
 from ..broadcast import known_shape
 from ..casts import attribute, castable
-from ..model import Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
+from ..model import TRACKED, Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
 
 Shape = tuple[Any, ...]
-# No more elements than this are tracked: shapes are short.
-_TRACKED = 64
 
 _INT64 = DTYPES["int64"]
 
@@ -39,7 +37,7 @@ def _repeated(ctx: Ctx, shape: Shape, value: Dim | None, dtype: Any) -> Any:
     if not shape:
         return value
     length = shape[0]
-    return (value,) * length if isinstance(length, int) and 0 <= length <= _TRACKED else None
+    return (value,) * length if isinstance(length, int) and 0 <= length <= TRACKED else None
 
 
 def _constant(name: str, value: int) -> None:
@@ -125,7 +123,7 @@ def _steps(ctx: Ctx, first: Dim, last: Dim, step: Dim) -> Dim:
 
 
 def _progression(ctx: Ctx, first: Dim, step: Dim, length: Dim, dtype: Any) -> Any:
-    if not isinstance(length, int) or length > _TRACKED:
+    if not isinstance(length, int) or length > TRACKED:
         return None
     values = tuple(first + i * step for i in range(length))
     return values if all(ctx.fits(v, dtype) for v in values) else None

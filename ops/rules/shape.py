@@ -1,4 +1,4 @@
-"""Primitives that change a tensor's shape or rearrange its elements without computing with them."""
+"""Primitives that give the same elements another shape, or each of them several times."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from ..axes import (
     Shape,
+    as_tuple,
     is_plain,
     known,
     not_negative,
@@ -15,18 +16,11 @@ from ..axes import (
     places,
     product,
     put,
-    same,
-    total,
+    with_new_axis,
     without,
 )
-from ..model import WILDCARD, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
-from ..operands import choice, rank_at_least, ranked
+from ..model import TRACKED, WILDCARD, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
 from ..registry import primitive
-from ..slices import SENTINEL, slice_length
-
-# Elements are tracked (shapes as data) only in tensors of about a shape's length.
-TRACKED = 64
-
 
 # Reshape
 
@@ -222,10 +216,10 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     `expand_dims([n, d], axis=0)` is `[1, n, d]`, with `axis=-1` it is `[n, d, 1]`. Array API `expand_dims`, ONNX
     Unsqueeze.
     """
-    axes = _tuple(axis)
+    axes = as_tuple(axis)
     shape = known(ctx, x)
     if not is_plain(shape):
-        return Out(_expand_open(shape, axes))
+        return Out(with_new_axis(shape, axes))
     rank = len(shape) + len(axes)
     result: list[Dim] = [None] * rank
     if rank:
@@ -234,23 +228,6 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     rest = iter(shape)
     solved = tuple(1 if d == 1 else next(rest) for d in result)
     return Out(solved, _same_elements(x.data, solved))
-
-
-def _tuple(axes: int | tuple[int, ...]) -> tuple[int, ...]:
-    return (axes,) if isinstance(axes, int) else axes
-
-
-def _expand_open(shape: Shape, axes: tuple[int, ...]) -> Shape:
-    """One new axis in a shape with unknown parts: known where it is counted from a known side."""
-    if not axes:
-        return shape
-    if len(axes) > 1:
-        raise RankUnknown
-    at = axes[0] if axes[0] >= 0 else len(shape) + 1 + axes[0]
-    passed = shape[:at] if axes[0] >= 0 else shape[max(at, 0) :]
-    if not 0 <= at <= len(shape) or not is_plain(passed):
-        raise RankUnknown
-    return (*shape[:at], 1, *shape[at:])
 
 
 @primitive("squeeze", "x: tensor, axis: ints = none", "T:any -> T", onnx=("Squeeze",))
@@ -264,7 +241,7 @@ def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     if axis is None:
         gone = tuple(i for i, d in enumerate(ctx.dims(x)) if _is_one(ctx, d))
     else:
-        gone = places(ctx, shape, _tuple(axis), "axis")
+        gone = places(ctx, shape, as_tuple(axis), "axis")
         for i in gone:
             at = number(shape, i)
             ctx.require(ctx.eq(shape[i], 1), f"axis {at} of `x` to be 1", (("x", at),))
@@ -362,327 +339,3 @@ def repeat(ctx: Ctx, x: TensorInfo, repeats: Dim, axis: int | None) -> Shape:
         return (product((_count(ctx, shape), repeats)),)
     i = place(ctx, shape, axis)
     return put(shape, i, product((shape[i], repeats)))
-
-
-# Joining and splitting
-
-
-@primitive("concat", "xs: tensors, axis: int = 0", "T:any... -> T", onnx=("Concat",))
-def concat(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
-    """Tensors joined along one axis, whose sizes are added; all other sizes are equal.
-
-    At least one tensor, all of the same rank, which is at least 1. Array API `concat`, ONNX Concat.
-    """
-    if not xs:
-        ctx.fail("at least one tensor in `xs`")
-    shapes = [known(ctx, x) for x in xs]
-    _same_rank(ctx, shapes)
-    i = place(ctx, shapes[0], axis)
-    common = shapes[0]
-    for n, shape in enumerate(shapes[1:], 1):
-        common = _agree(ctx, common, shape, n, i)
-    joined = put(common, i, total(s[i] for s in shapes))
-    return Out(joined, _joined([x.data for x in xs]) if len(joined) == 1 else None)
-
-
-def _same_rank(ctx: Ctx, shapes: list[Shape]) -> None:
-    first = shapes[0]
-    for n, shape in enumerate(shapes):
-        if not is_plain(shape):
-            if [d for d in shape if isinstance(d, Segment)] != [d for d in first if isinstance(d, Segment)]:
-                raise RankUnknown
-            if [isinstance(d, Segment) for d in shape] != [isinstance(d, Segment) for d in first]:
-                raise RankUnknown
-        elif not is_plain(first):
-            raise RankUnknown
-        elif len(shape) != len(first):
-            at = (("xs[0]", None), (f"xs[{n}]", None))
-            ctx.fail(f"tensors of one rank, but `xs[0]` has rank {len(first)} and `xs[{n}]` has rank {len(shape)}", at)
-
-
-def _agree(ctx: Ctx, common: Shape, shape: Shape, n: int, skip: int | None) -> Shape:
-    """Require tensor n to have the sizes of the first one, but for one axis."""
-    result = list(common)
-    for i, (a, b) in enumerate(zip(common, shape, strict=True)):
-        if i != skip and not isinstance(a, Segment):
-            axis = number(shape, i)
-            at = (("xs[0]", axis), (f"xs[{n}]", axis))
-            result[i] = same(ctx, a, b, f"axis {axis} of `xs[0]` and `xs[{n}]` to be equal", at)
-    return tuple(result)
-
-
-def _joined(parts: list[Any]) -> Any:
-    if not all(isinstance(p, tuple) for p in parts):
-        return None
-    elements = tuple(e for p in parts for e in p)
-    return elements if len(elements) <= TRACKED else None
-
-
-@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T")
-def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
-    """Tensors of one shape joined along a new axis, whose size is their number. At least one tensor. Array API
-    `stack`.
-    """
-    if not xs:
-        ctx.fail("at least one tensor in `xs`")
-    shapes = [known(ctx, x) for x in xs]
-    _same_rank(ctx, shapes)
-    common = shapes[0]
-    for n, shape in enumerate(shapes[1:], 1):
-        common = _agree(ctx, common, shape, n, None)
-    if not is_plain(common):
-        opened = _expand_open(common, (axis,))
-        at = axis if axis >= 0 else len(opened) + axis
-        return Out(put(opened, at, len(xs)))
-    at = place(ctx, (*common, len(xs)), axis)
-    data = tuple(x.data for x in xs) if not common and all(x.data is not None for x in xs) else None
-    return Out((*common[:at], len(xs), *common[at:]), data)
-
-
-@primitive("unstack", "x: tensor, axis: int = 0", "T:any -> T...", results="tuple")
-def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
-    """The slices of `x` along one axis, without that axis, as a tuple; its size is known when the program is checked.
-
-    Array API `unstack`.
-    """
-    shape = known(ctx, x)
-    i = place(ctx, shape, axis)
-    if not isinstance(shape[i], int):
-        at = number(shape, i)
-        ctx.fail(f"the size of axis {at} of `x` to be a literal: it is the number of results", (("x", at),))
-    data = x.data if isinstance(x.data, tuple) else (None,) * shape[i]
-    return [Out(without(shape, i), d) for d in data]
-
-
-@primitive(
-    "split",
-    "x: tensor, sections: int = none, sizes: sizes = none, indices: sizes = none, axis: int = 0, uneven: bool = false",
-    "T:any -> T...",
-    results="tuple",
-    onnx=("Split",),
-    needs={"sizes": "exact"},
-)
-def split(
-    ctx: Ctx,
-    x: TensorInfo,
-    sections: int | None,
-    sizes: tuple[Dim, ...] | None,
-    indices: tuple[Dim, ...] | None,
-    axis: int,
-    uneven: bool,
-) -> list[Out]:
-    """`x` cut along one axis into parts, a tuple. One of three says how.
-
-    `sections` equal parts: the size is a multiple of it; with `uneven` each part has ceildiv(size, sections) and the
-    last one what is left, which is not negative (ONNX Split 18 with `num_outputs`). `sizes`: their sum is the size of
-    the axis. `indices`: where the second part and each later one begins, clamped as slices are. `numpy.split`, ONNX
-    Split.
-    """
-    shape = known(ctx, x)
-    i = place(ctx, shape, axis)
-    if sum(way is not None for way in (sections, sizes, indices)) != 1:
-        ctx.fail("one of sections, sizes and indices")
-    if indices is not None:
-        starts, stops = (0, *indices), (*indices, None)
-        cuts = [(a, b) for a, b in zip(starts, stops, strict=True)]
-        return [_cut(ctx, x, shape, i, a, b) for a, b in cuts]
-    parts = _given_parts(ctx, shape, i, sizes) if sizes is not None else _parts(ctx, shape, i, sections or 0, uneven)
-    return _cut_up(x.data, shape, i, parts)
-
-
-def _parts(ctx: Ctx, shape: Shape, i: int, sections: int, uneven: bool) -> tuple[Dim, ...]:
-    if sections < 1:
-        ctx.fail(f"sections to be at least 1, but it is {sections}")
-    if sections == 1:
-        return (shape[i],)
-    axis = number(shape, i)
-    if not uneven:
-        what = f"axis {axis} of `x` to be a multiple of {sections}"
-        ctx.require(ctx.eq(shape[i] % sections, 0), what, (("x", axis),))
-        return (shape[i] // sections,) * sections
-    part = ctx.ceildiv(shape[i], sections)
-    last = shape[i] - part * (sections - 1)
-    what = f"axis {axis} of `x` to be large enough for {sections} parts of which only the last is smaller"
-    ctx.require(ctx.le(0, last), what, (("x", axis),))
-    return (*(part,) * (sections - 1), last)
-
-
-def _given_parts(ctx: Ctx, shape: Shape, i: int, sizes: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    axis = number(shape, i)
-    for n, size in enumerate(sizes):
-        not_negative(ctx, size, f"entry {n} of `sizes`", (("sizes", n),))
-    ctx.require(ctx.eq(total(sizes), shape[i]), f"the sum of `sizes` to be axis {axis} of `x`", (("x", axis),))
-    return sizes
-
-
-def _cut_up(data: Any, shape: Shape, i: int, parts: tuple[Dim, ...]) -> list[Out]:
-    if data is None or not all(isinstance(p, int) for p in parts):
-        return [Out(put(shape, i, p)) for p in parts]
-    ends = [sum(parts[: n + 1]) for n in range(len(parts))]
-    return [Out((p,), data[end - p : end]) for p, end in zip(parts, ends, strict=True)]
-
-
-def _cut(ctx: Ctx, x: TensorInfo, shape: Shape, i: int, start: Dim, stop: Dim | None) -> Out:
-    end = SENTINEL if stop is None else stop
-    return Out(put(shape, i, slice_length(ctx, shape[i], start, end, 1)), _slice_data(x.data, start, end, 1))
-
-
-# Slices
-
-
-@primitive(
-    "slice",
-    "x: tensor, starts: sizes, stops: sizes, axes: ints = none, steps: ints = none",
-    "T:any -> T",
-    onnx=("Slice",),
-)
-def slice_(
-    ctx: Ctx,
-    x: TensorInfo,
-    starts: tuple[Dim, ...],
-    stops: tuple[Dim, ...],
-    axes: tuple[int, ...] | None,
-    steps: tuple[int, ...] | None,
-) -> Out:
-    """A part of `x` along some axes (the first ones if `axes` is left out): `x[start:stop:step]`.
-
-    Python's rule: a negative bound counts from the end, then bounds are clamped to the axis, so no slice is out of
-    range: for step 1 the size is max(0, min(stop, n) - min(start, n)), for others ceildiv of that by the step. A step
-    may be negative, never 0. The stop 2**63 - 1 is the end; with a negative step -2**63 is the beginning, included.
-    NumPy, ONNX Slice.
-    """
-    shape = known(ctx, x)
-    n = len(starts)
-    axes = tuple(range(n)) if axes is None else axes
-    steps = (1,) * n if steps is None else steps
-    if not n == len(stops) == len(axes) == len(steps):
-        ctx.fail("as many entries in stops, axes and steps as in starts")
-    if any(step == 0 for step in steps):
-        ctx.fail("steps that are not 0")
-    if is_plain(shape) and axes and len(shape) == 0:
-        ctx.fail("a tensor with at least one axis, but the rank of `x` is 0")
-    result = list(shape)
-    data = x.data if len(shape) == 1 else None
-    for i, start, stop, step in zip(places(ctx, shape, axes, "axes"), starts, stops, steps, strict=True):
-        result[i] = slice_length(ctx, shape[i], start, stop, step)
-        data = _slice_data(data, start, stop, step)
-    return Out(tuple(result), data)
-
-
-def _slice_data(data: Any, start: Dim, stop: Dim, step: int) -> Any:
-    if not isinstance(data, tuple) or not isinstance(start, int) or not isinstance(stop, int):
-        return None
-    return data[start:stop:step]
-
-
-# Borders, order and triangles
-
-
-@primitive(
-    "pad",
-    'x: tensor, pads: pairs, mode: str = "constant", value: tensor = none',
-    "T:any, T -> T",
-    onnx=("Pad",),
-    needs={"pads": "exact"},
-)
-def pad(ctx: Ctx, x: TensorInfo, pads: tuple[tuple[Dim, Dim], ...], mode: str, value: TensorInfo | None) -> Shape:
-    """`pads[i]` more elements before and after axis i: each size grows by both.
-
-    No pad is negative (a slice removes elements). `mode` is constant (with `value`, else 0), edge, reflect, or wrap.
-    `reflect` mirrors without repeating the border: each pad is smaller than its axis. `edge` and `wrap` need an axis
-    that is not empty where they pad. `numpy.pad`, ONNX Pad.
-    """
-    shape = ctx.dims(x)
-    choice(ctx, "mode", mode, ("constant", "edge", "reflect", "wrap"))
-    if len(pads) != len(shape):
-        ctx.fail(f"a pair in `pads` for each of the {len(shape)} axes of `x`, but it has {len(pads)}")
-    if value is not None and ctx.rank(value) != 0:
-        ctx.fail("`value` to be a scalar", (("value", None),))
-    for i, pair in enumerate(pads):
-        for n, side in enumerate(pair):
-            not_negative(ctx, side, f"the pad {'after' if n else 'before'} axis {i}", (("pads", i),))
-            _room(ctx, shape[i], side, mode, i)
-    return tuple(total((before, d, after)) for d, (before, after) in zip(shape, pads, strict=True))
-
-
-def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:
-    """What a mode that repeats the tensor's own elements needs of an axis."""
-    if mode == "constant" or (isinstance(pad, int) and pad == 0):
-        return
-    at = (("x", axis), ("pads", axis))
-    enough = ctx.lt(pad, size) if mode == "reflect" else ctx.le(1, size)
-    wanted = "smaller than the axis" if mode == "reflect" else "0 where the axis is empty"
-    ctx.require(ctx.any_of(ctx.eq(pad, 0), enough), f"the pads of axis {axis} to be {wanted}", at)
-
-
-@primitive("flip", "x: tensor, axis: ints = none", "T:any -> T")
-def flip(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
-    """The order of elements reversed along the given axes, or along all. Array API `flip`."""
-    shape = known(ctx, x)
-    if axis is not None:
-        places(ctx, shape, _tuple(axis), "axis")
-    reverse = isinstance(x.data, tuple) and (axis is None or _tuple(axis) != ())
-    return Out(shape, x.data[::-1] if reverse else x.data)
-
-
-@primitive("roll", "x: tensor, shift: size, axis: int = none", "T:any -> T")
-def roll(ctx: Ctx, x: TensorInfo, shift: Dim, axis: int | None) -> Shape:
-    """Elements moved by `shift` places along an axis, those that fall off come back at the other end; without `axis` in
-    row-major order over the whole tensor. Array API `roll`."""
-    shape = known(ctx, x)
-    if axis is not None:
-        place(ctx, shape, axis)
-    return shape
-
-
-@primitive("tril", "x: tensor, k: size = 0", "T:any -> T")
-def tril(ctx: Ctx, x: TensorInfo, k: Dim) -> Shape:
-    """The lower triangle of the last two axes, 0 above diagonal `k`. The rank is at least 2. Array API `tril`, ONNX
-    Trilu.
-    """
-    return _triangle(ctx, x)
-
-
-@primitive("triu", "x: tensor, k: size = 0", "T:any -> T")
-def triu(ctx: Ctx, x: TensorInfo, k: Dim) -> Shape:
-    """The upper triangle of the last two axes, 0 below diagonal `k`. The rank is at least 2. Array API `triu`, ONNX
-    Trilu.
-    """
-    return _triangle(ctx, x)
-
-
-def _triangle(ctx: Ctx, x: TensorInfo) -> Shape:
-    shape = known(ctx, x)
-    rank_at_least(ctx, "x", shape, 2)
-    if not is_plain(shape):
-        place(ctx, shape, -2)
-    return shape
-
-
-@primitive("depth_to_space", "x: tensor, block: int", "T:any -> T", onnx=("DepthToSpace",))
-def depth_to_space(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
-    """Channels moved into blocks of pixels: `[n, c, h, w]` becomes `[n, c // block ** 2, h * block, w * block]`.
-
-    The channels are a multiple of `block ** 2`. ONNX DepthToSpace, mode DCR.
-    """
-    n, c, h, w = _image(ctx, x, block)
-    ctx.require(ctx.eq(c % (block * block), 0), f"axis 1 of `x` to be a multiple of {block * block}", (("x", 1),))
-    return (n, c // (block * block), h * block, w * block)
-
-
-@primitive("space_to_depth", "x: tensor, block: int", "T:any -> T", onnx=("SpaceToDepth",))
-def space_to_depth(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
-    """Blocks of pixels moved into channels: `[n, c, h, w]` becomes `[n, c * block ** 2, h // block, w // block]`.
-
-    Height and width are multiples of `block`. ONNX SpaceToDepth.
-    """
-    n, c, h, w = _image(ctx, x, block)
-    for axis, size in ((2, h), (3, w)):
-        ctx.require(ctx.eq(size % block, 0), f"axis {axis} of `x` to be a multiple of {block}", (("x", axis),))
-    return (n, c * (block * block), h // block, w // block)
-
-
-def _image(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
-    if block < 1:
-        ctx.fail(f"block to be at least 1, but it is {block}")
-    return ranked(ctx, "x", x, 4, "[batch, channels, height, width]")
