@@ -88,7 +88,11 @@ def _below(folder: str) -> list[str]:
     found = []
     for place, inside, files in os.walk(folder):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
-        found += [os.path.normpath(os.path.join(place, name)) for name in sorted(files) if name.endswith(".rx")]
+        found += [os.path.normpath(os.path.join(place, name)) for name in sorted(files) if _is_program(name)]
     if not found:
         raise Unusable(f"no .rx file below {folder!r}")
     return found
+
+
+def _is_program(name: str) -> bool:
+    return name.endswith(".rx") and not name.startswith(".")

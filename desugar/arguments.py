@@ -30,6 +30,9 @@ def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[co
     """The arguments as the user wrote them, each in the sort of its parameter."""
     row = found.row
     _refuse_unlisted(row, call)
+    more = [a for a in call.args[len(row.params) :] if a.name is None]
+    if more:
+        fail("E205", f"@{row.name} takes at most {count(len(row.params), 'argument')}", more[0].span.to(more[-1].span))
     args = code.each(partial(_primitive_argument, code, row, i, arg) for i, arg in enumerate(call.args))
     try:
         bind(row, core.Call(call.span, core.FnRef(call.span, found.name), tuple(args)))
@@ -59,8 +62,6 @@ def _primitive_argument(code: Code, row: Primitive, position: int, arg: sweet.Ar
 
 def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.Arg) -> Param:
     if arg.name is None:
-        if position >= len(params):
-            fail("E205", f"@{name} takes at most {count(len(params), 'argument')}", arg.span)
         return params[position]
     for param in params:
         if param.name == arg.name.name:

@@ -57,6 +57,7 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
         fail("E216", f"there is no type `{name}`", type_.span, help=f"did you mean `{known}`?" if known else None)
     key = home.qualified(rest)
     if key in seen:
+        unit.world.once(frozenset(seen[seen.index(key) :]))
         fail("E217", f"the type `{rest}` is defined by itself", decl.name.span)
     found = expand(home, decl.type, (*seen, key))
     return found if home is unit else _abroad(home, found)

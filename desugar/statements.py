@@ -50,13 +50,12 @@ def attempt(code: Code, stmt: sweet.Stmt) -> bool:
 
 def _break(code: Code, stmt: sweet.Let) -> None:
     """What a wrong `let` would have bound is known as wrong: its uses say nothing more."""
-    names = list(stmt.names)
-    for type_ in (stmt.type,):
-        names += [sweet.Ident(n.span, n.name) for n in patterns.all_names(type_)]
-    for name in names:
+    for name in patterns.all_names(stmt.type):
         before = code.scope.find(name.name)
         if before is None or not before.is_shape_level:
             code.scope.bind(Entry(name.name, None, None, name.span, "let"))
+    for bound in stmt.names:
+        code.scope.bind(Entry(bound.name, None, None, bound.span, "let"))
 
 
 def block_result(

@@ -128,6 +128,7 @@ class World:
         self.by_alias = {u.alias: u for u in self.units}
         self.entry = self.units[-1]
         self.names: set[str] = set()
+        self.rings: set[frozenset[str]] = set()
         self.const_names: dict[tuple[str, str], str] = {}
         for unit in self.units:
             self._gather(unit)
@@ -294,6 +295,12 @@ class World:
             for name in self.by_alias[canonical].fns if canonical in self.by_alias else ():
                 yield f"{alias}.{name}"
         yield from (n for n in primitive_names() if self.lookup(n) is not None)
+
+    def once(self, ring: frozenset[str]) -> None:
+        """A ring of definitions is reported at one of them; raises if it was."""
+        if ring in self.rings:
+            raise Broken
+        self.rings.add(ring)
 
     def report(self, problem: RxError) -> None:
         self.diagnostics.extend(problem.diagnostics)

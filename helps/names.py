@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..lang import sweet
+from ..lang.dtypes import DTYPES
 from .case import Case, Mend, replaced
 from .operands import wrap
 from .shapes import Change
@@ -18,6 +19,8 @@ _USUAL = (
     ("numeric", "float32"),
     ("boolean", "bool"),
 )
+# What holds all that the kinds before it do.
+_KINDS = ("bool", "uint", "int", "float", "complex")
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -51,5 +54,13 @@ def _casts(case: Case) -> Iterator[Mend]:
         own = case.operand(name)
         for dtype in dict.fromkeys([*wanted, *dtypes]):
             if own is not None and own.dtype != dtype:
-                change = Change("cast", "@cast(", f", {dtype})", 18 + rank)
+                change = Change("cast", "@cast(", f", {dtype})", 18 + rank + 4 * _loses(own.dtype, dtype))
                 yield wrap(case, expr, change)
+
+
+def _loses(own: str, dtype: str) -> bool:
+    """Whether a cast drops what the kind of number holds: fractions, signs."""
+    before, after = DTYPES.get(own), DTYPES.get(dtype)
+    if before is None or after is None or before.kind not in _KINDS or after.kind not in _KINDS:
+        return False
+    return _KINDS.index(before.kind) > _KINDS.index(after.kind)

@@ -129,8 +129,8 @@ def test_several_files_share_one_summary_line(rx: Any) -> None:
     assert err.count("error[") == 2
 
 
-def test_a_folder_means_the_rx_files_below_it_but_for_hidden_folders(rx: Any) -> None:
-    for name in ("lib/deep/a.rx", "lib/b.rx", "lib/notes.txt", "lib/.venv/c.rx"):
+def test_a_folder_means_the_rx_files_below_it_but_for_hidden_ones(rx: Any) -> None:
+    for name in ("lib/deep/a.rx", "lib/b.rx", "lib/notes.txt", "lib/.venv/c.rx", "lib/.#b.rx"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(FF, encoding="utf-8")
     status, out, _ = rx("check", "lib", "--format", "json")

@@ -63,6 +63,11 @@ DENSE = (
 
 # Each program with the help of its first error or warning.
 TABLE = [
+    # dtypes
+    (
+        "@f = fn(x : Tensor([n], int64), w : Tensor([n], float32)) : Tensor {\n  @matmul(x, w)\n}\n",
+        "cast `x`: `@matmul(@cast(x, float32), w)`",
+    ),
     # products
     (f("x [n, 3]; w [4, 3]", "@matmul(x, w)"), "transpose `w`: `@matmul(x, @matrix_transpose(w))`"),
     (f("x [3, 4]; w [2, 3]", "@matmul(x, w)"), "swap `x` and `w`: `@matmul(w, x)`"),

@@ -161,6 +161,19 @@ def test_a_symbolic_refutation_has_a_witness() -> None:
 # One mistake, one diagnostic
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "place"),
+    [
+        ("@f = fn(x : Tensor([n], float32)) { let n = @relu(x); @relu(n) }", "E204", "n"),
+        ("@f = fn(x : Tensor([_n], float32)) { @relu(x, x, 3) }", "E205", "x, 3"),
+        ("type A = (B, Tensor)\ntype B = (A, Tensor)\n@f = fn(a : A, b : B) { a }", "E217", "A"),
+    ],
+)
+def test_what_follows_from_a_mistake_in_names_is_not_told(text: str, code: str, place: str) -> None:
+    d = only(text)
+    assert (d.code, d.span.text) == (code, place)
+
+
 def test_an_annotation_that_does_not_fit_is_reported_once() -> None:
     d = only(
         "@f = fn(x : Tensor([64, 32, 3], float32)) {\n  match_shape(x, [_n], [_n, 1, 2, 4])\n  @reshape(x, [7])\n}"

@@ -113,7 +113,7 @@ def type_text(value: Value, state: State) -> str:
         case DTypeValue():
             return f"the dtype {dtype_text(value.dtype, state)}"
         case FnValue():
-            return f"the function @{value.name}"
+            return "a function" if value.name == "fn" else f"the function @{value.name}"
     return "?"
 
 
