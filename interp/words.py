@@ -33,7 +33,8 @@ def sentence(check: core.Assert | core.MatchShape, env: Values, outer: Values) -
         found = values(check, outer)
         reason = f" ({check.message})" if check.message else ""
         return f"`{text}` does not hold{reason}" + (f": {found}" if found else "")
-    return _part(check, declared, env, _subject(check, env, outer.get(declared.tensor)), text)
+    subject = _subject(check, env, outer.get(declared.tensor))
+    return _part(check, declared, env, subject, _named(check, env, outer, declared.tensor), text)
 
 
 def _dim_text(dim: core.SizeExpr | core.Splice) -> str:
@@ -60,8 +61,16 @@ def _subject(check: core.Assert, env: Values, otherwise: Any) -> Any:
     return env.get(found[0].tensor, otherwise) if found else otherwise
 
 
-def _part(check: core.Assert, declared: core.Declared, env: Values, tensor: Any, text: str) -> str:
-    """The sentence about the rank, a dimension, the dtype or the shape that an annotation asks for."""
+def _named(check: core.Assert, env: Values, outer: Values, tensor: str) -> str:
+    """What a condition calls the annotated tensor: where it was decided for a call, it speaks of the argument."""
+    annotated = outer.get(tensor)
+    names = (a.tensor for a in _accesses(check.cond) if annotated is not None and env.get(a.tensor) is annotated)
+    return next(names, tensor)
+
+
+def _part(check: core.Assert, declared: core.Declared, env: Values, tensor: Any, name: str, text: str) -> str:
+    """The sentence about the rank, a dimension, the dtype or the shape that an annotation asks for; `name` is what its
+    condition calls the tensor."""
     origin, cond = check.origin, check.cond
     who, subject = _speaker(origin, declared, declared.tensor)
     shape: tuple[int, ...] = getattr(tensor, "shape", ())
@@ -72,20 +81,20 @@ def _part(check: core.Assert, declared: core.Declared, env: Values, tensor: Any,
             return f"{who} needs {subject} to have rank {rank}, but it has rank {len(shape)}"
         case "dtype":
             found = dtype_name(getattr(tensor, "dtype", None))
-            name = text if wanted is None else dtype_name(wanted)
-            return f"{who} needs {subject} to have dtype {_spelt(name, text)}, but it has {found}"
+            value = text if wanted is None else dtype_name(wanted)
+            return f"{who} needs {subject} to have dtype {_spelt(value, text)}, but it has {found}"
         case "shape":
-            name = text if wanted is None else _shown(wanted)
-            return f"{who} needs {subject} to have shape {_spelt(name, text)}, but it has {_shown(tuple(shape))}"
+            value = text if wanted is None else _shown(wanted)
+            return f"{who} needs {subject} to have shape {_spelt(value, text)}, but it has {_shown(tuple(shape))}"
     axis = origin.axis
     if axis is None or not -len(shape) <= axis < len(shape):
         return f"{who} needs {subject} to have an axis {axis}, but it has rank {len(shape)}"
-    if isinstance(cond, core.Compare) and cond.op == ">=" and not _is_of(cond.left, declared.tensor, axis):
+    if isinstance(cond, core.Compare) and cond.op == ">=" and not _is_of(cond.left, name, axis):
         factor = cond.left.span.text or text
         found = _evaluate(cond.left, env)
         needs = f"{who} needs axis {axis} of {subject} to fit `{text}`, whose factor {factor} has to be at least 1"
         return needs if found is None else f"{needs}, but it is {found}"
-    wanted = _relation(cond, env, text, declared.tensor, axis)
+    wanted = _relation(cond, env, text, name, axis)
     return f"{who} needs axis {axis} of {subject} {wanted}, but it is {shape[axis]}"
 
 

@@ -315,6 +315,19 @@ def test_tuples_of_tensors_travel_as_python_tuples() -> None:
     assert refused(module.dense, f32(2, 3), f32(3, 4)).message.startswith("@dense needs `l` to be a tuple of 2")
 
 
+@pytest.mark.parametrize(
+    ("parameter", "length", "wanted"),
+    [("n + 3", 1, "to be at least 3, but it is 1"), ("n * 2 + 1", 2, "to be 1 more than a multiple of 2, but it is 2")],
+)
+def test_a_callees_check_of_an_argument_with_another_name_says_what_the_size_has_to_be(
+    parameter: str, length: int, wanted: str
+) -> None:
+    text = f"@cut = fn(x : Tensor([{parameter}], float32)) {{ x[:n] }}"
+    module = rx.loads(text + "\n@main = fn(y : Tensor([_k], float32)) { @cut(y) }")
+    with pytest.raises(rx.ShapeError, match=f"@cut needs axis 0 of `x` {wanted}"):
+        module.main(np.zeros(length, np.float32))
+
+
 def test_a_callees_check_blames_the_call_with_the_callers_argument() -> None:
     module = rx.loads("""@sq = fn(x : Tensor([n, n], float32)) : Tensor([n, n], float32) where n >= 2 { x }
 @f = fn(p : Tensor([a, b], float32)) : Tensor { @sq(p) }""")
