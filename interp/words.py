@@ -63,9 +63,9 @@ def _subject(check: core.Assert, env: Values, otherwise: Any) -> Any:
 
 def _named(check: core.Assert, env: Values, outer: Values, tensor: str) -> str:
     """What a condition calls the annotated tensor: where it was decided for a call, it speaks of the argument."""
-    annotated = outer.get(tensor)
-    names = (a.tensor for a in _accesses(check.cond) if annotated is not None and env.get(a.tensor) is annotated)
-    return next(names, tensor)
+    if outer is env or tensor not in outer:
+        return tensor
+    return next((a.tensor for a in _accesses(check.cond) if env.get(a.tensor) is outer[tensor]), tensor)
 
 
 def _part(check: core.Assert, declared: core.Declared, env: Values, tensor: Any, name: str, text: str) -> str:
