@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..lang import core, sweet
 from ..lang.source import Span
+from .binding import Leaf
 from .code import Code
-from .patterns import Leaf
 from .sorts import says_nothing
 
 

@@ -8,12 +8,14 @@ from ..lang import core, sweet
 from ..lang.printer import print_signature, print_type
 from . import patterns, shapes
 from .annotations import leaves
+from .binding import Leaf
 from .code import Code, spelled
 from .doors import door_length
 from .errors import Broken, fail
 from .scope import SHAPE_SORTS, Scope, identifiers, variable
 from .sorts import expand, in_core, says_nothing, sort_of
 from .statements import block_result, statements
+from .type_names import all_names
 
 
 def fn_names(type_: sweet.FnType) -> Iterator[sweet.Name]:
@@ -21,7 +23,7 @@ def fn_names(type_: sweet.FnType) -> Iterator[sweet.Name]:
         if isinstance(part, sweet.FnType):
             yield from fn_names(part)
         else:
-            yield from patterns.all_names(part)
+            yield from all_names(part)
 
 
 def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> core.FnSort:
@@ -30,7 +32,7 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> c
     inner = Code(code.unit, code.function, identifiers(type_), code.hooks)
     inner.scope = Scope(code.scope)
     params: list[core.Param] = []
-    found: list[patterns.Leaf] = []
+    found: list[Leaf] = []
     for i, part in enumerate(type_.params):
         param = inner.fresh(f"x{i}")
         params.append(core.Param(param, sort_of(part)))
@@ -77,7 +79,7 @@ def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
 
 def _lambda_door(code: Code, fn: sweet.Fn) -> tuple[core.Param, ...]:
     params: list[core.Param] = []
-    found: list[patterns.Leaf] = []
+    found: list[Leaf] = []
     for i, param in enumerate(fn.params):
         if param.default is not None:
             fail("E221", "a function value has no defaults", param.default.span)

@@ -22,6 +22,7 @@ from ..lang.node import replace
 from ..lang.source import Span
 from . import patterns, shapes
 from .annotations import leaves
+from .binding import Bound, Leaf
 from .code import Code, Hooks, spelled
 from .compounds import folded
 from .declarations import signature
@@ -33,6 +34,7 @@ from .naming import by_need, destructurings, is_destructuring, named_in, narrowe
 from .scope import SHAPE_SORTS, Entry, Scope, identifiers, variable, walk
 from .sorts import expand, sort_of
 from .statements import block_result, statements
+from .type_names import all_names, size_names
 from .world import FnInfo, ImplsInfo, World
 
 
@@ -122,7 +124,7 @@ class Wrapper:
         self.taken = identifiers(info.decl, *aliases, self.result_type)
         self.code = translator.code(info, self.taken)
         self.params: list[core.Param] = []
-        self.bound: list[patterns.Bound] = []
+        self.bound: list[Bound] = []
         self.later: list[sweet.Expr] = []
 
     # The forms
@@ -261,15 +263,15 @@ class Wrapper:
         found = self._parameters()
         self.bound = patterns.solve(self.code, found, named=False, later=self.result_type)
         self._function_sorts(self.code)
-        existential = {n.name for n in patterns.all_names(self.result_type)}
+        existential = {n.name for n in all_names(self.result_type)}
         for condition in self.decl.fn.where:
             if self._is_later(condition, existential):
                 self.later.append(condition)
             else:
                 self._condition(condition)
 
-    def _parameters(self, core_form: bool = False) -> list[patterns.Leaf]:
-        found: list[patterns.Leaf] = []
+    def _parameters(self, core_form: bool = False) -> list[Leaf]:
+        found: list[Leaf] = []
         places: dict[str, Span] = {}
         for param, info in zip(self.decl.fn.params, self.info.params, strict=True):
             name = param.name
@@ -298,7 +300,7 @@ class Wrapper:
                 self.params[position] = core.Param(name, made)
 
     def _is_later(self, condition: sweet.Expr, existential: set[str]) -> bool:
-        free = {n.name for n in patterns.size_names(folded(condition, self.code.compounds))}
+        free = {n.name for n in size_names(folded(condition, self.code.compounds))}
         return any(self.code.scope.find(n) is None and n in existential for n in free)
 
     def _condition(self, condition: sweet.Expr) -> None:
@@ -313,7 +315,7 @@ class Wrapper:
 
     def _declared(self, condition: sweet.Expr) -> core.Declared:
         bound: list[tuple[str, core.ShapeLevel]] = []
-        for name in dict.fromkeys(n.name for n in patterns.size_names(condition)):
+        for name in dict.fromkeys(n.name for n in size_names(condition)):
             entry = self.code.scope.find(name)
             if entry is not None and entry.is_shape_level and entry.expr is not None:
                 bound.append((name, entry.expr))  # type: ignore[arg-type]
@@ -468,7 +470,7 @@ class Wrapper:
 
 
 def _unbound(code: Code, condition: sweet.Expr) -> RxError:
-    for name in patterns.size_names(condition):
+    for name in size_names(condition):
         if code.scope.find(name.name) is None and name.name not in DTYPES:
             try:
                 code.entry(name.name, name.span)

@@ -6,7 +6,7 @@ from collections import Counter
 
 from ..lang import core
 from ..lang.node import replace
-from .patterns import Bound
+from .binding import Bound
 from .scope import walk
 
 

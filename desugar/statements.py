@@ -6,11 +6,13 @@ from ..lang import core, sweet
 from ..lang.diagnostics import Label, RxError
 from . import arguments, patterns, shapes, values
 from .annotations import leaves
+from .binding import Leaf
 from .code import Code, spelled
 from .errors import Broken, fail
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE, Entry
 from .sorts import describe, expand, sort_of
+from .type_names import all_names, size_names
 
 # The one name that may stand for several parts of a tuple.
 _DISCARDED = "_"
@@ -50,7 +52,7 @@ def attempt(code: Code, stmt: sweet.Stmt) -> bool:
 
 def _break(code: Code, stmt: sweet.Let) -> None:
     """What a wrong `let` would have bound is known as wrong: its uses say nothing more."""
-    for name in patterns.all_names(stmt.type):
+    for name in all_names(stmt.type):
         before = code.scope.find(name.name)
         if before is None or not before.is_shape_level:
             code.scope.bind(Entry(name.name, None, None, name.span, "let"))
@@ -170,7 +172,7 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
     code.emit(core.Let(stmt.span, core_names, True, None, value))
     if isinstance(type_, sweet.TupleType):
         kind = "asserting" if stmt.asserting else "claim"
-        found: list[patterns.Leaf] = []
+        found: list[Leaf] = []
         for name, core_name, part in zip(stmt.names, core_names, type_.items, strict=True):
             found += leaves(code, core_name, part, kind, name.name, part.span)
         patterns.solve(code, found, named=True)
@@ -205,7 +207,7 @@ def _match_shape(code: Code, call: sweet.Call) -> None:
     names = _listed(code, args[1])
     if not isinstance(args[2], sweet.ListExpr | sweet.Name | sweet.Unknown):
         fail("E205", "the last argument of match_shape is a shape", args[2].span, help="`[n, n * 2]`")
-    used = {n.name: n for n in patterns.size_names(args[2])}
+    used = {n.name: n for n in size_names(args[2])}
     for name in used.values():
         if name.name not in names and code.scope.find(name.name) is None:
             help = f"list it: `[{', '.join([*names, name.name])}]`"
@@ -216,7 +218,7 @@ def _match_shape(code: Code, call: sweet.Call) -> None:
         if listed.name not in used:
             fail("E208", f"`{listed.name}` does not occur in the shape", listed.span)
     type_ = sweet.TensorType(args[2].span, args[2], None)
-    leaf = patterns.Leaf(args[2].span, tensor, type_, "match_shape", spelled(args[0].span))
+    leaf = Leaf(args[2].span, tensor, type_, "match_shape", spelled(args[0].span))
     patterns.solve(code, [leaf], named=True)
 
 

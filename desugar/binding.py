@@ -1,0 +1,298 @@
+"""Annotations to names: what each name stands for, over the tensors that are annotated.
+
+First names that stand alone are bound, over all annotations together, then expressions with one unknown name that can be
+inverted, until nothing changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..lang import core, sweet
+from ..lang.diagnostics import Label, RxError, error
+from ..lang.dtypes import DTYPES
+from ..lang.node import Node, replace
+from ..lang.source import Span
+from .code import Code, spelled
+from .compounds import count, folded, is_any_size, names, smallest, spelling, uses
+from .invert import Inverse, NoInverse, invert, why_not
+from .scope import Entry, variable
+from .type_names import dimensions, shape_of, size_names
+
+
+class Leaf(Node):
+    """One annotated tensor: its core name, its expanded type, and how a diagnostic speaks of it."""
+
+    span: Span
+    tensor: str
+    type: sweet.Type
+    kind: str
+    subject: str
+    position: int | None = None
+
+
+class Bound(Node):
+    """A name that an annotation bound: `spelling` is the user's, `name` the core's. `expr` is what it stands for over the
+    tensor; `match` tells which match_shape binds it instead, if any."""
+
+    spelling: str
+    name: str
+    sort: core.Sort
+    expr: core.Value
+    span: Span
+    nonneg: bool
+    match: core.MatchShape | None = None
+
+
+class Axis(Node):
+    """One dimension of an annotation. `axis` is None between two splices, where no literal axis reaches it."""
+
+    leaf: int
+    expr: sweet.Expr
+    axis: int | None
+    position: int
+
+
+class Binder:
+    """Binds the names of some annotations in the scope at hand.
+
+    `binder` tells of each bound name which annotation binds it, and what in it does; `order` where it stands in `bound`.
+    Names that are `broken` were told of already.
+    """
+
+    def __init__(self, code: Code, leaves: list[Leaf], named: bool, kind: str, later: sweet.Type | None) -> None:
+        self.code = code
+        self.leaves = leaves
+        self.named = named
+        self.kind = kind
+        self.before = set(code.scope.names())
+        self.shapes = [shape_of(leaf.type) for leaf in leaves]
+        self.later = list(dimensions(later))
+        self.axes = [axis for i in range(len(leaves)) for axis in self._axes(i)]
+        self._fold(code.compounds)
+        self.binder: dict[str, tuple[int, object]] = {}
+        self.inverses: dict[int, Inverse] = {}
+        self.between: dict[int, str] = {}
+        self.bound: list[Bound] = []
+        self.order: dict[str, int] = {}
+        self.broken: set[str] = set()
+        self.bad_leaves: set[int] = set()
+        self.compound_names: dict[str, str] = {}
+
+    def bind(self) -> None:
+        self._bind_dtypes_and_shapes()
+        self._bind_standing_alone()
+        self._bind_splices()
+        self._bind_by_inversion()
+        while self._find_compound():
+            self._bind_standing_alone()
+            self._bind_by_inversion()
+        self._refuse_what_is_left()
+
+    # What there is
+
+    def _axes(self, leaf: int) -> Iterator[Axis]:
+        items = self._items(leaf)
+        open_at = [i for i, item in enumerate(items) if isinstance(item, sweet.Splice | sweet.Dots)]
+        for position, item in enumerate(items):
+            if isinstance(item, sweet.Splice | sweet.Dots | sweet.Unknown):
+                continue
+            if not open_at or position < open_at[0]:
+                yield Axis(leaf, item, position, position)
+            elif position > open_at[-1]:
+                yield Axis(leaf, item, position - len(items), position)
+            else:
+                yield Axis(leaf, item, None, position)
+
+    def _items(self, leaf: int) -> tuple[sweet.Expr, ...]:
+        shape = self.shapes[leaf]
+        return shape.items if isinstance(shape, sweet.ListExpr) else ()
+
+    def _splices(self, leaf: int) -> list[sweet.Splice | sweet.Dots]:
+        return [i for i in self._items(leaf) if isinstance(i, sweet.Splice | sweet.Dots)]
+
+    # Binding
+
+    def _is_free(self, name: str) -> bool:
+        return name not in self.before and name not in self.binder and name not in self.broken
+
+    def _bind(self, name: sweet.Name | sweet.Ident, sort: core.Sort, expr: core.Value, leaf: int, by: object) -> None:
+        """A name is bound: in scope it stands for `expr`, or for itself where it gets a `let`."""
+        core_name = self._core_name(name.name)
+        matched = bool(self._splices(leaf)) and sort != core.DTYPE and not isinstance(by, Inverse)
+        stands_for = variable(name.span, core_name, sort) if self.named or matched else expr
+        nonneg = sort == core.SIZE
+        entry = Entry(name.name, sort, stands_for, name.span, self.kind, nonneg)
+        self.code.scope.bind(entry)
+        if (
+            not isinstance(by, Inverse) and name.name not in self.code.compounds
+        ):  # `[k * 64]` says something even if nothing uses k
+            self.code.annotated.append(entry)
+        self.binder[name.name] = (leaf, by)
+        self.order[name.name] = len(self.bound)
+        self.bound.append(Bound(name.name, core_name, sort, expr, name.span, nonneg))
+
+    def _bind_dtypes_and_shapes(self) -> None:
+        for i, leaf in enumerate(self.leaves):
+            if not isinstance(leaf.type, sweet.TensorType):
+                continue
+            shape, dtype = self.shapes[i], leaf.type.dtype
+            if isinstance(shape, sweet.Name) and self._is_free(shape.name):
+                self._bind(shape, core.SHAPE, core.ShapeOf(shape.span, leaf.tensor), i, "shape")
+            if isinstance(dtype, sweet.Name) and dtype.name not in DTYPES and self._is_free(dtype.name):
+                self._bind(dtype, core.DTYPE, core.DTypeOf(dtype.span, leaf.tensor), i, "dtype")
+
+    def _bind_standing_alone(self) -> None:
+        for axis in self.axes:
+            if isinstance(axis.expr, sweet.Name) and self._is_free(axis.expr.name):
+                self._bind(axis.expr, core.SIZE, self._dim(axis), axis.leaf, axis)
+
+    def _bind_splices(self) -> None:
+        """At most one unknown splice in a shape; which ones are known may depend on the other shapes."""
+        waiting = [i for i in range(len(self.leaves)) if self._splices(i)]
+        while waiting:
+            ready = [i for i in waiting if len(self._unknown_splices(i)) <= 1]
+            if not ready:
+                break
+            for i in ready[:1]:
+                for item in self._unknown_splices(i):
+                    self._bind_splice(i, item)
+                waiting.remove(i)
+        for i in waiting:
+            second = self._unknown_splices(i)[1]
+            self._error("E209", "a shape can have only one splice of unknown length", second.span)
+            self.bad_leaves.add(i)
+            for item in self._unknown_splices(i):
+                if isinstance(item, sweet.Splice):
+                    self._break(item.name.name)
+
+    def _unknown_splices(self, leaf: int) -> list[sweet.Splice | sweet.Dots]:
+        found = self._splices(leaf)
+        return [s for s in found if isinstance(s, sweet.Dots) or self._is_free(s.name.name)]
+
+    def _bind_splice(self, leaf: int, item: sweet.Splice | sweet.Dots) -> None:
+        if isinstance(item, sweet.Splice):
+            self._bind(item.name, core.SHAPE, core.ShapeVar(item.span, item.name.name), leaf, item)
+
+    def _dim(self, axis: Axis) -> core.SizeExpr:
+        """The dimension itself; one that no literal axis reaches gets a name from the match_shape."""
+        if axis.axis is not None:
+            return core.DimOf(axis.expr.span, self.leaves[axis.leaf].tensor, axis.axis)
+        if isinstance(axis.expr, sweet.Name):
+            return core.SizeVar(axis.expr.span, self._core_name(axis.expr.name))
+        return core.SizeVar(axis.expr.span, self._generated(axis))
+
+    def _generated(self, axis: Axis) -> str:
+        """The name of a dimension between two splices, where the user has given it none."""
+        if id(axis) not in self.between:
+            name, span = self.code.fresh("size"), axis.expr.span
+            here = core.SizeVar(span, name)
+            self.between[id(axis)] = name
+            self.code.scope.bind(Entry(name, core.SIZE, here, span, "generated", True))
+            self.binder[name] = (axis.leaf, axis)
+            self.order[name] = len(self.bound)
+            self.bound.append(Bound(name, name, core.SIZE, here, span, True))
+        return self.between[id(axis)]
+
+    def _bind_by_inversion(self) -> None:
+        waiting = [a for a in self.axes if not isinstance(a.expr, sweet.Name) and a.leaf not in self.bad_leaves]
+        while True:
+            found = next((a for a in waiting if self._can_invert(a)), None)
+            if found is None:
+                return
+            waiting.remove(found)
+            self._invert(found)
+
+    def _free_names(self, expr: sweet.Expr) -> list[sweet.Name]:
+        return [n for n in size_names(expr) if self._is_free(n.name)]
+
+    def _can_invert(self, axis: Axis) -> bool:
+        free = self._free_names(axis.expr)
+        if len(free) != 1:
+            return False
+        return why_not(self.code, axis.expr, free[0].name) is None
+
+    def _invert(self, axis: Axis) -> None:
+        name = self._free_names(axis.expr)[0]
+        try:
+            inverse = invert(self.code, axis.expr, name.name, self._dim(axis))
+        except NoInverse as problem:
+            self._error("E208", f"`{name.name}` cannot be solved for: {problem}", name.span)
+            self._break(name.name)
+            return
+        except RxError as problem:
+            self.code.report(problem)
+            self._break(name.name)
+            return
+        self.inverses[id(axis)] = inverse
+        self._bind(name, core.SIZE, inverse.value, axis.leaf, inverse)
+
+    # Compounds
+
+    def _core_name(self, name: str) -> str:
+        """A compound is called after its names: `h * d` is `h_d`."""
+        if name in self.code.compounds:
+            return self.compound_names.setdefault(name, self.code.fresh("_".join(re.findall(r"\w+", name))))
+        return self.code.core_name(name)
+
+    def _fold(self, compounds: set[str]) -> None:
+        if compounds:
+            self.axes = [replace(a, expr=folded(a.expr, compounds)) for a in self.axes]
+            self.later = [folded(e, compounds) for e in self.later]
+
+    def _find_compound(self) -> bool:
+        """A product or sum of unknown names that stands in several places is bound as one."""
+        for axis in self.axes:
+            free = {n.name for n in self._free_names(axis.expr)}
+            if axis.leaf in self.bad_leaves or len(free) < 2:
+                continue
+            part = smallest(axis.expr, free)
+            if is_any_size(part, free) and self._stands_together(part):
+                self.code.compounds.add(spelling(part))
+                self._fold({spelling(part)})
+                return True
+        return False
+
+    def _stands_together(self, part: sweet.Expr) -> bool:
+        """Whether a compound occurs twice, and its names nowhere else."""
+        everywhere = [a.expr for a in self.axes] + self.later
+        times = sum(count(e, spelling(part)) for e in everywhere)
+        wanted = names(part)
+        return times >= 2 and sum(uses(e, wanted) for e in everywhere) == times * len(wanted)
+
+    # What cannot be bound
+
+    def _error(
+        self, code: str, message: str, span: Span, help: str | None = None, labels: tuple[Label, ...] = ()
+    ) -> None:
+        self.code.report(RxError(error(code, message, span, help=help, labels=labels)))
+
+    def _break(self, name: str) -> None:
+        self.broken.add(name)
+        self.code.scope.bind(Entry(name, None, None, self.leaves[0].span, self.kind))
+
+    def _refuse_what_is_left(self) -> None:
+        for axis in self.axes:
+            if axis.leaf not in self.bad_leaves:
+                names = {n.name: n for n in self._free_names(axis.expr)}
+                if names:
+                    self._refuse(axis, list(names.values()))
+
+    def _refuse(self, axis: Axis, names: list[sweet.Name]) -> None:
+        """One error for a dimension that does not determine its names."""
+        for name in names:
+            self._break(name.name)
+        dtype = next((n for n in names if n.name in DTYPES), None)
+        if dtype is not None:
+            return self._error("E206", f"`{dtype.name}` is a dtype, not a size", dtype.span)
+        shown = spelled(axis.expr.span)
+        first, others = names[0], " and ".join(f"`{n.name}`" for n in names[1:])
+        if others:
+            reason = f"`{shown}` has {others} as well, which nothing binds either"
+        else:
+            reason = why_not(self.code, axis.expr, first.name) or f"`{shown}` has no unique solution"
+        return self._error(
+            "E208", f"nothing says what `{first.name}` is: {reason}", first.span,
+            help=f"use `{first.name}` alone as a dimension somewhere, or pass it: `{first.name} : Size`",
+        )  # fmt: skip
