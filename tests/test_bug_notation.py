@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from rxlang import pipeline
 from rxlang.lang.diagnostics import Diagnostic
-
-
-def beside(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-shape_bugs = beside("shape_bugs")
+from support import shape_bugs
 
 
 def said(ops: str) -> list[Diagnostic]:

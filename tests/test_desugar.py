@@ -22,7 +22,7 @@ from rxlang.lang.source import Source
 from rxlang.ops.registry import lookup
 
 HERE = Path(__file__).parent
-GOLDENS = HERE / "desugar_goldens"
+GOLDENS = HERE / "goldens" / "desugar"
 PROGRAMS = sorted(p for folder in (GOLDENS, HERE / "notes", HERE.parent / "examples") for p in folder.rglob("*.rx"))
 
 

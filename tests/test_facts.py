@@ -313,7 +313,7 @@ def test_no_verdict_differs_from_enumeration(near, monkeypatch):
 
 def test_answers_do_not_depend_on_the_seed_of_hashing_on_the_order_of_questions_or_on_other_processes(tmp_path):
     rows = []
-    for text in Path(__file__).with_name("size_facts.txt").read_text().splitlines():
+    for text in (Path(__file__).parent / "data" / "size_facts.txt").read_text().splitlines():
         assumed, _, goal = text.format(c=4, d=3).rpartition("|-")
         assume = [a.strip() for a in assumed.split(";") if a.strip()]
         rows += [json.dumps({"id": text, "assume": assume, "goal": g}) for g in (goal, f"{goal} + 1")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 from rxlang.lang.checked import Binding, Counts, FunctionShapes
-from rxlang.lang.diagnostics import Diagnostic, Edit, Label, error, warning
+from rxlang.lang.diagnostics import Edit, Label, error, warning
 from rxlang.lang.formats import check_object, github_lines, sarif_object, shapes_object, span_object
 from rxlang.lang.source import NOWHERE, Source, Span
+from test_render import GALLERY
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "docs" / "schema"
 FF = Source("dir/f f.rx", "let é = 𝒳 + y\nlet z = (1,\n  2)\n")
@@ -22,16 +22,6 @@ FF = Source("dir/f f.rx", "let é = 𝒳 + y\nlet z = (1,\n  2)\n")
 def schema(name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(found)
-    return found
-
-
-def gallery() -> dict[str, Diagnostic]:
-    """The diagnostics of the rendering gallery."""
-    spec = importlib.util.spec_from_file_location("render_gallery", Path(__file__).with_name("test_render.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found: dict[str, Diagnostic] = module.GALLERY
     return found
 
 
@@ -108,7 +98,7 @@ def test_what_is_absent_is_null() -> None:
 
 
 def test_every_diagnostic_of_the_gallery_fits_the_schema() -> None:
-    diagnostics = list(gallery().values())
+    diagnostics = list(GALLERY.values())
     assert len(diagnostics) > 10
     jsonschema.validate(check_object(["a.rx"], [*diagnostics, FULL, BARE], Counts(1, 1)), schema("check"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
 import os
@@ -23,6 +22,7 @@ from rxlang.helps.offer import Offer, offers, with_helps
 from rxlang.lang.diagnostics import Diagnostic, Edit
 from rxlang.lang.render import render_text
 from rxlang.lang.source import Source, Span
+from support import shape_bugs
 
 HERE = Path(__file__).resolve().parent
 GOLDENS = HERE / "goldens" / "helps"
@@ -318,13 +318,10 @@ def test_after_any_offered_help_its_diagnostic_is_gone_and_none_is_new(text: str
 
 
 def bugs() -> list[tuple[str, str]]:
-    spec = importlib.util.spec_from_file_location("shape_bugs", HERE / "shape_bugs.py")
-    if not CASES.exists() or spec is None or spec.loader is None:
+    if not CASES.exists():
         return []
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     rows = map(json.loads, CASES.read_text().splitlines())
-    return [(row["id"], module.program(row)) for row in rows if row["expect"] == "error"]
+    return [(row["id"], shape_bugs.program(row)) for row in rows if row["expect"] == "error"]
 
 
 def test_the_helps_of_real_bugs_do_what_they_say() -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import warnings
 import zlib
 from collections import Counter
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,17 +17,8 @@ from rxlang.interp.run import is_plain
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate
 from rxlang.ops.model import Param, Primitive
+from support import ops, random_calls
 
-
-def _sibling(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-ops, ops_draw = _sibling("ops_support"), _sibling("ops_draw")
 TRIES = int(os.environ.get("RX_FUZZ", "60"))
 # Primitives that may refuse a call for what its elements are.
 BY_ELEMENTS = {
@@ -97,7 +85,7 @@ def test_a_call_that_the_rule_accepts_is_computed_as_predicted(name: str) -> Non
     counts: Counter[str] = Counter()
     for n in range(TRIES):
         random = np.random.default_rng((zlib.crc32(name.encode()), n))
-        values = ops_draw.draw_call(random, row)
+        values = random_calls.draw_call(random, row)
         try:
             counts[outcome(row, values)] += 1
         except Exception as problem:

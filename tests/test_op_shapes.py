@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from rxlang import pipeline
 from rxlang.lang.checked import Binding
 from rxlang.lang.diagnostics import Diagnostic
+from support import op_shapes
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases" / "op_shapes.jsonl"
 # Operations and layouts that those cases leave out, one call that fits and one that does not of each.
-MORE = Path(__file__).with_name("op_shapes_more.jsonl")
-
-
-def _sibling(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-op_shapes_map = _sibling("op_shapes_map")
+MORE = Path(__file__).parent / "data" / "op_shapes_more.jsonl"
 
 
 def cases(file: Path = CASES) -> list[dict[str, Any]]:
@@ -58,7 +46,7 @@ def answer(text: str) -> tuple[Binding | None, tuple[Diagnostic, ...]]:
 def problem(case: dict[str, Any], text: str) -> str | None:
     """What is wrong with Rx's answer, if anything is."""
     result, errors = answer(text)
-    if case["expect_shape"] == "error" or op_shapes_map.refused_on_purpose(case):
+    if case["expect_shape"] == "error" or op_shapes.refused_on_purpose(case):
         return None if errors else f"no error, but {_spelled(result)}"
     if errors:
         return f"refused: {errors[0].message}"
@@ -106,8 +94,8 @@ def _equal(ours: int | str, expected: int | str) -> bool:
 def test_shapes_are_as_the_cases_say(operation: str) -> None:
     wrong = []
     for case in BY_OPERATION[operation]:
-        text = op_shapes_map.program(case)
-        found = None if isinstance(text, op_shapes_map.Skip) else problem(case, text)
+        text = op_shapes.program(case)
+        found = None if isinstance(text, op_shapes.Skip) else problem(case, text)
         if found is not None:
             wrong.append(f"{case['id']}: {text}expected {case['expect_shape']} {case['expect_dtype']}, but {found}")
     assert not wrong, "\n".join(wrong)
@@ -115,10 +103,10 @@ def test_shapes_are_as_the_cases_say(operation: str) -> None:
 
 @needs_cases
 def test_integer_results_of_real_functions_are_refused_on_purpose() -> None:
-    refused = [case["op"] for case in cases() if op_shapes_map.refused_on_purpose(case)]
+    refused = [case["op"] for case in cases() if op_shapes.refused_on_purpose(case)]
     assert Counter(refused) == {"divide": 2, "atan2": 2}
 
 
 def test_no_case_is_left_out() -> None:
-    texts = [op_shapes_map.program(case) for case in [*cases(), *cases(MORE)]]
-    assert [t.reason for t in texts if isinstance(t, op_shapes_map.Skip)] == []
+    texts = [op_shapes.program(case) for case in [*cases(), *cases(MORE)]]
+    assert [t.reason for t in texts if isinstance(t, op_shapes.Skip)] == []

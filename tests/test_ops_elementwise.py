@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import math
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,17 +16,8 @@ from rxlang.ops.broadcast import broadcast
 from rxlang.ops.dtypes_column import Word, parse_dtypes
 from rxlang.ops.ground import GroundCtx, Violation
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
+from support import ops
 
-
-def _sibling(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-ops = _sibling("ops_support")
 FLOATING, INTEGER, REAL, INEXACT, NUMERIC = ops.FLOATING, ops.INTEGER, ops.REAL, ops.INEXACT, ops.NUMERIC
 F32, INT64 = DTYPES["float32"], DTYPES["int64"]
 ROUNDS = 24

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,17 +14,8 @@ from rxlang.interp.kernels.registry import BadValue
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops.ground import GroundCtx
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
+from support import ops
 
-
-def _sibling(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-ops = _sibling("ops_support")
 FLOATING = ("float16", "bfloat16", "float32", "float64")
 seeds = st.integers(0, 2**32 - 1)
 Array = np.ndarray[Any, Any]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import itertools
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,17 +15,8 @@ from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops.ground import NeedsData
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
+from support import ops
 
-
-def _sibling(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-ops = _sibling("ops_support")
 FLOATING, INTEGER, REAL, INEXACT, NUMERIC = ops.FLOATING, ops.INTEGER, ops.REAL, ops.INEXACT, ops.NUMERIC
 ROUNDS = 40
 FLOAT16, INT64 = DTYPES["float16"], DTYPES["int64"]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import itertools
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,17 +16,8 @@ from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops.ground import Violation
 from rxlang.ops.model import TensorInfo
+from support import ops
 
-
-def _sibling(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-ops = _sibling("ops_support")
 FLOAT32 = DTYPES["float32"]
 seeds = st.integers(0, 2**32 - 1)
 

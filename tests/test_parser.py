@@ -16,7 +16,7 @@ from rxlang.lang.parser import decode, parse, parse_expr, parse_type
 from rxlang.lang.source import NOWHERE, Source
 
 HERE = Path(__file__).parent
-SNIPPETS = sorted((HERE / "notes_snippets").glob("*.rx"))
+SNIPPETS = sorted((HERE / "data" / "snippets").glob("*.rx"))
 
 
 def name(text: str) -> sweet.Name:

@@ -12,7 +12,7 @@ import pytest
 from rxlang.simplify.solver.prove import prove_line, prove_lines
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
-FACTS = (Path(__file__).with_name("size_facts.txt")).read_text().splitlines()
+FACTS = (Path(__file__).parent / "data" / "size_facts.txt").read_text().splitlines()
 FUZZ = int(os.environ.get("RX_FUZZ", "400"))
 
 

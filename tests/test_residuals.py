@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from rxlang.lang.core import Status
 from rxlang.lang.files import Files
 from rxlang.lang.node import Node
 from rxlang.lang.source import Span
+from support import small_programs
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = int(os.environ.get("RX_FUZZ", "60"))
@@ -82,27 +81,19 @@ def refusals(program: core.Program, shapes: list[tuple[str, ...]], names: tuple[
     return found
 
 
-def maker() -> Any:
-    spec = importlib.util.spec_from_file_location("small_programs", HERE / "small_programs.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_each_check_that_stays_refuses_some_input() -> None:
-    small, seen = maker(), 0
+    seen = 0
     for seed in range(PROGRAMS):
-        made = small.Maker(seed)
+        made = small_programs.Maker(seed)
         source = made.program()
-        report = pipeline.check_text(source + small.LIBRARY, "random.rx", Path("."))
+        report = pipeline.check_text(source + small_programs.LIBRARY, "random.rx", Path("."))
         # where an `if` has arms of different ranks, what is known afterwards is less than what is so
         if report.checked is None or not report.ok or "if (" in source:
             continue
         checks = list(left(report.checked.program))
         if checks:
             shapes = [shape for name, shape in made.shapes.items() if name.startswith("x")]
-            refused = refusals(report.checked.program, shapes, small.NAMES)
+            refused = refusals(report.checked.program, shapes, small_programs.NAMES)
             for check in checks:
                 places = {check.span} if isinstance(check, core.Call) else {check.span, check.origin.span}
                 assert places & refused, f"seed {seed}: `{check.span.text}` refuses nothing\n{source}"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,22 +13,12 @@ from rxlang import pipeline
 from rxlang.lang import core
 from rxlang.lang.core import Status
 from rxlang.lang.diagnostics import Diagnostic
+from support import shape_bugs
 
 HERE = Path(__file__).resolve()
 CASES = HERE.parents[1].parent / "shared" / "cases" / "shape_bugs.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in CASES.read_text().splitlines()] if CASES.exists() else []
 pytestmark = pytest.mark.skipif(not ROWS, reason="the folder with the cases is not beside the project")
-
-
-def beside(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, HERE.parent / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-shape_bugs = beside("shape_bugs")
 
 
 def of_kind(*kinds: str) -> list[Any]:

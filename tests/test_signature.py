@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import random
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -19,22 +17,12 @@ from rxlang.interp.run import Machine, ShapeError
 from rxlang.lang.checked import Checked, Demands
 from rxlang.lang.diagnostics import Edit
 from rxlang.lang.files import Files
+from support import small_programs as small
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[1]
 RUNS = int(os.environ.get("RX_FUZZ", "60"))
-PROGRAMS = [*ROOT.glob("examples/**/*.rx"), *ROOT.glob("tests/notes/*.rx"), *ROOT.glob("tests/desugar_goldens/*.rx")]
-
-
-def beside(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, HERE.parent / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-small = beside("small_programs")
+PROGRAMS = [*ROOT.glob("examples/**/*.rx"), *ROOT.glob("tests/notes/*.rx"), *ROOT.glob("tests/goldens/desugar/*.rx")]
 
 
 def checked(text: str, base: Path = Path(".")) -> pipeline.Report:

@@ -6,12 +6,10 @@ kernels alone may refuse no more than that. RX_FUZZ says how many programs; the 
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import time
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,6 +27,7 @@ from rxlang.lang.source import Source, Span
 from rxlang.ops.model import Segment, TensorInfo
 from rxlang.simplify.known.values import Poison
 from rxlang.simplify.propagate import ArgumentShape
+from support import random_programs as programs
 
 TOTAL = int(os.environ.get("RX_FUZZ", "60"))
 BLOCKS = 10
@@ -41,15 +40,6 @@ PASSED = "nothing gets here"
 NOT_ALWAYS = ("E310", "E311", "E315")
 
 
-def _sibling(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-programs = _sibling("random_programs")
 Args = dict[str, Any]
 # How a run ends: its value, or the diagnostic that refused it.
 Outcome = Any

@@ -1,17 +1,19 @@
 """Each verdict of the cheap layers, on every obligation of the programs that are at hand, is compared with z3's."""
 
-import importlib.util
 import json
 import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
+import test_calls
+import test_hostile
 from rxlang import pipeline
 from rxlang.simplify.solver.conditions import cond_vars, negate
 from rxlang.simplify.solver.exprs import Scope, read_condition
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.smt import Session
+from support import shape_bugs, small_programs
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = ROOT.parent / "shared" / "cases"
@@ -26,35 +28,25 @@ def rows(name):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def beside(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def called():
-    translate = beside("test_calls").program
-    return [(translate(row), ROOT) for row in rows("calls.jsonl")]
+    return [(test_calls.program(row), ROOT) for row in rows("calls.jsonl")]
 
 
 def bugs():
-    translate = beside("shape_bugs").program
-    return [(translate(row), ROOT) for row in rows("shape_bugs.jsonl")]
+    return [(shape_bugs.program(row), ROOT) for row in rows("shape_bugs.jsonl")]
 
 
 def ours():
-    folders = (ROOT / "examples", ROOT / "tests" / "goldens", ROOT / "tests" / "desugar_goldens")
+    folders = (ROOT / "examples", ROOT / "tests" / "goldens")
     return [(path.read_text(), path.parent) for folder in folders for path in sorted(folder.rglob("*.rx"))]
 
 
 def hostile():
-    return [(text, ROOT) for text, _ in beside("test_hostile").CASES.values()]
+    return [(text, ROOT) for text, _ in test_hostile.CASES.values()]
 
 
 def random_ones():
-    small = beside("small_programs")
-    return [(small.Maker(seed).program() + small.LIBRARY, ROOT) for seed in range(RUNS)]
+    return [(small_programs.Maker(seed).program() + small_programs.LIBRARY, ROOT) for seed in range(RUNS)]
 
 
 def obligations(program, base, monkeypatch):

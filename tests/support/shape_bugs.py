@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from . import bug_notation as notation
 
-def _sibling(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-notation = _sibling("bug_notation")
 Unmapped: type[Exception] = notation.Unmapped
 DECLARATIONS = ("in ", "param ", "size ")
 
