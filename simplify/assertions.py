@@ -13,7 +13,9 @@ from .known import dims
 from .known.shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
 from .known.values import POISON, Entry, Env, Undecided
 from .program import Check
+from .solver.conditions import AnyOf, Cond
 from .voice import claims, subject
+from .voice.origins import is_open, place_of, rank_of
 
 
 class Assertions(Bindings):
@@ -44,11 +46,33 @@ class Assertions(Bindings):
             lambda outcome: subject.about(
                 claims.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
             ),
-            claim=origin.claim,
+            claim=origin.claim and not self._follows_a_doubt(origin, truth, env),
             sizes=dims.of_subject(origin, env, self.state),
             empty_rule=origin.declared is not None,
         )
         self._keep(stmt, status, env)
+
+    def _follows_a_doubt(self, origin: core.Origin, truth: Truth, env: Env) -> bool:
+        """Whether an annotation is open only because the call that made the tensor is: that one was told. Its rank is open
+        where the call's is, its size is right in a case in which the call's operands fit."""
+        entry = env.get(origin.declared.tensor) if origin.declared is not None else None
+        if entry is None or origin.declared is None:
+            return False
+        if is_open(self.state, entry) and rank_of(self.state, entry).span in self.open_ranks:
+            self.following.add(origin.declared.span)
+        if origin.declared.span in self.following:
+            return True
+        made = place_of(self.state, entry, origin.axis).made if origin.axis is not None else None
+        cond = self.doubted.get(made.doubt.span, False) if made is not None and made.doubt is not None else False
+        cases = cond.parts if isinstance(cond, AnyOf) else (cond,)
+        return not isinstance(truth, Undecided) and any(self._holds_where(case, truth) for case in cases)
+
+    def _holds_where(self, case: Cond, truth: Cond) -> bool:
+        self.state.push()
+        self.state.assume(case)
+        holds = self.state.facts.decide(truth).kind == "proved"
+        self.state.pop()
+        return holds
 
     def _broken(self, stmt: Check, env: Env, needs: list[Obligation]) -> None:
         self.judge(False, lambda outcome: claims.obligation(self, stmt.span, needs, outcome), claim=False)

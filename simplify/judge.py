@@ -108,6 +108,10 @@ class Judge:
         self.path: tuple[Cond | None, ...] = ()
         # The places that left a rank open, where that was told.
         self.open_ranks: set[Span] = set()
+        # What calls need that is open, and was told, by the call's place.
+        self.doubted: dict[Span, Cond] = {}
+        # Annotations of tensors whose rank such a place left open.
+        self.following: set[Span] = set()
         # Set where a condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
         self.unsure = False
 

@@ -127,6 +127,8 @@ class SymbolicCtx:
         if status is Status.RESIDUAL and self.residual and not self.walker.quiet and not isinstance(cond, Undecided):
             text = only_where(self.walker.state, cond)
             self.others |= {text: _in_rx(text, cond)} if text is not None else {}
+        if status is Status.RESIDUAL and not self.residual and not isinstance(cond, Undecided):
+            self.walker.doubted[self.info.span] = cond
         self.residual = self.residual or status is Status.RESIDUAL
         return status
 

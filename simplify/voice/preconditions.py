@@ -64,7 +64,7 @@ def precondition(
     labels = [_came_from(state, call, param, axis) for param, axis in at]
     if code is None:
         entries = [call.find(param) for param, axis in at if axis is None]
-        labels += [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
+        labels[:0] = [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
     if totals is not None and len(labels) > 1:
         labels = [_made_of(state, call)]
     broadcast = "or one of them 1" in what or "broadcast" in what
