@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..lang import core, sweet
+from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.printer import print_type
@@ -58,7 +59,8 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
     key = home.qualified(rest)
     if key in seen:
         unit.world.once(frozenset(seen[seen.index(key) :]))
-        fail("E217", f"the type `{rest}` is defined by itself", decl.name.span)
+        again = Label(type_.span, "it stands here again")
+        fail("E217", f"the type `{rest}` is defined by itself", decl.name.span, labels=(again,))
     found = expand(home, decl.type, (*seen, key))
     return found if home is unit else _abroad(home, found)
 

@@ -474,7 +474,8 @@ def test_an_open_rank_is_told_once_with_the_place_that_left_it_open() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "@f = fn(x : Tensor([b, t, h], float32), y : Tensor([b, h], float32)) : Tensor([b, t], float32) { @sum(x * y, axis=2) }",
+        "@f = fn(x : Tensor([b, t, h], float32), y : Tensor([b, h], float32)) : Tensor([b, t], float32) {\n"
+        "  @sum(x * y, axis=2)\n}",
         "@f = fn(x : Tensor([b, t, d], float32)) : Tensor([b, t, 8, d // 8], float32) where d % 8 == 0 {\n"
         "  @reshape(x, [b, -1, 8, d // 8])\n}",
         "@f = fn(x : Tensor(?, float32), w : Tensor([5, 3], float32)) : Tensor([2, 5], float32) { @linear(x, w) }",
@@ -494,6 +495,13 @@ def test_a_claim_that_no_case_of_the_call_before_makes_true_is_told_as_well() ->
     messages = [d.message for d in said(text, "W311")]
     assert len(messages) == 2
     assert any("its result to be n" in m for m in messages)
+
+
+def test_a_ring_of_types_shows_where_it_closes() -> None:
+    d = only("type A = B\ntype B = A\n@f = fn(x : A) : A { x }")
+    assert (d.span.text, [(label.span.start, label.message) for label in d.labels]) == (
+        "A", [(20, "it stands here again")],
+    )  # fmt: skip
 
 
 def test_arms_with_different_ranks_are_both_shown() -> None:
