@@ -17,7 +17,7 @@ from ..lang.source import Span
 from .code import Code, spelled
 from .compounds import count, folded, is_any_size, names, smallest, spelling, uses
 from .invert import Inverse, NoInverse, invert, why_not
-from .scope import Entry, variable
+from .scope import Entry
 from .type_names import dimensions, shape_of, size_names
 
 
@@ -121,7 +121,7 @@ class Binder:
         """A name is bound: in scope it stands for `expr`, or for itself where it gets a `let`."""
         core_name = self._core_name(name.name)
         matched = bool(self._splices(leaf)) and sort != core.DTYPE and not isinstance(by, Inverse)
-        stands_for = variable(name.span, core_name, sort) if self.named or matched else expr
+        stands_for = core.variable(name.span, core_name, sort) if self.named or matched else expr
         nonneg = sort == core.SIZE
         entry = Entry(name.name, sort, stands_for, name.span, self.kind, nonneg)
         self.code.scope.bind(entry)

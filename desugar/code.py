@@ -11,7 +11,7 @@ from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.source import Span
 from .errors import Broken, fail, nearest
-from .scope import SHAPE_SORTS, Entry, Scope, identifiers, variable, walk
+from .scope import SHAPE_SORTS, Entry, Scope, identifiers, walk
 from .sorts import describe
 from .world import FnInfo, Unit, World
 
@@ -90,7 +90,7 @@ class Code:
         if before is not None and (before.is_shape_level or sort in SHAPE_SORTS) and before.sort is not None:
             self.refuse(name, before)
         core_name = self.core_name(name.name)
-        expr = None if sort is None else variable(name.span, core_name, sort)
+        expr = None if sort is None else core.variable(name.span, core_name, sort)
         self.scope.bind(Entry(name.name, sort, expr, name.span, kind))
         return core_name
 
@@ -167,7 +167,7 @@ class Code:
             fail("E221", "this needs a name of its own here", value.span, help="bind it before, and use the name")
         name = self.fresh(base)
         self.emit(core.Let(value.span, (name,), False, sort if sort in SHAPE_SORTS else None, value))
-        return variable(value.span, name, sort)
+        return core.variable(value.span, name, sort)
 
     def hoist(self, expr: sweet.Expr, want: core.Sort) -> core.Value:
         """A call or an `if` inside a shape-level expression: named before the statement."""

@@ -11,7 +11,7 @@ from .code import Code, Hooks
 from .declarations import MAX_DEPTH
 from .errors import fail
 from .lint import unused
-from .scope import SHAPE_SORTS, Entry, depth, identifiers, variable
+from .scope import SHAPE_SORTS, Entry, depth, identifiers
 from .sorts import expand, in_core, sort_of
 from .world import Unit
 
@@ -61,7 +61,9 @@ def _const(unit: Unit, item: sweet.Const, hooks: Hooks) -> core.ConstDef:
     if isinstance(value, core.SizeLit):
         literal = sweet.IntLit(item.value.span, value.value)
     nonneg = isinstance(value, core.SizeLit) and value.value >= 0
-    entry = Entry(item.name.name, sort, variable(item.name.span, name, sort), item.name.span, "const", nonneg, literal)
+    entry = Entry(
+        item.name.name, sort, core.variable(item.name.span, name, sort), item.name.span, "const", nonneg, literal
+    )
     unit.world.bind_const(unit, entry)
     checks = _checks(code, item, type_, name)
     annotation = "" if type_ is None else print_type(in_core(code, type_))

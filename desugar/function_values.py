@@ -12,7 +12,7 @@ from .binding import Leaf
 from .code import Code, spelled
 from .doors import door_length
 from .errors import Broken, fail
-from .scope import SHAPE_SORTS, Scope, identifiers, variable
+from .scope import SHAPE_SORTS, Scope, identifiers
 from .sorts import expand, in_core, says_nothing, sort_of
 from .statements import block_result, statements
 from .type_names import all_names
@@ -42,14 +42,14 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> c
     span = type_.span
     sort = sort_of(type_.result)
     out = inner.fresh("out")
-    args = tuple(core.Arg(span, None, variable(span, p.name, p.sort)) for p in params)
+    args = tuple(core.Arg(span, None, core.variable(span, p.name, p.sort)) for p in params)
     call = core.Call(span, core.Var(span, name), args)
     inner.emit(core.Let(span, (out,), False, sort if sort in SHAPE_SORTS else None, call))
     results = leaves(inner, out, type_.result, "result", f"the result of {subject}", type_.result.span)
     patterns.solve(inner, results, named=False, kind="existential")
     if inner.failed:
         raise Broken
-    body = core.Block(span, tuple(inner.stmts), variable(span, out, sort))
+    body = core.Block(span, tuple(inner.stmts), core.variable(span, out, sort))
     text = print_type(in_core(code, type_))
     return core.FnSort(text, core.Function(span, "inline", name, tuple(params), sort, body, door, None, text))
 

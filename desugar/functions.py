@@ -31,7 +31,7 @@ from .errors import Broken, fail
 from .function_values import fn_names, function_sort
 from .lint import by_line, unused
 from .naming import by_need, destructurings, is_destructuring, named_in, narrowed, only_matched, speaks_of
-from .scope import SHAPE_SORTS, Entry, Scope, identifiers, variable, walk
+from .scope import SHAPE_SORTS, Entry, Scope, identifiers, walk
 from .sorts import expand, sort_of
 from .statements import block_result, statements
 from .type_names import all_names, size_names
@@ -206,7 +206,7 @@ class Wrapper:
         call = rest[0].value if rest and isinstance(rest[0], core.Let) else None
         if self.info.form == "private" or not isinstance(call, core.Call) or not isinstance(call.callee, core.FnRef):
             return
-        own = [variable(call.span, p.name, p.sort) for p in self.params]
+        own = [core.variable(call.span, p.name, p.sort) for p in self.params]
         if self.unit.world.is_private(call.callee.name) and [a.value for a in call.args] != own:
             fail(
                 "E214", f"@{self.decl.name.name} has to hand its parameters on as they are", call.span,
@@ -234,7 +234,7 @@ class Wrapper:
                         if any(isinstance(d, core.Splice) and d.name == name for d in stmt.dims)
                         else core.SIZE
                     )
-                    inner.scope.bind(Entry(name, sort, variable(stmt.span, name, sort), stmt.span, "size", True))
+                    inner.scope.bind(Entry(name, sort, core.variable(stmt.span, name, sort), stmt.span, "size", True))
         return inner
 
     def _declared_result(self) -> sweet.Type | None:
@@ -328,7 +328,7 @@ class Wrapper:
     def _call(self, callee: str, kind: str) -> None:
         assert self.result_type is not None or kind == "extern"
         span = self.decl.fn.result.span if self.decl.fn.result else self.decl.name.span
-        args = tuple(core.Arg(span, None, variable(span, p.name, p.sort)) for p in self.params)
+        args = tuple(core.Arg(span, None, core.variable(span, p.name, p.sort)) for p in self.params)
         sort = self.info.result or core.TENSOR
         self.info.result = sort
         self.out = self.code.fresh("out")
@@ -344,7 +344,7 @@ class Wrapper:
 
     def _out(self) -> core.Value:
         span = self.decl.fn.result.span if self.decl.fn.result else self.decl.name.span
-        return variable(span, self.out, self.info.result or core.TENSOR)
+        return core.variable(span, self.out, self.info.result or core.TENSOR)
 
     # The implementation
 
@@ -359,7 +359,7 @@ class Wrapper:
                 Entry(
                     param.name.name,
                     made.sort,
-                    variable(param.name.span, made.name, made.sort),
+                    core.variable(param.name.span, made.name, made.sort),
                     param.name.span,
                     "param",
                 )
@@ -390,7 +390,7 @@ class Wrapper:
             entry = Entry(
                 found.spelling,
                 found.sort,
-                variable(found.span, found.name, found.sort),
+                core.variable(found.span, found.name, found.sort),
                 found.span,
                 "size",
                 found.nonneg,

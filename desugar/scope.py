@@ -12,22 +12,6 @@ SHAPE_SORTS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
 # A tuple whose length only its primitive knows (`@split`).
 SOME_TUPLE = core.TupleSort((core.BaseSort("?"),))
 
-Variable = core.SizeVar | core.ShapeVar | core.DTypeVar | core.BoolVar | core.Var
-
-
-def variable(span: Span, name: str, sort: core.Sort) -> Variable:
-    """The core expression for a name of a sort."""
-    match sort:
-        case core.BaseSort(name="Size"):
-            return core.SizeVar(span, name)
-        case core.BaseSort(name="Shape"):
-            return core.ShapeVar(span, name)
-        case core.BaseSort(name="DType"):
-            return core.DTypeVar(span, name)
-        case core.BaseSort(name="Bool"):
-            return core.BoolVar(span, name)
-    return core.Var(span, name)
-
 
 class Entry:
     """A name in scope. `sort` None marks a name whose definition was wrong: its uses say nothing more.

@@ -10,7 +10,7 @@ from .code import Code, Hooks
 from .declarations import MAX_DEPTH
 from .lint import by_line, unused
 from .literals import settled
-from .scope import SHAPE_SORTS, depth, identifiers, variable
+from .scope import SHAPE_SORTS, depth, identifiers
 from .statements import attempt
 from .world import Unit
 
@@ -42,7 +42,7 @@ class Script:
 
     def _body(self, span: Span, names: tuple[str, ...]) -> core.Block:
         by_name = {e.expr.name: e for e in self.code.scope.entries.values() if hasattr(e.expr, "name")}  # type: ignore[union-attr]
-        values = [variable(span, n, by_name[n].sort or core.TENSOR) for n in names]
+        values = [core.variable(span, n, by_name[n].sort or core.TENSOR) for n in names]
         return core.Block(span, tuple(self.code.stmts), core.TupleValue(span, tuple(values)))
 
     def _statement(self, stmt: sweet.Stmt, rest: list[sweet.Stmt]) -> bool:

@@ -286,6 +286,22 @@ Sort = BaseSort | TupleSort | FnSort
 
 TENSOR, SIZE, SHAPE, DTYPE, BOOL = (BaseSort(n) for n in ("Tensor", "Size", "Shape", "DType", "Bool"))
 
+Variable = SizeVar | ShapeVar | DTypeVar | BoolVar | Var
+
+
+def variable(span: Span, name: str, sort: Sort) -> Variable:
+    """The core expression for a name of a sort."""
+    match sort:
+        case BaseSort(name="Size"):
+            return SizeVar(span, name)
+        case BaseSort(name="Shape"):
+            return ShapeVar(span, name)
+        case BaseSort(name="DType"):
+            return DTypeVar(span, name)
+        case BaseSort(name="Bool"):
+            return BoolVar(span, name)
+    return Var(span, name)
+
 
 # Origins
 

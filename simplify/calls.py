@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..lang import core
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
@@ -34,6 +32,7 @@ from .known.values import (
 from .operand_dtypes import number_fits
 from .primitives import call_primitive
 from .program import Check, bound_names
+from .renaming import renamed
 from .solver.conditions import Cond
 from .solver.terms import Term, variables
 from .voice import doors, preconditions, subject
@@ -297,7 +296,7 @@ class CallWalker(Walker):
         for stmt in kept:
             for bound in bound_names(stmt):
                 names[bound] = core.Var(stmt.span, self.temporary())
-            self.out.append(_renamed(stmt, names))
+            self.out.append(renamed(stmt, names))
         return named
 
     def _name_arguments(
@@ -310,7 +309,7 @@ class CallWalker(Walker):
                 name = self.temporary()
                 sort = param.sort if param.sort in (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL) else None
                 self.out.append(core.Let(arg.span, (name,), False, sort, arg.value))
-                arg = replace(arg, value=_reference(param.sort, arg.span, name))
+                arg = replace(arg, value=core.variable(arg.span, name, param.sort))
             names[param.name] = arg.value
             named.append(arg)
         return named
@@ -426,7 +425,7 @@ class CallWalker(Walker):
             if isinstance(stmt, Check):
                 stmt = replace(stmt, status=Status.ENTRY)
                 self.log.count(Status.ENTRY)
-            self.out.append(_renamed(stmt, names))
+            self.out.append(renamed(stmt, names))
         return result, core.Var(expr.span, name)
 
     def _check_passed(self, signature: core.Function, given: FnValue, env: Env, site: Site) -> None:
@@ -495,52 +494,3 @@ def _poisoned(value: Value) -> bool:
 
 def _to(expr: core.Call, name: str) -> core.Call:
     return replace(expr, callee=core.FnRef(expr.callee.span, name))
-
-
-def _reference(sort: core.Sort, span: Span, name: str) -> core.Value:
-    if sort == core.SIZE:
-        return core.SizeVar(span, name)
-    if sort == core.SHAPE:
-        return core.ShapeVar(span, name)
-    if sort == core.DTYPE:
-        return core.DTypeVar(span, name)
-    if sort == core.BOOL:
-        return core.BoolVar(span, name)
-    return core.Var(span, name)
-
-
-def _renamed(node: Any, names: dict[str, core.Value]) -> Any:
-    """A statement of the callee in the caller's names."""
-    match node:
-        case core.Origin() | core.Declared() | Span():
-            return node
-        case tuple():
-            return tuple(_renamed(item, names) for item in node)
-        case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Var() if node.name in names:
-            new = names[node.name]
-            return type(node)(node.span, new.name) if isinstance(new, core.Var) else new
-        case core.Splice() if node.name in names:
-            new = names[node.name]
-            assert isinstance(new, core.Var | core.ShapeVar)
-            return core.Splice(node.span, new.name)
-        case core.DimOf() | core.RankOf() | core.DTypeOf() | core.ShapeOf() if node.tensor in names:
-            new = names[node.tensor]
-            assert isinstance(new, core.Var)
-            return replace(node, tensor=new.name)
-        case core.MatchShape():
-            return replace(
-                node,
-                tensor=_name_of(names, node.tensor),
-                binds=tuple(_name_of(names, b) for b in node.binds),
-                dims=_renamed(node.dims, names),
-            )
-        case core.Let():
-            return replace(node, names=tuple(_name_of(names, n) for n in node.names), value=_renamed(node.value, names))
-        case Node():
-            return replace(node, **{f: _renamed(getattr(node, f), names) for f in node._compared})
-    return node
-
-
-def _name_of(names: dict[str, core.Value], name: str) -> str:
-    new = names.get(name)
-    return new.name if isinstance(new, core.Var | core.SizeVar | core.ShapeVar) else name

@@ -37,28 +37,20 @@ def _laid(
     return image, Grid(image.shape[-count:], sizes, steps, pads, auto_pad, dilations, ceil_mode)
 
 
-def _max_pool(
-    x: Array,
-    kernel_shape: Ints,
-    strides: Ints | None,
-    pads: Pairs | None,
-    auto_pad: str,
-    dilations: Ints | None,
-    ceil_mode: bool,
-    layout: str,
-    count: int,
-) -> Array:
-    image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
-    least = _least(x.dtype)
-    if prod(grid.counts) == 0:
-        result = np.zeros((*image.shape[:-count], *grid.counts), image.dtype)
-    else:
-        padded = grid.padded(image, least)
-        first, *others = grid.offsets()
-        result = padded[first].copy()
-        for where in others:
-            np.maximum(result, padded[where], out=result)
+def _back(result: Array, x: Array, layout: str, count: int) -> Array:
+    """The result in the dtype and the layout of the operand."""
     return channels_back(narrow(result, x.dtype), layout, x.ndim == count + 2)
+
+
+def _greatest(image: Any, grid: Grid, least: Any) -> Array:
+    if prod(grid.counts) == 0:
+        return np.zeros((*image.shape[: -len(grid.counts)], *grid.counts), image.dtype)
+    padded = grid.padded(image, least)
+    first, *others = grid.offsets()
+    result: Array = padded[first].copy()
+    for where in others:
+        np.maximum(result, padded[where], out=result)
+    return result
 
 
 def _least(dtype: Any) -> Any:
@@ -67,29 +59,17 @@ def _least(dtype: Any) -> Any:
     return int_range(kind)[0] if kind.kind in ("int", "uint") else -np.inf
 
 
-@_quiet
-def _average_pool(
-    x: Array,
-    kernel_shape: Ints,
-    strides: Ints | None,
-    pads: Pairs | None,
-    auto_pad: str,
-    dilations: Ints | None,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    layout: str,
-    count: int,
-) -> Array:
-    image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+def _means(image: Any, grid: Grid, include_pad: bool) -> Array:
+    count = len(grid.counts)
     result = np.zeros((*image.shape[:-count], *grid.counts), image.dtype)
     if prod(grid.counts):
         padded = grid.padded(image, 0)
         for where in grid.offsets():
             result += padded[where]
         for i in range(count):
-            divisor = _divisor(grid, i, count_include_pad).astype(image.dtype)
+            divisor = _divisor(grid, i, include_pad).astype(image.dtype)
             result /= divisor.reshape(-1, *(1,) * (count - 1 - i))
-    return channels_back(narrow(result, x.dtype), layout, x.ndim == count + 2)
+    return result
 
 
 def _divisor(grid: Grid, i: int, include_pad: bool) -> Any:
@@ -117,9 +97,11 @@ def _define(suffix: str, spatial: int | None) -> None:
         layout: str,
     ) -> Array:
         count = count_of(x, kernel_shape)
-        return _max_pool(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+        image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+        return _back(_greatest(image, grid, _least(x.dtype)), x, layout, count)
 
     @kernel(f"average_pool{suffix}")
+    @_quiet
     def average_pool(
         x: Array,
         kernel_shape: Ints,
@@ -132,9 +114,8 @@ def _define(suffix: str, spatial: int | None) -> None:
         layout: str,
     ) -> Array:
         count = count_of(x, kernel_shape)
-        return _average_pool(
-            x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, count_include_pad, layout, count
-        )
+        image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+        return _back(_means(image, grid, count_include_pad), x, layout, count)
 
 
 for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
