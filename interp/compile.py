@@ -98,6 +98,7 @@ class Code:
 _HELPERS: dict[str, Any] = {
     "Failed": guards.Failed,
     "WILDCARD": WILDCARD,
+    "as_size": guards.as_size,
     "as_sizes": guards.as_sizes,
     "ceildiv": guards.ceildiv,
     "exact": guards.exact,

@@ -62,9 +62,16 @@ def as_sizes(value: Any) -> tuple[int, ...]:
         return tuple(int(v) for v in value)
     if isinstance(value, int):
         return (value,)
-    if value.ndim != 1 or value.dtype.kind not in "iu":
+    if value.ndim != 1 or not _has_integers(value):
         raise Undefined(f"a shape is a rank-1 integer tensor, not {describe(value)}")
-    return tuple(value.tolist())
+    return tuple(int(v) for v in value.tolist())
+
+
+def as_size(value: Any) -> int:
+    """A size given as data: an integer tensor of rank 0."""
+    if value.ndim or not _has_integers(value):
+        raise Undefined(f"a size is a rank-0 integer tensor, not {describe(value)}")
+    return int(value)
 
 
 def make_guard(row: Primitive) -> Callable[..., None]:
@@ -138,9 +145,13 @@ def tensor_info(value: Any) -> TensorInfo:
 
 
 def _is_tracked(value: Any) -> bool:
-    """Whether a rule sees the elements; ml_dtypes' small integers are of NumPy's kind "V"."""
-    integers = value.dtype.kind in "iu" or (value.dtype.kind == "V" and "int" in value.dtype.name)
-    return integers and value.ndim <= 1 and value.size <= TRACKED
+    """Whether a rule sees the elements."""
+    return _has_integers(value) and value.ndim <= 1 and value.size <= TRACKED
+
+
+def _has_integers(value: Any) -> bool:
+    """ml_dtypes' small integers are of NumPy's kind "V"."""
+    return value.dtype.kind in "iu" or (value.dtype.kind == "V" and "int" in value.dtype.name)
 
 
 def _default(value: bool | int | float) -> DType:
@@ -203,6 +214,7 @@ __all__ = [
     "Misplaced",
     "Undefined",
     "Violation",
+    "as_size",
     "as_sizes",
     "ceildiv",
     "describe",

@@ -198,6 +198,8 @@ class FunctionWriter(ShapeTexts):
                 return tuple_text("WILDCARD" if d == _MINUS_ONE else self.dim(d) for d in v.dims)
             case "shape" | "sizes" | "ints" | "target":
                 return self._sizes(v)
+            case "size" if not isinstance(v, core.SizeExpr):
+                return self._read("as_size", v)
             case "tensors" | "pairs" if isinstance(v, core.ListValue | core.TupleValue):
                 return tuple_text(self._item(i) for i in v.items)
         return self.atom(v)
@@ -209,8 +211,12 @@ class FunctionWriter(ShapeTexts):
             return f"({self.size(v)},)"
         if isinstance(v, core.ShapeExpr):
             return self.shape(v)
+        return self._read("as_sizes", v)
+
+    def _read(self, reader: str, v: core.Value) -> str:
+        """A tensor that is given for a size or for sizes, read."""
         mark = len(self._live)
-        text = f"as_sizes({self.atom(v)})"
+        text = f"{reader}({self.atom(v)})"
         self.release(mark)
         target = self.temp()
         self.write(f"{target} = {text}", Site(v.span, "size", self.function))

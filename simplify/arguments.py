@@ -69,10 +69,10 @@ def _size(param: Param, value: Value, walker: Walker) -> Size:
         return walker.state.settled(value.size)
     if isinstance(value, NumberValue) and isinstance(value.value, int):
         return value.value
-    if isinstance(value, TensorInfo) and walker.state.resolve(value.shape) == ():
-        if value.data is not None:
-            return value.data  # type: ignore[no-any-return]
-        return walker.state.size("?scalar", nonneg=False)
+    if isinstance(value, TensorInfo):
+        if walker.state.resolve(value.shape) != ():
+            raise RankUnknown
+        return walker.state.size("?scalar", nonneg=False) if value.data is None else value.data
     raise BadArgument(f"`{param.name}` to be a size", param.name)
 
 
@@ -94,7 +94,7 @@ def _from_tensor(param: Param, value: TensorInfo, walker: Walker) -> tuple[Any, 
     if isinstance(value.data, tuple):
         return value.data
     shape = walker.state.resolve(value.shape)
-    if not plain(shape) or len(shape) != 1 or not isinstance(shape[0], int):
+    if not plain(shape) or not isinstance(shape[0], int):
         raise RankUnknown
     sizes = tuple(walker.state.size("?", nonneg=False) for _ in range(shape[0]))
     for size in sizes:

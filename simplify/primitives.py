@@ -98,6 +98,7 @@ def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[
 
 
 def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tuple[int, ...]) -> Value:
+    _check_sizes_in_tensors(row, ctx, entries)
     try:
         arguments = [_read(p, entries, walker) for p in row.params]
     except BadArgument as problem:
@@ -105,9 +106,10 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
         raise Refuted from None
     column = parse_dtypes(row.dtypes)
     dtypes = result_dtypes(row, column, ctx, arguments)
-    unread = next((p.name for p, a in zip(row.params, arguments, strict=True) if a is _UNREADABLE), None)
+    unread = next((p for p, a in zip(row.params, arguments, strict=True) if a is _UNREADABLE), None)
     if unread is not None:
-        ctx.judged(UNDECIDED, f"to know how many sizes `{unread}` has", ())
+        name, is_one = unread.name, unread.kind == "size"
+        ctx.judged(UNDECIDED, f"`{name}` to be one size" if is_one else f"to know how many sizes `{name}` has", ())
         return _unknown_result(walker, row, column, dtypes)
     if wild:
         at = next(i for i, p in enumerate(row.params) if p.kind == "target")
@@ -129,6 +131,22 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
 
 
 _UNREADABLE = object()
+# Kinds of parameters that take sizes, and the rank of a tensor that is given for them.
+_RANKS = {"size": 0, "sizes": 1, "shape": 1, "target": 1}
+
+
+def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry]) -> None:
+    """A tensor that is given where sizes are wanted has integers, in a row, or one of them where it is one size."""
+    for param in row.params:
+        value = entries[param.name].value if param.name in entries and param.kind in _RANKS else None
+        if not isinstance(value, TensorInfo):
+            continue
+        rank, shape, at = _RANKS[param.kind], ctx.walker.state.resolve(value.shape), ((param.name, None),)
+        if plain(shape) and len(shape) != rank:
+            wanted = "the size" if rank == 0 else "the sizes"
+            ctx.fail(f"{wanted} in `{param.name}` to be a tensor of rank {rank}, but its rank is {len(shape)}", at)
+        if value.dtype is not None:
+            ctx.require_dtype(value.dtype, ("integer",), f"`{param.name}` to have an integer dtype", at)
 
 
 def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> str:

@@ -389,3 +389,21 @@ def test_the_tensors_of_a_list_are_told_each_by_itself(call: str, needs: str) ->
     diagnostic = caught.value.diagnostic
     assert diagnostic.message == needs
     assert diagnostic.caption.startswith("`xs[0]` is Tensor([2, 3], float32), `xs[1]` is Tensor([2, 5], float32)")
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "ends"),
+    [
+        ("@roll(x, s)", "int64[]:ones", "Tensor([6], float32)"),
+        ("@roll(x, s)", "int64[1]:ones", "a size is a rank-0 integer tensor, not Tensor([1], int64)"),
+        ("@roll(x, s)", "float32[]:ones", "a size is a rank-0 integer tensor, not Tensor([], float32)"),
+        ("@tile(x, s)", "int4[1]:ones", "Tensor([6], float32)"),
+        ("@tile(x, s)", "int64[]:ones", "a shape is a rank-1 integer tensor, not Tensor([], int64)"),
+        ("@tile(x, s)", "float32[1]:ones", "a shape is a rank-1 integer tensor, not Tensor([1], float32)"),
+    ],
+)
+def test_a_tensor_given_for_sizes_is_refused_where_it_is_none(rx, call: str, given: str, ends: str) -> None:
+    Path("t.rx").write_text(f"@t = fn(x : Tensor([6], float32), s : Tensor(?, ?)) : Tensor {{ {call} }}\n")
+    ran = rx("run", "t.rx", "--call", "@t", "--arg", "x=float32[6]:zeros", "--arg", f"s={given}")
+    assert ran.status == (3 if "not" in ends else 0)
+    assert ends in ran.out + ran.err
