@@ -13,7 +13,7 @@ from ..lang.diagnostics import Diagnostic
 from ..simplify.known.outcome import Options
 from .examine import Examined, Wish, examine_all
 from .explanation import unknown
-from .files import Program, Unusable, folders, read_programs
+from .files import Program, Unusable, conclude, folders, read_programs
 from .following import followed
 from .terminal import plural, print_diagnostics, summary
 
@@ -63,7 +63,7 @@ def check(
     PATH is a file, a folder with .rx files in it, or - for standard input.
     """
     places = folders(roots)
-    programs = read_programs(paths)
+    programs, unread = read_programs(paths)
     wish = Wish(places, Options(strict=strict, allow_empty=allow_empty), signature, explained)
     if fix:
         programs = _fixed(programs, wish, form)
@@ -76,6 +76,7 @@ def check(
         click.echo(line, err=beside)
     if stats:
         click.echo(_stats(outcome), err=beside)
+    conclude(unread)
     return 1 if outcome.rejected else 0
 
 

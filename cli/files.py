@@ -31,17 +31,24 @@ class Unusable(click.ClickException):
             print(f"rx: {line}", file=sys.stderr)
 
 
-def read_programs(paths: Iterable[str]) -> list[Program]:
-    """Every program below the paths, each once; Unusable if any is not there."""
-    programs, problems = [], []
-    for path in dict.fromkeys(_found(paths)):
+def read_programs(paths: Iterable[str]) -> tuple[list[Program], list[str]]:
+    """Every program below the paths, each once, and a line for each that cannot be read; Unusable if that is all there is."""
+    programs: list[Program] = []
+    unread: list[str] = []
+    for path in dict.fromkeys(_found(paths, unread)):
         try:
             programs.append(read_program(path))
         except Unusable as wrong:
-            problems.append(wrong.message)
-    if problems:
-        raise Unusable("\n".join(problems))
-    return programs
+            unread.append(wrong.message)
+    if not programs:
+        conclude(unread)
+    return programs, unread
+
+
+def conclude(unread: list[str]) -> None:
+    """Unusable if anything could not be read: to be called when the rest is done."""
+    if unread:
+        raise Unusable("\n".join(unread))
 
 
 def read_program(path: str) -> Program:
@@ -51,7 +58,11 @@ def read_program(path: str) -> Program:
         with open(path, "rb") as file:
             return Program(path, file.read(), Path(path).parent)
     except (OSError, ValueError) as wrong:
-        raise Unusable(f"cannot read {path!r}: {reason(wrong)}") from wrong
+        raise Unusable(_unreadable(path, wrong)) from wrong
+
+
+def _unreadable(path: str, wrong: OSError | ValueError) -> str:
+    return f"cannot read {path!r}: {reason(wrong)}"
 
 
 def reason(wrong: OSError | ValueError) -> str:
@@ -75,21 +86,23 @@ def folders(paths: Iterable[str]) -> tuple[Path, ...]:
     return tuple(Path(path) for path in paths)
 
 
-def _found(paths: Iterable[str]) -> Iterator[str]:
+def _found(paths: Iterable[str], unread: list[str]) -> Iterator[str]:
     for path in paths:
         if path != STDIN and os.path.isdir(path):
-            yield from _below(path)
+            yield from _below(path, unread)
         else:
             yield path
 
 
-def _below(folder: str) -> list[str]:
+def _below(folder: str, unread: list[str]) -> list[str]:
     """The `.rx` files of a folder and of the folders in it, hidden ones left out."""
     found = []
-    for place, inside, files in os.walk(folder):
+    closed: list[OSError] = []
+    for place, inside, files in os.walk(folder, onerror=closed.append):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
         found += [os.path.normpath(os.path.join(place, name)) for name in sorted(files) if _is_program(name)]
-    if not found:
+    unread += [_unreadable(wrong.filename, wrong) for wrong in closed]
+    if not found and not closed:
         raise Unusable(f"no .rx file below {folder!r}")
     return found
 

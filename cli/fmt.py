@@ -7,7 +7,7 @@ import click
 from ..lang.diagnostics import Diagnostic
 from ..lang.formatter import format_source
 from ..lang.parser import decode
-from .files import STDIN, Program, read_programs, write
+from .files import STDIN, Program, conclude, read_programs, write
 from .terminal import print_diagnostics
 
 
@@ -22,7 +22,9 @@ def fmt(files: tuple[str, ...], only_check: bool) -> int:
     FILE may be a folder; - formats standard input to standard output.
     """
     status = 0
-    for path, program in _by_path(files):
+    programs, unread = read_programs(files)
+    for program in programs:
+        path = STDIN if program.name == "<stdin>" else program.name
         text, diagnostics = _formatted(program)
         print_diagnostics(diagnostics)
         if text is None:
@@ -31,11 +33,8 @@ def fmt(files: tuple[str, ...], only_check: bool) -> int:
             click.echo(text, nl=False)
         elif text.encode("utf-8") != program.data:
             status = max(status, _report(path, program.name, text, only_check))
+    conclude(unread)
     return status
-
-
-def _by_path(files: tuple[str, ...]) -> list[tuple[str, Program]]:
-    return [(STDIN if p.name == "<stdin>" else p.name, p) for p in read_programs(files)]
 
 
 def _formatted(program: Program) -> tuple[str | None, tuple[Diagnostic, ...]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -146,8 +148,42 @@ def test_a_mistake_in_an_imported_file_is_said_once(rx: Any) -> None:
 
 def test_missing_files_are_one_line_each_and_status_2(rx: Any) -> None:
     assert rx("check", "nope.rx") == (2, "", "rx: cannot read 'nope.rx': No such file or directory\n")
-    status, out, err = rx("check", "nope.rx", "ff.rx", "neither.rx")
+    status, out, err = rx("check", "nope.rx", "neither.rx")
     assert (status, out, err.count("\n")) == (2, "", 2)
+
+
+def test_a_file_that_cannot_be_read_keeps_no_other_from_being_checked(rx: Any) -> None:
+    for name in ("lib/wrong.rx", "lib/ff.rx"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(WRONG, encoding="utf-8")
+    Path("lib/gone.rx").symlink_to("nowhere.rx")
+    Path("lib/latin.rx").write_bytes(b"# gr\xf6sse\n")
+    status, out, err = rx("check", "lib")
+    assert (status, err.count("error[E301]"), err.count("error[E102]")) == (2, 2, 1)
+    assert out.startswith("3 files: 3 rejected: ")
+    assert err.endswith("rx: cannot read 'lib/gone.rx': No such file or directory\n")
+
+
+def test_a_file_that_cannot_be_read_keeps_no_other_from_being_formatted(rx: Any) -> None:
+    Path("ugly.rx").write_text("@f=fn(x:Tensor){x}", encoding="utf-8")
+    status, out, err = rx("fmt", "nope.rx", "ugly.rx")
+    assert (status, out, err) == (2, "ugly.rx: formatted\n", "rx: cannot read 'nope.rx': No such file or directory\n")
+
+
+def test_a_folder_that_cannot_be_read_is_told(rx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("lib/shut").mkdir(parents=True)
+    Path("lib/ff.rx").write_text(FF, encoding="utf-8")
+    listed = os.scandir
+
+    def scandir(place: str) -> Any:
+        if place.endswith("shut"):
+            raise PermissionError(errno.EACCES, "Permission denied", place)
+        return listed(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    status, out, err = rx("check", "lib")
+    assert (status, err) == (2, "rx: cannot read 'lib/shut': Permission denied\n")
+    assert out.startswith("lib/ff.rx: ok: ")
 
 
 @pytest.mark.parametrize(
