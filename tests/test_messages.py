@@ -608,3 +608,24 @@ def test_a_dimension_that_no_tensor_has_is_named_with_its_axis() -> None:
 def test_a_tensor_given_for_sizes_has_integers_in_a_row_or_one(sizes: str, call: str, code: str, needs: str) -> None:
     d = next(d for d in said(f"@f = fn(x : Tensor([n, n], float32), s : {sizes}) : Tensor {{ {call} }}", code))
     assert d.message.partition(" needs ")[2].rpartition(": ")[0] == needs
+
+
+def test_an_assertion_says_where_its_sizes_come_from_and_why_they_differ() -> None:
+    d = only(
+        "@f = fn(x : Tensor([b, 3], float32)) : Tensor {\n"
+        "  let y = @concat([x, x], axis=0)\n  assert y.dim(0) == 2 * b + 1\n  y\n}"
+    )
+    assert places(d) == [("@concat([x, x], axis=0)", "b * 2 comes from here")]
+    assert d.notes == ("b * 2 = b * 2 + 1 has no solution (they differ by 1)",)
+
+
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [
+        ("let a ! Tensor([8 * k]) = x", "this is asserted before"),
+        ("let a : Tensor([8 * k]) = x", "this is claimed before"),
+    ],
+)
+def test_an_annotation_that_another_one_contradicts_is_shown(first: str, told: str) -> None:
+    d, *_ = said(f"@f = fn(x : Tensor([n])) : Tensor {{\n  {first}\n  let b ! Tensor([8 * j + 3]) = x\n  b\n}}", "E303")
+    assert ("8 * k", told) in places(d)

@@ -19,12 +19,17 @@ class CallLike(Protocol):
     entries: tuple[object, ...]
 
 
+# What is said of an annotation in a body, by its kind.
+_KINDS = {
+    "asserting": "this is asserted before",
+    "match_shape": "this is asserted before",
+    "claim": "this is claimed before",
+}
 _COUNTS = {2: "both", 3: "all three", 4: "all four"}
 
 
 def label(reason: object) -> Label | None:
-    """What a fact says where the user wrote it; nothing of what annotations say of dimensions, which have labels of their
-    own."""
+    """What a condition says where the user wrote it, or a call that has to work."""
     match reason:
         case core.Assert(origin=core.Origin(what="assert")):
             return Label(reason.span, "this is asserted before")
@@ -39,10 +44,18 @@ def label(reason: object) -> Label | None:
     return None
 
 
+def _annotated(reason: object) -> Label | None:
+    """What an annotation in a body says of a dimension; one of a signature is where the size comes from anyway."""
+    match reason:
+        case core.Assert(origin=core.Origin(what="dim", declared=core.Declared(kind=kind))) if kind in _KINDS:
+            return Label(reason.origin.span, _KINDS[kind])
+    return None
+
+
 def labelled(said: Diagnostic, reasons: Iterable[object]) -> Diagnostic:
     """The diagnostic with a label for each fact that it rests on and does not show yet."""
     shown = {said.span, *(at.span for at in said.labels)}
-    more = [at for at in map(label, reasons) if at is not None and at.span not in shown]
+    more = [at for at in (label(r) or _annotated(r) for r in reasons) if at is not None and at.span not in shown]
     return replace(said, labels=(*said.labels, *more)) if more else said
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ...lang import core, sweet
 from ...lang.core import Status
@@ -40,7 +41,8 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     wanted = declared.type.span.text if declared.type is not None else "this"
     text = type_text(entry.value, walker.state)
     rows = _beside_declared(walker.state, stmt, env, entry, subject.replace("its result", "result"))
-    remarks = tuple(filter(None, (rows, _unsolvable(walker.state, stmt, env, outcome))))
+    equation = _unsolvable(walker.state, stmt, env, outcome) if origin.what == "dim" else ""
+    remarks = tuple(filter(None, (rows, equation)))
     if is_result:
         span, caption = entry.span, "" if rows else f"{_short(entry)} is {text}"
         labels = [Label(origin.span, f"declared as {wanted}")]
@@ -83,11 +85,9 @@ def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env
 
 
 def _unsolvable(state: State, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> str:
-    """The equation of an assertion about one dimension that never holds."""
-    if outcome.status is not Status.REFUTED or not isinstance(stmt, core.Assert) or stmt.origin.what != "dim":
-        return ""
-    cond = stmt.cond
-    if isinstance(cond, core.Compare) and cond.op == "==" and isinstance(cond.left, core.DimOf):
+    """The equation of an assertion about sizes that never holds."""
+    cond = stmt.cond if outcome.status is Status.REFUTED and isinstance(stmt, core.Assert) else None
+    if isinstance(cond, core.Compare) and cond.op == "==" and isinstance(cond.left, core.SizeVar | core.DimOf):
         level = ShapeLevel(state, env)
         try:
             if isinstance(cond.right, core.SizeExpr):
@@ -100,18 +100,35 @@ def _unsolvable(state: State, stmt: core.Assert | core.MatchShape, env: Env, out
 def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> list[Label]:
     """Where a name got its size that an assertion asks for, if it has been given one."""
     found: list[Label] = []
+    for node in _sizes_of(stmt):
+        entry = env.get(node.name) if isinstance(node, core.SizeVar) else None
+        if entry is not None and isinstance(node, core.SizeVar) and isinstance(entry.value, SizeValue):
+            text = size_text(entry.value.size, state)
+            if text != node.name:
+                found.append(Label(entry.span, f"`{node.name}` is {text} from here"))
+    return found
+
+
+def _dimensions(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> list[Label]:
+    """Where the dimensions come from that an assertion speaks of."""
+    found: list[Label] = []
+    for node in _sizes_of(stmt):
+        entry = env.get(node.tensor) if isinstance(node, core.DimOf) else None
+        text = size_label(state, entry, node.axis) if entry is not None and isinstance(node, core.DimOf) else ""
+        if text and entry is not None and isinstance(node, core.DimOf):
+            found.append(Label(place_of(state, entry, node.axis).span, text))
+    return found
+
+
+def _sizes_of(stmt: core.Assert | core.MatchShape) -> Iterator[core.SizeExpr]:
+    """The sizes that a condition is made of, from left to right."""
     stack: list[object] = [stmt.cond] if isinstance(stmt, core.Assert) else []
     while stack:
         node = stack.pop()
-        if isinstance(node, core.SizeVar):
-            entry = env.get(node.name)
-            if entry is not None and isinstance(entry.value, SizeValue):
-                text = size_text(entry.value.size, state)
-                if text != node.name:
-                    found.append(Label(entry.span, f"`{node.name}` is {text} from here"))
+        if isinstance(node, core.SizeVar | core.DimOf):
+            yield node
         elif isinstance(node, core.Compare | core.SizeOp):
             stack.extend((node.right, node.left))
-    return found
 
 
 def _condition(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:
@@ -124,7 +141,12 @@ def _condition(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, o
         return error("E312", f"{spoken} contradicts {earlier}", stmt.span, function=walker.function)
     found = values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
     speaker = "the signature" if stmt.origin.what == "where" else "the assertion"
-    return finish(walker, outcome, "E303", f"{speaker} needs {spoken}", found, stmt.span)
+    labels = (*_dimensions(walker.state, stmt, env), *_named_sizes(walker.state, stmt, env))
+    equation = _unsolvable(walker.state, stmt, env, outcome)  # one without a reason is the assertion itself
+    return finish(
+        walker, outcome, "E303", f"{speaker} needs {spoken}", found, stmt.span, labels=labels,
+        remarks=(equation,) if "(" in equation else (),
+    )  # fmt: skip
 
 
 def _short(entry: Entry) -> str:
