@@ -629,3 +629,21 @@ def test_an_assertion_says_where_its_sizes_come_from_and_why_they_differ() -> No
 def test_an_annotation_that_another_one_contradicts_is_shown(first: str, told: str) -> None:
     d, *_ = said(f"@f = fn(x : Tensor([n])) : Tensor {{\n  {first}\n  let b ! Tensor([8 * j + 3]) = x\n  b\n}}", "E303")
     assert ("8 * k", told) in places(d)
+
+
+@pytest.mark.parametrize(
+    ("shape", "call", "note", "place"),
+    [
+        ("7, 5", "@split(x, sections=2, axis=0)", "7 mod 2 = 1", ("7", "7 comes from here")),
+        ("2 * n + 1", "@split(x, sections=2)", "(n * 2 + 1) mod 2 = 1", ("2 * n + 1", "n * 2 + 1 comes from here")),
+        ("4 * n + 2", "@split(x, sections=8)", "(n * 4 + 2) mod 4 = 2", ("4 * n + 2", "n * 4 + 2 comes from here")),
+        ("b, 6, 5, 5", "@depth_to_space(x, 4)", "6 mod 16 = 6", ("6", "6 comes from here")),
+        ("7, 5", "@reshape(x, [-1, 4])", "35 mod 4 = 3", ("x : Tensor([7, 5])", "this has 35 elements")),
+        ("n, 7", "@reshape(x, [-1, n, 4])", "7 mod 4 = 3", ("n", "n comes from here")),
+    ],
+)
+def test_a_size_that_does_not_divide_is_told_with_its_remainder(
+    shape: str, call: str, note: str, place: tuple[str, str]
+) -> None:
+    d, *_ = said(f"@f = fn(x : Tensor([{shape}])) {{ {call} }}", "E304", "E307")
+    assert (d.notes, places(d)) == ((note,), [place])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd
 
 from ..known.state import State
-from ..solver.terms import Size
+from ..solver.terms import Size, Term
 from .describe import size_text
 
 
@@ -41,6 +41,17 @@ def _rest(side: Size, step: int) -> int | None:
     if any(k % step for mono, k in side.mons.items() if mono):
         return None
     return side.mons.get((), 0) % step
+
+
+def remainder(state: State, size: Size, factor: Size) -> str:
+    """Why a size is no multiple of a number, `15 mod 4 = 3`; nothing if it may be one."""
+    if not isinstance(factor, int) or factor < 1:
+        return ""
+    mons = size.mons if isinstance(size, Term) else {(): size}
+    step = gcd(factor, *(k for mono, k in mons.items() if mono))
+    rest = mons.get((), 0) % step
+    text = size_text(size, state)
+    return f"{f'({text})' if ' + ' in text or ' - ' in text else text} mod {step} = {rest}" if rest else ""
 
 
 def only_empty(state: State, a: Size, b: Size) -> str:

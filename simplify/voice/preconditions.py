@@ -36,6 +36,7 @@ class CallLike(SpokenCall, Protocol):
 
 # What needs no brackets in a product: a name, a number, a function of others.
 _CALL = re.compile(r"\w+'*(\([^()]*\))?")
+_MULTIPLE = re.compile(r"to be a multiple of (\d+)\b")
 # Of a reshape, the two that have as many elements.
 _RESHAPED = ("shape", "x")
 _CODES = {"matmul": "E305", "linear": "E305", "reshape": "E307", "concat": "E308", "stack": "E308"}
@@ -65,7 +66,7 @@ def precondition(
     if code is None:
         entries = [call.find(param) for param, axis in at if axis is None]
         labels[:0] = [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
-    if totals is not None and len(labels) > 1:
+    if totals is not None and len(labels) > 1 or reshapes and not labels:
         labels = [_made_of(state, call)]
     broadcast = "or one of them 1" in what or "broadcast" in what
     if code is None:
@@ -77,7 +78,9 @@ def precondition(
     help_ = _dtype_help(walker, call, what, at) if code == "E313" and outcome.status is Status.RESIDUAL else None
     equation = _equation(state, call, at, totals, outcome, "" if broadcast else what)
     if equation and outcome.witness is None:
-        outcome = replace(outcome, witness=_smallest(state, [d for p, _ in at for d in _dims(state, call, p)]))
+        divided = _divided(state, call, at, what)
+        concerned = [d for p, _ in at for d in _dims(state, call, p)] if divided is None else [divided[0]]
+        outcome = replace(outcome, witness=_smallest(state, concerned))
     example = _example(state, totals or _two_sizes(state, call, at), outcome)
     return finish(
         walker, outcome, code, f"{operation(call)} needs {what_is_needed(call, what, state, sizes)}", found, call.span, caption,
@@ -129,6 +132,9 @@ def _equation(
     """The equation between sizes that fails, with its reason."""
     if what.startswith("the elements of `x`") and outcome.status is Status.REFUTED:
         return _remainder(state, call)
+    divided = _divided(state, call, at, what)
+    if divided is not None:
+        return equations.remainder(state, *divided) if outcome.status is Status.REFUTED else ""
     if totals is not None:
         say = equations.only_empty if outcome.only_empty else equations.without_solution
         return say(state, *totals) if outcome.only_empty or outcome.status is Status.REFUTED else ""
@@ -136,6 +142,16 @@ def _equation(
     if outcome.status is Status.REFUTED and sizes is not None and what.endswith("to be equal"):
         return equations.without_solution(state, *sizes)
     return ""
+
+
+def _divided(
+    state: State, call: CallLike, at: tuple[tuple[str, int | None], ...], what: str
+) -> tuple[Size, int] | None:
+    """The size that has to be a multiple of a number, and that number."""
+    divisor, (param, axis) = _MULTIPLE.search(what), at[0] if at else ("", None)
+    if divisor is None or axis is None or not _has(state, call, param, axis):
+        return None
+    return state.settled(_dims(state, call, param)[axis]), int(divisor[1])
 
 
 def _two_sizes(state: State, call: CallLike, at: tuple[tuple[str, int | None], ...]) -> tuple[Size, Size] | None:
@@ -225,13 +241,15 @@ def _elements(state: State, call: CallLike) -> tuple[Size, Size] | None:
 
 
 def _remainder(state: State, call: CallLike) -> str:
-    """`7000 mod 420 = 280`: the elements and the sizes beside a -1, where both are numbers."""
+    """`7000 mod 420 = 280`: the elements and the sizes beside a -1, less the names that are in both."""
     sizes = [state.settled(d) for d in _dims(state, call, "x")]
-    beside = [state.settled(d) for d in _dims(state, call, "shape") if d != -1]
-    count, whole = prod(d for d in sizes if isinstance(d, int)), prod(d for d in beside if isinstance(d, int))
-    if whole < 1 or not all(isinstance(d, int) for d in (*sizes, *beside)):
-        return ""
-    return f"{count} mod {whole} = {count % whole}"
+    beside = []
+    for size in (state.settled(d) for d in _dims(state, call, "shape") if d != -1):
+        if size in sizes and not isinstance(size, int):
+            sizes.remove(size)
+        else:
+            beside.append(size)
+    return equations.remainder(state, prod(sizes), prod(beside))
 
 
 def _they_are(state: State, call: CallLike) -> str:
@@ -337,7 +355,7 @@ def _argument_types(state: State, call: CallLike, params: list[str]) -> list[str
 
 
 def _made_of(state: State, call: CallLike) -> Label | None:
-    entry, count = call.find("x"), _count_text(state, call, "x")
+    entry, count = call.find("x"), _count_text(state, call, "x") if _is_known(state, call, "x") else ""
     return None if entry is None or not count else Label(entry.span, f"this has {count} elements")
 
 
