@@ -35,6 +35,7 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _keepdims(case)
         return
     yield from _choices(case)
+    yield from _least(case)
     yield from _axis(case, case.call)
     yield from _keepdims(case)
     yield from _ends(case)
@@ -100,6 +101,14 @@ def _choices(case: Case) -> Iterator[Mend]:
     known = [c for c in choices if c == word] or [c for c in choices if c == _WORDS.get(word)]
     for rank, choice in enumerate(known or [c for c in choices if c.startswith(word)]):
         yield case.mend(f'write "{choice}"', [replaced(given, f'"{choice}"')], 1 + rank)
+
+
+def _least(case: Case) -> Iterator[Mend]:
+    """A number that is too small for its attribute."""
+    found = re.search(r"needs `?(\w+)`? to be at least (\d+), but it is -?\d+", case.diagnostic.message)
+    given = _integer(case.arguments.get(found[1])) if found is not None else None
+    if found is not None and given is not None and given < int(found[2]):
+        yield case.mend(f"write {found[2]} for {given}", [replaced(case.arguments[found[1]], found[2])], 22)
 
 
 def _integer(expr: sweet.Expr | None) -> int | None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
 from math import prod
+from operator import eq, ge, gt, le, lt, ne
 
 from ..lang import sweet
+from ..lang.diagnostics import RxError
 from ..lang.node import replace
+from ..lang.parser import parse_expr
 from ..lang.source import Span
+from ..simplify.known.shape_level import sweet_size
+from ..simplify.solver.terms import Size
 from .case import Case, Mend, replaced
 from .conditions import GIVING_WAY
 from .tree import Tree, callee, nodes_below
@@ -18,11 +25,47 @@ _KEEPING = {
     "negative", "layer_norm", "rms_norm", "identity", "clip", "erf", "leaky_relu", "elu",
 }  # fmt: skip
 _DEPTH = 12
+# "@f needs `m % heads == 0` to hold, but m is 30 and heads is 4"
+_ASKED = re.compile(r"needs `(?P<condition>[^`]+)` to hold(?: \(.*\))?, but (?P<sizes>.*): this always fails")
+_SIZE = re.compile(r"(\w+) is (-?\d+)(?: and |, |$)")
+_COMPARED: dict[str, Callable[[int, int], bool]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_FARTHEST = 1000
 
 
 def mends(case: Case) -> Iterator[Mend]:
     if case.callee != "reshape":
         yield from _conflicting(case)
+    yield from _passed(case)
+
+
+# A size that is passed to a function
+
+
+def _passed(case: Case) -> Iterator[Mend]:
+    """A number that a condition of the function called does not allow: those nearest to it that it does."""
+    asked = _ASKED.search(case.diagnostic.message)
+    if asked is None:
+        return
+    sizes: dict[str, Size] = {name: int(size) for name, size in _SIZE.findall(asked["sizes"])}
+    for name, expr in case.arguments.items():
+        if isinstance(expr, sweet.IntLit) and sizes.get(name) == expr.value:
+            near = (expr.value + sign * step for step in range(1, _FARTHEST) for sign in (-1, 1))
+            legal = (n for n in near if n >= 0 and _holds(asked["condition"], {**sizes, name: n}))
+            for position, number in enumerate(islice(legal, 2)):
+                mend = case.mend(f"write {number} for {expr.value}", [replaced(expr, str(number))], 31 + position)
+                yield replace(mend, legal=number)
+
+
+def _holds(condition: str, sizes: dict[str, Size]) -> bool:
+    """Whether a comparison of sizes is true; not where a size in it is not known."""
+    try:
+        expr = parse_expr(condition)
+    except RxError:
+        return False
+    if not isinstance(expr, sweet.Binary) or expr.op not in _COMPARED:
+        return False
+    left, right = sweet_size(expr.left, sizes), sweet_size(expr.right, sizes)
+    return isinstance(left, int) and isinstance(right, int) and _COMPARED[expr.op](left, right)
 
 
 # A size is traced to the literal that it was written as

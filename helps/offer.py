@@ -56,8 +56,9 @@ class Offer(Node):
 
 class Trial(Node):
     """How a program fares with a mend: whether the diagnostic is gone, what is new, how many more there are, how many errors in
-    all; `uncovered` are the codes of warnings that the program had before, but silenced by the error; `elsewhere`: it
-    changes a function that the blamed call leads into, and that may be right for others."""
+    all; `uncovered` are the codes of warnings that the program had before, but silenced by the error; `doubtful`: all that is
+    new are warnings of the very call that the error was about; `elsewhere`: it changes a function that the blamed call leads
+    into, and that may be right for others."""
 
     mend: Mend
     gone: bool
@@ -66,6 +67,7 @@ class Trial(Node):
     errors: int
     notes: int
     uncovered: tuple[str, ...]
+    doubtful: bool
     elsewhere: bool
     source: Source
 
@@ -156,8 +158,9 @@ class _Trials:
         tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC)
         good = [t for t in tried if _works(t)]
         if not any(_is_enough(t) for t in good):
-            steps = self._two_steps(diagnostic, [t for t in tried if t.gone and len(t.new) == 1])
+            steps = self._two_steps(diagnostic, [t for t in tried if t.gone and len(t.new) == 1 and not t.doubtful])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
+        good = good or [replace(t, uncovered=_codes(t.new)) for t in tried if t.gone and t.doubtful]
         return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
 
     def _tried(self, diagnostic: Diagnostic, mends: Iterable[Mend], most: int) -> list[Trial]:
@@ -207,9 +210,14 @@ class _Trials:
         others = tuple(d for d in new if d.code not in _QUIET_NOTES)
         left = sum(map(_is_wrong, after.diagnostics)) - sum(map(_is_wrong, before)) - len(uncovered)
         errors = _errors(after.diagnostics) - _errors(before) + _errors(self.report.diagnostics)
-        codes = tuple(sorted({d.code for d in uncovered}))
-        elsewhere = self._is_elsewhere(diagnostic, mend)
-        return Trial(mend, gone, others, left, errors, len(new) - len(others), codes, elsewhere, source)
+        at = places.normal(diagnostic.span.start)
+        doubtful = diagnostic.severity == "error" and bool(others) and all(
+            d.code == "W311" and places.before(d.span.start) == at for d in others
+        )  # fmt: skip
+        return Trial(
+            mend, gone, others, left, errors, len(new) - len(others), _codes(uncovered), doubtful,
+            self._is_elsewhere(diagnostic, mend), source,
+        )  # fmt: skip
 
     def _key(self, diagnostic: Diagnostic, place: Callable[[int], int]) -> Key:
         """`place` finds where something in this file stands in the text without the edits; other files are not edited."""
@@ -279,6 +287,10 @@ def _remaining(trial: Trial) -> Mend:
 
 def _works(trial: Trial) -> bool:
     return trial.gone and not trial.new
+
+
+def _codes(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
+    return tuple(sorted({d.code for d in diagnostics}))
 
 
 def _errors(diagnostics: Iterable[Diagnostic]) -> int:
