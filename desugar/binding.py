@@ -160,8 +160,9 @@ class Binder:
                     self._bind_splice(i, item)
                 waiting.remove(i)
         for i in waiting:
-            second = self._unknown_splices(i)[1]
-            self._error("E209", "a shape can have only one splice of unknown length", second.span)
+            first, second, *_ = self._unknown_splices(i)
+            label = Label(first.span, "the length of this one is unknown too")
+            self._error("E209", "a shape can have only one splice of unknown length", second.span, labels=(label,))
             self.bad_leaves.add(i)
             for item in self._unknown_splices(i):
                 if isinstance(item, sweet.Splice):

@@ -99,23 +99,24 @@ class Code:
         label = Label(before.span, f"`{name.name}` is bound here")
         fail("E204", f"`{name.name}` is already a {what} here", name.span, labels=(label,), help="choose another name")
 
-    def entry(self, name: str, span: Span) -> Entry:
-        """What a name is; raises where nothing binds it, silently where its definition was wrong."""
+    def entry(self, name: str, span: Span, fits: Callable[[Entry], bool] = lambda _: True) -> Entry:
+        """What a name is; raises where nothing binds it, silently where its definition was wrong. `fits` tells which names
+        could stand there."""
         found = self.scope.find(name)
         if found is None and self.unit.is_lost(name):
             raise Broken
         if found is None and name in DTYPES:
             fail("E206", f"`{name}` is a DType, and stands where something else is needed", span)
         if found is None:
-            fail("E201", f"nothing is called `{name}` here", span, help=self._suggest(name))
+            fail("E201", f"nothing is called `{name}` here", span, help=self._suggest(name, fits))
         if found.sort is None:
             raise Broken
         return found
 
-    def _suggest(self, name: str) -> str | None:
+    def _suggest(self, name: str, fits: Callable[[Entry], bool]) -> str | None:
         if name in ("True", "False"):
             return f"did you mean `{name.lower()}`?"
-        return self._named_in_the_result(name) or self._near(name)
+        return self._named_in_the_result(name) or self._near(name, fits)
 
     def _named_in_the_result(self, name: str) -> str | None:
         """What to say of a size or a shape that only the result's type names."""
@@ -128,8 +129,9 @@ class Code:
         type_ = f"Tensor({name})" if whole else f"Tensor([{name}])"
         return f"only the result has `{name}`, so the body chooses it and names it: `let y : {type_} = ...`"
 
-    def _near(self, name: str) -> str | None:
-        known = nearest(name, (n for n in self.scope.names() if not n.startswith("::")))
+    def _near(self, name: str, fits: Callable[[Entry], bool]) -> str | None:
+        found = {n: self.scope.find(n) for n in self.scope.names() if not n.startswith("::")}
+        known = nearest(name, (n for n, entry in found.items() if entry is not None and fits(entry)))
         return f"did you mean `{known}`?" if known else None
 
     def foreign(self, attr: sweet.Attr) -> Entry | None:

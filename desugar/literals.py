@@ -27,13 +27,15 @@ Scalar = int | float | bool | str
 def tensor(code: Code, call: sweet.Call) -> core.TensorLit:
     """The call of `tensor`."""
     values, dtype = _arguments(code, call)
-    shape: list[int] = []
+    rows: list[sweet.ListExpr] = []
     leaves: list[tuple[Scalar, sweet.Expr]] = []
-    _read(code, values, 0, shape, leaves)
+    _read(values, 0, rows, leaves)
     kinds = {_kind(v) for v, _ in leaves}
     if dtype is None:
         dtype = _default(call, leaves, kinds)
-    return core.TensorLit(call.span, tuple(shape), tuple(_fit(v, at, dtype) for v, at in leaves), dtype)
+    return core.TensorLit(
+        call.span, tuple(len(r.items) for r in rows), tuple(_fit(v, at, dtype) for v, at in leaves), dtype
+    )
 
 
 def _arguments(code: Code, call: sweet.Call) -> tuple[sweet.Expr, DType | None]:
@@ -53,22 +55,24 @@ def _arguments(code: Code, call: sweet.Call) -> tuple[sweet.Expr, DType | None]:
     return given["values"], dtype.dtype
 
 
-def _read(code: Code, expr: sweet.Expr, level: int, shape: list[int], leaves: list[tuple[Scalar, sweet.Expr]]) -> None:
-    """The rows of an expression, depth first; `shape` is what the first row at each level has set."""
+def _read(expr: sweet.Expr, level: int, rows: list[sweet.ListExpr], leaves: list[tuple[Scalar, sweet.Expr]]) -> None:
+    """The rows of an expression, depth first; `rows` has the first one at each level, which sets how long all are."""
     if isinstance(expr, sweet.ListExpr):
-        if level == len(shape):
+        if level == len(rows):
             if leaves:
-                fail("E211", "a list stands where the rows before have a number", expr.span)
-            shape.append(len(expr.items))
-        elif shape[level] != len(expr.items):
-            fail(
-                "E211", f"this row has {count(len(expr.items), 'element')}, the first one has {shape[level]}", expr.span
-            )
+                label = Label(leaves[0][1].span, "this is a number")
+                fail("E211", "a list stands where the rows before have a number", expr.span, labels=(label,))
+            rows.append(expr)
+        elif len(rows[level].items) != len(expr.items):
+            own, first = count(len(expr.items), "element"), len(rows[level].items)
+            label = Label(rows[level].span, f"this has {first}")
+            fail("E211", f"this row has {own}, the first one has {first}", expr.span, labels=(label,))
         for item in expr.items:
-            _read(code, item, level + 1, shape, leaves)
+            _read(item, level + 1, rows, leaves)
         return
-    if level != len(shape):
-        fail("E211", "a number stands where the rows before have a list", expr.span)
+    if level != len(rows):
+        label = Label(rows[level].span, "this is a list")
+        fail("E211", "a number stands where the rows before have a list", expr.span, labels=(label,))
     leaves.append((_scalar(expr), expr))
 
 

@@ -20,6 +20,9 @@ COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 SIZE_FUNCTIONS = ("min", "max", "ceildiv")
 # Attributes of tensors elsewhere that are functions of one tensor here.
 _METHODS = {"T": "matrix_transpose", "mT": "matrix_transpose"}
+# What a Size is called elsewhere, and how it is written here.
+_SIZES = dict.fromkeys(("size", "numel", "nelement"), "the number of elements is a product of `{0}.dim(axis)`")
+_SIZES |= dict.fromkeys(("ndim", "ndims", "ndimension"), "write `{0}.rank`")
 _SHORT = 40
 _ATTRIBUTES = {"rank": "Size", "shape": "Shape", "dtype": "DType"}
 
@@ -163,7 +166,7 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
 def _named_size(code: Code, expr: sweet.Name) -> core.SizeExpr:
     if code.scope.find(expr.name) is None and expr.name in DTYPES:
         wrong_sort(code, expr, "Size")
-    entry = code.entry(expr.name, expr.span)
+    entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.SIZE)
     if entry.sort != core.SIZE:
         wrong_sort(code, expr, "Size")
     found = entry.at(expr.span)
@@ -180,7 +183,7 @@ def _size_attr(code: Code, expr: sweet.Attr) -> core.SizeExpr:
         return core.RankOf(expr.span, tensor_name(code, expr.value))
     if expr.name.name in _ATTRIBUTES:
         wrong_sort(code, expr, "Size")
-    return unknown_attribute(code, expr)
+    return _unknown_size(expr)
 
 
 def unknown_attribute(code: Code, expr: sweet.Attr) -> NoReturn:
@@ -189,14 +192,24 @@ def unknown_attribute(code: Code, expr: sweet.Attr) -> NoReturn:
     of = spelled(expr.value.span)
     known = code.world.target(code.unit, name) is not None and len(of) <= _SHORT
     more = "" if name != expr.name.name else ", ..."
-    help = f"write `@{name}({of}{more})`" if known else "a tensor has .rank, .dim(axis), .shape and .dtype"
+    _no_attribute(expr, f"write `@{name}({of}{more})`" if known else None)
+
+
+def _unknown_size(expr: sweet.Attr) -> NoReturn:
+    """An attribute where something of a shape is wanted, which no function of tensors gives."""
+    of, meant = spelled(expr.value.span), _SIZES.get(expr.name.name)
+    _no_attribute(expr, meant.format(of) if meant is not None and len(of) <= _SHORT else None)
+
+
+def _no_attribute(expr: sweet.Attr, help: str | None) -> NoReturn:
+    help = help or "a tensor has .rank, .dim(axis), .shape and .dtype"
     fail("E215", f"there is no `.{expr.name.name}`", expr.name.span, help=help)
 
 
 def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
     assert isinstance(expr.callee, sweet.Attr)
     if expr.callee.name.name != "dim":
-        unknown_attribute(code, expr.callee)
+        _unknown_size(expr.callee)
     if len(expr.args) != 1 or expr.args[0].name is not None:
         fail("E205", ".dim takes one axis", expr.span, help="`x.dim(0)`, or `x.dim(-1)` for the last")
     axis = literal_int(code, expr.args[0].value)
@@ -226,7 +239,7 @@ def _hoisted_size(code: Code, expr: sweet.Call | sweet.If) -> core.SizeExpr:
 def tensor_name(code: Code, expr: sweet.Expr) -> str:
     """The core name of a tensor whose rank, dimensions or dtype is asked for; anything but a name gets one."""
     if isinstance(expr, sweet.Name):
-        entry = code.entry(expr.name, expr.span)
+        entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.TENSOR)
         if entry.sort != core.TENSOR:
             wrong_sort(code, expr, "Tensor")
         entry.used = True
@@ -266,7 +279,7 @@ def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
         case sweet.ListExpr():
             return core.ShapeLit(expr.span, dims(code, expr.items))
         case sweet.Name():
-            entry = code.entry(expr.name, expr.span)
+            entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.SHAPE)
             found = entry.at(expr.span) if entry.sort == core.SHAPE else wrong_sort(code, expr, "Shape")
         case sweet.Attr():
             entry_ = code.foreign(expr)
@@ -277,7 +290,7 @@ def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
             elif expr.name.name in _ATTRIBUTES:
                 wrong_sort(code, expr, "Shape")
             else:
-                unknown_attribute(code, expr)
+                _unknown_size(expr)
         case sweet.Call() | sweet.If():
             found = code.hoist(expr, core.SHAPE)
         case _:
@@ -301,7 +314,7 @@ def _dimension(code: Code, item: sweet.Expr) -> core.SizeExpr | core.Splice:
 
 def splice(code: Code, item: sweet.Splice) -> core.Splice:
     """`*s`. Where s stands for `x.shape` it is named first: only names can be spliced."""
-    entry = code.entry(item.name.name, item.name.span)
+    entry = code.entry(item.name.name, item.name.span, lambda e: e.sort == core.SHAPE)
     if entry.sort != core.SHAPE:
         wrong_sort(code, sweet.Name(item.name.span, item.name.name), "Shape")
     found = entry.at(item.span)
@@ -331,7 +344,7 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
                     "E201", f"there is no dtype `{expr.name}`", expr.span,
                     help=f"did you mean `{known}`?" if known else None,
                 )  # fmt: skip
-            entry = code.entry(expr.name, expr.span)
+            entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.DTYPE)
             found = entry.at(expr.span) if entry.sort == core.DTYPE else wrong_sort(code, expr, "DType")
         case sweet.Attr():
             entry_ = code.foreign(expr)
@@ -342,7 +355,7 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
             elif expr.name.name in _ATTRIBUTES:
                 wrong_sort(code, expr, "DType")
             else:
-                unknown_attribute(code, expr)
+                _unknown_size(expr)
         case sweet.Call() | sweet.If():
             found = code.hoist(expr, core.DTYPE)
         case _:
@@ -358,7 +371,7 @@ def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
         case sweet.BoolLit():
             return core.BoolConst(expr.span, expr.value)
         case sweet.Name():
-            entry = code.entry(expr.name, expr.span)
+            entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.BOOL)
             found = entry.at(expr.span) if entry.sort == core.BOOL else wrong_sort(code, expr, "Bool")
             return found if isinstance(found, core.BoolExpr) else wrong_sort(code, expr, "Bool")
         case sweet.Unary(op="!"):

@@ -6,6 +6,7 @@ from functools import partial
 from posixpath import isabs, join, normpath
 
 from ..lang import core, sweet
+from ..lang.diagnostics import Label
 from ..lang.node import Node
 from . import arguments, literals, shapes, slices
 from .code import Code, Typed, spelled
@@ -64,7 +65,7 @@ def loop(expr: Node) -> None:
 
 
 def _name(code: Code, expr: sweet.Name) -> Typed:
-    entry = code.entry(expr.name, expr.span)
+    entry = code.entry(expr.name, expr.span, lambda e: not e.is_shape_level)
     return _entry(code, expr, entry)
 
 
@@ -183,7 +184,8 @@ def _if(code: Code, expr: sweet.If, want: core.Sort | None) -> Typed:
     then, sort = code.hooks.block(code, expr.then, want)
     orelse, other = code.hooks.block(code, expr.orelse, want)
     if not arguments.fits(other, sort):
-        fail("E219", f"one arm gives {describe(sort)}, the other {describe(other)}", expr.orelse.span)
+        label = Label(expr.then.span, f"this arm gives {describe(sort)}")
+        fail("E219", f"one arm gives {describe(sort)}, the other {describe(other)}", expr.orelse.span, labels=(label,))
     return core.If(expr.span, cond, then, orelse), sort
 
 

@@ -159,6 +159,8 @@ _STRING_RUN = {
     "“": re.compile(r'“[^“”"\n\r]*[”"“]?'),
 }
 _WORD_RUN = re.compile(r"\w+'*")
+# What a word with other letters may begin as.
+_BEGINNINGS = {KIND["NAME"], KIND["FN_NAME"], *WORDS.values()}
 _SAME_RUN = re.compile(r"([\s\S])\1*")
 
 
@@ -173,7 +175,7 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
     if char == "\ufeff" and start == 0:
         return -1, 1
     if char.isalpha() or char.isdecimal():
-        return KIND["NAME"], _odd_word(tokens, start)
+        return _odd_word(tokens, start)
     if char == "@":
         _report(tokens, start, start + 1, "`@` stands directly before a function's name", _AT)
         return -1, start + 1
@@ -221,12 +223,17 @@ def _lookalike(tokens: Tokens, start: int) -> tuple[int, int]:
     return _kind_of(meant), start + 1
 
 
-def _odd_word(tokens: Tokens, start: int) -> int:
+def _odd_word(tokens: Tokens, start: int) -> tuple[int, int]:
+    """A word with other letters; where it begins with ours, the name read so far becomes the whole word."""
     run = _WORD_RUN.match(tokens.source.text, start)
     end = run.end() if run else start + 1
+    begun = tokens.ends[-1:] == [start] and tokens.kinds[-1] in _BEGINNINGS
+    if begun:
+        start, tokens.ends[-1] = tokens.starts[-1], end
+        tokens.kinds[-1] = KIND["FN_NAME"] if tokens.kinds[-1] == KIND["FN_NAME"] else KIND["NAME"]
     word = _short(tokens.source.text[start:end])
     _report(tokens, start, end, f"`{word}` is not a name", "names are made of the letters a to z, digits and `_`")
-    return end
+    return -1 if begun else KIND["NAME"], end
 
 
 def _odd_string(tokens: Tokens, start: int) -> int:

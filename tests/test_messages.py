@@ -356,6 +356,9 @@ def test_what_match_shape_asks_for_stands_below_what_there_is() -> None:
         ('@f = fn(x : Tensor([3], "float32")) { x }', "E108", "a dtype is", "write `float32`"),
         ("@f = fn(x : Tensor([3], torch.float32)) { x }", "E108", "a dtype is", "write `float32`"),
         ("@f = fn(x : Tensor([3])) { x.reshape([3, 1]) }", "E215", "there is no `.reshape`", "write `@reshape(x, ...)`"),
+        ("@f = fn(x : Tensor([3])) : Tensor { assert x.size == 3; x }", "E215", "no `.size`", "the number of elements"),
+        ("@f = fn(x : Tensor([3])) : Tensor { assert 1 == x.ndim; x }", "E215", "no `.ndim`", "write `x.rank`"),
+        ("@f = fn(x : Tensor([3])) { @reshape(x, [x.numel()]) }", "E215", "no `.numel`", "the number of elements"),
         ("@f = fn(x : Tensor([3, 2])) { x.T }", "E215", "there is no `.T`", "write `@matrix_transpose(x)`"),
         ("@f = fn(x : Tensor([3, 2])) { @sum(x, keepdims=True) }", "E201", "called `True`", "did you mean `true`?"),
         ("@f = fn(x : Tensor([3])) { @concat(x, x) }", "E206", "`xs` is a list", "write `@concat([x, x])`"),
@@ -647,3 +650,41 @@ def test_a_size_that_does_not_divide_is_told_with_its_remainder(
 ) -> None:
     d, *_ = said(f"@f = fn(x : Tensor([{shape}])) {{ {call} }}", "E304", "E307")
     assert (d.notes, places(d)) == ((note,), [place])
+
+
+@pytest.mark.parametrize(
+    ("body", "help_"),
+    [
+        ("assert n == hidde", None),
+        ("let y = hidde", "did you mean `hidden`?"),
+        ("let y = x + batc", None),
+        ("assert n == batc", "did you mean `batch`?"),
+        ("assert x.shape == batc", None),
+        ("let y = @reshape(x, [*batc])", None),
+        ("let y : Tensor = @zeros(hidde)", None),
+    ],
+)
+def test_only_a_name_that_could_stand_there_is_offered(body: str, help_: str | None) -> None:
+    d = only(f"@f = fn(hidden : Tensor([n, batch]), x : Tensor([n, batch])) : Tensor {{ {body}; x }}")
+    assert (d.code, d.help) == ("E201", help_)
+
+
+def test_two_open_sizes_of_a_reshape_are_not_listed() -> None:
+    d = only("@f = fn(x : Tensor([n, 6])) { @reshape(x, [-1, -1]) }")
+    assert d.message == "@reshape needs at most one -1 in `[-1, -1]`: this always fails"
+    assert [place for place, _ in places(d)] == ["-1", "-1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place"),
+    [
+        ("@f = fn(x : Tensor([*s, n, *t])) : Tensor { x }", "E209", ("*s", "the length of this one is unknown too")),
+        ("let a = tensor([[1, 2], [3]])", "E211", ("[1, 2]", "this has 2")),
+        ("let a = tensor([[1], 2])", "E211", ("[1]", "this is a list")),
+        ("let a = tensor([1, [2]])", "E211", ("1", "this is a number")),
+        ("@f = fn(x : Tensor([n])) { if (n > 3) { x } else { (x, x) } }", "E219", ("{ x }", "this arm gives a tensor")),
+    ],
+)  # fmt: skip
+def test_what_something_does_not_fit_to_is_shown(text: str, code: str, place: tuple[str, str]) -> None:
+    d = only(text)
+    assert (d.code, places(d)) == (code, [place])

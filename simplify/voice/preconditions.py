@@ -56,7 +56,7 @@ def precondition(
     totals = _elements(state, call) if reshapes else None
     said = [(p, _size_at(state, call, p, a)) for p, a in at if a is not None]
     sizes = {} if reshapes else sizes_behind(what, [*_scalars(state, call, what), *said])
-    found = "" if sizes else _sizes_at(state, call, at)
+    found = "" if sizes else _sizes_at(state, call, at, what)
     if code == "E313":
         found = _dtypes(state, call) if "one dtype" in what else _own_dtype(state, call, at)
     if reshapes:
@@ -296,10 +296,11 @@ def _dtype_help(walker: Speaker, call: CallLike, what: str, at: tuple[tuple[str,
     return None if name == "?" else f"`where {name} in {found[1]}` in the signature of {walker.function} makes it hold"
 
 
-def _sizes_at(state: State, call: CallLike, at: tuple[tuple[str, int | None], ...]) -> str:
+def _sizes_at(state: State, call: CallLike, at: tuple[tuple[str, int | None], ...], what: str) -> str:
+    """`they are 3 and 4`; nothing where the sentence is about several of one size that it names."""
     sizes = [_size_at(state, call, param, axis) for param, axis in at if axis is not None]
     known = [s for s in sizes if s is not None]
-    if not known or len(known) != len(sizes):
+    if not known or len(known) != len(sizes) or (len(known) > 1 and all(f" {size} " in what for size in known)):
         return ""
     return f"{'it is' if len(known) == 1 else 'they are'} {listed(known)}"
 
