@@ -8,7 +8,9 @@ because only the data decides it (`complete` is False then). Whether it really l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from ..lang import core, sweet
 from ..lang.checked import Demands
@@ -17,7 +19,7 @@ from ..lang.source import NOWHERE, Span
 from ..ops.model import Segment, TensorInfo
 from .known.state import State
 from .known.values import DTypeSymbol, Entry, Env, SizeValue, TupleValue, Value
-from .solver.conditions import Cond, Eq0, all_of, any_of, cond_variables, eq, render_cond, substitute_cond
+from .solver.conditions import Cond, Eq0, all_of, any_of, cond_variables, eq, ge, render_cond, substitute_cond
 from .solver.facts import Facts
 from .solver.rendering import render
 from .solver.shorter import entails, lighter
@@ -30,6 +32,7 @@ _LETTERS = ("n", "m", "k", "p", "q", "r", "s", "t", "u", "v", "w")
 # A size that is longer than this is not for reading.
 _LONGEST = 72
 _DTYPE_LETTERS = ("d", "e", "dtype")
+Door = tuple[tuple[Cond, object], ...]  # conditions, each with what asks for it
 
 
 def demands(
@@ -37,32 +40,55 @@ def demands(
     params: Env,
     result: Entry | None,
     state: State,
-    door: tuple[Cond, ...],
+    door: Door,
     open_checks: Iterable[Demand],
     dtypes: Iterable[DTypeDemand],
 ) -> Demands:
-    """The signature of a function with what its body demands. `door` is what the signature says already."""
-    return _Signature(function, params, result, state, door).found(open_checks, dtypes)
+    """The signature of a function with what its body demands. `door` is what the signature says already, and why."""
+    new = _Signature(function, params, result, state, door, stays=False).found(open_checks, dtypes)
+    if new.keeps_door:
+        return new.demands
+    return _Signature(function, params, result, state, door, stays=True).found(open_checks, dtypes).demands
+
+
+class _Found(NamedTuple):
+    """A signature, and whether it asks for all that the declared one asks for."""
+
+    demands: Demands
+    keeps_door: bool
 
 
 class _Signature:
+    """With `stays` every shape of a parameter is as it is declared."""
+
     def __init__(
-        self, function: core.Function, params: Env, result: Entry | None, state: State, door: tuple[Cond, ...]
+        self,
+        function: core.Function,
+        params: Env,
+        result: Entry | None,
+        state: State,
+        door: Door,
+        *,
+        stays: bool,
     ) -> None:
         self.function = function
         self.params = params
         self.result = None if result is None else result.value
         self.state = state
-        self.door = door
+        self.door = tuple(cond for cond, _ in door)
+        self.door_of_dims = tuple(cond for cond, reason in door if not _is_where(reason))
         self.facts = Facts()
-        for cond in door:
+        for cond in self.door:
             self.facts.assume(cond)
         self.fn = function.origin.fn if function.origin is not None else None
         self.written: dict[Var, Size] = {}
         self.names: dict[Var, str] = {}
         self.dims = tuple(self._dims())
         self.sizes = self._size_params()
-        self.kept = self.sizes | self._written_by_alias()
+        self.open = set(params) if stays else self._open_params()
+        inside_open = {v for n in self.open for v in self._sizes_of(n)}
+        self.unsayable = {v for v in inside_open if v.name not in _names_in(self._types(self.open))} - self.sizes
+        self.kept = self.sizes | self._written_by_alias() | inside_open
         self.spoken = _names_used(self.fn, params, self._result_is_derived())
 
     # The conditions
@@ -71,8 +97,10 @@ class _Signature:
         self,
         open_checks: Iterable[Demand],
         dtypes: Iterable[DTypeDemand],
-    ) -> Demands:
-        conds, complete = weakest(self.state, self._inputs(), open_checks)
+    ) -> _Found:
+        needed, complete = weakest(self.state, self._inputs(), open_checks)
+        conds = [c for c in needed if self._can_be_said(c)]
+        complete = complete and len(conds) == len(needed)
         for cond in conds:
             self.facts.assume(cond)
         where = [c for c in sorted(conds, key=_equations_first) if not self._absorb(c)]
@@ -80,16 +108,46 @@ class _Signature:
         dtypes = _certain(dtypes)
         self._name_dims()
         self._name_dtypes(dtypes)
-        texts = [self._cond_text(c) for c in where]
+        params = tuple((name, self._param(name, entry.value)) for name, entry in self.params.items())
+        lost = self._lost(params)
+        unsaid = self._unsaid(params, conds, lost)
+        keeps_door = all(map(self._can_be_said, unsaid))
+        texts = [self._cond_text(c) for c in (*where, *unsaid) if self._can_be_said(c)]
         classes, says_all = self._dtype_conditions(dtypes)
-        return Demands(
-            f"@{self.function.name}",
-            tuple((name, self._param(name, entry.value)) for name, entry in self.params.items()),
-            tuple(dict.fromkeys([*self._declared_where(), *texts, *classes])),
-            self._result(),
-            complete and says_all,
-            self._place(),
-        )
+        wheres = tuple(dict.fromkeys([*self._declared_where(lost), *texts, *classes]))
+        complete = complete and says_all and keeps_door
+        name, result = f"@{self.function.name}", self._result(lost)
+        return _Found(Demands(name, params, wheres, result, complete, self._place()), keeps_door)
+
+    def _can_be_said(self, cond: Cond) -> bool:
+        """Whether all that a condition speaks of has a name in the signature."""
+        inside = _sizes_in(cond)
+        return self.unsayable.isdisjoint(inside) and not (self.open and any(map(is_rank, inside)))
+
+    def _lost(self, params: Iterable[tuple[str, str]]) -> set[str]:
+        """The names that the declared types bind, and those of the signature do not any more."""
+        said = {word for name, text in params for word in (name, *re.findall(r"[A-Za-z_][\w']*", text))}
+        return _names_in(self._types(self.params)) - said
+
+    def _unsaid(self, params: Iterable[tuple[str, str]], conds: Iterable[Cond], lost: set[str]) -> list[Cond]:
+        """What the signature asks of the sizes of types that are written in another way now, and they do not say."""
+        changed = {v for name, text in params if not self._is_declared(name, text) for v in self._sizes_of(name)}
+        wheres = [self._now(c) for c in self.door if c not in self.door_of_dims]
+        said = Facts()
+        for cond in (*map(self._now, conds), *(ge(self._write(d), 0) for d in self.dims), *(() if lost else wheres)):
+            said.assume(cond)
+        asked = [c for c in map(self._now, self.door_of_dims) if not changed.isdisjoint(_sizes_in(c))]
+        found: list[Cond] = []
+        for cond in (*asked, *(wheres if lost else ())):
+            if said.decide(cond).kind != "proved":
+                said.assume(cond)
+                found.append(cond)
+        return found
+
+    def _now(self, cond: Cond) -> Cond:
+        """A condition in the sizes that the signature speaks of."""
+        now = {v: self._write(self.state.settled(as_term(v))) for v in _sizes_in(cond)}
+        return cond if isinstance(cond, bool) else substitute_cond(cond, now)
 
     def _inputs(self) -> Inputs:
         inside = {v for d in self.dims for v in variables(d)}
@@ -155,6 +213,35 @@ class _Signature:
             for value in _tensors(entry.value):
                 yield from (d for d in self.state.resolve(value.shape) if not isinstance(d, Segment))
 
+    def _sizes_of(self, name: str) -> set[Var]:
+        """The sizes in the type of a parameter, as they are written now."""
+        shapes = [self.state.resolve(t.shape) for t in _tensors(self.params[name].value)]
+        return {v for shape in shapes for d in shape if not isinstance(d, Segment) for v in variables(self._write(d))}
+
+    def _types(self, names: Iterable[str]) -> tuple[sweet.Type | None, ...]:
+        return tuple(map(self._declared_type, names))
+
+    def _is_declared(self, name: str, text: str) -> bool:
+        declared = self._declared_type(name)
+        if isinstance(declared, sweet.TensorType) and declared.shape is not None:
+            return text.startswith(f"Tensor({declared.shape.span.text}")
+        return declared is not None and text.startswith(declared.span.text)
+
+    def _open_params(self) -> set[str]:
+        """The parameters of unknown rank, and those that share a stretch of dimensions with one: their shapes stay as
+        they are declared."""
+        stretches = {name: _stretches(self._declared_type(name)) for name in self.params}
+        found = {name for name, entry in self.params.items() if self._is_open(entry.value)}
+        while True:
+            shared = {s for name in found for s in stretches[name]}
+            more = {name for name in self.params if stretches[name] & shared} - found
+            if not more:
+                return found
+            found |= more
+
+    def _is_open(self, value: Value) -> bool:
+        return any(isinstance(d, Segment) for t in _tensors(value) for d in self.state.resolve(t.shape))
+
     def _written_by_alias(self) -> set[Var]:
         """The sizes inside of types that stay as they are declared."""
         named = [e.value for n, e in self.params.items() if isinstance(self._declared_type(n), sweet.NamedType)]
@@ -168,8 +255,9 @@ class _Signature:
     def _name_dims(self) -> None:
         """Every size of the signature gets a name: its own, or a letter that nothing else has."""
         bound = _names_bound(self.fn)
-        taken = {*self.spoken, *bound}
-        every = dict.fromkeys([*sorted(self.sizes), *(v for d in self.dims for v in variables(self._write(d)))])
+        taken = {*self.spoken, *bound, *_names_in(self._types(self.params))}
+        inside = (v for d in self.dims for v in variables(self._write(d)) if v not in self.unsayable)
+        every = dict.fromkeys([*sorted(self.sizes), *inside])
         for variable in every:
             name = self.names.pop(variable, variable.name)
             if name.rstrip("'").isidentifier() and name not in bound:
@@ -198,15 +286,18 @@ class _Signature:
     def _param(self, name: str, value: Value) -> str:
         """The type of a parameter, and its default value if it has one."""
         default = next((p.default for p in (self.fn.params if self.fn else ()) if p.name.name == name), None)
-        text = self._type(self._declared_type(name), value)
+        text = self._type(self._declared_type(name), value, stays=name in self.open)
         return text if default is None else f"{text} = {default.span.text}"
 
-    def _type(self, declared: sweet.Type | None, value: Value) -> str:
+    def _type(self, declared: sweet.Type | None, value: Value, *, stays: bool) -> str:
         """As it is declared where nothing new is known of it."""
         if isinstance(value, TupleValue) and isinstance(declared, sweet.TupleType):
             parts = zip(declared.items, value.items, strict=False)
-            return f"({', '.join(self._type(t, v) for t, v in parts)})"
+            return f"({', '.join(self._type(t, v, stays=stays) for t, v in parts)})"
         if isinstance(value, TensorInfo) and (declared is None or isinstance(declared, sweet.TensorType)):
+            if stays:
+                shape = declared.shape.span.text if declared is not None and declared.shape is not None else "?"
+                return _tensor_text(shape, dtype_text(value.dtype, self.state))
             return (
                 declared.span.text if declared is not None and self._says_all(declared, value) else self._tensor(value)
             )
@@ -232,18 +323,8 @@ class _Signature:
         return whole and known and "?" not in declared.shape.span.text
 
     def _tensor(self, value: TensorInfo) -> str:
-        parts = []
-        for part in self.state.resolve(value.shape):
-            if isinstance(part, Segment):
-                known = part.symbol.name.isidentifier() and part.symbol.name not in self.params
-                parts.append(f"*{part.symbol.name}" if known else "...")
-            else:
-                parts.append(self._text(part))
-        dtype = dtype_text(value.dtype, self.state)
-        shape = "?" if parts == ["..."] else f"[{', '.join(parts)}]"
-        if (shape, dtype) == ("?", "?"):
-            return "Tensor"
-        return f"Tensor({shape})" if dtype == "?" else f"Tensor({shape}, {dtype})"
+        dims = ", ".join(map(self._text, self.state.resolve(value.shape)))
+        return _tensor_text(f"[{dims}]", dtype_text(value.dtype, self.state))
 
     def _result_is_derived(self) -> bool:
         """Whether the result's type is made of the sizes that come in."""
@@ -252,11 +333,11 @@ class _Signature:
         plain = isinstance(self.result, TensorInfo | TupleValue)
         return plain and all(not isinstance(d, Segment) and set(variables(d)) <= inside for s in shapes for d in s)
 
-    def _result(self) -> str | None:
+    def _result(self, lost: set[str]) -> str | None:
         """The result's type; None where a size of it only the run decides and nothing was declared."""
         declared = self.fn.result if self.fn is not None else None
         known = self._known(self.result)
-        if declared is None or _is_bare(declared):
+        if declared is None or _is_bare(declared) or not lost.isdisjoint(_names_in(declared)):
             return known
         return known if known is not None and self.written else declared.span.text
 
@@ -280,8 +361,9 @@ class _Signature:
         params = self.fn.params if self.fn is not None else ()
         return next((p.type for p in params if p.name.name == name), None)
 
-    def _declared_where(self) -> tuple[str, ...]:
-        return tuple(c.span.text for c in self.fn.where) if self.fn is not None else ()
+    def _declared_where(self, lost: set[str]) -> tuple[str, ...]:
+        conds = self.fn.where if self.fn is not None else ()
+        return tuple(c.span.text for c in conds if lost.isdisjoint(_names_in(c)))
 
     def _name_dtypes(self, demanded: Iterable[DTypeDemand]) -> None:
         """A dtype that two parameters share, or the result takes over, or that has to be of a class, gets a letter."""
@@ -311,6 +393,27 @@ class _Signature:
             else:
                 complete = False
         return texts, complete
+
+
+def _tensor_text(shape: str, dtype: str) -> str:
+    if (shape, dtype) == ("?", "?"):
+        return "Tensor"
+    return f"Tensor({shape})" if dtype == "?" else f"Tensor({shape}, {dtype})"
+
+
+def _sizes_in(cond: Cond) -> tuple[Var, ...]:
+    return () if isinstance(cond, bool) else cond_variables(cond)
+
+
+def _is_where(reason: object) -> bool:
+    return isinstance(reason, core.Assert) and reason.origin.what == "where"
+
+
+def _stretches(type_: sweet.Type | None) -> set[str]:
+    """The names of shapes in a type: `*s` and `Tensor(s)`."""
+    nodes = list(_nodes(type_))
+    named = [n.shape.name for n in nodes if isinstance(n, sweet.TensorType) and isinstance(n.shape, sweet.Name)]
+    return {*named, *(n.name.name for n in nodes if isinstance(n, sweet.Splice))}
 
 
 def _certain(dtypes: Iterable[DTypeDemand]) -> tuple[DTypeDemand, ...]:

@@ -136,9 +136,7 @@ class _Checker:
         self._close(walker, function.name, params, result)
         known = walker.state.facts.conditions()[:said]
         self.wanted.append(
-            lambda: demands(
-                function, params, result, walker.state, tuple(c for c, _ in known), walker.demands, walker.dtype_demands
-            )
+            lambda: demands(function, params, result, walker.state, known, walker.demands, walker.dtype_demands)
         )
         wrapper = replace(function, body=replace(body, stmts=(*entry, *body.stmts)), door=len(entry))
         return wrapper, impl and replace(impl, body=impl_body)

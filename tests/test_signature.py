@@ -120,6 +120,27 @@ SIGNATURES = {
         "@f = fn(x : Tensor([n * 2, *s, k + 1], float32)) : Tensor { -x }",
         "@f = fn(x : Tensor([n * 2, *s, k + 1], float32))",
     ),
+    "what a declared size asks for is not forgotten": (
+        "@f = fn(x : Tensor([p - n], float32), p : Size) : Tensor { -x }",
+        "@f = fn(x : Tensor([m], float32), p : Size) : Tensor([m], float32) where p >= m",
+    ),
+    "a condition about a name that no type binds any more": (
+        "@f = fn(x : Tensor([p - k, n], float32), p : Size) : Tensor where max(k, p) <= 3 { -x }",
+        "@f = fn(x : Tensor([m, n], float32), p : Size) : Tensor([m, n], float32) where p >= m, p <= 3",
+    ),
+    "a size that is twice there": (
+        "@f = fn(x : Tensor([m / 2, m - 1], float32)) : Tensor { -x }",
+        "@f = fn(x : Tensor([n, m - 1], float32)) : Tensor([n, m - 1], float32) where m == n * 2",
+    ),
+    "a name that another type speaks of": (
+        "@f = fn(x : Tensor([n / 2], float32), y : Tensor([*s, n % 2], float32)) : Tensor { -y }",
+        "@f = fn(x : Tensor([n / 2], float32), y : Tensor([*s, n % 2], float32)) : Tensor",
+    ),
+    "a name of a function that is called is not that of a stretch": (
+        "@g = fn(x : Tensor([a, *s], float32)) { @concat([x, x], axis=0) }\n"
+        "@f = fn(x : Tensor([*s], float32), y : Tensor([n, ...], float32)) : Tensor { @g(y) }",
+        "@f = fn(x : Tensor([*s], float32), y : Tensor([n, ...], float32))",
+    ),
     "the only rank that fits": (
         "@f = fn(x : Tensor) : Tensor { @permute_dims(x, [0, 2, 1]) }",
         "@f = fn(x : Tensor([n, m, k], d)) : Tensor([n, k, m], d)",
@@ -168,6 +189,8 @@ UNSAYABLE = {
     "elements": "@f = fn(x : Tensor([n], float32), k : Tensor([], int64)) : Tensor { x[0:4 // @item(k)] }",
     "a rank that differs": "@f = fn(x : Tensor([n, 2], float32), y : Tensor([n], float32)) : Tensor([n], float32) {\n"
     "  if (n > 3) { x } else { y }\n}",
+    "a rank that is shared": "@f = fn(x : Tensor([n, *t], float32), y : Tensor([*t, m], float32)) : Tensor {\n"
+    "  assert y.rank == 3\n  x\n}",
     "any rank": "@f = fn(x : Tensor(?, float32), y : Tensor(?, float32)) : Tensor { x + y }",
 }
 
