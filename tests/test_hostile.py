@@ -308,6 +308,43 @@ CASES: dict[str, tuple[str, list[tuple[Given, tuple[int, ...] | None]]]] = {
 """,
         [((f32(2), 3), (2,)), ((f32(2), 0), (2,)), ((f32(2), -1), None)],
     ),
+    "the last dimension of a stretch behind another one is that one where the stretch is empty": (
+        """
+@g = fn(x : Tensor([*s, n], float32)) : Tensor([*s], float32) { @sum(x, axis=-1) }
+@main = fn(x : Tensor([n, ...], float32)) : Tensor { let y = @g(x); let z ! Tensor([], float32) = y; z }
+""",
+        [((f32(3),), ()), ((f32(3, 2),), None)],
+    ),
+    "a match from the other end may find the same dimension": (
+        """
+@main = fn(x : Tensor([n, m, ...], float32)) : Tensor {
+  match_shape(x, [a, s, b], [a, *s, b])
+  let y ! Tensor([2, 3], float32) = x
+  y
+}
+""",
+        [((f32(2, 3),), (2, 3)), ((f32(2, 3, 1),), None)],
+    ),
+    "two tensors with one stretch need not have the same last dimension": (
+        """
+@main = fn(x : Tensor([n, *s], float32)) : Tensor {
+  let y = @concat([x, x], axis=0)
+  assert x.dim(-1) == y.dim(-1)
+  x
+}
+""",
+        [((f32(2, 3),), (2, 3)), ((f32(2),), None)],
+    ),
+    "a rank that is known says that dimensions do not lie over each other": (
+        """
+@main = fn(x : Tensor([n, ...], float32)) : Tensor {
+  assert x.rank >= 2
+  let y : Tensor([n, ..., k], float32) = x
+  @reshape(y, [n * k])
+}
+""",
+        [((f32(2, 3),), (6,)), ((f32(2),), None)],
+    ),
     "a stretch that is written twice may have no dimensions": (
         "@main = fn(x : Tensor([*s], float32)) : Tensor([*s, *s], float32) { x }",
         [((f32(),), ()), ((f32(1),), None), ((f32(2, 3),), None)],

@@ -290,13 +290,19 @@ def _around(level: ShapeLevel, parts: list[Part], at: int, shape: Shape, found: 
     assert isinstance(splice, _Bind)
     if plain(shape) and len(shape) < len(front) + len(tail):
         return False
+    if any(map(_open, front + tail)):
+        found.names[splice.name] = (level.state.segment(splice.name),)
+        return UNDECIDED
     truth: Truth = True
     if not plain(shape):
         truth = ge(level.state.rank(shape), len(front) + len(tail))
-        shape = _widen(level, shape, len(front), len(tail), found, [p.name for p in tail if isinstance(p, _Bind)])
-    if shape is None or any(map(_open, front + tail)):
-        found.names[splice.name] = (level.state.segment(splice.name),)
-        return UNDECIDED
+        wide = _widen(level, shape, len(front), len(tail), found)
+        if wide is None:
+            found.names[splice.name] = (level.state.segment(splice.name),)
+            for axis, part in (*enumerate(front), *enumerate(tail, -len(tail))):
+                _pair(found, part, level.dim_around_segments(shape, axis))
+            return truth
+        shape = wide
     for part, dim in zip(front, shape, strict=False):
         _pair(found, part, dim)
     for part, dim in zip(reversed(tail), reversed(shape), strict=False):
@@ -305,15 +311,17 @@ def _around(level: ShapeLevel, parts: list[Part], at: int, shape: Shape, found: 
     return truth
 
 
-def _widen(level: ShapeLevel, shape: Shape, front: int, tail: int, found: Found, names: list[str]) -> Shape:
-    """The shape with its one open segment split so that `front` and `tail` plain dimensions stand around the rest."""
+def _widen(level: ShapeLevel, shape: Shape, front: int, tail: int, found: Found) -> Shape | None:
+    """The shape with its one open segment split so that `front` and `tail` plain dimensions stand around the rest; None
+    where they may lie over each other: `[n, *s]` has no dimension behind n where s is empty."""
     heads = next(i for i, d in enumerate(shape) if _open(d))
     tails = next(i for i, d in enumerate(reversed(shape)) if _open(d))
     lacking_front, lacking_tail = max(0, front - heads), max(0, tail - tails)
     if not lacking_front and not lacking_tail:
         return shape
-    if sum(map(_open, shape)) != 1:
-        return shape if heads >= front and tails >= tail else None  # type: ignore[return-value]
+    least = heads + lacking_front + tails + lacking_tail
+    if sum(map(_open, shape)) != 1 or (least > front + tail and not level.state.has_rank_of(shape, least)):
+        return None
     segment = shape[heads]
     before = tuple(level.state.segment_dim(segment, i) for i in range(lacking_front))
     behind = tuple(level.state.segment_dim(segment, i - lacking_tail) for i in range(lacking_tail))

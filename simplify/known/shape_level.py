@@ -125,24 +125,21 @@ class ShapeLevel:
             self.need(False, f"`{expr.tensor}` to have an axis {axis}, but its rank is {len(shape)}", expr)
             raise Poisoned
         shape = self.state.resolve(shape)
-        found = self._dim_around_segments(shape, axis)
+        found = self.dim_around_segments(shape, axis)
         rank = self.state.rank(shape)
         self.need(ge(rank, axis + 1 if axis >= 0 else -axis), f"`{expr.tensor}` to have an axis {axis}", expr)
         return found
 
-    def _dim_around_segments(self, shape: Shape, axis: int) -> Size:
-        """The axis where it lies in the plain front or tail; else a dimension of the segment that lies there."""
+    def dim_around_segments(self, shape: Shape, axis: int) -> Size:
+        """The axis where it lies in the plain front or tail; a dimension of the segment where it surely lies there."""
         parts, steps = (shape, axis) if axis >= 0 else (shape[::-1], -axis - 1)
-        for position, part in enumerate(parts):
-            if isinstance(part, Segment):
-                if len([p for p in shape if isinstance(p, Segment)]) == 1 and axis >= 0:
-                    return self.state.segment_dim(part, steps - position)
-                if axis < 0:
-                    return self.state.segment_dim(part, -(steps - position) - 1)
-                break
-            if position == steps:
-                return part  # type: ignore[no-any-return]
-        return self.state.dimension("?")
+        at = next(i for i, part in enumerate(parts) if isinstance(part, Segment))
+        if steps < at:
+            return parts[steps]  # type: ignore[no-any-return]
+        behind = parts[at + 1 :]
+        if plain(behind) and (not behind or self.state.has_rank_of(shape, steps + 1 + len(behind))):
+            return self.state.segment_dim(parts[at], steps - at if axis >= 0 else at - steps - 1)
+        return self.state.dim_between(shape, axis)
 
     def need(self, cond: Truth, text: str, expr: core.ShapeLevel) -> None:
         if cond is not True:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from ...lang.dtypes import DTYPES, DType
 from ...ops.dtypes_column import dtypes_of
 from ...ops.model import Segment
-from ..solver.conditions import Cond, eq
+from ..solver.conditions import Cond, eq, ge
 from ..solver.facts import Facts
 from ..solver.sizes import as_term, only_var, single_var
 from ..solver.terms import Size, Term, TooLarge, Var, substitute, var, variables
@@ -27,6 +27,7 @@ class State:
         self._segments: Table[int, Shape] = Table(trail)
         self._segment_dims: dict[tuple[int, int], Var] = {}
         self._segment_ranks: dict[int, Var] = {}
+        self._between: dict[tuple[Shape, int], Size] = {}
         self._dtypes: Table[int, AnyDType | frozenset[DType]] = Table(trail)
         self._solved: Table[Var, Size] = Table(trail)
         # No dtype is left for something.
@@ -199,6 +200,16 @@ class State:
         if key not in self._segment_dims:
             self._segment_dims[key] = only_var(self.dimension(_axis_name(segment.symbol, axis)))
         return as_term(self._segment_dims[key])
+
+    def dim_between(self, shape: Shape, axis: int) -> Size:
+        """A dimension that lies in a segment or beside it: the last of `[n, *s]` is n where s is empty."""
+        if (shape, axis) not in self._between:
+            self._between[shape, axis] = self.dimension("?")
+        return self._between[shape, axis]
+
+    def has_rank_of(self, shape: Shape, least: int) -> bool:
+        """Whether a shape surely has so many dimensions."""
+        return self.facts.decide(ge(self.rank(shape), least)).kind == "proved"
 
     def rank(self, shape: Shape) -> Size:
         total: Size = 0
