@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, assert_never
 
 from ..lang import core
@@ -156,13 +157,19 @@ class Bindings(Judge):
     # Records
 
     def described(self) -> tuple[Binding, ...]:
-        """Every binding, in the order of the source."""
+        """Every binding whose name the user wrote, in the order of the source."""
         now = (binding(name, entry.value, span, state) for name, span, entry, state in self._bindings)
-        return tuple(sorted((*self._closed, *now), key=lambda b: b.span.start))
+        found = (b for b in (*self._closed, *now) if self._is_named(b.name, b.span))
+        return tuple(sorted(found, key=lambda b: b.span.start))
+
+    def _is_named(self, name: str, span: Span) -> bool:
+        """Whether a name is known to the user: it stands where it is bound, or a script prints it."""
+        return name in re.findall(r"\w+'*", span.text) or (self.function == "@main" and name in self.program.printed)
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
         """What is known of each binding and parameter of that name, or of a size that an annotation gave it."""
-        found = [*self._told, *(explain(self.function, name, e, st) for n, _, e, st in self._bindings if n == name)]
+        open_ = [(e, st) for n, span, e, st in self._bindings if n == name and self._is_named(n, span)]
+        found = [*self._told, *(explain(self.function, name, e, st) for e, st in open_)]
         if name in self.params:
             found.append(explain(self.function, name, self.params[name], self.state))
         if not found and name in self.names:
@@ -175,7 +182,7 @@ class Bindings(Judge):
         """What was bound in an arm ends with it: describe it while its facts hold."""
         for name, span, entry, state in self._bindings[since:]:
             self._closed.append(binding(name, entry.value, span, state))
-            if name == self.program.explained:
+            if name == self.program.explained and self._is_named(name, span):
                 self._told.append(explain(self.function, name, entry, state))
         del self._bindings[since:]
 

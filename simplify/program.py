@@ -25,6 +25,8 @@ class Program:
         self.lookup = lookup
         self.header = header
         self.consts: Env = {}
+        # What a script prints has names there, written or not.
+        self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
         self.taken = _names_in(core_program)
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.

@@ -212,6 +212,8 @@ class Walker(Branches):
         for param in expr.params:
             inner[param.name] = Entry(self.unknown(param.sort, param.name), expr.span)
         door = self.assume_all(expr.body.stmts[: expr.door], inner, name_dims=True)
+        for param in expr.params:
+            self.bind(inner, param.name, inner[param.name], expr.span)
         _, body = self.block(replace(expr.body, stmts=expr.body.stmts[expr.door :]), inner)
         self._close_bindings(since)
         self.state.pop()

@@ -100,3 +100,20 @@ def test_signatures_are_printed_to_be_pasted(
     assert invoke(["check", "f.rx", "--signature"]) == 0
     wanted = "@f = fn(x : Tensor([n, m], float32)) : Tensor([n, 4, m // 4], float32) where m % 4 == 0\n"
     assert wanted in capsys.readouterr().out
+
+
+def test_names_inside_a_function_value_are_known_and_those_that_nobody_wrote_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "f.rx").write_text(
+        "@f = fn(x : Tensor([n], float32)) : Tensor {\n"
+        "  let g = fn(z : Tensor([n], float32)) : Tensor([n], float32) { let w = z + z; w }\n"
+        "  let k : Size = @relu(x).dim(0)\n  assert k >= 1\n  g(x)\n}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["check", "f.rx", "--explain", "z"]) == 0
+    assert "z in @f: Tensor([n], float32)  (f.rx:2:11)\n  axis 0 is n  (f.rx:2:26)" in capsys.readouterr().out
+    assert invoke(["check", "f.rx", "--explain", "out"]) == 0
+    assert "no function knows a `out`; known are x, n, g, z, w, k\n" in capsys.readouterr().out
+    assert invoke(["shapes", "f.rx"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == [*"xngzwk", "result"]
