@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from rxlang.simplify.solver.conditions import any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate
+from rxlang.simplify.solver.conditions import any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate, render_cond
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.points import nearest, samples
+from rxlang.simplify.solver.shorter import shorter
+from rxlang.simplify.solver.sizes import as_term
 from rxlang.simplify.solver.smt import Session
 from rxlang.simplify.solver.terms import Var, evaluate, smax, smin, var, variables
 
@@ -353,3 +355,20 @@ def test_a_sample_is_within_its_range(range_):
     free = [Var(f"q{at}", -at, nonneg=False) for at in range(1, 9)]
     for point in samples(free, dict.fromkeys(free, range_)):
         assert all(nearest(value, range_) == value for value in point.values())
+
+
+@pytest.mark.parametrize("low", range(-1, 4))
+@pytest.mark.parametrize("high", range(4))
+@pytest.mark.parametrize("factor", [-2, -1, 1, 3])
+def test_a_comparison_with_what_is_kept_between_two_bounds_is_one_with_a_bound(
+    low: int, high: int, factor: int
+) -> None:
+    n, k = Var("n", 1), Var("k", 2, nonneg=False)
+    size = as_term(n) + as_term(k)
+    for kept in (smax(size - low, 0) - smax(size - high, 0), smax(size - low, 0)):
+        for constant, make in itertools.product(range(-4, 5), (eq, le)):
+            cond = make(kept * factor, constant)
+            said = shorter(Facts(), cond)
+            points = [{n: a, k: b} for a, b in itertools.product(range(4), range(-4, 5))]
+            assert [evaluate_cond(said, p) for p in points] == [evaluate_cond(cond, p) for p in points], (cond, said)
+            assert "max" not in render_cond(said)

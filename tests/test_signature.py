@@ -62,6 +62,12 @@ SIGNATURES = {
         "@f = fn(x : Tensor([b, t, d], float32), pe : Tensor([512, d], float32)) : Tensor([b, t, d], float32)"
         " where t <= 512",
     ),
+    "a size between two bounds": (
+        "@f = fn(x : Tensor([n, m], float32), y : Tensor([n, k], float32)) : Tensor([n, 4], float32) {\n"
+        "  @concat([x, y], axis=1)[:, 3:7] + @ones([4])\n}",
+        "@f = fn(x : Tensor([n, m], float32), y : Tensor([n, k], float32)) : Tensor([n, 4], float32)"
+        " where m + k >= 7 || m + k == 4",
+    ),
     "a name that the body uses keeps its meaning": (
         "@f = fn(x : Tensor([n, d], float32)) : Tensor { @reshape(x, [n, 8, d // 8]) }",
         "@f = fn(x : Tensor([n, d], float32)) : Tensor([n, 8, d // 8], float32) where d % 8 == 0",

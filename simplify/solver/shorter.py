@@ -151,6 +151,8 @@ def _split(cond: Cond, empties: Collection[Var] | None) -> Cond | None:
 
     max(t - 512, 0) == 0  ->  t <= 512;      h * w == (h // 2) * (w // 2) * 4  ->  h % 2 == 0 && w % 2 == 0
     """
+    if isinstance(cond, Eq0 | Ge0) and (found := _clamped(cond.term)) is not None:
+        return _of_clamped(cond, *found)
     if not isinstance(cond, Eq0):
         return None
     monos = list(cond.term.mons.items())
@@ -161,6 +163,41 @@ def _split(cond: Cond, empties: Collection[Var] | None) -> Cond | None:
     if len(monos) != 2:
         return None
     return _floored(monos[0], monos[1], empties) or _floored(monos[1], monos[0], empties)
+
+
+def _clamped(term: Term) -> tuple[int, Size, int | None] | None:
+    """A term that is, up to a constant, a factor times a size that is kept between 0 and a most: the factor, the size, and
+    the most. Of a size, max(p - 3, 0) - max(p - 7, 0) is p - 3 between 0 and 4."""
+    parts = [(mono[0], k) for mono, k in term.mons.items() if len(mono) == 1]
+    ramps = [(atom.args[0], k) for atom, k in parts if type(atom) is Max and len(atom.args) == 1]
+    if len(ramps) != len(term.mons) - (() in term.mons) or not 1 <= len(ramps) <= 2:
+        return None
+    (size, factor), *others = ramps
+    if not others:
+        return factor, size, None
+    (other, back), *_ = others
+    most = size - other
+    if factor != -back or not isinstance(most, int) or most == 0:
+        return None
+    return (factor, size, most) if most > 0 else (back, other, -most)
+
+
+def _of_clamped(cond: Eq0 | Ge0, factor: int, size: Size, most: int | None) -> Cond:
+    """What a comparison says of a size that is kept between 0 and a most.
+
+    max(n, 7) == max(n, 3)  ->  n >= 7;      max(n, 3) == 4  ->  n == 4
+    """
+    constant = cond.term.mons.get((), 0)
+    if isinstance(cond, Ge0):
+        if factor > 0:
+            least = -(constant // factor)
+            return least <= 0 or ((most is None or least <= most) and ge(size, least))
+        limit = constant // -factor
+        return limit >= 0 and ((most is not None and limit >= most) or le(size, limit))
+    value, rest = divmod(-constant, factor)
+    if rest or value < 0 or (most is not None and value > most):
+        return False
+    return le(size, 0) if value == 0 else ge(size, value) if value == most else eq(size, value)
 
 
 def _floored(whole: tuple[Mono, int], floored: tuple[Mono, int], empties: Collection[Var] | None) -> Cond | None:
