@@ -135,10 +135,10 @@ class Bindings(Judge):
             self._bindings.append((name, span, entry, self.state))
 
     def rebind(self, env: Env, name: str, entry: Entry) -> None:
-        """More is known of a name: the binding's record follows."""
+        """More is known of a name: the binding's record follows, if it is still open and this function's own."""
         env[name] = entry
-        at = self._latest.get(name)
-        if at is not None and at < len(self._bindings):
+        at = self._latest.get(name, len(self._bindings))
+        if self.site is None and at < len(self._bindings) and self._bindings[at][0] == name:
             self._bindings[at] = (name, self._bindings[at][1], entry, self.state)
 
     def settle(self, entry: Entry) -> Entry:

@@ -117,3 +117,17 @@ def test_names_inside_a_function_value_are_known_and_those_that_nobody_wrote_are
     assert "no function knows a `out`; known are x, n, g, z, w, k\n" in capsys.readouterr().out
     assert invoke(["shapes", "f.rx"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == [*"xngzwk", "result"]
+
+
+def test_a_call_of_a_function_value_leaves_the_records_of_its_caller_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "f.rx").write_text(
+        "@f = fn(x : Tensor([n], float32)) : Tensor {\n"
+        "  let g = fn(z : Tensor([m], float32)) : Tensor([m], float32) { let w ! Tensor([m], float32) = z; w }\n"
+        "  let z = @concat([x, x], axis=0)\n  let w = @concat([x, z], axis=0)\n  let k = g(x)\n  w\n}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["shapes", "f.rx"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[6:9] == ["z : Tensor([n * 2], float32)", "w : Tensor([n * 3], float32)", "k : Tensor([n], float32)"]
