@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.node import Node
 from .dtypes_column import Word, dtypes_of, parse_dtypes
-from .model import Ctx, Out, Param, Primitive, TensorInfo
+from .model import Ctx, Out, Param, Primitive, RankUnknown, TensorInfo
 
 At = tuple[tuple[str, int | None], ...]
 
@@ -49,6 +49,12 @@ class GroundCtx:
         self.require(known is True, what, at)
 
     def fail(self, what: str, at: At = ()) -> NoReturn:
+        raise Violation(what, at)
+
+    def leave_open(self, what: str) -> None:
+        raise RankUnknown
+
+    def needs_literal(self, what: str, at: At = ()) -> NoReturn:
         raise Violation(what, at)
 
     def decide(self, cond: bool) -> bool:

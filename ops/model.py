@@ -90,6 +90,12 @@ class Ctx(Protocol):
     def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
         """The call can never be right ("axis to be between -2 and 1, but it is 5"); completes "@name needs ..."."""
 
+    def leave_open(self, what: str) -> None:
+        """A requirement that cannot be said before the rank of an operand is known: the run decides it."""
+
+    def needs_literal(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
+        """A number has to stand in the program, because what the result looks like depends on it."""
+
     def decide(self, cond: Cond) -> bool | None:
         """True or False if that follows from what is known, else None. Never a requirement."""
 

@@ -34,6 +34,10 @@ class BadArgument(Exception):
         self.param = param
 
 
+class NotLiteral(BadArgument):
+    """A number that has to stand in the program does not."""
+
+
 def argument(param: Param, value: Value, walker: Walker) -> Any:
     """An argument as the rule wants it."""
     return _READERS[param.kind](param, value, walker)
@@ -116,14 +120,14 @@ def _int(param: Param, value: Value, walker: Walker) -> int:
     size = _size(param, value, walker)
     if isinstance(size, int):
         return size
-    raise BadArgument(f"`{param.name}` to be a literal integer", param.name)
+    raise NotLiteral(f"`{param.name}` to be a literal integer", param.name)
 
 
 def _ints(param: Param, value: Value, walker: Walker) -> tuple[int, ...]:
     sizes = _sizes(param, value, walker)
     if all(isinstance(s, int) for s in sizes):
         return sizes
-    raise BadArgument(f"`{param.name}` to be literal integers", param.name)
+    raise NotLiteral(f"`{param.name}` to be literal integers", param.name)
 
 
 def _float(param: Param, value: Value, walker: Walker) -> float:

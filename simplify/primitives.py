@@ -13,7 +13,7 @@ from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
 from . import lint
-from .arguments import BadArgument, argument
+from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms, in_one_arm
 from .judge import Log
 from .known.state import State
@@ -102,7 +102,8 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     try:
         arguments = [_read(p, entries, walker) for p in row.params]
     except BadArgument as problem:
-        ctx.judged(False, problem.what, ((problem.param, None),), "E314")
+        code = "E220" if isinstance(problem, NotLiteral) else "E314"
+        ctx.judged(False, problem.what, ((problem.param, None),), code)
         raise Refuted from None
     column = parse_dtypes(row.dtypes)
     dtypes = result_dtypes(row, column, ctx, arguments)
@@ -123,7 +124,7 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     except (RankUnknown, TooLarge):
         if _refuted_in_an_arm(walker, row, ctx, arguments):
             raise Refuted from None
-        ctx.judge_ranks(_fitting(walker.state, row, arguments))
+        ctx.leave_open(_fitting(walker.state, row, arguments))
         if row.elementwise:
             return TensorInfo(arguments[0].shape, dtypes[0])
         return _unknown_result(walker, row, column, dtypes)

@@ -142,7 +142,7 @@ class SymbolicCtx:
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.walker.state.in_class(WEAK[float] if dtype is None else self.walker.state.dtype(dtype), classes)
 
-    def judge_ranks(self, what: str) -> None:
+    def leave_open(self, what: str) -> None:
         """A call of tensors whose ranks are not all known. It is told where such a rank is met first: what the call gives has
         an open rank as well, and so on."""
         state = self.walker.state
@@ -171,6 +171,10 @@ class SymbolicCtx:
 
     def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
         self.judged(False, what, at, "E314")
+        raise Refuted
+
+    def needs_literal(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
+        self.judged(False, what, at, "E220")
         raise Refuted
 
     def decide(self, cond: Cond) -> bool | None:

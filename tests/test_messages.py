@@ -500,6 +500,28 @@ def test_a_claim_that_no_case_of_the_call_before_makes_true_is_told_as_well() ->
     assert any("its result to be n" in m for m in messages)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "@f = fn(t : Tensor(?, float32)) : Tensor { @full([2], t) }",
+        "@f = fn(x : Tensor([2], float32), t : Tensor(?, float32)) : Tensor { @full_like(x, t) }",
+        "@f = fn(q : Tensor([t, d], float32), m : Tensor([..., t, t], bool)) : Tensor { @attention(q, q, q, mask=m) }",
+    ],
+)
+def test_a_rank_that_has_to_be_small_and_is_not_known_is_a_doubt(body: str) -> None:
+    d = next(d for d in said(body) if "rank" in d.message)
+    assert d.code == "W311"
+
+
+def test_how_many_results_there_are_stands_in_the_program() -> None:
+    d = only(
+        "@f = fn(x : Tensor([n, 3], float32)) : Tensor { let (a, b) = @unstack(x, axis=0); @concat([a, b], axis=0) }"
+    )
+    assert (d.code, d.message) == (
+        "E220", "@unstack needs the size of axis 0 of `x` (n) to be a number: so many results it has",
+    )  # fmt: skip
+
+
 def test_a_ring_of_types_shows_where_it_closes() -> None:
     d = only("type A = B\ntype B = A\n@f = fn(x : A) : A { x }")
     assert (d.span.text, [(label.span.start, label.message) for label in d.labels]) == (

@@ -88,6 +88,7 @@ def _scalar(ctx: Ctx, x: TensorInfo, name: str) -> None:
     try:
         rank = ctx.rank(x)
     except RankUnknown:
+        ctx.leave_open(f"`{name}` to be a number or a rank-0 tensor, but its rank is not known")
         return
     if rank != 0:
         ctx.fail(f"`{name}` to be a number or a rank-0 tensor, but its rank is {rank}", ((name, None),))

@@ -274,6 +274,8 @@ def _mask(ctx: Ctx, given: Shape, scores: Shape) -> None:
     """The mask is broadcast to the scores, and they are not broadcast to it."""
     if is_plain(given) and is_plain(scores) and len(given) > len(scores):
         ctx.fail(f"`mask` to have rank {len(scores)} or less, but its rank is {len(given)}", (("mask", None),))
+    if is_plain(scores) and len(given) > len(scores):
+        raise RankUnknown
     for axis in range(-1, -1 - min(len(given), len(scores)), -1):
         size, wanted = given[axis], scores[axis]
         if not is_plain((size, wanted)):

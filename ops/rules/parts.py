@@ -112,7 +112,7 @@ def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
     i = place(ctx, shape, axis)
     if not isinstance(shape[i], int):
         at = number(shape, i)
-        ctx.fail(f"the size of axis {at} of `x` to be a literal: it is the number of results", (("x", at),))
+        ctx.needs_literal(f"the size of axis {at} of `x` to be a number: so many results it has", (("x", at),))
     data = x.data if isinstance(x.data, tuple) else (None,) * shape[i]
     return [Out(without(shape, i), d) for d in data]
 

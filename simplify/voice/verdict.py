@@ -43,7 +43,7 @@ def finish(
     but = f", but {found}" if found else ""
     labels = distinct(span, labels)
     if outcome.status is Status.REFUTED:
-        message = f"{needs}{but}: this always fails"
+        message = f"{needs}{but}" if code == "E220" else f"{needs}{but}: this always fails"
         return error(
             code, message, span, caption=caption, labels=labels, function=walker.function, help=help_,
             witness=outcome.witness, notes=remarks,
