@@ -522,6 +522,11 @@ def test_how_many_results_there_are_stands_in_the_program() -> None:
     )  # fmt: skip
 
 
+def test_a_size_of_any_sign_that_must_not_be_negative_is_said_to() -> None:
+    d = only("@f = fn(x : Tensor([n], float32), k : Size) : Tensor([k], float32) where k <= n { x[:k] }")
+    assert "this holds only if k >= 0" in d.message
+
+
 def test_a_ring_of_types_shows_where_it_closes() -> None:
     d = only("type A = B\ntype B = A\n@f = fn(x : A) : A { x }")
     assert (d.span.text, [(label.span.start, label.message) for label in d.labels]) == (

@@ -45,7 +45,9 @@ def only_where(state: State, cond: Cond) -> str | None:
         found = _few_values(state, settled, variables[0]) or _simpler(state, settled, variables[0])
         if found is not None:
             return found
-    return _said(without_empty(settled))
+    signs = (ge(as_term(v), 0) for v in variables if not v.nonneg)
+    sign = next((s for s in signs if _same(state, settled, s)), None)
+    return _said(without_empty(settled) if sign is None else sign)
 
 
 def _few_values(state: State, cond: Cond, variable: Var) -> str | None:
@@ -111,7 +113,11 @@ def _beginning(tried: range, holds: list[bool]) -> tuple[list[int], int]:
 
 
 def _same_beyond_zero(state: State, size: Size, cond: Cond, guess: Cond) -> bool:
-    return all(_entails(state, (ge(size, 1), given), asked) for given, asked in ((cond, guess), (guess, cond)))
+    return _same(state, cond, guess, ge(size, 1))
+
+
+def _same(state: State, cond: Cond, guess: Cond, *where: Cond) -> bool:
+    return all(_entails(state, (*where, given), asked) for given, asked in ((cond, guess), (guess, cond)))
 
 
 def _entails(state: State, given: Iterable[Cond], asked: Cond) -> bool:
