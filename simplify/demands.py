@@ -23,7 +23,7 @@ from .solver.conditions import Cond, Eq0, all_of, any_of, cond_variables, eq, ge
 from .solver.facts import Facts
 from .solver.rendering import render
 from .solver.shorter import entails, lighter
-from .solver.sizes import as_term, only_var
+from .solver.sizes import only_var
 from .solver.terms import Size, Term, Var, mod, of_atom, substitute, variables
 from .voice.describe import dtype_text
 from .weakest import Demand, DTypeDemand, Inputs, is_rank, weakest
@@ -146,7 +146,7 @@ class _Signature:
 
     def _now(self, cond: Cond) -> Cond:
         """A condition in the sizes that the signature speaks of."""
-        now = {v: self._write(self.state.settled(as_term(v))) for v in _sizes_in(cond)}
+        now = {v: self._write(self.state.settled(of_atom(v))) for v in _sizes_in(cond)}
         return cond if isinstance(cond, bool) else substitute_cond(cond, now)
 
     def _inputs(self) -> Inputs:
@@ -490,7 +490,7 @@ def _solved_for(term: Term, variable: Var) -> Size | None:
     factor = term.mons.get((variable,), 0)
     if factor not in (1, -1) or sum(variable in variables(of_atom(a)) for mono in term.mons for a in mono) != 1:
         return None
-    rest = as_term(variable) - term if factor == 1 else as_term(variable) + term
+    rest = of_atom(variable) - term if factor == 1 else of_atom(variable) + term
     if isinstance(rest, int):
         return rest if rest >= 0 else None
     return rest if all(k >= 0 for k in rest.mons.values()) else None
@@ -499,7 +499,7 @@ def _solved_for(term: Term, variable: Var) -> Size | None:
 def _divisor(term: Term, variable: Var) -> int | None:
     """The k of `variable % k == 0`, if the term says just that."""
     for k in sorted({abs(f) for f in term.mons.values() if abs(f) > 1}):
-        rest = mod(as_term(variable), k)
+        rest = mod(of_atom(variable), k)
         if eq(rest, 0) == eq(term, 0):
             return k
     return None

@@ -23,8 +23,7 @@ from .solver.conditions import (
 )
 from .solver.facts import Facts
 from .solver.shorter import entails, needed, shorter
-from .solver.sizes import as_term
-from .solver.terms import Size, TooLarge, Var, variables
+from .solver.terms import Size, TooLarge, Var, of_atom, variables
 
 # What is longer than this nobody wants to read in a signature.
 _LONGEST = 160
@@ -114,7 +113,7 @@ def _again(conds: list[Cond], inputs: Inputs) -> list[Cond]:
 def _plain(cond: Cond, known: tuple[Cond, ...], inputs: Inputs) -> Cond:
     """The condition as a user would write it, who thinks of tensors that have elements: it may say more of empty ones, but
     never less."""
-    lively = [c for v in sorted(inputs.empties) if (c := ge(as_term(v), 1)) is not True]
+    lively = [c for v in sorted(inputs.empties) if (c := ge(of_atom(v), 1)) is not True]
     short = shorter(_facts((*known, *lively)), cond, inputs.empties)
     if short is not False and entails((*known, short), cond):
         return short
@@ -172,7 +171,7 @@ def _says_empty(cond: Cond) -> bool:
 
 
 def _known(state: State, variable: Var) -> Size:
-    size = state.settled(as_term(variable))
+    size = state.settled(of_atom(variable))
     return size if variable not in variables(size) else state.facts.simplify(size)
 
 

@@ -15,9 +15,8 @@ from rxlang.simplify.solver.conditions import any_of, eq, evaluate_cond, ge, gt,
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.points import nearest, samples
 from rxlang.simplify.solver.shorter import shorter
-from rxlang.simplify.solver.sizes import as_term
 from rxlang.simplify.solver.smt import Session
-from rxlang.simplify.solver.terms import Var, evaluate, smax, smin, var, variables
+from rxlang.simplify.solver.terms import Var, evaluate, of_atom, smax, smin, var, variables
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
 FUZZ = int(os.environ.get("RX_FUZZ", "400"))
@@ -364,7 +363,7 @@ def test_a_comparison_with_what_is_kept_between_two_bounds_is_one_with_a_bound(
     low: int, high: int, factor: int
 ) -> None:
     n, k = Var("n", 1), Var("k", 2, nonneg=False)
-    size = as_term(n) + as_term(k)
+    size = of_atom(n) + of_atom(k)
     for kept in (smax(size - low, 0) - smax(size - high, 0), smax(size - low, 0)):
         for constant, make in itertools.product(range(-4, 5), (eq, le)):
             cond = make(kept * factor, constant)

@@ -9,8 +9,8 @@ from ...ops.dtypes_column import dtypes_of
 from ...ops.model import Segment
 from ..solver.conditions import Cond, eq, ge
 from ..solver.facts import Facts
-from ..solver.sizes import as_term, only_var, single_var
-from ..solver.terms import Size, Term, TooLarge, Var, substitute, var, variables
+from ..solver.sizes import only_var, single_var
+from ..solver.terms import Size, Term, TooLarge, Var, of_atom, substitute, var, variables
 from ..solver.trail import Table
 from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape, Value, plain
 
@@ -119,7 +119,7 @@ class State:
         """The size called `variable` is written as `named` from here on."""
         self._solved[variable] = named
         self.anonymous.discard(variable)
-        self.facts.assume(eq(as_term(variable), named))
+        self.facts.assume(eq(of_atom(variable), named))
         after = single_var(named) if not isinstance(named, int) else None
         if variable in self.opaque and after is not None:
             self.opaque[after] = self.opaque[variable]  # behind an arm that named it the old name is back
@@ -182,7 +182,7 @@ class State:
             known = self._segment_dims.get((symbol.serial, axis)) or self._segment_dims.get(
                 (symbol.serial, axis - rank)
             )
-            dims.append(as_term(known) if known else self.dimension(_axis_name(symbol, axis)))
+            dims.append(of_atom(known) if known else self.dimension(_axis_name(symbol, axis)))
         self.expand(segment, tuple(dims))
         return tuple(dims)
 
@@ -192,14 +192,14 @@ class State:
         if known is None:
             known = only_var(var(f"{symbol.name}.rank", self.serial()))
             self._segment_ranks[symbol.serial] = known
-        return as_term(known)
+        return of_atom(known)
 
     def segment_dim(self, segment: Segment, axis: int) -> Term:
         """A dimension of a segment that is not expanded, counted from its front (>= 0) or its end (< 0)."""
         key = (segment.symbol.serial, axis)
         if key not in self._segment_dims:
             self._segment_dims[key] = only_var(self.dimension(_axis_name(segment.symbol, axis)))
-        return as_term(self._segment_dims[key])
+        return of_atom(self._segment_dims[key])
 
     def dim_between(self, shape: Shape, axis: int) -> Size:
         """A dimension that lies in a segment or beside it: the last of `[n, *s]` is n where s is empty."""

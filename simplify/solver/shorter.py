@@ -30,7 +30,7 @@ from .conditions import (
     render_cond,
 )
 from .facts import Facts
-from .sizes import as_term, single_var
+from .sizes import single_var
 from .terms import Floor, Max, Mono, Size, Term, Var, floordiv, mod, of_atom, replace_atom, smax, variables
 
 _REACH = 130
@@ -319,7 +319,7 @@ def _known(facts: Facts, variables: tuple[Var, ...]) -> list[Cond]:
 
 def _of_one(facts: Facts, cond: Cond, v: Var) -> Iterator[Cond]:
     """Few values, a bound, a remainder, all but few values."""
-    known, size = _known(facts, (v,)), as_term(v)
+    known, size = _known(facts, (v,)), of_atom(v)
     near = {n for c in constants(cond) for n in (c - 1, c, c + 1) if n >= 0 or not v.nonneg}
     numbers = sorted({*range(0 if v.nonneg else -_REACH, _REACH), *near})
     tried = [n for n in numbers if all(evaluate_cond(c, {v: n}) for c in known)]
@@ -351,7 +351,7 @@ def _of_two(facts: Facts, cond: Cond, v: Var, w: Var) -> Iterator[Cond]:
     holds = [evaluate_cond(cond, p) for p in points]
     if not any(holds) or all(holds):
         return
-    for guess in _pairs(as_term(v), as_term(w)):
+    for guess in _pairs(of_atom(v), of_atom(w)):
         if all(evaluate_cond(guess, p) == held for p, held in zip(points, holds, strict=True)):
             yield guess
 

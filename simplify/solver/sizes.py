@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from .terms import Size, Term, Var, of_atom, variables
-
-
-def as_term(variable: Var) -> Term:
-    """The size that is this variable."""
-    return of_atom(variable)
+from .terms import Size, Term, Var, variables
 
 
 def single_var(size: Size) -> Var | None:

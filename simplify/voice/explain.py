@@ -11,8 +11,8 @@ from ...ops.model import Segment, TensorInfo
 from ..known.state import State
 from ..known.values import Entry, ShapeValue, SizeValue, TupleValue, Value
 from ..solver.conditions import cond_variables, eq, render_cond
-from ..solver.sizes import as_term, single_var
-from ..solver.terms import Size, Var, mod, variables
+from ..solver.sizes import single_var
+from ..solver.terms import Size, Var, mod, of_atom, variables
 from .describe import binding, size_text, type_text
 
 # The multiples that are worth telling.
@@ -85,16 +85,16 @@ def _dims(value: Value, state: State) -> list[Size]:
 
 def _of_size(variable: Var, state: State) -> list[Fact]:
     """Range, exactness, remainder, and every fact that speaks of the size."""
-    name = size_text(as_term(variable), state)
-    lines = list(_range(name, as_term(variable), state))
+    name = size_text(of_atom(variable), state)
+    lines = list(_range(name, of_atom(variable), state))
     if variable in state.opaque:
         bound = state.opaque[variable]
         limit = "" if bound is None else f", at most {size_text(bound, state)}"
         lines.append(Fact(f"{name} is decided by the run{limit}", NOWHERE))
     factor = max(
-        (k for k in _FACTORS if state.facts.decide(eq(mod(as_term(variable), k), 0)).kind == "proved"), default=1
+        (k for k in _FACTORS if state.facts.decide(eq(mod(of_atom(variable), k), 0)).kind == "proved"), default=1
     )
-    low, high = state.facts.bounds(as_term(variable))
+    low, high = state.facts.bounds(of_atom(variable))
     if factor > 1 and (low is None or low != high):
         lines.append(Fact(f"{name} is a multiple of {factor}", NOWHERE))
     for cond, reason in state.facts.conditions():

@@ -20,8 +20,7 @@ from ..solver.conditions import (
     substitute_cond,
 )
 from ..solver.shorter import without_empty
-from ..solver.sizes import as_term
-from ..solver.terms import Size, Var, mod
+from ..solver.terms import Size, Var, mod, of_atom
 
 _FEW = 4
 _REACH = 130
@@ -35,7 +34,7 @@ def only_where(state: State, cond: Cond) -> str | None:
     """
     if isinstance(cond, bool):
         return None
-    settled = substitute_cond(cond, {v: state.settled(as_term(v)) for v in cond_variables(cond)})
+    settled = substitute_cond(cond, {v: state.settled(of_atom(v)) for v in cond_variables(cond)})
     if isinstance(settled, bool):
         return None
     variables = cond_variables(settled)
@@ -45,7 +44,7 @@ def only_where(state: State, cond: Cond) -> str | None:
         found = _few_values(state, settled, variables[0]) or _simpler(state, settled, variables[0])
         if found is not None:
             return found
-    signs = (ge(as_term(v), 0) for v in variables if not v.nonneg)
+    signs = (ge(of_atom(v), 0) for v in variables if not v.nonneg)
     sign = next((s for s in signs if _same(state, settled, s)), None)
     return _said(without_empty(settled) if sign is None else sign)
 
@@ -54,7 +53,7 @@ def _few_values(state: State, cond: Cond, variable: Var) -> str | None:
     values = [n for n in range(_REACH) if evaluate_cond(cond, {variable: n})]
     if not 0 < len(values) <= _FEW:
         return None
-    size = as_term(variable)
+    size = of_atom(variable)
     values = [n for n in values if state.facts.decide(eq(size, n)).kind != "refuted"]
     state.facts.push()
     state.assume(cond)
@@ -66,7 +65,7 @@ def _few_values(state: State, cond: Cond, variable: Var) -> str | None:
 def _simpler(state: State, cond: Cond, variable: Var) -> str | None:
     """`h >= 5` for `(h + 1) // 2 >= 3`: the bound (and a few sizes below it) or remainder that says the same of every
     size but 0."""
-    size = as_term(variable)
+    size = of_atom(variable)
     low, high = state.facts.bounds(size)
     tried = range(max(low or 0, 1), _REACH if high is None else min(high, _REACH) + 1)
     holds = [evaluate_cond(cond, {variable: n}) for n in tried]
