@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label
@@ -17,28 +16,24 @@ from .voice.describe import type_text
 JOIN = "if"
 
 
-class Here(Protocol):
-    """Where the value is used: what is known there, and the conditions of the arms around."""
-
-    state: State
-    path: tuple[Cond | None, ...]
+Path = tuple[Cond | None, ...]
 
 
-def arms(here: Here, entry: Entry, under: tuple[Cond, ...] = ()) -> Iterator[Entry]:
-    """The arms that a value may come from, if it comes from an `if`. Inside an arm of another `if` nothing is said, nor of
-    what an earlier `if` made: the two may go together."""
+def arms(state: State, path: Path, entry: Entry, under: tuple[Cond, ...] = ()) -> Iterator[Entry]:
+    """The arms that a value may come from, if it comes from an `if`; `path` are the arms around its use. Inside an arm of
+    another `if` nothing is said, nor of what an earlier `if` made: the two may go together."""
     origin = entry.origin
-    if origin is None or origin.name != JOIN or len(here.path) > origin.depth:
+    if origin is None or origin.name != JOIN or len(path) > origin.depth:
         return
     for (_, arm), own in zip(origin.entries, origin.guards, strict=True):
         guard = (*under, *own)
         inner = arm.origin
-        if not _may_be_taken(here.state, guard):
+        if not _may_be_taken(state, guard):
             continue
         if inner is None or inner.name != JOIN:
             yield arm
         elif inner.depth > origin.depth:
-            yield from arms(here, arm, guard)
+            yield from arms(state, path, arm, guard)
 
 
 def _may_be_taken(state: State, guard: tuple[Cond, ...]) -> bool:
@@ -69,7 +64,7 @@ def in_one_arm(said: Diagnostic, entry: Entry, arm: Entry, found: str) -> Diagno
 
 
 def with_the_wrong_rank(
-    here: Here, said: Diagnostic, stmt: core.Assert | core.MatchShape, entry: Entry | None
+    state: State, path: Path, said: Diagnostic, stmt: core.Assert | core.MatchShape, entry: Entry | None
 ) -> Diagnostic:
     """A rank that is asked for and that one arm has not: whenever that arm is taken the call fails."""
     if said.code != "W311" or entry is None or not isinstance(stmt, core.Assert) or not stmt.origin.claim:
@@ -79,10 +74,10 @@ def with_the_wrong_rank(
             pass
         case _:
             return said
-    for arm in arms(here, entry):
-        rank = rank_of(here.state, arm)
+    for arm in arms(state, path, entry):
+        rank = rank_of(state, arm)
         if rank is not None and rank != wanted:
             asked = said.message.partition(", but ")[0]
             said = replace(said, message=f"{asked}, but it has rank {rank}: ")
-            return in_one_arm(said, entry, arm, type_text(arm.value, here.state))
+            return in_one_arm(said, entry, arm, type_text(arm.value, state))
     return said

@@ -3,54 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from ..lang import core, sweet
 from ..lang.core import Status
 from ..lang.node import replace
 from ..ops.model import TensorInfo
-from .bindings import Bindings
-from .known import dims
+from .frame import Frame
+from .known import dims, matching, naming
 from .known.shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
+from .known.state import State
 from .known.values import POISON, Entry, Env, Undecided
 from .program import Check
 from .solver.conditions import AnyOf, Cond
+from .visitor import Visitor
 from .voice import claims, subject
 from .voice.origins import is_open, place_of, rank_of
 
 
-class Assertions(Bindings):
+def contradictory(state: State) -> bool:
+    """Whether no sizes satisfy what is assumed."""
+    facts = state.facts
+    if facts.contradictory or state.impossible:
+        return True
+    if not facts.count or facts.possible(True):
+        return False
+    return any(facts.decide(cond).kind == "vacuous" for cond, _ in facts.conditions())
+
+
+class Assertions:
     """Decides what the code asserts, and assumes what others have promised."""
 
-    def contradictory(self) -> bool:
-        """Whether no sizes satisfy what is assumed."""
-        facts = self.state.facts
-        if facts.contradictory or self.state.impossible:
-            return True
-        if not facts.count or facts.possible(True):
-            return False
-        return any(facts.decide(cond).kind == "vacuous" for cond, _ in facts.conditions())
+    def __init__(self, visitor: Visitor) -> None:
+        self.visitor = visitor
+        self.state = visitor.state
+        self.prover = visitor.prover
+        self.bindings = visitor.bindings
 
-    def _assert(self, stmt: core.Assert, env: Env) -> None:
+    def check(self, frame: Frame, stmt: core.Assert, env: Env) -> None:
         """An assertion of the function's own code: decided; afterwards a fact."""
         level = ShapeLevel(self.state, env)
         try:
             truth = with_needs(level.truth(stmt.cond), level.needs)
         except Poisoned:
             if any(n.cond is False for n in level.needs):
-                self._broken(stmt, env, level.needs)
-            self.out.append(replace(stmt, status=Status.RESIDUAL))
+                self._broken(frame, stmt, level.needs)
+            frame.out.write(replace(stmt, status=Status.RESIDUAL))
             return
         origin = stmt.origin
-        status = self.judge(
+        status = self.prover.judge(
+            frame,
             truth,
             lambda outcome: subject.about(
-                claims.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
+                claims.assertion(self.prover, stmt, env, outcome), subject.of_check(self.state, stmt, env)
             ),
             claim=origin.claim and not self._follows_a_doubt(origin, truth, env),
             sizes=dims.of_subject(origin, env, self.state),
             empty_rule=origin.declared is not None,
         )
-        self._keep(stmt, status, env)
+        self._keep(frame, stmt, status, env)
 
     def _follows_a_doubt(self, origin: core.Origin, truth: Truth, env: Env) -> bool:
         """Whether an annotation is open only because the call that made the tensor is: that one was told. Its rank is open
@@ -58,12 +69,12 @@ class Assertions(Bindings):
         entry = env.get(origin.declared.tensor) if origin.declared is not None else None
         if entry is None or origin.declared is None:
             return False
-        if is_open(self.state, entry) and rank_of(self.state, entry).span in self.open_ranks:
-            self.following.add(origin.declared.span)
-        if origin.declared.span in self.following:
+        if is_open(self.state, entry) and rank_of(self.state, entry).span in self.prover.open_ranks:
+            self.prover.following.add(origin.declared.span)
+        if origin.declared.span in self.prover.following:
             return True
         made = place_of(self.state, entry, origin.axis).made if origin.axis is not None else None
-        cond = self.doubted.get(made.doubt.span, False) if made is not None and made.doubt is not None else False
+        cond = self.prover.doubted.get(made.doubt.span, False) if made is not None and made.doubt is not None else False
         cases = cond.parts if isinstance(cond, AnyOf) else (cond,)
         return not isinstance(truth, Undecided) and any(self._holds_where(case, truth) for case in cases)
 
@@ -74,27 +85,29 @@ class Assertions(Bindings):
         self.state.pop()
         return holds
 
-    def _broken(self, stmt: Check, env: Env, needs: list[Obligation]) -> None:
-        self.judge(False, lambda outcome: claims.obligation(self, stmt.span, needs, outcome), claim=False)
+    def _broken(self, frame: Frame, stmt: Check, needs: list[Obligation]) -> None:
+        self.prover.judge(
+            frame, False, lambda outcome: claims.obligation(self.prover, stmt.span, needs, outcome), claim=False
+        )
 
-    def _keep(self, stmt: core.Assert, status: Status, env: Env) -> None:
+    def _keep(self, frame: Frame, stmt: core.Assert, status: Status, env: Env) -> None:
         """What stays of an assertion that was decided, and what is known after it."""
         if status is Status.REFUTED:
-            self.out.append(replace(stmt, status=status))
+            frame.out.write(replace(stmt, status=status))
             if stmt.origin.declared is not None:
                 # What else the annotation says, and what follows from it, is not reported again.
-                self.log.outweigh(stmt.origin.declared.span)
+                self.prover.log.outweigh(stmt.origin.declared.span)
                 env[stmt.origin.declared.tensor] = Entry(POISON, stmt.span)
             return
         if status is Status.RESIDUAL:
-            self.out.append(replace(stmt, status=status))
-            self.unsure = self.unsure or not self._open(stmt, env)
+            frame.out.write(replace(stmt, status=status))
+            frame.certainty.sure = frame.certainty.sure and self._open(stmt, env)
         ShapeLevel(self.state, env).learn(stmt.cond, reason=stmt)
         if stmt.origin.declared is not None:
-            dims.name_dimension(self, stmt, env)
-            self._note_place(stmt.origin, env)
+            naming.name_dimension(frame.names, stmt, env, partial(self.bindings.rebind, frame))
+            self._note_place(frame, stmt.origin, env)
 
-    def _note_place(self, origin: core.Origin, env: Env) -> None:
+    def _note_place(self, frame: Frame, origin: core.Origin, env: Env) -> None:
         """An annotation is where a size comes from, for diagnostics about it."""
         declared = origin.declared
         entry = env.get(declared.tensor) if declared is not None else None
@@ -104,7 +117,7 @@ class Assertions(Bindings):
         if -rank <= origin.axis < rank:
             axes = list(entry.axes or (None,) * rank)
             axes[origin.axis] = origin.span
-            self.rebind(env, declared.tensor, replace(entry, axes=tuple(axes)))  # type: ignore[union-attr]
+            self.bindings.rebind(frame, env, declared.tensor, replace(entry, axes=tuple(axes)))  # type: ignore[union-attr]
 
     def _open(self, stmt: core.Assert, env: Env) -> bool:
         """Whether the condition is known to be satisfiable."""
@@ -112,60 +125,61 @@ class Assertions(Bindings):
         truth = level.truth(stmt.cond)
         return isinstance(truth, Undecided) or self.state.facts.possible(truth)
 
-    def _match_shape(self, stmt: core.MatchShape, env: Env) -> None:
+    def match_shape(self, frame: Frame, stmt: core.MatchShape, env: Env) -> None:
         level = ShapeLevel(self.state, env)
         try:
-            truth, found = dims.match(level, stmt)
+            truth, found = matching.match(level, stmt)
         except Poisoned:
-            self.out.append(replace(stmt, status=Status.RESIDUAL))
+            frame.out.write(replace(stmt, status=Status.RESIDUAL))
             for name in stmt.binds:
                 env[name] = Entry(POISON, stmt.span)
             return
         truth = with_needs(truth, level.needs)
-        status = self.judge(
+        status = self.prover.judge(
+            frame,
             truth,
             lambda outcome: subject.about(
-                claims.assertion(self, stmt, env, outcome), subject.of_check(self.state, stmt, env)
+                claims.assertion(self.prover, stmt, env, outcome), subject.of_check(self.state, stmt, env)
             ),
             claim=stmt.origin.claim,
             sizes=dims.of_subject(stmt.origin, env, self.state),
         )
         if status is not Status.PROVED or stmt.binds:
-            self.out.append(replace(stmt, status=status))
+            frame.out.write(replace(stmt, status=status))
         if status is not Status.REFUTED:
-            dims.learn_match(level, stmt, found)
+            matching.learn_match(level, stmt, found)
         elif stmt.origin.declared is not None:
             env[stmt.tensor] = Entry(POISON, stmt.span)
 
     # Facts
 
-    def assume_all(self, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool) -> tuple[core.Stmt, ...]:
+    def assume_all(
+        self, frame: Frame, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool
+    ) -> tuple[core.Stmt, ...]:
         """Take assertions as facts: a function's door inside it, a result's promises at a call."""
         kept: list[core.Stmt] = []
         for stmt in stmts:
             if isinstance(stmt, core.Assert):
-                self._assume(stmt, env, name_dims)
+                self._assume(frame, stmt, env, name_dims)
                 stmt = replace(stmt, status=Status.ENTRY)
             elif isinstance(stmt, core.MatchShape):
                 level = ShapeLevel(self.state, env)
                 try:
-                    _, found = dims.match(level, stmt)
-                    dims.learn_match(level, stmt, found)
+                    _, found = matching.match(level, stmt)
+                    matching.learn_match(level, stmt, found)
                 except Poisoned:
                     for name in stmt.binds:
                         env[name] = Entry(POISON, stmt.span)
                 stmt = replace(stmt, status=Status.ENTRY)
             else:
-                outer, self.out = self.out, []
-                self.stmt(stmt, env)
-                self.out = outer
+                self.visitor.stmt(frame.block(), stmt, env)
             kept.append(stmt)
         for stmt in kept if name_dims else ():
             if isinstance(stmt, core.Assert):
-                dims.name_computed(self, stmt, env)
+                naming.name_computed(frame.names, stmt, env, partial(self.bindings.rebind, frame))
         return tuple(kept)
 
-    def _assume(self, stmt: core.Assert, env: Env, name_dims: bool) -> None:
+    def _assume(self, frame: Frame, stmt: core.Assert, env: Env, name_dims: bool) -> None:
         level = ShapeLevel(self.state, env)
         known = True
         try:
@@ -176,7 +190,7 @@ class Assertions(Bindings):
             if not isinstance(need.cond, Undecided):
                 self.state.assume(need.cond, stmt)
         if name_dims and known:
-            dims.name_dimension(self, stmt, env)
+            naming.name_dimension(frame.names, stmt, env, partial(self.bindings.rebind, frame))
             self._note_axes(stmt, env)
 
     def _note_axes(self, stmt: core.Assert, env: Env) -> None:
@@ -190,14 +204,14 @@ class Assertions(Bindings):
 
     # What a size needs to have a value
 
-    def _open_obligations(self, expr: core.ShapeLevel, env: Env) -> tuple[core.Assert, ...]:
+    def open_obligations(self, expr: core.ShapeLevel, env: Env) -> tuple[core.Assert, ...]:
         """What a size or a condition needs to have a value, as far as that is not proved: it is checked whether the value is
         used or not."""
         level, kept = ShapeLevel(self.state, env), []
         origin = core.Origin(expr.span, "obligation", False, None, None, expr.span.text)
         for cond in obligations(expr):
             try:
-                proved = self.decide(with_needs(level.truth(cond), level.needs)) is True
+                proved = self.prover.decide(with_needs(level.truth(cond), level.needs)) is True
             except Poisoned:
                 proved = False
             if not proved:

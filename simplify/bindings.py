@@ -3,92 +3,40 @@
 from __future__ import annotations
 
 import re
-from typing import Any, assert_never
+from typing import Any
 
-from ..lang import core
 from ..lang.checked import Binding, Explanation
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.model import Segment, TensorInfo
-from .judge import Judge, Log
-from .known.outcome import Options
+from .frame import Frame
+from .known.naming import Names
 from .known.state import State
-from .known.values import (
-    BoolValue,
-    DTypeSymbol,
-    DTypeValue,
-    Entry,
-    Env,
-    FnValue,
-    ListValue,
-    ShapeValue,
-    SizeValue,
-    TupleValue,
-    Value,
-)
+from .known.values import DTypeSymbol, Entry, Env, ListValue, ShapeValue, SizeValue, TupleValue, Value
 from .program import Program
-from .solver.conditions import eq
-from .solver.terms import Size
 from .voice.describe import binding
 from .voice.explain import explain
 
 
-class Bindings(Judge):
-    """A Judge that keeps the names of one function, and of what is inlined into it. `out` gathers the
-    simplified statements of the current block."""
+class Bindings:
+    """The record of what one function binds; what is bound in a body that is inlined into it is not its own."""
 
-    def __init__(self, program: Program, state: State, log: Log, options: Options, function: str) -> None:
-        super().__init__(state, log, options)
+    def __init__(self, program: Program, state: State, function: str) -> None:
         self.program = program
+        self.state = state
         self.function = function
-        self.out: list[core.Stmt] = []
-        self.names: dict[str, Size] = {}
-        self.opaque_names = False
-        self.inlined: tuple[str, ...] = ()
-        self.fuel = 4_000
+        self.names = Names(state)
         self.params: Env = {}
-        self._bindings: list[tuple[str, Span, Entry, State]] = []
+        self._bound: list[tuple[str, Span, Entry, State]] = []
         self._latest: dict[str, int] = {}
         self._closed: list[Binding] = []
         self._told: list[Explanation] = []
-        self._temporaries = 0
         self._adopted: dict[object, object] = {}
 
-    # What the walk does with a piece of the program
-
-    def stmt(self, stmt: core.Stmt, env: Env) -> None:
-        raise NotImplementedError
-
-    def value(self, expr: core.Value, env: Env) -> tuple[Entry, core.Value]:
-        raise NotImplementedError
-
-    def block(self, block: core.Block, env: Env) -> tuple[Entry, core.Block]:
-        raise NotImplementedError
-
-    # Fresh values
-
-    def unknown(self, sort: core.Sort, name: str) -> Value:
-        """A value of a sort that nothing is known of, called `name`."""
-        match sort:
-            case core.TupleSort():
-                return TupleValue(tuple(self.unknown(s, f"{name}.{i}") for i, s in enumerate(sort.items)))
-            case core.FnSort():
-                return FnValue(name, sort.signature)
-            case core.BaseSort(name="Size"):
-                return SizeValue(self.state.size(name, nonneg=False))
-            case core.BaseSort(name="Shape"):
-                return ShapeValue((self.state.segment(name),))
-            case core.BaseSort(name="DType"):
-                return DTypeValue(self.state.dtype_symbol(name))
-            case core.BaseSort(name="Bool"):
-                return BoolValue(eq(self.state.size(name, nonneg=False), 1))
-            case core.BaseSort():
-                return TensorInfo((self.state.segment(name),), self.state.dtype_symbol(f"{name}.dtype"))
-            case _:
-                assert_never(sort)
+    # Consts
 
     def adopt(self, name: str, entry: Entry) -> Entry:
-        """A const's value in this walker's State: sizes that are not literal become sizes of this State."""
+        """A const's value in the State of this function: sizes that are not literal become sizes of this State."""
         return replace(entry, value=self._adopt(name, name, entry.value))
 
     def _adopt(self, const: str, path: str, value: Value) -> Value:
@@ -115,50 +63,31 @@ class Bindings(Judge):
             return self._adopted.setdefault((const, part.symbol), self.state.segment(path))
         return self._adopted.setdefault((const, part), self.state.dimension(f"{path}.dim({axis})"))
 
-    def temporary(self) -> str:
-        while True:
-            self._temporaries += 1
-            name = f"t{self._temporaries}'"
-            if name not in self.program.taken:
-                return name
-
     # Names
 
-    def bind(self, env: Env, name: str, entry: Entry, span: Span) -> None:
+    def bind(self, frame: Frame, env: Env, name: str, entry: Entry, span: Span) -> None:
+        """From here on the name stands for the entry."""
         env[name] = entry
         if isinstance(entry.value, TensorInfo):
             for part in entry.value.shape:
                 if isinstance(part, Segment) and part.symbol.name == "?":
                     part.symbol.name = name
-        if self.site is None and not self.quiet:
-            self._latest[name] = len(self._bindings)
-            self._bindings.append((name, span, entry, self.state))
+        if frame.site is None and not frame.quiet:
+            self._latest[name] = len(self._bound)
+            self._bound.append((name, span, entry, self.state))
 
-    def rebind(self, env: Env, name: str, entry: Entry) -> None:
+    def rebind(self, frame: Frame, env: Env, name: str, entry: Entry) -> None:
         """More is known of a name: the binding's record follows, if it is still open and this function's own."""
         env[name] = entry
-        at = self._latest.get(name, len(self._bindings))
-        if self.site is None and at < len(self._bindings) and self._bindings[at][0] == name:
-            self._bindings[at] = (name, self._bindings[at][1], entry, self.state)
-
-    def settle(self, entry: Entry) -> Entry:
-        """The value with everything written out that is known by now."""
-        return replace(entry, value=self._settled(entry.value))
-
-    def _settled(self, value: Value) -> Value:
-        if isinstance(value, TensorInfo):
-            return TensorInfo(self.state.resolve(value.shape), self.state.dtype(value.dtype), value.data)
-        if isinstance(value, SizeValue):
-            return SizeValue(self.state.settled(value.size))
-        if isinstance(value, TupleValue):
-            return TupleValue(tuple(map(self._settled, value.items)))
-        return value
+        at = self._latest.get(name, len(self._bound))
+        if frame.site is None and at < len(self._bound) and self._bound[at][0] == name:
+            self._bound[at] = (name, self._bound[at][1], entry, self.state)
 
     # Records
 
     def described(self) -> tuple[Binding, ...]:
         """Every binding whose name the user wrote, in the order of the source."""
-        now = (binding(name, entry.value, span, state) for name, span, entry, state in self._bindings)
+        now = (binding(name, entry.value, span, state) for name, span, entry, state in self._bound)
         found = (b for b in (*self._closed, *now) if self._is_named(b.name, b.span))
         return tuple(sorted(found, key=lambda b: b.span.start))
 
@@ -168,23 +97,27 @@ class Bindings(Judge):
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
         """What is known of each binding and parameter of that name, or of a size that an annotation gave it."""
-        open_ = [(e, st) for n, span, e, st in self._bindings if n == name and self._is_named(n, span)]
+        open_ = [(e, st) for n, span, e, st in self._bound if n == name and self._is_named(n, span)]
         found = [*self._told, *(explain(self.function, name, e, st) for e, st in open_)]
         if name in self.params:
             found.append(explain(self.function, name, self.params[name], self.state))
-        if not found and name in self.names:
+        if not found and name in self.names.sizes:
             places = (place for e in self.params.values() for place in e.axes if place and place.text == name)
-            size = Entry(SizeValue(self.names[name]), next(places, NOWHERE))
+            size = Entry(SizeValue(self.names.sizes[name]), next(places, NOWHERE))
             found.append(explain(self.function, name, size, self.state))
         return tuple(sorted({e.span: e for e in found}.values(), key=lambda e: e.span.start))
 
-    def _close_bindings(self, since: int) -> None:
+    def mark(self) -> int:
+        """How much was bound so far, for `close`."""
+        return len(self._bound)
+
+    def close(self, since: int) -> None:
         """What was bound in an arm ends with it: describe it while its facts hold."""
-        for name, span, entry, state in self._bindings[since:]:
+        for name, span, entry, state in self._bound[since:]:
             self._closed.append(binding(name, entry.value, span, state))
             if name == self.program.explained and self._is_named(name, span):
                 self._told.append(explain(self.function, name, entry, state))
-        del self._bindings[since:]
+        del self._bound[since:]
 
 
 def _literal_data(value: TensorInfo) -> bool:

@@ -11,30 +11,40 @@ from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .arms import JOIN
 from .assertions import Assertions
-from .known import dims
+from .frame import Frame
+from .known import joining
+from .known.fresh import settle
 from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
 from .program import bound_names
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
+from .visitor import Visitor
 from .voice import claims
 
 
-class Branches(Assertions):
+class Branches:
     """Walks both arms, or the one that is taken."""
 
-    def _if(self, expr: core.If, env: Env) -> tuple[Entry, core.Value]:
+    def __init__(self, visitor: Visitor, assertions: Assertions) -> None:
+        self.visitor = visitor
+        self.state = visitor.state
+        self.prover = visitor.prover
+        self.bindings = visitor.bindings
+        self.assertions = assertions
+
+    def choose(self, frame: Frame, expr: core.If, env: Env) -> tuple[Entry, core.Value]:
         if isinstance(expr.cond, core.ShapeLevel):
-            return self._if_on_sizes(expr, expr.cond, env)  # type: ignore[arg-type]
-        entry, cond = self.value(expr.cond, env)
+            return self._if_on_sizes(frame, expr, expr.cond, env)  # type: ignore[arg-type]
+        entry, cond = self.visitor.value(frame, expr.cond, env)
         known = _constant(entry.value)
         if known is not None:
-            return self._taken(expr, known, env)
+            return self._taken(frame, expr, known, env)
         if isinstance(entry.value, TensorInfo):
-            cond = self._check_condition(entry.value, cond)
-        return self._both(expr, cond, None, env)
+            cond = self._check_condition(frame, entry.value, cond)
+        return self._both(frame, expr, cond, None, env)
 
-    def _check_condition(self, value: TensorInfo, cond: core.Value) -> core.Value:
+    def _check_condition(self, frame: Frame, value: TensorInfo, cond: core.Value) -> core.Value:
         """A tensor decides an `if` only where it is one truth value: rank 0, boolean or integer."""
         span = cond.span
         dtype = self.state.dtype(value.dtype) if value.dtype is not None else WEAK[bool]
@@ -45,74 +55,73 @@ class Branches(Assertions):
         )
         name: str | None = cond.name if isinstance(cond, core.Var) else None
         for position, (truth, what) in enumerate(checks):
-            status = self.judge(truth, partial(claims.condition, self, span, value, what), claim=True, empty_rule=False)
+            explain = partial(claims.condition, self.prover, span, value, what)
+            status = self.prover.judge(frame, truth, explain, claim=True, empty_rule=False)
             if status is Status.REFUTED:
                 break
-            if status is Status.RESIDUAL and not self.quiet:
+            if status is Status.RESIDUAL and not frame.quiet:
                 if name is None:
-                    name = self.temporary()
-                    self.out.append(core.Let(span, (name,), False, None, cond))
-                self.out.append(_condition_check(span, name, position == 0, what))
+                    name = frame.out.temporary()
+                    frame.out.write(core.Let(span, (name,), False, None, cond))
+                frame.out.write(_condition_check(span, name, position == 0, what))
         return cond if name is None else core.Var(span, name)
 
-    def _if_on_sizes(self, expr: core.If, cond: core.BoolExpr, env: Env) -> tuple[Entry, core.Value]:
+    def _if_on_sizes(self, frame: Frame, expr: core.If, cond: core.BoolExpr, env: Env) -> tuple[Entry, core.Value]:
         level = ShapeLevel(self.state, env)
         try:
             truth = level.truth(cond)
         except Poisoned:
-            self.value(cond, env)
-            return self._both(expr, cond, None, env)
-        open_ = self._open_obligations(cond, env) if level.needs else ()
+            self.visitor.value(frame, cond, env)
+            return self._both(frame, expr, cond, None, env)
+        open_ = self.assertions.open_obligations(cond, env) if level.needs else ()
         if level.needs:
-            self.value(cond, env)
-        known = self.decide(truth)
+            self.visitor.value(frame, cond, env)
+        known = self.prover.decide(truth)
         if known is not None:
-            self.out.extend(open_)
-            return self._taken(expr, known, env)
-        return self._both(expr, cond, cond, env)
+            frame.out.write(*open_)
+            return self._taken(frame, expr, known, env)
+        return self._both(frame, expr, cond, cond, env)
 
-    def _taken(self, expr: core.If, known: bool, env: Env) -> tuple[Entry, core.Value]:
+    def _taken(self, frame: Frame, expr: core.If, known: bool, env: Env) -> tuple[Entry, core.Value]:
         """The condition is decided: the other arm is dropped, with a note."""
         arm, dropped = (expr.then, expr.orelse) if known else (expr.orelse, expr.then)
-        if not self.quiet and (dropped.stmts or isinstance(dropped.result, core.Call)):
-            self.log.diagnostics.append(claims.dropped(self, dropped, expr.cond.span, known))
+        if not frame.quiet and (dropped.stmts or isinstance(dropped.result, core.Call)):
+            self.prover.log.diagnostics.append(claims.dropped(self.prover, dropped, expr.cond.span, known))
         inner = dict(env)
-        since = len(self._bindings)
-        entry, block = self.block(arm, inner)
-        entry = self.settle(entry)
-        self._close_bindings(since)
+        since = self.bindings.mark()
+        entry, block = self.visitor.block(frame, arm, inner)
+        entry = settle(self.state, entry)
+        self.bindings.close(since)
         if any(name in env for stmt in block.stmts for name in bound_names(stmt)):
             return entry, core.If(expr.span, core.BoolConst(expr.cond.span, True), block, block)
-        self.out.extend(block.stmts)
+        frame.out.write(*block.stmts)
         return entry, block.result
 
     def _both(
-        self, expr: core.If, cond: core.BoolExpr | core.Value, sizes: core.BoolExpr | None, env: Env
+        self, frame: Frame, expr: core.If, cond: core.BoolExpr | core.Value, sizes: core.BoolExpr | None, env: Env
     ) -> tuple[Entry, core.Value]:
         newest = self.state.serial()
         base = self.state.facts.count
         arms = []
         for block, positive in ((expr.then, True), (expr.orelse, False)):
             self.state.push()
-            inner, since, unsure, path = dict(env), len(self._bindings), self.unsure, self.path
-            self.path = (*path, self._taken_where(sizes, inner, positive))
+            inner, since = dict(env), self.bindings.mark()
+            arm = frame.arm(self._taken_where(sizes, inner, positive), sure=sizes is None)
             if sizes is not None:
                 reason = sizes if positive else core.Not(sizes.span, sizes)
                 ShapeLevel(self.state, inner).learn(sizes, positive, reason=reason)
-                self.unsure = True
             guard = tuple(c for c, _ in self.state.facts.conditions(base))
-            entry, after = self.block(block, inner)
+            entry, after = self.visitor.block(arm, block, inner)
             learned = [c for c, _ in self.state.facts.conditions(base)]
-            arms.append((entry, self.settle(entry), after, learned, guard))
-            self._close_bindings(since)
-            self.unsure, self.path = unsure, path
+            arms.append((entry, settle(self.state, entry), after, learned, guard))
+            self.bindings.close(since)
             self.state.pop()
         (then, then_settled, then_block, then_facts, _), (orelse, else_settled, else_block, else_facts, _) = arms
         if then.value == orelse.value:
             joined = Entry(then.value, expr.span)
         else:
             taken = self._taken_where(sizes, env, True)
-            joined = self._join(then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken)
+            joined = self.join(frame, then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken)
         self._learn_common(then_facts, else_facts, newest)
         return joined, core.If(expr.span, cond, then_block, else_block)
 
@@ -123,8 +132,9 @@ class Branches(Assertions):
             return None
         return truth if positive else negate(truth)
 
-    def _join(
+    def join(
         self,
+        frame: Frame,
         a: Entry,
         b: Entry,
         span: Span,
@@ -132,8 +142,8 @@ class Branches(Assertions):
         taken: Cond | None = None,
     ) -> Entry:
         """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition."""
-        cases: dims.Cases = []
-        value = dims.join(self.state, a.value, b.value, cases)
+        cases: joining.Cases = []
+        value = joining.join(self.state, a.value, b.value, cases)
         if cases:
             one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases))
             other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases))
@@ -141,7 +151,7 @@ class Branches(Assertions):
             self.state.either.update({only_var(both): (x, y) for both, x, y in cases})
             if taken is not None:
                 self.state.choices.update({only_var(both): ((taken, x), (negate(taken), y)) for both, x, y in cases})
-        return Entry(value, span, origin=Made(JOIN, (("then", a), ("else", b)), None, guards, len(self.path)))
+        return Entry(value, span, origin=Made(JOIN, (("then", a), ("else", b)), None, guards, len(frame.path)))
 
     def _learn_common(self, then_facts: list[Cond], else_facts: list[Cond], newest: int) -> None:
         """What the facts of both arms entail holds after them."""

@@ -11,8 +11,11 @@ from ..lang.source import Span
 from ..ops.model import Segment, TensorInfo
 from .arms import with_the_wrong_rank
 from .assertions import with_needs
-from .branches import is_older
-from .known import dims
+from .branches import Branches, is_older
+from .frame import Frame
+from .known import dims, matching
+from .known.fresh import settle, unknown
+from .known.naming import Names
 from .known.outcome import Outcome
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
@@ -35,10 +38,12 @@ from .program import Check, bound_names
 from .renaming import renamed
 from .solver.conditions import Cond
 from .solver.terms import Term, variables
+from .visitor import Visitor
 from .voice import doors, preconditions, subject
-from .walk import Walker
 
 _MAX_INLINED = 24
+# So many statements of inlined bodies are walked for one function.
+_FUEL = 4_000
 
 
 class Site(Node):
@@ -50,39 +55,50 @@ class Site(Node):
     arguments: tuple[Span, ...]
 
 
-class CallWalker(Walker):
-    """A Walker that knows what a call means."""
+class Calls:
+    """What a call means: of a function of the program, of a function value, of a primitive."""
 
-    def call(self, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+    def __init__(self, visitor: Visitor, branches: Branches) -> None:
+        self.visitor = visitor
+        self.program = visitor.program
+        self.state = visitor.state
+        self.prover = visitor.prover
+        self.branches = branches
+        self.fuel = _FUEL
+
+    def call(self, frame: Frame, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        """The call's result, and the call as it stays."""
         if isinstance(expr.callee, core.Var):
             entry = env.get(expr.callee.name)
             target = entry.value if entry else POISON
         else:
             target = FnValue(expr.callee.name, self.program.functions.get(expr.callee.name))
         if not isinstance(target, FnValue):
-            return Entry(POISON, expr.span), self._walked(expr, env)
+            return Entry(POISON, expr.span), self._walked(frame, expr, env)
         if target.closure is not None:
-            return self._call_lambda(target, expr, env)
+            return self._call_lambda(frame, target, expr, env)
         if target.function is not None and target.env is not None:
-            return self._call_parameter(target, target.function, expr, env)
+            return self._call_parameter(frame, target, target.function, expr, env)
         if target.function is not None:
-            return self._call_function(target.function, expr, env)
+            return self._call_function(frame, target.function, expr, env)
         if target.name in self.program.impls:
-            return self._call_impls(self.program.impls[target.name], expr, env)
+            return self._call_impls(frame, self.program.impls[target.name], expr, env)
         row = self.program.lookup(target.name.removeprefix("prelude."))
         if row is None:
-            return Entry(POISON, expr.span), self._walked(expr, env)
-        return call_primitive(self, row, expr, env)
+            return Entry(POISON, expr.span), self._walked(frame, expr, env)
+        return call_primitive(self.visitor, frame, row, expr, env)
 
-    def _walked(self, expr: core.Call, env: Env) -> core.Call:
+    def _walked(self, frame: Frame, expr: core.Call, env: Env) -> core.Call:
         """A call of which nothing is known, with its arguments simplified."""
-        found = self.values([a.value for a in expr.args], env)
+        found = self.visitor.values(frame, [a.value for a in expr.args], env)
         return replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
 
     # A function of the program
 
-    def _call_function(self, function: core.Function, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        found = self.values([a.value for a in expr.args], env)
+    def _call_function(
+        self, frame: Frame, function: core.Function, expr: core.Call, env: Env
+    ) -> tuple[Entry, core.Value]:
+        found = self.visitor.values(frame, [a.value for a in expr.args], env)
         given = {p.name: e.value for p, (e, _) in zip(function.params, found, strict=True)}
         found = [self._typed_number(function, p, e, v, given) for p, (e, v) in zip(function.params, found, strict=True)]
         entries = tuple(e for e, _ in found)
@@ -90,14 +106,14 @@ class CallWalker(Walker):
         if any(_poisoned(e.value) for e in entries):
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         site = Site(expr.span, function, entries, _spans(expr))
-        inner, kept = self._door(function, entries, self._consts(env), site)
+        inner, kept = self._door(frame, function, entries, self._consts(env), site)
         if kept is None:
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         through_value = isinstance(expr.callee, core.Var)
         if kept and not through_value:
-            args = self._residual_door(function, args, kept)
+            args = self._residual_door(frame, function, args, kept)
         after = replace(expr, args=tuple(args), decided=not through_value)
-        result = self._result(function, inner, expr.span)
+        result = self._result(frame, function, inner, expr.span)
         made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
         return replace(result, origin=made), after
 
@@ -131,12 +147,15 @@ class CallWalker(Walker):
                         return dtype
         return None
 
-    def call_with(self, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
-        inner, kept = self._door(function, entries, self._consts(env), Site(function.span, function, entries, ()))
-        return Entry(POISON, function.span) if kept is None else self._result(function, inner, function.span)
+    def call_with(self, frame: Frame, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
+        """The result of a call with arguments that nobody wrote."""
+        inner, kept = self._door(
+            frame, function, entries, self._consts(env), Site(function.span, function, entries, ())
+        )
+        return Entry(POISON, function.span) if kept is None else self._result(frame, function, inner, function.span)
 
     def _door(
-        self, function: core.Function, entries: tuple[Entry, ...], env: Env, site: Site
+        self, frame: Frame, function: core.Function, entries: tuple[Entry, ...], env: Env, site: Site
     ) -> tuple[Env, tuple[core.Stmt, ...] | None]:
         """Decide the callee's door under the caller's facts. What stays of it, in the callee's names; None if it is refuted."""
         inner = dict(env)
@@ -144,17 +163,17 @@ class CallWalker(Walker):
             inner[param.name] = entry
         for param, entry in zip(function.params, entries, strict=True):
             if isinstance(param.sort, core.FnSort) and isinstance(entry.value, FnValue):
-                self._check_passed(param.sort.signature, entry.value, inner, site)
+                self._check_passed(frame, param.sort.signature, entry.value, inner, site)
         kept: list[core.Stmt] = []
         # Of a parameter whose very rank is not known one warning is enough.
         vague: set[Span] = set()
         for stmt in function.body.stmts[: function.door]:
             if not isinstance(stmt, Check):
-                self._silently(stmt, inner)
+                self._silently(frame, stmt, inner)
                 kept.append(stmt)
                 continue
             declared = stmt.origin.declared
-            status = self._door_check(stmt, inner, site, aloud=declared is None or declared.span not in vague)
+            status = self._door_check(frame, stmt, inner, site, aloud=declared is None or declared.span not in vague)
             if status is Status.REFUTED:
                 return inner, None
             if status is Status.RESIDUAL and declared is not None and stmt.origin.what == "rank":
@@ -168,20 +187,18 @@ class CallWalker(Walker):
     def _consts(self, env: Env) -> Env:
         return {name: env[name] for name in self.program.consts if name in env}
 
-    def _silently(self, stmt: core.Stmt, env: Env) -> None:
+    def _silently(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
         """A statement of an inlined wrapper: its value matters, not its code."""
-        outer, self.out, site, self.site = self.out, [], self.site, self.site or stmt.span
-        self.stmt(stmt, env)
-        self.out, self.site = outer, site
+        self.visitor.stmt(frame.silent(stmt.span), stmt, env)
 
-    def _door_check(self, stmt: Check, env: Env, site: Site, *, aloud: bool) -> Status:
+    def _door_check(self, frame: Frame, stmt: Check, env: Env, site: Site, *, aloud: bool) -> Status:
         level = ShapeLevel(self.state, env)
         found = None
         try:
             if isinstance(stmt, core.Assert):
                 truth = level.truth(stmt.cond)
             else:
-                truth, found = dims.match(level, stmt)
+                truth, found = matching.match(level, stmt)
             truth = with_needs(truth, level.needs)
         except Poisoned:
             if not any(n.cond is False for n in level.needs):
@@ -192,44 +209,44 @@ class CallWalker(Walker):
             given = zip((p.name for p in site.function.params), site.entries, strict=False)
             about = subject.of_call(self.state, site.function.name, site.span, given, ())
             said = subject.about(
-                doors.argument(self, stmt, env, site, outcome), subject.of_check(self.state, stmt, env, about)
+                doors.argument(self.prover, stmt, env, site, outcome), subject.of_check(self.state, stmt, env, about)
             )
             declared = stmt.origin.declared
             given_by = dict(zip((p.name for p in site.function.params), site.entries, strict=False))
-            said = with_the_wrong_rank(self, said, stmt, given_by.get(declared.tensor) if declared else None)
-            return preconditions.rooted(self, said, doors.sizes_of(stmt, site))
+            said = with_the_wrong_rank(
+                self.state, frame.path, said, stmt, given_by.get(declared.tensor) if declared else None
+            )
+            return preconditions.rooted(self.prover, said, doors.sizes_of(stmt, site))
 
         involved = dims.of_values((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None
-        status = self.judge(truth, explain, claim=aloud, sizes=involved, empty_rule=empty_rule)
+        status = self.prover.judge(frame, truth, explain, claim=aloud, sizes=involved, empty_rule=empty_rule)
         if status is Status.REFUTED:
             return status
         if status is Status.RESIDUAL:
-            self.unsure = self.unsure or isinstance(truth, Undecided)
+            frame.certainty.sure = frame.certainty.sure and not isinstance(truth, Undecided)
         if isinstance(stmt, core.Assert):
             level.learn(stmt.cond, reason=stmt)
         else:
             assert found is not None
-            dims.learn_match(level, stmt, found)
+            matching.learn_match(level, stmt, found)
         return status
 
-    def _result(self, function: core.Function, inner: Env, span: Span) -> Entry:
+    def _result(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> Entry:
         """What the caller knows of the result: the annotation's promises, or the body itself where there is none."""
         rest = function.body.stmts[function.door :]
         if not self.program.is_opaque(function):
-            return self._inline(function, inner, span)
+            return self._inline(frame, function, inner, span)
         call = rest[0]
         assert isinstance(call, core.Let)
         sort = function.result or core.TENSOR
-        inner[call.names[0]] = Entry(self.unknown(sort, "?"), span)
-        names, self.names = self.names, {}
-        opaque, self.opaque_names = self.opaque_names, True
+        inner[call.names[0]] = Entry(unknown(self.state, sort, "?"), span)
+        promised = replace(frame, names=Names(self.state, opaque=True))
         anonymous = set(self.state.anonymous)
-        self.assume_all(rest[1:], inner, name_dims=True)
+        self.visitor.assume_all(promised, rest[1:], inner, name_dims=True)
         for variable in self.state.anonymous - anonymous:
             self.state.opaque.setdefault(variable, None)
-        self.names, self.opaque_names = names, opaque
-        entry = self.settle(inner[call.names[0]])
+        entry = settle(self.state, inner[call.names[0]])
         if isinstance(entry.value, TupleValue):
             entry = self._rebuilt_tuple(call.names[0], rest[1:], inner, entry)
         return Entry(entry.value, span)
@@ -246,112 +263,90 @@ class CallWalker(Walker):
             ):
                 items = []
                 for part in stmt.names:
-                    item = self.settle(env[part])
+                    item = settle(self.state, env[part])
                     if isinstance(item.value, TupleValue):
                         item = self._rebuilt_tuple(part, stmts, env, item)
                     items.append(item.value)
                 return replace(entry, value=TupleValue(tuple(items)))
         return entry
 
-    def _inline(self, function: core.Function, inner: Env, span: Span) -> Entry:
+    def _inline(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> Entry:
         """A wrapper that keeps its body: walk it under the caller's facts, for its value only. A walk with the same arguments
         gives the same value, unless that speaks of a size that the data decides: at the next call that is another one."""
         known_function = self.program.functions.get(function.name) is function
         identity = function.name if known_function else f"{function.name}@{function.span.start}"
-        if len(self.inlined) >= _MAX_INLINED or identity in self.inlined or self.fuel <= 0:
-            return Entry(self.unknown(function.result or core.TENSOR, "?"), span)
-        given = tuple(self.settle(inner[p.name]).value for p in function.params)
+        if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel <= 0:
+            return Entry(unknown(self.state, function.result or core.TENSOR, "?"), span)
+        given = tuple(settle(self.state, inner[p.name]).value for p in function.params)
         if not known_function or any(isinstance(v, FnValue) for v in given):
-            return Entry(self._walk_inlined(function, identity, inner, span), span)
+            return Entry(self._walk_inlined(frame, function, identity, inner, span), span)
         key = (function.name, *given)
         known = self.state.inlined.get(key)
         if known is None:
             newest = self.state.serial()
-            known = self._walk_inlined(function, identity, inner, span)
+            known = self._walk_inlined(frame, function, identity, inner, span)
             if is_older_value(known, newest):
                 self.state.inlined[key] = known
         return Entry(known, span)
 
-    def _walk_inlined(self, function: core.Function, identity: str, inner: Env, span: Span) -> Value:
+    def _walk_inlined(self, frame: Frame, function: core.Function, identity: str, inner: Env, span: Span) -> Value:
         rest = function.body.stmts[function.door :]
         self.fuel -= 1 + len(rest)
-        outer, site, inlined = self.out, self.site, self.inlined
-        quiet, unsure = self.quiet, self.unsure
-        self.site, self.inlined, self.quiet = site or span, (*inlined, identity), True
-        through, self.through = self.through, (*self.through, span)
-        entry, _ = self.block(replace(function.body, stmts=rest), inner)
-        value = self.settle(entry).value
-        self.out, self.site, self.inlined, self.through = outer, site, inlined, through
-        self.quiet, self.unsure = quiet, unsure
-        return value
+        entry, _ = self.visitor.block(frame.into(identity, span), replace(function.body, stmts=rest), inner)
+        return settle(self.state, entry).value
 
     # What is left of a door
 
     def _residual_door(
-        self, function: core.Function, args: list[core.Arg], kept: tuple[core.Stmt, ...]
+        self, frame: Frame, function: core.Function, args: list[core.Arg], kept: tuple[core.Stmt, ...]
     ) -> list[core.Arg]:
         """The callee's residual checks before the call, in the caller's names: arguments that are not names get one."""
         names: dict[str, core.Value] = {}
-        named = self._name_arguments(function, args, names)
+        named = _name_arguments(frame, function, args, names)
         for stmt in kept:
             for bound in bound_names(stmt):
-                names[bound] = core.Var(stmt.span, self.temporary())
-            self.out.append(renamed(stmt, names))
-        return named
-
-    def _name_arguments(
-        self, function: core.Function, args: list[core.Arg], names: dict[str, core.Value]
-    ) -> list[core.Arg]:
-        """The arguments as names, so that checks can speak of them; `names` gets what each parameter is called here."""
-        named: list[core.Arg] = []
-        for param, arg in zip(function.params, args, strict=True):
-            if not isinstance(arg.value, core.Var | core.SizeVar | core.SizeLit | core.ShapeVar | core.DTypeLit):
-                name = self.temporary()
-                sort = param.sort if param.sort in (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL) else None
-                self.out.append(core.Let(arg.span, (name,), False, sort, arg.value))
-                arg = replace(arg, value=core.variable(arg.span, name, param.sort))
-            names[param.name] = arg.value
-            named.append(arg)
+                names[bound] = core.Var(stmt.span, frame.out.temporary())
+            frame.out.write(renamed(stmt, names))
         return named
 
     # Specialisation
 
-    def _call_impls(self, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+    def _call_impls(self, frame: Frame, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         """The first implementation whose door is proved, if those before it are refuted; else the run chooses."""
         open_: list[core.Function] = []
         for name in impls.choices:
             function = self.program.functions.get(name)
             if function is None:
                 continue
-            fits = self._trial(function, expr, env)
+            fits = self._trial(frame, function, expr, env)
             if fits is False:
                 continue
             open_.append(function)
             if fits:
                 break
         if len(open_) == 1:
-            return self._call_function(open_[0], _to(expr, open_[0].name), env)
+            return self._call_function(frame, open_[0], _to(expr, open_[0].name), env)
         if not open_:
             last = self.program.functions[impls.choices[-1]]
-            return self._call_function(last, _to(expr, last.name), env)
-        return self._dispatch(open_, expr, env)
+            return self._call_function(frame, last, _to(expr, last.name), env)
+        return self._dispatch(frame, open_, expr, env)
 
-    def _trial(self, function: core.Function, expr: core.Call, env: Env) -> bool | None:
+    def _trial(self, frame: Frame, function: core.Function, expr: core.Call, env: Env) -> bool | None:
         """Whether the function's door holds at this call; None where only the run can tell."""
-        outer, quiet, trial = self.out, self.quiet, self.trial
-        self.out, self.quiet, self.trial = [], True, True
+        frame = frame.tried()
         self.state.push()
-        found = [e for e, _ in self.values([a.value for a in expr.args], env)]
+        found = [e for e, _ in self.visitor.values(frame, [a.value for a in expr.args], env)]
         _, kept = self._door(
-            function, tuple(found), self._consts(env), Site(expr.span, function, tuple(found), _spans(expr))
+            frame, function, tuple(found), self._consts(env), Site(expr.span, function, tuple(found), _spans(expr))
         )
         self.state.pop()
-        self.out, self.quiet, self.trial = outer, quiet, trial
         return False if kept is None else None if kept else True
 
-    def _dispatch(self, choices: list[core.Function], expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+    def _dispatch(
+        self, frame: Frame, choices: list[core.Function], expr: core.Call, env: Env
+    ) -> tuple[Entry, core.Value]:
         """Several may fit: the run takes the first that does; the last one's door is a claim like any other."""
-        found = self.values([a.value for a in expr.args], env)
+        found = self.visitor.values(frame, [a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
         if any(_poisoned(e.value) for e in entries):
@@ -360,75 +355,75 @@ class CallWalker(Walker):
         base, newest = self.state.facts.count, self.state.serial()
         for function in choices:
             self.state.push()
-            quiet, trial = self.quiet, self.trial
-            if function is not choices[-1]:
-                self.quiet = self.trial = True
-            inner, kept = self._door(
-                function, entries, self._consts(env), Site(expr.span, function, entries, _spans(expr))
-            )
-            self.quiet, self.trial = quiet, trial
+            asked = frame if function is choices[-1] else replace(frame, quiet=True, trial=True)
+            site = Site(expr.span, function, entries, _spans(expr))
+            inner, kept = self._door(asked, function, entries, self._consts(env), site)
             guard = tuple(c for c, _ in self.state.facts.conditions(base) if is_older(c, newest))
-            value = self._result(function, inner, expr.span) if kept is not None else Entry(POISON, expr.span)
-            results.append((self.settle(value), guard))
+            value = self._result(frame, function, inner, expr.span) if kept is not None else Entry(POISON, expr.span)
+            results.append((settle(self.state, value), guard))
             self.state.pop()
         joined, guard = results[0]
         for other, its_guard in results[1:]:
-            joined = self._join(joined, other, expr.span, (guard, its_guard))
+            joined = self.branches.join(frame, joined, other, expr.span, (guard, its_guard))
             guard = ()
         return joined, after
 
     # Function values
 
-    def _call_lambda(self, target: FnValue, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+    def _call_lambda(self, frame: Frame, target: FnValue, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         closure = target.closure
         assert closure is not None
         signature = core.Function(
             closure.span, "inline", "fn", closure.params, closure.result, closure.body, closure.door
         )
-        found = self.values([a.value for a in expr.args], env)
+        found = self.visitor.values(frame, [a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
         if any(_poisoned(e.value) for e in entries):
             return Entry(POISON, expr.span), after
-        inner, kept = self._door(signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr)))
+        inner, kept = self._door(
+            frame, signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr))
+        )
         if kept is None:
             return Entry(POISON, expr.span), after
-        return self._inline(signature, inner, expr.span), after
+        return self._inline(frame, signature, inner, expr.span), after
 
     def _call_parameter(
-        self, target: FnValue, signature: core.Function, expr: core.Call, env: Env
+        self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env
     ) -> tuple[Entry, core.Value]:
         """A call of a function parameter: what its signature says of the result is checked when it runs."""
-        found = self.values([a.value for a in expr.args], env)
+        found = self.visitor.values(frame, [a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
         after = replace(expr, args=tuple(args))
         if any(_poisoned(e.value) for e in entries):
             return Entry(POISON, expr.span), after
-        inner, kept = self._door(signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr)))
+        inner, kept = self._door(
+            frame, signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr))
+        )
         if kept is None:
             return Entry(POISON, expr.span), after
-        result = self._result(signature, inner, expr.span)
+        result = self._result(frame, signature, inner, expr.span)
         checks = signature.body.stmts[signature.door + 1 :]
-        if self.quiet or not checks:
+        if frame.quiet or not checks:
             return result, after
         names: dict[str, core.Value] = {}
-        args = self._name_arguments(signature, args, names)
+        args = _name_arguments(frame, signature, args, names)
         out = signature.body.stmts[signature.door]
         assert isinstance(out, core.Let)
-        name = self.temporary()
+        name = frame.out.temporary()
         names[out.names[0]] = core.Var(expr.span, name)
-        self.out.append(replace(out, names=(name,), value=replace(expr, args=tuple(args))))
+        frame.out.write(replace(out, names=(name,), value=replace(expr, args=tuple(args))))
         for stmt in checks:
             for bound in bound_names(stmt):
-                names[bound] = core.Var(stmt.span, self.temporary())
+                names[bound] = core.Var(stmt.span, frame.out.temporary())
             if isinstance(stmt, Check):
                 stmt = replace(stmt, status=Status.ENTRY)
-                self.log.count(Status.ENTRY)
-            self.out.append(renamed(stmt, names))
+                self.prover.log.count(Status.ENTRY)
+            frame.out.write(renamed(stmt, names))
         return result, core.Var(expr.span, name)
 
-    def _check_passed(self, signature: core.Function, given: FnValue, env: Env, site: Site) -> None:
+    def _check_passed(self, frame: Frame, signature: core.Function, given: FnValue, env: Env, site: Site) -> None:
         """A function argument against the parameter's signature: for every call that the signature allows, the function's
         door holds and its result is what the signature says. What stays open is checked when it is called."""
         target = given.function
@@ -440,28 +435,27 @@ class CallWalker(Walker):
         self.state.push()
         inner, own = dict(env), dict(given.env if given.env is not None else self._consts(env))
         for param in signature.params:
-            inner[param.name] = Entry(self.unknown(param.sort, "?"), site.span)
-        names, self.names, outer, self.out = self.names, {}, self.out, []
-        self.assume_all(signature.body.stmts[: signature.door], inner, name_dims=False)
+            inner[param.name] = Entry(unknown(self.state, param.sort, "?"), site.span)
+        frame = replace(frame.block(), names=Names(self.state))
+        self.visitor.assume_all(frame, signature.body.stmts[: signature.door], inner, name_dims=False)
         entries = tuple(inner[p.name] for p in signature.params)
-        result_env, kept = self._door(target, entries, own, Site(site.span, target, entries, ()))
+        result_env, kept = self._door(frame, target, entries, own, Site(site.span, target, entries, ()))
         if kept is not None:
-            self._check_promise(signature, target, result_env, inner, site)
-        self.out, self.names = outer, names
+            self._check_promise(frame, signature, target, result_env, inner, site)
         self.state.pop()
 
     def _check_promise(
-        self, signature: core.Function, target: core.Function, result_env: Env, env: Env, site: Site
+        self, frame: Frame, signature: core.Function, target: core.Function, result_env: Env, env: Env, site: Site
     ) -> None:
         """What the signature says of the result, of what the function gives."""
         out = signature.body.stmts[signature.door]
         assert isinstance(out, core.Let)
-        env[out.names[0]] = self.settle(self._result(target, result_env, site.span))
+        env[out.names[0]] = settle(self.state, self._result(frame, target, result_env, site.span))
         for stmt in signature.body.stmts[signature.door + 1 :]:
             if isinstance(stmt, Check):
-                self._door_check(stmt, env, site, aloud=True)
+                self._door_check(frame, stmt, env, site, aloud=True)
             else:
-                self._silently(stmt, env)
+                self._silently(frame, stmt, env)
 
 
 def is_older_value(value: Value, newest: int) -> bool:
@@ -482,6 +476,22 @@ def _is_older_part(part: object, newest: int) -> bool:
     if isinstance(part, Segment):
         return bool(part.symbol.serial <= newest)
     return not isinstance(part, Term) or all(v.serial <= newest for v in variables(part))
+
+
+def _name_arguments(
+    frame: Frame, function: core.Function, args: list[core.Arg], names: dict[str, core.Value]
+) -> list[core.Arg]:
+    """The arguments as names, so that checks can speak of them; `names` gets what each parameter is called here."""
+    named: list[core.Arg] = []
+    for param, arg in zip(function.params, args, strict=True):
+        if not isinstance(arg.value, core.Var | core.SizeVar | core.SizeLit | core.ShapeVar | core.DTypeLit):
+            name = frame.out.temporary()
+            sort = param.sort if param.sort in (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL) else None
+            frame.out.write(core.Let(arg.span, (name,), False, sort, arg.value))
+            arg = replace(arg, value=core.variable(arg.span, name, param.sort))
+        names[param.name] = arg.value
+        named.append(arg)
+    return named
 
 
 def _spans(expr: core.Call) -> tuple[Span, ...]:

@@ -34,7 +34,7 @@ def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: l
 
 
 def _check_operand(ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], dtype: AnyDType, place: str) -> None:
-    state = ctx.walker.state
+    state = ctx.state
     if word.classes:
         ctx.require_dtype(dtype, word.classes, f"`{place}` to have {word.wanted}", ((place, None),))
     if word.var is None:
@@ -56,7 +56,7 @@ def _check_numbers(
         letters[letter] = WEAK[float if float in kinds else int if int in kinds else bool]
         _check_operand(ctx, word, letters, letters[letter], letter)
         return
-    dtype = ctx.walker.state.dtype(letters[letter])
+    dtype = ctx.state.dtype(letters[letter])
     if not isinstance(dtype, DType):
         return
     for number in numbers:
@@ -89,7 +89,7 @@ def _result_dtype(
         if isinstance(given, str):
             return DTYPES[given]
     if word.var is not None:
-        return letters.get(word.var) or ctx.walker.state.dtype_symbol("?")
+        return letters.get(word.var) or ctx.state.dtype_symbol("?")
     if len(word.classes) == 1 and word.classes[0] in DTYPES:
         return DTYPES[word.classes[0]]
-    return ctx.walker.state.dtype_symbol("?")
+    return ctx.state.dtype_symbol("?")

@@ -15,7 +15,7 @@ from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms, in_one_arm
-from .judge import Log
+from .frame import Frame
 from .known.state import State
 from .known.values import (
     POISON,
@@ -34,36 +34,39 @@ from .known.values import (
 from .operand_dtypes import result_dtypes
 from .rule_context import CallInfo, Refuted, SymbolicCtx
 from .solver.terms import TooLarge
+from .visitor import Visitor
 from .voice import preconditions
 from .voice.describe import type_text
-from .walk import Walker
 
 
-def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) -> tuple[Entry, core.Value]:
+def call_primitive(
+    visitor: Visitor, frame: Frame, row: Primitive, call: core.Call, env: Env
+) -> tuple[Entry, core.Value]:
     """The call's result, and the call as it stays: guarded where a precondition was not proved."""
+    prover, state = visitor.prover, visitor.state
     try:
         bound = bind(row, call)
     except BindError as problem:
         message, place = problem.message, problem.span
-        walker.judge(False, lambda _: preconditions.bad_call(walker, message, place), claim=True)
+        prover.judge(frame, False, lambda _: preconditions.bad_call(prover, message, place), claim=True)
         return Entry(POISON, call.span), call
     given = [(p, v) for p, v in bound if v is not None]
-    found = walker.values([v for _, v in given], env)
+    found = visitor.values(frame, [v for _, v in given], env)
     after = replace(call, args=_rebuilt(call, row, [p for p, _ in given], [v for _, v in found]))
     entries = tuple((p.name, e) for (p, _), (e, _) in zip(given, found, strict=True))
     if any(isinstance(e.value, Poison) or _has_poison(e.value) for _, e in entries):
         return Entry(POISON, call.span), replace(after, guard=True)
     tensors = frozenset(p.name for p in row.params if p.kind in ("tensor", "tensors", "index"))
     info = CallInfo(call.span, row.name, entries, tensors, tuple(v for _, v in given))
-    ctx = SymbolicCtx(walker, info)
+    ctx = SymbolicCtx(prover, frame, info)
     wild = _wildcards(given)
     try:
-        value = _apply(walker, row, ctx, dict(entries), wild)
+        value = _apply(row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
     ctx.conclude()
-    if not walker.quiet:
-        walker.log.diagnostics += lint.notes(walker.state, info, value, walker.function)
+    if not frame.quiet:
+        prover.log.diagnostics += lint.notes(state, info, value, prover.function)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt))
     return entry, replace(after, guard=ctx.residual) if ctx.residual else after
 
@@ -97,10 +100,10 @@ def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[
     return tuple(args)
 
 
-def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tuple[int, ...]) -> Value:
+def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tuple[int, ...]) -> Value:
     _check_sizes_in_tensors(row, ctx, entries)
     try:
-        arguments = [_read(p, entries, walker) for p in row.params]
+        arguments = [_read(p, entries, ctx.state) for p in row.params]
     except BadArgument as problem:
         code = "E220" if isinstance(problem, NotLiteral) else "E314"
         ctx.judged(False, problem.what, ((problem.param, None),), code)
@@ -111,7 +114,7 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     if unread is not None:
         name, is_one = unread.name, unread.kind == "size"
         ctx.judged(UNDECIDED, f"`{name}` to be one size" if is_one else f"to know how many sizes `{name}` has", ())
-        return _unknown_result(walker, row, column, dtypes)
+        return _unknown_result(ctx.state, row, column, dtypes)
     if wild:
         at = next(i for i, p in enumerate(row.params) if p.kind == "target")
         shape = arguments[at]
@@ -122,12 +125,12 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     try:
         result = row.rule(ctx, *arguments)
     except (RankUnknown, TooLarge):
-        if _refuted_in_an_arm(walker, row, ctx, arguments):
+        if _refuted_in_an_arm(row, ctx, arguments):
             raise Refuted from None
-        ctx.leave_open(_fitting(walker.state, row, arguments))
+        ctx.leave_open(_fitting(ctx.state, row, arguments))
         if row.elementwise:
             return TensorInfo(arguments[0].shape, dtypes[0])
-        return _unknown_result(walker, row, column, dtypes)
+        return _unknown_result(ctx.state, row, column, dtypes)
     return _results(row, result, dtypes)
 
 
@@ -142,7 +145,7 @@ def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str,
         value = entries[param.name].value if param.name in entries and param.kind in _RANKS else None
         if not isinstance(value, TensorInfo):
             continue
-        rank, shape, at = _RANKS[param.kind], ctx.walker.state.resolve(value.shape), ((param.name, None),)
+        rank, shape, at = _RANKS[param.kind], ctx.state.resolve(value.shape), ((param.name, None),)
         if plain(shape) and len(shape) != rank:
             wanted = "the size" if rank == 0 else "the sizes"
             ctx.fail(f"{wanted} in `{param.name}` to be a tensor of rank {rank}, but its rank is {len(shape)}", at)
@@ -162,62 +165,60 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> str:
     return f"shapes that fit, but {ranks} not known"
 
 
-def _refuted_in_an_arm(walker: Walker, row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> bool:
+def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> bool:
     """An operand that comes from arms with different ranks: where the call fails for one of them, the `if` is told."""
-    if walker.quiet:
+    if ctx.frame.quiet:
         return False
     for position, param in enumerate(row.params):
         given = ctx.info.find(param.name)
-        for joined, arm, operand in _with_one_arm(walker, param, given) if given is not None else ():
-            said = _fails_with(walker, row, ctx.info, arguments, position, operand)
+        for joined, arm, operand in _with_one_arm(ctx, param, given) if given is not None else ():
+            said = _fails_with(row, ctx, arguments, position, operand)
             if said is not None:
-                walker.log.diagnostics.append(in_one_arm(said, joined, arm, type_text(arm.value, walker.state)))
-                walker.log.count(Status.REFUTED)
+                log = ctx.prover.log
+                log.diagnostics.append(in_one_arm(said, joined, arm, type_text(arm.value, ctx.state)))
+                log.count(Status.REFUTED)
                 return True
     return False
 
 
-def _with_one_arm(walker: Walker, param: Param, given: Entry) -> Iterator[tuple[Entry, Entry, Entry]]:
+def _with_one_arm(ctx: SymbolicCtx, param: Param, given: Entry) -> Iterator[tuple[Entry, Entry, Entry]]:
     """What came from an `if`, one of its arms, and the operand as it is where that arm is taken."""
     if param.kind == "tensor":
-        yield from ((given, arm, arm) for arm in arms(walker, given))
+        yield from ((given, arm, arm) for arm in arms(ctx.state, ctx.frame.path, given))
     elif param.kind == "tensors":
         for i, item in enumerate(given.items):
-            for arm in arms(walker, item):
+            for arm in arms(ctx.state, ctx.frame.path, item):
                 items = (*given.items[:i], arm, *given.items[i + 1 :])
                 yield item, arm, replace(given, value=ListValue(tuple(e.value for e in items)), items=items)
 
 
 def _fails_with(
-    walker: Walker, row: Primitive, info: CallInfo, arguments: list[Any], position: int, operand: Entry
+    row: Primitive, ctx: SymbolicCtx, arguments: list[Any], position: int, operand: Entry
 ) -> Diagnostic | None:
     """The error of the call with another value as one of its operands, if it always fails with that."""
     assert row.rule is not None
     param = row.params[position]
-    info = replace(info, entries=tuple((n, operand if n == param.name else e) for n, e in info.entries))
-    given = [argument(param, operand.value, walker) if i == position else a for i, a in enumerate(arguments)]
-    outer, walker.log = walker.log, Log()
-    demands = len(walker.demands)
-    walker.state.push()
+    info = replace(ctx.info, entries=tuple((n, operand if n == param.name else e) for n, e in ctx.info.entries))
+    given = [argument(param, operand.value, ctx.state) if i == position else a for i, a in enumerate(arguments)]
+    aside = ctx.prover.aside()
+    ctx.state.push()
     try:
-        row.rule(SymbolicCtx(walker, info), *given)
+        row.rule(SymbolicCtx(aside, ctx.frame, info), *given)
     except Refuted:
-        return next((d for d in walker.log.diagnostics if d.severity == "error"), None)
+        return next((d for d in aside.log.diagnostics if d.severity == "error"), None)
     except (RankUnknown, TooLarge):
         pass
     finally:
-        walker.state.pop()
-        walker.log = outer
-        del walker.demands[demands:]
+        ctx.state.pop()
     return None
 
 
-def _read(param: Param, entries: dict[str, Entry], walker: Walker) -> Any:
+def _read(param: Param, entries: dict[str, Entry], state: State) -> Any:
     """One argument as the rule wants it; _UNREADABLE for sizes of which nobody knows how many they are."""
     if param.name not in entries:
         return param.default
     try:
-        return argument(param, entries[param.name].value, walker)
+        return argument(param, entries[param.name].value, state)
     except RankUnknown:
         return _UNREADABLE
 
@@ -238,12 +239,12 @@ def _one(out: Any, dtype: AnyDType | None) -> TensorInfo:
     return TensorInfo(tuple(out), dtype)
 
 
-def _unknown_result(walker: Walker, row: Primitive, column: Column, dtypes: list[AnyDType | None]) -> Value:
+def _unknown_result(state: State, row: Primitive, column: Column, dtypes: list[AnyDType | None]) -> Value:
     """Nothing is known of the result's shape. Where even the number of results is open, nothing can be said."""
     if row.results == "size":
-        return SizeValue(walker.state.size("?", nonneg=False))
+        return SizeValue(state.size("?", nonneg=False))
     if row.results == "tuple" and len(column.results) == 1:
         return POISON
-    known = dtypes or [walker.state.dtype_symbol("?") for _ in column.results]
-    values = tuple(TensorInfo((walker.state.segment("?"),), d) for d in known)
+    known = dtypes or [state.dtype_symbol("?") for _ in column.results]
+    values = tuple(TensorInfo((state.segment("?"),), d) for d in known)
     return TupleValue(values) if row.results == "tuple" else values[0]

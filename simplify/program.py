@@ -12,7 +12,7 @@ Check = core.Assert | core.MatchShape
 
 
 class Program:
-    """The program's functions by name, its primitives, its consts; what walkers of all functions share."""
+    """The program's functions by name, its primitives, its consts; what the walks over all functions share."""
 
     def __init__(
         self,

@@ -17,13 +17,14 @@ from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
-from .calls import CallWalker
+from .assertions import contradictory
 from .demands import demands
-from .judge import Log
+from .known.fresh import settle, unknown
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
 from .program import Program
+from .prover import Log
 from .solver.conditions import ge, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
@@ -31,7 +32,7 @@ from .solver.terms import Size, substitute
 from .voice import doors
 from .voice.describe import binding
 from .voice.explain import explain
-from .walk import Walker
+from .walk import Walk
 
 Header = Callable[[core.Load], TensorInfo | None]
 
@@ -59,7 +60,7 @@ class _Checker:
         self.options = options
         self.log = Log()
         self.program = Program(program, lookup, header)
-        self.walkers: dict[str, Walker] = {}
+        self.walks: dict[str, Walk] = {}
         self.questions: dict[str, int] = {}
         self.shapes: list[Callable[[], FunctionShapes]] = []
         self.wanted: list[Callable[[], Demands]] = []
@@ -98,7 +99,7 @@ class _Checker:
         again = _Checker(self.before, self.program.lookup, self.options, self.program.header)
         again.program.explained = name
         again.run()
-        told = [e for walker in again.walkers.values() for e in walker.explained(name)]
+        told = [e for walk in again.walks.values() for e in walk.bindings.explained(name)]
         return (*(work() for const, work in again.consts if const == name), *told)
 
     def demanded(self) -> tuple[Demands, ...]:
@@ -109,34 +110,34 @@ class _Checker:
 
     # One function
 
-    def _walker(self, name: str) -> CallWalker:
-        return CallWalker(self.program, State(), self.log, self.options, name)
+    def _walk(self, name: str) -> Walk:
+        return Walk(self.program, self.log, self.options, name)
 
-    def _env(self, walker: Walker) -> Env:
+    def _env(self, walk: Walk) -> Env:
         """The consts; each function sees them."""
-        return {name: walker.adopt(name, entry) for name, entry in self.program.consts.items()}
+        return {name: walk.bindings.adopt(name, entry) for name, entry in self.program.consts.items()}
 
     def _function(self, function: core.Function) -> tuple[core.Function, core.Function | None]:
-        walker = self._walker(f"@{function.name}")
-        env = self._env(walker)
-        params = self._bind_params(walker, function, env)
+        walk = self._walk(f"@{function.name}")
+        env = self._env(walk)
+        params = self._bind_params(walk, function, env)
         door = function.body.stmts[: function.door]
-        entry = walker.assume_all(door, env, name_dims=True)
+        entry = walk.assume_all(walk.frame, door, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
-        if walker.contradictory():
+        if contradictory(walk.state):
             self.log.diagnostics.append(doors.impossible_signature(function, self._excluding(function, door)))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
-        said = walker.state.facts.count
+        said = walk.state.facts.count
         if function.kind == "extern":
-            return self._extern(function, walker, entry), None
+            return self._extern(function, walk, entry), None
         impl = self.program.implementation(function)
-        result, body, impl_body = walker.function_body(function, impl, env)
+        result, body, impl_body = walk.function_body(function, impl, env)
         params = {n: opened.get(n, e) for n, e in params.items()}
-        self._close(walker, function.name, params, result)
-        known = walker.state.facts.conditions()[:said]
+        self._close(walk, function.name, params, result)
+        known = walk.state.facts.conditions()[:said]
         self.wanted.append(
-            lambda: demands(function, params, result, walker.state, known, walker.demands, walker.dtype_demands)
+            lambda: demands(function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands)
         )
         wrapper = replace(function, body=replace(body, stmts=(*entry, *body.stmts)), door=len(entry))
         return wrapper, impl and replace(impl, body=impl_body)
@@ -147,58 +148,60 @@ class _Checker:
         conditions = [s for s in door if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
         for condition in conditions[:_MOST_CONDITIONS]:
             fewer = [s for s in kept if s is not condition]
-            walker = self._walker(f"@{function.name}")
-            env = self._env(walker)
-            self._bind_params(walker, function, env)
-            walker.assume_all(fewer, env, name_dims=True)
-            if walker.contradictory():
+            walk = self._walk(f"@{function.name}")
+            env = self._env(walk)
+            self._bind_params(walk, function, env)
+            walk.assume_all(walk.frame, fewer, env, name_dims=True)
+            if contradictory(walk.state):
                 kept = fewer
         return [c for c in conditions if c in kept]
 
-    def _extern(self, function: core.Function, walker: Walker, entry: tuple[core.Stmt, ...]) -> core.Function:
+    def _extern(self, function: core.Function, walk: Walk, entry: tuple[core.Stmt, ...]) -> core.Function:
         """What an extern returns is checked when it runs."""
         rest = tuple(
             replace(s, status=Status.ENTRY) if isinstance(s, core.Assert | core.MatchShape) else s
             for s in function.body.stmts[function.door :]
         )
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in rest))
-        self._close(walker, function.name, {}, None)
+        self._close(walk, function.name, {}, None)
         return replace(function, body=replace(function.body, stmts=(*entry, *rest)), door=len(entry))
 
     def _private(self, function: core.Function) -> core.Function:
         """A private function that no wrapper calls: nothing is known of its parameters."""
-        walker = self._walker(f"@{function.name}")
-        env = self._env(walker)
-        params = self._bind_params(walker, function, env)
-        result, body = walker.block(function.body, env)
-        self._close(walker, function.name, params, result)
+        walk = self._walk(f"@{function.name}")
+        env = self._env(walk)
+        params = self._bind_params(walk, function, env)
+        result, body = walk.block(walk.frame, function.body, env)
+        self._close(walk, function.name, params, result)
         return replace(function, body=body)
 
     def _main(self, main: core.Function) -> core.Function:
-        walker = self._walker("@main")
-        result, body = walker.block(main.body, self._env(walker))
-        self._close(walker, "main", {}, result)
+        walk = self._walk("@main")
+        result, body = walk.block(walk.frame, main.body, self._env(walk))
+        self._close(walk, "main", {}, result)
         return replace(main, body=body)
 
-    def _bind_params(self, walker: Walker, function: core.Function, env: Env) -> Env:
-        params = {p.name: Entry(walker.unknown(p.sort, p.name), _param_span(function, p.name)) for p in function.params}
+    def _bind_params(self, walk: Walk, function: core.Function, env: Env) -> Env:
+        params = {
+            p.name: Entry(unknown(walk.state, p.sort, p.name), _param_span(function, p.name)) for p in function.params
+        }
         env.update(params)
         for name, entry in params.items():
             if isinstance(entry.value, FnValue):
                 env[name] = params[name] = replace(entry, value=replace(entry.value, env=env))
         return params
 
-    def _close(self, walker: Walker, name: str, params: Env, result: Entry | None) -> None:
-        for layer, number in walker.state.facts.counts.items():
+    def _close(self, walk: Walk, name: str, params: Env, result: Entry | None) -> None:
+        for layer, number in walk.state.facts.counts.items():
             self.questions[layer] = self.questions.get(layer, 0) + number
-        walker.state.facts.rest()
-        self.walkers[name] = walker
-        walker.params = params
+        walk.state.facts.rest()
+        self.walks[name] = walk
+        walk.bindings.params = params
 
         def describe() -> FunctionShapes:
-            described = tuple(binding(n, e.value, e.span, walker.state) for n, e in params.items())
-            last = binding("result", result.value, result.span, walker.state) if result else None
-            return FunctionShapes(f"@{name}", described, walker.described(), last)
+            described = tuple(binding(n, e.value, e.span, walk.state) for n, e in params.items())
+            last = binding("result", result.value, result.span, walk.state) if result else None
+            return FunctionShapes(f"@{name}", described, walk.bindings.described(), last)
 
         self.shapes.append(describe)
 
@@ -206,24 +209,24 @@ class _Checker:
 
     def _const(self, const: core.ConstDef) -> core.ConstDef:
         """A const's checks run once, when the weights are loaded; what a file's header tells is decided now."""
-        walker = self._walker(const.name)
-        env = self._env(walker)
-        entry, value = walker.value(const.value, env)
+        walk = self._walk(const.name)
+        env = self._env(walk)
+        entry, value = walk.value(walk.frame, const.value, env)
         env[const.name] = Entry(entry.value, const.span)
         known = all(self.program.header(load) is not None for load in _loads(const.value))
         checks = []
         for stmt in const.checks:
             if known:
-                walker.out = []
-                walker.stmt(stmt, env)
-                checks.extend(walker.out)
+                frame = walk.frame.block()
+                walk.stmt(frame, stmt, env)
+                checks.extend(frame.out.stmts)
             else:
-                checks.extend(walker.assume_all((stmt,), env, name_dims=True))
+                checks.extend(walk.assume_all(walk.frame, (stmt,), env, name_dims=True))
         if not known:
             self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in checks))
-        settled = walker.settle(env[const.name])
+        settled = settle(walk.state, env[const.name])
         self.program.consts[const.name] = settled
-        self.consts.append((const.name, lambda: explain("the program", const.name, settled, walker.state)))
+        self.consts.append((const.name, lambda: explain("the program", const.name, settled, walk.state)))
         return replace(const, value=value, checks=tuple(checks))
 
 
@@ -264,24 +267,24 @@ def result_shapes(
         checker._const(const)
     checker.log = Log(certain=True)
     function = checker.program.functions[name]
-    walker = checker._walker(f"@{name}")
-    env = checker._env(walker)
+    walk = checker._walk(f"@{name}")
+    env = checker._env(walk)
     names: dict[str, Size] = {}
-    entries = tuple(Entry(_argument(walker, p, arguments[p.name], names), function.span) for p in function.params)
-    result = walker.call_with(function, entries, env)
-    return result.value, walker.state, checker.log.all()
+    entries = tuple(Entry(_argument(walk.state, p, arguments[p.name], names), function.span) for p in function.params)
+    result = walk.calls.call_with(walk.frame, function, entries, env)
+    return result.value, walk.state, checker.log.all()
 
 
-def _argument(walker: CallWalker, param: core.Param, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
+def _argument(state: State, param: core.Param, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
     if isinstance(given, ArgumentShape):
-        shape = tuple(_given_size(walker, d, names) for d in given.dims)
+        shape = tuple(_given_size(state, d, names) for d in given.dims)
         for size in shape:
-            walker.state.assume(ge(size, 0))
-        return TensorInfo(shape, walker.state.dtype_symbol(f"{param.name}.dtype"))
-    return SizeValue(_given_size(walker, given, names))
+            state.assume(ge(size, 0))
+        return TensorInfo(shape, state.dtype_symbol(f"{param.name}.dtype"))
+    return SizeValue(_given_size(state, given, names))
 
 
-def _given_size(walker: CallWalker, given: int | str, names: dict[str, Size]) -> Size:
+def _given_size(state: State, given: int | str, names: dict[str, Size]) -> Size:
     """A size of the caller's; the names in it are sizes of at least 0, one for each name."""
     if isinstance(given, int):
         return given
@@ -289,8 +292,8 @@ def _given_size(walker: CallWalker, given: int | str, names: dict[str, Size]) ->
     size = read_size(given, scope)
     for name in scope.names:
         if name not in names:
-            names[name] = walker.state.size(name)
+            names[name] = state.size(name)
     values = {only_var(term): names[name] for name, term in scope.names.items()}
     for needed, _, _ in scope.obligations:
-        walker.state.assume(substitute_cond(needed, values))
+        state.assume(substitute_cond(needed, values))
     return substitute(size, values)

@@ -13,10 +13,12 @@ from ..lang.node import Node
 from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
 from ..ops.model import RankUnknown, TensorInfo
+from .frame import Frame
 from .known import dims
 from .known.outcome import Outcome
 from .known.shape_level import Truth
 from .known.values import UNDECIDED, AnyDType, Entry, ListValue, TupleValue, Undecided, Value, plain
+from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
 from .solver.terms import Size, Term, ceildiv, smax, smin
@@ -24,7 +26,6 @@ from .voice import preconditions, subject, verdict
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
 from .voice.solutions import only_where
-from .walk import Walker
 from .weakest import DTypeDemand
 
 _INT64 = DTYPES["int64"]
@@ -73,18 +74,20 @@ class Refuted(Exception):
 class SymbolicCtx:
     """What a shape rule asks at check time; preconditions are judged as they come."""
 
-    def __init__(self, walker: Walker, info: CallInfo) -> None:
-        self.walker = walker
+    def __init__(self, prover: Prover, frame: Frame, info: CallInfo) -> None:
+        self.prover = prover
+        self.frame = frame
+        self.state = prover.state
         self.info = info
         self.residual = False
         # What was reported of the call, if anything was.
         self.doubt: Diagnostic | None = None
         # Conditions that the call needs besides, where they are open too: as they are said, and in Rx.
         self.others: dict[str, str] = {}
-        self._sizes = dims.of_values([_flat(e.value) for _, e in info.entries], walker.state)
+        self._sizes = dims.of_values([_flat(e.value) for _, e in info.entries], self.state)
 
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
-        shape = self.walker.state.resolve(x.shape)
+        shape = self.state.resolve(x.shape)
         if not plain(shape):
             raise RankUnknown
         return shape
@@ -95,7 +98,7 @@ class SymbolicCtx:
     def require(self, cond: Cond, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
         status = self.judged(cond, what, at)
         if status is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
-            self.walker.state.assume(cond, self.info)
+            self.state.assume(cond, self.info)
 
     def judged(
         self,
@@ -108,14 +111,13 @@ class SymbolicCtx:
         """`told`: a doubt about it was reported with an earlier call."""
 
         def explain(outcome: Outcome) -> Diagnostic:
-            said = preconditions.precondition(self.walker, self.info, what, at, outcome, code)
+            said = preconditions.precondition(self.prover, self.info, what, at, outcome, code)
             info = self.info
-            self.doubt = subject.about(
-                said, subject.of_call(self.walker.state, info.name, info.span, info.entries, at, what)
-            )
-            return preconditions.rooted(self.walker, self.doubt, [(info.find(param), axis) for param, axis in at])
+            self.doubt = subject.about(said, subject.of_call(self.state, info.name, info.span, info.entries, at, what))
+            return preconditions.rooted(self.prover, self.doubt, [(info.find(param), axis) for param, axis in at])
 
-        status = self.walker.judge(
+        status = self.prover.judge(
+            self.frame,
             cond,
             explain,
             claim=not self.residual and not told,
@@ -124,11 +126,11 @@ class SymbolicCtx:
         )
         if status is Status.REFUTED:
             raise Refuted
-        if status is Status.RESIDUAL and self.residual and not self.walker.quiet and not isinstance(cond, Undecided):
-            text = only_where(self.walker.state, cond)
+        if status is Status.RESIDUAL and self.residual and not self.frame.quiet and not isinstance(cond, Undecided):
+            text = only_where(self.state, cond)
             self.others |= {text: _in_rx(text, cond)} if text is not None else {}
         if status is Status.RESIDUAL and not self.residual and not isinstance(cond, Undecided):
-            self.walker.doubted[self.info.span] = cond
+            self.prover.doubted[self.info.span] = cond
         self.residual = self.residual or status is Status.RESIDUAL
         return status
 
@@ -137,20 +139,20 @@ class SymbolicCtx:
         if self.doubt is None or self.doubt.code != "W311" or not self.others:
             return
         others = self.others
-        self.doubt = self.walker.log.revise(self.doubt, lambda said: verdict.with_others(said, others))
+        self.doubt = self.prover.log.revise(self.doubt, lambda said: verdict.with_others(said, others))
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
-        return self.walker.state.in_class(WEAK[float] if dtype is None else self.walker.state.dtype(dtype), classes)
+        return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)
 
     def leave_open(self, what: str) -> None:
         """A call of tensors whose ranks are not all known. It is told where such a rank is met first: what the call gives has
         an open rank as well, and so on."""
-        state = self.walker.state
+        state = self.state
         places = {name: rank_of(state, e).span for name, e in self.info.operands() if is_open(state, e)}
-        told = bool(places) and self.walker.open_ranks.issuperset(places.values())
+        told = bool(places) and self.prover.open_ranks.issuperset(places.values())
         self.judged(UNDECIDED, what, tuple((name, None) for name in places), told=told)
-        if not self.walker.quiet:
-            self.walker.open_ranks.update(places.values())
+        if not self.frame.quiet:
+            self.prover.open_ranks.update(places.values())
 
     def require_dtype(
         self,
@@ -162,8 +164,8 @@ class SymbolicCtx:
         known = self.dtype_in(dtype, *classes)
         self.require_either(known, what, at)
         if known is not True and dtype is not None:
-            self.walker.dtype_demands.append(DTypeDemand(dtype, classes, self.walker.path))
-            self.walker.state.restrict(dtype, dtypes_of(classes))
+            self.prover.dtype_demands.append(DTypeDemand(dtype, classes, self.frame.path))
+            self.state.restrict(dtype, dtypes_of(classes))
 
     def require_either(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
         if known is not True:
@@ -178,7 +180,7 @@ class SymbolicCtx:
         raise Refuted
 
     def decide(self, cond: Cond) -> bool | None:
-        return self.walker.decide(cond)
+        return self.prover.decide(cond)
 
     def eq(self, a: Size, b: Size) -> Cond:
         return eq(a, b)
@@ -207,7 +209,7 @@ class SymbolicCtx:
     def _shown(self, name: str, result: Size, sizes: tuple[Size, ...]) -> Size:
         """A minimum or maximum is printed as the rule wrote it; its normal form is not for reading."""
         if isinstance(result, Term) and single_var(result) is None:
-            self.walker.state.display.setdefault(result, (name, sizes))
+            self.state.display.setdefault(result, (name, sizes))
         return result
 
     def ceildiv(self, a: Size, b: Size) -> Size:
@@ -215,7 +217,7 @@ class SymbolicCtx:
 
     def common(self, *sizes: Size) -> Size:
         """A size of its own, of which it is known which one it is: as a formula it would grow with every broadcast."""
-        state = self.walker.state
+        state = self.state
         positive = all(self.decide(le(1, size)) is True for size in sizes)
         text = common_text(sizes, state, positive)
         size = state.size(text or "?")
@@ -233,11 +235,11 @@ class SymbolicCtx:
 
     def factor(self, product: Size, other: Size) -> Size:
         size = self.fresh("factor")
-        self.walker.state.assume(eq(size * other, product))
+        self.state.assume(eq(size * other, product))
         return size
 
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
-        state = self.walker.state
+        state = self.state
         size = state.size(f"?{name}", nonneg=at_least is not None)
         variable = single_var(size)
         assert variable is not None
@@ -253,11 +255,11 @@ class SymbolicCtx:
 
     def fits(self, value: Size, dtype: AnyDType) -> bool:
         """Whether an element that is this size surely fits: a dimension is below 2**62, a product of two below 2**63."""
-        dtype = self.walker.state.dtype(dtype) if dtype is not None else _INT64
+        dtype = self.state.dtype(dtype) if dtype is not None else _INT64
         if not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
             return False
         low, high = int_range(dtype)
-        least, most = self.walker.state.facts.bounds(value)
+        least, most = self.state.facts.bounds(value)
         if least is not None and most is not None and low <= least and most <= high:
             return True
         return dtype == _INT64 and is_ordinary(value)

@@ -10,10 +10,15 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
-from .assertions import with_needs
+from .assertions import Assertions, with_needs
+from .bindings import Bindings
 from .branches import Branches
-from .known import dims
+from .calls import Calls
+from .frame import Certainty, Emitter, Frame, Temporaries
+from .known.fresh import unknown
+from .known.outcome import Options
 from .known.shape_level import Poisoned, ShapeLevel
+from .known.state import State
 from .known.values import (
     POISON,
     BoolValue,
@@ -30,12 +35,25 @@ from .known.values import (
     Undecided,
     Value,
 )
+from .program import Program
+from .prover import Log, Prover
+from .solver.sizes import single_var
 from .solver.terms import Size, Var
 from .voice import claims
 
 
-class Walker(Branches):
-    """Walks one function, and what is inlined into it."""
+class Walk:
+    """The walk over one function, and what is inlined into it: a Visitor with its parts."""
+
+    def __init__(self, program: Program, log: Log, options: Options, function: str) -> None:
+        self.program = program
+        self.state = State()
+        self.prover = Prover(self.state, log, options, function)
+        self.bindings = Bindings(program, self.state, function)
+        self.assertions = Assertions(self)
+        self.branches = Branches(self, self.assertions)
+        self.calls = Calls(self, self.branches)
+        self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names, Certainty())
 
     # Functions
 
@@ -45,63 +63,71 @@ class Walker(Branches):
         """The part of a wrapper behind its door, and the implementation's body, which is walked where it is called."""
         rest = function.body.stmts[function.door :]
         if impl is None:
-            entry, block = self.block(replace(function.body, stmts=rest), env)
+            entry, block = self.block(self.frame, replace(function.body, stmts=rest), env)
             return entry, block, None
         call = rest[0]
         assert isinstance(call, core.Let) and isinstance(call.value, core.Call)
         inner = dict(env)
         for param, wrapper_param in zip(impl.params, function.params, strict=True):
             inner[param.name] = env[wrapper_param.name]
-        result, impl_body = self.block(impl.body, inner)
+        result, impl_body = self.block(self.frame, impl.body, inner)
         env[call.names[0]] = replace(result, span=impl.body.result.span)
-        outer, self.out = self.out, [call]
+        frame = self.frame.block()
+        frame.out.write(call)
         for stmt in rest[1:]:
-            self.stmt(stmt, env)
-        stmts, self.out = tuple(self.out), outer
+            self.stmt(frame, stmt, env)
+        stmts = tuple(frame.out.stmts)
         return env[call.names[0]], core.Block(function.body.span, stmts, function.body.result), impl_body
 
-    def block(self, block: core.Block, env: Env) -> tuple[Entry, core.Block]:
-        outer, self.out = self.out, []
+    def block(self, frame: Frame, block: core.Block, env: Env) -> tuple[Entry, core.Block]:
+        """A block: its value, and itself simplified."""
+        inner = frame.block()
         for stmt in block.stmts:
-            self.stmt(stmt, env)
-        entry, result = self.value(block.result, env)
-        stmts, self.out = tuple(self.out), outer
-        return entry, core.Block(block.span, stmts, result)
+            self.stmt(inner, stmt, env)
+        entry, result = self.value(inner, block.result, env)
+        return entry, core.Block(block.span, tuple(inner.out.stmts), result)
+
+    def assume_all(
+        self, frame: Frame, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool
+    ) -> tuple[core.Stmt, ...]:
+        """Take assertions as facts: a function's door inside it, a result's promises at a call."""
+        return self.assertions.assume_all(frame, stmts, env, name_dims=name_dims)
 
     # Statements
 
-    def stmt(self, stmt: core.Stmt, env: Env) -> None:
+    def stmt(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
+        """A statement: decided, and known afterwards."""
         match stmt:
             case core.Let():
-                self._let(stmt, env)
+                self._let(frame, stmt, env)
             case core.Assert():
-                self._assert(stmt, env)
+                self.assertions.check(frame, stmt, env)
             case core.MatchShape():
-                self._match_shape(stmt, env)
+                self.assertions.match_shape(frame, stmt, env)
             case core.ExprStmt():
-                _, value = self.value(stmt.value, env)
+                _, value = self.value(frame, stmt.value, env)
                 if isinstance(value, core.Call | core.If):
-                    self.out.append(replace(stmt, value=value))
+                    frame.out.write(replace(stmt, value=value))
             case _:
                 assert_never(stmt)
 
-    def _let(self, stmt: core.Let, env: Env) -> None:
-        kept = self._open_obligations(stmt.value, env) if isinstance(stmt.value, core.ShapeLevel) else ()
-        entry, value = self.value(stmt.value, env)
-        self.out.extend(kept)
-        self.out.append(replace(stmt, value=value))
+    def _let(self, frame: Frame, stmt: core.Let, env: Env) -> None:
+        kept = self.assertions.open_obligations(stmt.value, env) if isinstance(stmt.value, core.ShapeLevel) else ()
+        entry, value = self.value(frame, stmt.value, env)
+        frame.out.write(*kept)
+        frame.out.write(replace(stmt, value=value))
         if not stmt.is_tuple:
             if isinstance(entry.value, SizeValue):
                 entry = replace(entry, value=SizeValue(self._name_size(stmt, entry.value)))
-            return self.bind(env, stmt.names[0], entry, stmt.span)
+            return self.bindings.bind(frame, env, stmt.names[0], entry, stmt.span)
         match entry.value:
             case TupleValue(items) if len(items) == len(stmt.names):
                 for name, item in zip(stmt.names, items, strict=True):
-                    self.bind(env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
+                    self.bindings.bind(frame, env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
             case _:
                 if isinstance(entry.value, TupleValue):
                     parts = len(entry.value.items)
-                    self.judge(False, lambda _: claims.wrong_number(self, stmt, parts), claim=True)
+                    self.prover.judge(frame, False, lambda _: claims.wrong_number(self.prover, stmt, parts), claim=True)
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
         return None
@@ -109,7 +135,7 @@ class Walker(Branches):
     def _name_size(self, stmt: core.Let, value: SizeValue) -> Size:
         """A size that the data decides takes the name that the user gives it."""
         size = self.state.settled(value.size)
-        variable = dims.lone_variable(size)
+        variable = single_var(size)
         if variable is not None and self._is_nameless(variable):
             named = self.state.size(stmt.names[0], nonneg=variable.nonneg)
             self.state.rename(variable, named)
@@ -123,9 +149,9 @@ class Walker(Branches):
 
     # Expressions
 
-    def value(self, expr: core.Value, env: Env) -> tuple[Entry, core.Value]:
+    def value(self, frame: Frame, expr: core.Value, env: Env) -> tuple[Entry, core.Value]:
         if isinstance(expr, core.ShapeLevel):
-            return self._shape_level(expr, env), expr
+            return self._shape_level(frame, expr, env), expr
         match expr:
             case core.Var():
                 return env.get(expr.name, Entry(POISON, expr.span)), expr
@@ -138,56 +164,42 @@ class Walker(Branches):
                 return Entry(TensorInfo(expr.shape, expr.dtype, data), expr.span, (expr.span,) * len(expr.shape)), expr
             case core.Load():
                 found = self.program.header(expr)
-                return Entry(found or self.unknown(core.TENSOR, expr.key or "weights"), expr.span), expr
+                return Entry(found or unknown(self.state, core.TENSOR, expr.key or "weights"), expr.span), expr
             case core.FnRef():
                 return Entry(FnValue(expr.name, self.program.functions.get(expr.name)), expr.span), expr
             case core.Lambda():
-                return self._lambda(expr, env)
+                return self._lambda(frame, expr, env)
             case core.TupleValue():
-                items = self.values(expr.items, env)
+                items = self.values(frame, expr.items, env)
                 return (
                     Entry(TupleValue(tuple(e.value for e, _ in items)), expr.span),
                     replace(expr, items=tuple(v for _, v in items)),
                 )
             case core.ListValue():
-                items = self.values(expr.items, env)
+                items = self.values(frame, expr.items, env)
                 return (
                     Entry(ListValue(tuple(e.value for e, _ in items)), expr.span, items=tuple(e for e, _ in items)),
                     replace(expr, items=tuple(v for _, v in items)),
                 )
             case core.If():
-                return self._if(expr, env)
+                return self.branches.choose(frame, expr, env)
             case core.Call():
-                return self.call(expr, env)
+                return self.calls.call(frame, expr, env)
         raise TypeError(f"not a value: {expr!r}")
 
-    def call(self, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        raise NotImplementedError
-
-    def call_with(self, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
-        raise NotImplementedError
-
-    def values(self, exprs: Iterable[core.Value], env: Env) -> list[tuple[Entry, core.Value]]:
+    def values(self, frame: Frame, exprs: Iterable[core.Value], env: Env) -> list[tuple[Entry, core.Value]]:
         """Several expressions in order. Where a later one leaves checks, the calls before it are named first, so that
         order stays the source's."""
         found: list[tuple[Entry, core.Value]] = []
         for expr in exprs:
-            before = len(self.out)
-            entry, value = self.value(expr, env)
-            if len(self.out) > before:
-                self._name_calls(found, before)
+            before = len(frame.out.stmts)
+            entry, value = self.value(frame, expr, env)
+            if len(frame.out.stmts) > before:
+                _name_calls(frame.out, found, before)
             found.append((entry, value))
         return found
 
-    def _name_calls(self, found: list[tuple[Entry, core.Value]], at: int) -> None:
-        for position, (entry, value) in enumerate(found):
-            if isinstance(value, core.Call | core.If):
-                name = self.temporary()
-                self.out.insert(at, core.Let(value.span, (name,), False, None, value))
-                at += 1
-                found[position] = (entry, core.Var(value.span, name))
-
-    def _shape_level(self, expr: core.ShapeLevel, env: Env) -> Entry:
+    def _shape_level(self, frame: Frame, expr: core.ShapeLevel, env: Env) -> Entry:
         level = ShapeLevel(self.state, env)
         try:
             value = _evaluate(level, expr)
@@ -195,8 +207,11 @@ class Walker(Branches):
             value = POISON
         if level.needs:
             truth = with_needs(True, level.needs)
-            status = self.judge(
-                truth, lambda outcome: claims.obligation(self, expr.span, level.needs, outcome), claim=False
+            status = self.prover.judge(
+                frame,
+                truth,
+                lambda outcome: claims.obligation(self.prover, expr.span, level.needs, outcome),
+                claim=False,
             )
             if status is Status.REFUTED:
                 value = POISON
@@ -204,22 +219,29 @@ class Walker(Branches):
                 self.state.assume(truth)
         return Entry(value, expr.span, _written(expr))
 
-    def _lambda(self, expr: core.Lambda, env: Env) -> tuple[Entry, core.Value]:
+    def _lambda(self, frame: Frame, expr: core.Lambda, env: Env) -> tuple[Entry, core.Value]:
         """A lambda's body is checked where it stands, for all its callers."""
-        inner, since, path = dict(env), len(self._bindings), self.path
-        self.path = (*path, None)
+        inner, since, frame = dict(env), self.bindings.mark(), frame.arm(None, sure=True)
         self.state.push()
         for param in expr.params:
-            inner[param.name] = Entry(self.unknown(param.sort, param.name), expr.span)
-        door = self.assume_all(expr.body.stmts[: expr.door], inner, name_dims=True)
+            inner[param.name] = Entry(unknown(self.state, param.sort, param.name), expr.span)
+        door = self.assume_all(frame, expr.body.stmts[: expr.door], inner, name_dims=True)
         for param in expr.params:
-            self.bind(inner, param.name, inner[param.name], expr.span)
-        _, body = self.block(replace(expr.body, stmts=expr.body.stmts[expr.door :]), inner)
-        self._close_bindings(since)
+            self.bindings.bind(frame, inner, param.name, inner[param.name], expr.span)
+        _, body = self.block(frame, replace(expr.body, stmts=expr.body.stmts[expr.door :]), inner)
+        self.bindings.close(since)
         self.state.pop()
-        self.path = path
         after = replace(expr, body=replace(body, stmts=(*door, *body.stmts)))
         return Entry(FnValue("fn", None, expr, dict(env)), expr.span), after
+
+
+def _name_calls(out: Emitter, found: list[tuple[Entry, core.Value]], at: int) -> None:
+    for position, (entry, value) in enumerate(found):
+        if isinstance(value, core.Call | core.If):
+            name = out.temporary()
+            out.stmts.insert(at, core.Let(value.span, (name,), False, None, value))
+            at += 1
+            found[position] = (entry, core.Var(value.span, name))
 
 
 def _written(expr: core.ShapeLevel) -> tuple[Span | None, ...]:

@@ -9,6 +9,7 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import replace
 from ..lang.source import Span
+from .frame import Frame
 from .known.outcome import Explain, Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
@@ -89,34 +90,31 @@ class Log:
         self.counts = replace(self.counts, total=total, **{field: before})
 
 
-class Judge:
-    """Decides obligations under the facts of a State. `quiet` neither counts nor reports (trials, inlined bodies)."""
+class Prover:
+    """Discharges the obligations of one function under the facts of a State."""
 
-    def __init__(self, state: State, log: Log, options: Options) -> None:
+    def __init__(self, state: State, log: Log, options: Options, function: str) -> None:
         self.state = state
         self.log = log
         self.options = options
-        self.quiet = False
-        # A trial asks whether something would hold; the walk of an inlined body has a `site`, the call in the user's function.
-        self.trial = False
-        self.site: Span | None = None
-        # The calls that lead into that body, from the outermost one.
-        self.through: tuple[Span, ...] = ()
-        # The checks that stayed open, for what the function demands; `path` are the conditions of the arms around.
+        self.function = function
+        # The checks that stayed open, for what the function demands.
         self.demands: list[Demand] = []
         self.dtype_demands: list[DTypeDemand] = []
-        self.path: tuple[Cond | None, ...] = ()
         # The places that left a rank open, where that was told.
         self.open_ranks: set[Span] = set()
         # What calls need that is open, and was told, by the call's place.
         self.doubted: dict[Span, Cond] = {}
         # Annotations of tensors whose rank such a place left open.
         self.following: set[Span] = set()
-        # Set where a condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
-        self.unsure = False
+
+    def aside(self) -> Prover:
+        """The same facts, asked for something that is not in the program: what it finds stays apart."""
+        return Prover(self.state, Log(), self.options, self.function)
 
     def judge(
         self,
+        frame: Frame,
         truth: Truth,
         explain: Explain,
         *,
@@ -128,28 +126,29 @@ class Judge:
         """`sizes` are the dimensions of the tensors involved, for the rule about empty tensors and for witnesses."""
         if truth is True:
             self.state.facts.counts["ground"] = self.state.facts.counts.get("ground", 0) + 1
-            return self._record(Status.PROVED)
+            return self._record(frame, Status.PROVED)
         verdict = self._verdict(truth)
         if verdict.kind in ("proved", "vacuous"):
-            return self._record(Status.PROVED)
-        if verdict.kind == "refuted" and self._reachable():
+            return self._record(frame, Status.PROVED)
+        if verdict.kind == "refuted" and self._reachable(frame):
             witness = None if isinstance(truth, bool) else self._witness(truth, sizes)
-            reasons = () if self.trial or isinstance(truth, Undecided) else self.state.facts.core(truth)
+            reasons = () if frame.trial or isinstance(truth, Undecided) else self.state.facts.core(truth)
             self._report(
+                frame,
                 lambda found: labelled(explain(found), found.reasons),
                 Outcome(Status.REFUTED, False, witness, reasons),
             )
-            return self._record(Status.REFUTED)
-        if self.quiet:
+            return self._record(frame, Status.REFUTED)
+        if frame.quiet:
             return Status.RESIDUAL
         if demand:
-            self.demands.append(Demand(None if isinstance(truth, Undecided) else truth, self.path))
+            self.demands.append(Demand(None if isinstance(truth, Undecided) else truth, frame.path))
         only_empty = empty_rule and not isinstance(truth, Undecided) and self._only_empty(truth, sizes)
         if claim or only_empty:
             only = None if isinstance(truth, Undecided) else only_where(self.state, truth)
             outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(truth, sizes), only=only)
-            self._report(lambda found: with_conditions(explain(found), truth, found.only), outcome)
-        return self._record(Status.RESIDUAL)
+            self._report(frame, lambda found: with_conditions(explain(found), truth, found.only), outcome)
+        return self._record(frame, Status.RESIDUAL)
 
     def decide(self, truth: Truth) -> bool | None:
         """True or False where that follows, else None. Neither counted nor reported."""
@@ -168,9 +167,9 @@ class Judge:
         except TooLarge:
             return Verdict("unknown", "unknown")
 
-    def _reachable(self) -> bool:
+    def _reachable(self, frame: Frame) -> bool:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
-        return not self.unsure or self.state.facts.possible(True)
+        return frame.certainty.sure or self.state.facts.possible(True)
 
     def _only_empty(self, truth: Cond, sizes: Iterable[Size]) -> bool:
         """Whether it holds only where one of the sizes is 0, and none of them is known to be 0."""
@@ -194,20 +193,22 @@ class Judge:
         named = {v.name: n for v, n in sorted(point.items(), key=lambda item: item[0].serial)}
         return {name: n for name, n in named.items() if name.rstrip("'").isidentifier()}
 
-    def _report(self, explain: Explain, outcome: Outcome) -> None:
-        if not self.quiet:
+    def _report(self, frame: Frame, explain: Explain, outcome: Outcome) -> None:
+        if not frame.quiet:
             said = explain(outcome)
             if said.severity == "error":
                 self.log.forget(said.span)
             if not self.log.is_implied(said):
                 self.log.diagnostics.append(said)
-        elif self.site is not None and not self.trial and outcome.status is Status.REFUTED and not self._excused():
+        elif (
+            frame.site is not None and not frame.trial and outcome.status is Status.REFUTED and not self._excused(frame)
+        ):
             said = explain(outcome)
-            between = tuple(Label(s, "through this call") for s in self.through if s not in (self.site, said.span))
-            self.log.inlined.append((self.site, replace(said, labels=(*said.labels, *between))))
+            between = tuple(Label(s, "through this call") for s in frame.calls if s not in (frame.site, said.span))
+            self.log.inlined.append((frame.site, replace(said, labels=(*said.labels, *between))))
 
-    def _excused(self) -> bool:
-        return self.log.certain and bool(self.path)
+    def _excused(self, frame: Frame) -> bool:
+        return self.log.certain and bool(frame.path)
 
     def withdraw(self, said: Diagnostic) -> bool:
         """Take back what was said of a call; whether it was said at all."""
@@ -217,7 +218,7 @@ class Judge:
         ]
         return len(self.log.diagnostics) < before
 
-    def _record(self, status: Status) -> Status:
-        if not self.quiet:
+    def _record(self, frame: Frame, status: Status) -> Status:
+        if not frame.quiet:
             self.log.count(status)
         return status

@@ -1,0 +1,99 @@
+"""Where a walk is: what is passed down from a piece of a function to its parts, and the statements that are written there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import count
+
+from ..lang import core
+from ..lang.node import Node, replace
+from ..lang.source import Span
+from .known.naming import Names
+from .solver.conditions import Cond
+
+
+class Temporaries:
+    """Names for what simplification binds: none of the program's, and each a new one."""
+
+    def __init__(self, taken: Collection[str]) -> None:
+        self._taken = taken
+        self._numbers = count(1)
+
+    def fresh(self) -> str:
+        """A name that nothing has."""
+        return next(name for n in self._numbers if (name := f"t{n}'") not in self._taken)
+
+
+class Emitter:
+    """The simplified statements of one block, while they are written."""
+
+    def __init__(self, temporaries: Temporaries) -> None:
+        self.stmts: list[core.Stmt] = []
+        self.temporaries = temporaries
+
+    def write(self, *stmts: core.Stmt) -> None:
+        """Append statements."""
+        self.stmts.extend(stmts)
+
+    def temporary(self) -> str:
+        """A name that nothing has."""
+        return self.temporaries.fresh()
+
+    def inner(self) -> Emitter:
+        """For a block inside this one, or for statements that only matter by their values."""
+        return Emitter(self.temporaries)
+
+
+class Certainty:
+    """Whether all that is taken as a fact is known to be satisfiable together: else no refutation is certain."""
+
+    def __init__(self, sure: bool = True) -> None:
+        self.sure = sure
+
+
+class Frame(Node):
+    """Where in a walk a piece of a program stands. It is handed down and never written to.
+
+    `out` takes the statements of the block, `names` has what annotations of the scope call its sizes. `path` are the
+    conditions of the arms around (None for one that is not about sizes). In an inlined body `site` is the call in the user's
+    function, `calls` are the calls that lead there, outermost first, and `inlined` the functions that they enter. `quiet`:
+    nothing is counted and nothing told. `trial`: what is asked is whether something would hold.
+    """
+
+    out: Emitter
+    names: Names
+    certainty: Certainty
+    site: Span | None = None
+    calls: tuple[Span, ...] = ()
+    inlined: tuple[str, ...] = ()
+    path: tuple[Cond | None, ...] = ()
+    quiet: bool = False
+    trial: bool = False
+
+    def block(self) -> Frame:
+        """The frame of a block inside."""
+        return replace(self, out=self.out.inner())
+
+    def arm(self, taken: Cond | None, sure: bool) -> Frame:
+        """The frame of an arm that is taken under a condition."""
+        return replace(self, path=(*self.path, taken), certainty=Certainty(sure and self.certainty.sure))
+
+    def tried(self) -> Frame:
+        """The same place, asked only whether something would hold there."""
+        return replace(self, out=self.out.inner(), quiet=True, trial=True)
+
+    def silent(self, site: Span) -> Frame:
+        """For statements of an inlined wrapper: their values matter, not their code."""
+        return replace(self, out=self.out.inner(), site=self.site or site)
+
+    def into(self, identity: str, call: Span) -> Frame:
+        """The frame of a body that is inlined at a call, for its value only."""
+        return replace(
+            self,
+            out=self.out.inner(),
+            certainty=Certainty(self.certainty.sure),
+            site=self.site or call,
+            calls=(*self.calls, call),
+            inlined=(*self.inlined, identity),
+            quiet=True,
+        )

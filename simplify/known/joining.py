@@ -1,0 +1,90 @@
+"""What two arms of an `if` have in common."""
+
+from __future__ import annotations
+
+from ...lang.dtypes import WEAK
+from ...ops.model import TensorInfo
+from ..solver.conditions import eq
+from ..solver.sizes import only_var
+from ..solver.terms import Size, Term
+from .state import State
+from .values import (
+    POISON,
+    UNDECIDED,
+    AnyDType,
+    BoolValue,
+    DTypeValue,
+    FnValue,
+    NumberValue,
+    Shape,
+    ShapeValue,
+    SizeValue,
+    TupleValue,
+    Value,
+    plain,
+)
+
+Cases = list[tuple[Term, Size, Size]]
+
+
+def join(state: State, a: Value, b: Value, cases: Cases) -> Value:
+    """What two values have in common; `cases` gathers what a new size is in either arm."""
+    a, b = _as_tensor(a), _as_tensor(b)
+    match a, b:
+        case TensorInfo(), TensorInfo():
+            return _join_tensors(state, a, b, cases)
+        case SizeValue(x), SizeValue(y):
+            return SizeValue(_join_sizes(state, x, y, cases))
+        case TupleValue(xs), TupleValue(ys) if len(xs) == len(ys):
+            return TupleValue(tuple(join(state, x, y, cases) for x, y in zip(xs, ys, strict=True)))
+        case ShapeValue(x), ShapeValue(y):
+            return ShapeValue(_join_shapes(state, x, y, cases))
+        case DTypeValue(x), DTypeValue(y):
+            return DTypeValue(_join_dtypes(state, x, y))
+        case BoolValue(), BoolValue():
+            return a if a == b else BoolValue(UNDECIDED)
+        case FnValue(), FnValue() if a.name == b.name and a.function is b.function and a.closure is b.closure:
+            return a
+    return a if a == b else POISON
+
+
+def _as_tensor(value: Value) -> Value:
+    """A literal number that leaves an arm has the dtype that it has alone."""
+    if not isinstance(value, NumberValue):
+        return value
+    data = value.value if isinstance(value.value, int) and not isinstance(value.value, bool) else None
+    return TensorInfo((), WEAK[type(value.value)], data)
+
+
+def _join_tensors(state: State, a: TensorInfo, b: TensorInfo, cases: Cases) -> TensorInfo:
+    shape = _join_shapes(state, state.resolve(a.shape), state.resolve(b.shape), cases)
+    dtype = None if a.dtype is None and b.dtype is None else _join_dtypes(state, a.dtype, b.dtype)
+    return TensorInfo(shape, dtype, a.data if a.data == b.data else None)
+
+
+def _join_shapes(state: State, a: Shape, b: Shape, cases: Cases) -> Shape:
+    if a == b:
+        return a
+    if plain(a) and plain(b) and len(a) == len(b):
+        return tuple(_join_sizes(state, x, y, cases) for x, y in zip(a, b, strict=True))
+    return (state.segment("?"),)
+
+
+def _join_sizes(state: State, a: Size, b: Size, cases: Cases) -> Size:
+    a, b = state.settled(a), state.settled(b)
+    if a == b or state.facts.decide(eq(a, b)).kind == "proved":
+        return a
+    both = state.size("?")
+    state.opaque[only_var(both)] = None
+    cases.append((both, a, b))
+    return both
+
+
+def _join_dtypes(state: State, a: AnyDType | None, b: AnyDType | None) -> AnyDType:
+    if a is None or b is None:
+        return state.dtype_symbol("?")
+    if state.same_dtype(a, b):
+        return state.dtype(a)
+    symbol = state.dtype_symbol("?")
+    state.restrict(symbol, state.allowed(a) | state.allowed(b))
+    return symbol

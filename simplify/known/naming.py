@@ -1,0 +1,173 @@
+"""Sizes named as the user named them: after an assertion of an annotation a dimension is written in the annotation's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ...lang import core, sweet
+from ...lang.dtypes import DTYPES
+from ...ops.model import TensorInfo
+from ..solver.conditions import eq, ge
+from ..solver.sizes import single_var
+from ..solver.terms import Size, mod, variables
+from ..solver.trail import Table
+from .shape_level import Poisoned, ShapeLevel, sweet_names, sweet_size
+from .state import State
+from .values import AnyDType, DTypeSymbol, Entry, Env, Shape, plain
+
+# Takes it that more is known of a name.
+Rebind = Callable[[Env, str, Entry], None]
+
+
+class Names:
+    """What the annotations of a scope call its sizes; `opaque` where the sizes are for the callee alone to choose."""
+
+    def __init__(self, state: State, *, opaque: bool = False) -> None:
+        self.state = state
+        self.opaque = opaque
+        self.sizes: Table[str, Size] = Table(state.facts.trail)
+
+
+def name_dimension(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) -> None:
+    """After an assertion of an annotation: sizes that the annotation names get their names.
+
+    `x : Tensor([n, m * 4])` turns the dimensions of x into `n` and `m * 4`, with n and m sizes of their own.
+    """
+    origin = stmt.origin
+    declared = origin.declared
+    if declared is None or not isinstance(declared.type, sweet.TensorType):
+        return
+    shape = declared.type.shape
+    entry = env.get(declared.tensor)
+    if entry is not None and isinstance(entry.value, TensorInfo) and isinstance(declared.type.dtype, sweet.Name):
+        _name_dtype(names.state, entry.value.dtype, declared.type.dtype.name)
+    if not isinstance(shape, sweet.ListExpr) or entry is None or not isinstance(entry.value, TensorInfo):
+        return
+    if origin.what == "rank":
+        dims = names.state.resolve(entry.value.shape)
+        bound = _bound_sizes(names, declared, env, shape.items)
+        if plain(dims):
+            for size, item in zip(dims, shape.items, strict=False):
+                if isinstance(item, sweet.Name) and item.name not in bound:
+                    _name_size(names, size, item.name)
+    elif origin.what == "dim" and origin.axis is not None and -len(shape.items) <= origin.axis < len(shape.items):
+        item = shape.items[origin.axis]
+        bound = _bound_sizes(names, declared, env, (item,))
+        _name_inside(names, env, declared.tensor, origin.axis, item, bound, rebind)
+
+
+def name_computed(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) -> None:
+    """After all assertions of a signature: `x : Tensor([n - 5])` asserts nothing of the dimension, and yet it is written so."""
+    declared = stmt.origin.declared
+    if stmt.origin.what != "rank" or declared is None or not isinstance(declared.type, sweet.TensorType):
+        return
+    shape, entry = declared.type.shape, env.get(declared.tensor)
+    if not isinstance(shape, sweet.ListExpr) or entry is None or not isinstance(entry.value, TensorInfo):
+        return
+    for axis, item in enumerate(shape.items):
+        if isinstance(item, sweet.Binary) and len(names.state.resolve(entry.value.shape)) == len(shape.items):
+            bound = _bound_sizes(names, declared, env, (item,))
+            _name_inside(names, env, declared.tensor, axis, item, bound, rebind)
+
+
+def _name_dtype(state: State, dtype: AnyDType | None, name: str) -> None:
+    symbol = state.dtype(dtype) if dtype is not None else None
+    if isinstance(symbol, DTypeSymbol) and not symbol.name.isidentifier() and name not in DTYPES:
+        symbol.name = name
+
+
+def _bound_sizes(names: Names, declared: core.Declared, env: Env, items: Iterable[sweet.Expr]) -> dict[str, Size]:
+    """What the names of some dimensions stand for, where that is known."""
+    wanted = {name for item in items for name in sweet_names(item)}
+    sizes = {name: names.sizes[name] for name in wanted if name in names.sizes}
+    for name, expr in declared.bound:
+        if name in wanted and isinstance(expr, core.SizeExpr):
+            try:
+                sizes[name] = ShapeLevel(names.state, env).size(expr)
+            except Poisoned:
+                continue
+    return sizes
+
+
+def _name_size(names: Names, size: Size, name: str) -> None:
+    if name in names.sizes:
+        return
+    size = names.state.settled(size)
+    variable = single_var(size)
+    if variable is not None and variable in names.state.anonymous:
+        size = _new_size(names, name)
+        names.state.rename(variable, size)
+    names.sizes[name] = size
+
+
+def _new_size(names: Names, name: str) -> Size:
+    named = names.state.size(name)
+    variable = single_var(named)
+    if names.opaque and variable is not None:
+        names.state.opaque[variable] = None
+    return named
+
+
+def _name_inside(
+    names: Names,
+    env: Env,
+    tensor: str,
+    axis: int,
+    item: sweet.Expr,
+    bound: dict[str, Size],
+    rebind: Rebind,
+) -> None:
+    """`[q * 64]`: the dimension is written as `q * 64` from here on, if it is nothing better yet."""
+    free = [n for n in sweet_names(item) if n not in bound]
+    entry = env[tensor]
+    assert isinstance(entry.value, TensorInfo)
+    shape = names.state.resolve(entry.value.shape)
+    size = _at(shape, axis)
+    if len(free) != 1 or size is None:
+        return
+    variable = single_var(size)
+    anonymous = variable is not None and variable in names.state.anonymous
+    if isinstance(size, int) or not (anonymous or _unsolved(names.state, size)):
+        return
+    if not _can_be_written(names.state, size, item, bound, free[0]):
+        return
+    named = _new_size(names, free[0])
+    written = sweet_size(item, {**bound, free[0]: named})
+    if written is None:
+        return
+    names.sizes[free[0]] = named
+    names.state.assume(eq(size, written))
+    if anonymous:
+        names.state.solve_anonymous(size, written)
+    else:
+        dims = list(shape)
+        dims[axis] = written
+        value = TensorInfo(tuple(dims), entry.value.dtype, entry.value.data)
+        rebind(env, tensor, Entry(value, entry.span, entry.axes))
+
+
+def _at(shape: Shape, axis: int) -> Size | None:
+    """The size at an axis, counted from the end where that is below 0; None where dimensions of unknown number are between."""
+    beside = shape[: axis + 1] if axis >= 0 else shape[axis:]
+    if not -len(shape) <= axis < len(shape) or not plain(beside):
+        return None
+    return beside[-1] if axis >= 0 else beside[0]  # type: ignore[no-any-return]
+
+
+def _can_be_written(state: State, size: Size, item: sweet.Expr, bound: dict[str, Size], name: str) -> bool:
+    """Whether some size of that name makes the expression equal to the dimension, as far as is known now: the checks of
+    an inversion come one by one, and only the last of them makes it certain."""
+    at = [sweet_size(item, {**bound, name: n}) for n in (0, 1, 2)]
+    if any(a is None for a in at):
+        return False
+    zero, one, two = (a for a in at if a is not None)
+    factor, rest = one - zero, size - zero
+    if two - one != factor:
+        return False
+    sure = (ge(factor, 1), ge(rest, 0), eq(mod(rest, factor), 0))
+    return all(c is True or (c is not False and state.facts.decide(c).kind == "proved") for c in sure)
+
+
+def _unsolved(state: State, size: Size) -> bool:
+    """Whether a size speaks of something that has no name of the user's."""
+    return any(v in state.opaque or not v.name.rstrip("'").isidentifier() for v in variables(size))

@@ -1,0 +1,40 @@
+"""What the parts of a walk need of each other: one looks after assertions, one after arms, one after calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from ..lang import core
+from .bindings import Bindings
+from .frame import Frame
+from .known.state import State
+from .known.values import Entry, Env
+from .program import Program
+from .prover import Prover
+
+
+class Visitor(Protocol):
+    """The walk over one function: what is known and proved there, and how it visits a piece of the program."""
+
+    program: Program
+    state: State
+    prover: Prover
+    bindings: Bindings
+
+    def stmt(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
+        """A statement: what it says is decided and known afterwards, what stays of it is written to the frame's block."""
+
+    def block(self, frame: Frame, block: core.Block, env: Env) -> tuple[Entry, core.Block]:
+        """A block: its value, and itself simplified."""
+
+    def value(self, frame: Frame, expr: core.Value, env: Env) -> tuple[Entry, core.Value]:
+        """An expression: its abstract value, and itself simplified."""
+
+    def values(self, frame: Frame, exprs: Iterable[core.Value], env: Env) -> list[tuple[Entry, core.Value]]:
+        """Several expressions, in order."""
+
+    def assume_all(
+        self, frame: Frame, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool
+    ) -> tuple[core.Stmt, ...]:
+        """Take assertions as facts."""
