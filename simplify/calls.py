@@ -117,7 +117,7 @@ class CallWalker(Walker):
 
     def _asked_dtype(self, function: core.Function, param: str, given: dict[str, Value]) -> DType | None:
         """The dtype that a function's door asks of a parameter, where that is known."""
-        for stmt in function.body.stmts[: function.door]:
+        for stmt in function.checks:
             match stmt:
                 case core.Assert(
                     cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=asked))
@@ -148,7 +148,7 @@ class CallWalker(Walker):
         kept: list[core.Stmt] = []
         # Of a parameter whose very rank is not known one warning is enough.
         vague: set[Span] = set()
-        for stmt in function.body.stmts[: function.door]:
+        for stmt in function.checks:
             if not isinstance(stmt, Check):
                 self._silently(stmt, inner)
                 kept.append(stmt)
@@ -215,23 +215,22 @@ class CallWalker(Walker):
 
     def _result(self, function: core.Function, inner: Env, span: Span) -> Entry:
         """What the caller knows of the result: the annotation's promises, or the body itself where there is none."""
-        rest = function.body.stmts[function.door :]
         if not self.program.is_opaque(function):
             return self._inline(function, inner, span)
-        call = rest[0]
+        [call] = function.body.stmts
         assert isinstance(call, core.Let)
         sort = function.result or core.TENSOR
         inner[call.names[0]] = Entry(self.unknown(sort, "?"), span)
         names, self.names = self.names, {}
         opaque, self.opaque_names = self.opaque_names, True
         anonymous = set(self.state.anonymous)
-        self.assume_all(rest[1:], inner, name_dims=True)
+        self.assume_all(function.promises, inner, name_dims=True)
         for variable in self.state.anonymous - anonymous:
             self.state.opaque.setdefault(variable, None)
         self.names, self.opaque_names = names, opaque
         entry = self.settle(inner[call.names[0]])
         if isinstance(entry.value, TupleValue):
-            entry = self._rebuilt_tuple(call.names[0], rest[1:], inner, entry)
+            entry = self._rebuilt_tuple(call.names[0], function.promises, inner, entry)
         return Entry(entry.value, span)
 
     def _rebuilt_tuple(self, name: str, stmts: tuple[core.Stmt, ...], env: Env, entry: Entry) -> Entry:
@@ -273,13 +272,12 @@ class CallWalker(Walker):
         return Entry(known, span)
 
     def _walk_inlined(self, function: core.Function, identity: str, inner: Env, span: Span) -> Value:
-        rest = function.body.stmts[function.door :]
-        self.fuel -= 1 + len(rest)
+        self.fuel -= 1 + len(function.body.stmts)
         outer, site, inlined = self.out, self.site, self.inlined
         quiet, unsure = self.quiet, self.unsure
         self.site, self.inlined, self.quiet = site or span, (*inlined, identity), True
         through, self.through = self.through, (*self.through, span)
-        entry, _ = self.block(replace(function.body, stmts=rest), inner)
+        entry, _ = self.block(function.body, inner)
         value = self.settle(entry).value
         self.out, self.site, self.inlined, self.through = outer, site, inlined, through
         self.quiet, self.unsure = quiet, unsure
@@ -382,9 +380,7 @@ class CallWalker(Walker):
     def _call_lambda(self, target: FnValue, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         closure = target.closure
         assert closure is not None
-        signature = core.Function(
-            closure.span, "inline", "fn", closure.params, closure.result, closure.body, closure.door
-        )
+        signature = _as_function(closure)
         found = self.values([a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
@@ -409,17 +405,16 @@ class CallWalker(Walker):
         if kept is None:
             return Entry(POISON, expr.span), after
         result = self._result(signature, inner, expr.span)
-        checks = signature.body.stmts[signature.door + 1 :]
-        if self.quiet or not checks:
+        if self.quiet or not signature.promises:
             return result, after
         names: dict[str, core.Value] = {}
         args = self._name_arguments(signature, args, names)
-        out = signature.body.stmts[signature.door]
+        [out] = signature.body.stmts
         assert isinstance(out, core.Let)
         name = self.temporary()
         names[out.names[0]] = core.Var(expr.span, name)
         self.out.append(replace(out, names=(name,), value=replace(expr, args=tuple(args))))
-        for stmt in checks:
+        for stmt in signature.promises:
             for bound in bound_names(stmt):
                 names[bound] = core.Var(stmt.span, self.temporary())
             if isinstance(stmt, Check):
@@ -433,8 +428,7 @@ class CallWalker(Walker):
         door holds and its result is what the signature says. What stays open is checked when it is called."""
         target = given.function
         if given.closure is not None:
-            c = given.closure
-            target = core.Function(c.span, "inline", "fn", c.params, c.result, c.body, c.door)
+            target = _as_function(given.closure)
         if target is None or target is signature or len(target.params) != len(signature.params):
             return
         self.state.push()
@@ -442,7 +436,7 @@ class CallWalker(Walker):
         for param in signature.params:
             inner[param.name] = Entry(self.unknown(param.sort, "?"), site.span)
         names, self.names, outer, self.out = self.names, {}, self.out, []
-        self.assume_all(signature.body.stmts[: signature.door], inner, name_dims=False)
+        self.assume_all(signature.checks, inner, name_dims=False)
         entries = tuple(inner[p.name] for p in signature.params)
         result_env, kept = self._door(target, entries, own, Site(site.span, target, entries, ()))
         if kept is not None:
@@ -454,10 +448,10 @@ class CallWalker(Walker):
         self, signature: core.Function, target: core.Function, result_env: Env, env: Env, site: Site
     ) -> None:
         """What the signature says of the result, of what the function gives."""
-        out = signature.body.stmts[signature.door]
+        [out] = signature.body.stmts
         assert isinstance(out, core.Let)
         env[out.names[0]] = self.settle(self._result(target, result_env, site.span))
-        for stmt in signature.body.stmts[signature.door + 1 :]:
+        for stmt in signature.promises:
             if isinstance(stmt, Check):
                 self._door_check(stmt, env, site, aloud=True)
             else:
@@ -490,6 +484,10 @@ def _spans(expr: core.Call) -> tuple[Span, ...]:
 
 def _poisoned(value: Value) -> bool:
     return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(_poisoned, value.items)))
+
+
+def _as_function(closure: core.Lambda) -> core.Function:
+    return core.Function(closure.span, "inline", "fn", closure.params, closure.result, closure.checks, closure.body)
 
 
 def _to(expr: core.Call, name: str) -> core.Call:

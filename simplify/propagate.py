@@ -1,7 +1,7 @@
 """A core program to its checked form: every assertion proved, refuted or left for run time; shapes known of every binding.
 
-Each function is checked once for all its callers: what its door asserts is assumed, its body is walked, what it promises of
-its result is decided. At a call the callee's wrapper is inlined: its door is decided under the caller's facts, its promises
+Each function is checked once for all its callers: its checks are assumed, its body is walked, what it promises of
+its result is decided. At a call the callee's wrapper is inlined: its checks are decided under the caller's facts, its promises
 become facts.
 """
 
@@ -120,31 +120,29 @@ class _Checker:
         walker = self._walker(f"@{function.name}")
         env = self._env(walker)
         params = self._bind_params(walker, function, env)
-        door = function.body.stmts[: function.door]
-        entry = walker.assume_all(door, env, name_dims=True)
+        entry = walker.assume_all(function.checks, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
         if walker.contradictory():
-            self.log.diagnostics.append(doors.impossible_signature(function, self._excluding(function, door)))
+            self.log.diagnostics.append(doors.impossible_signature(function, self._excluding(function)))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
         said = walker.state.facts.count
-        if function.kind == "extern":
-            return self._extern(function, walker, entry), None
         impl = self.program.implementation(function)
-        result, body, impl_body = walker.function_body(function, impl, env)
+        if impl is None and function.impl is not None:
+            return self._extern(function, walker, entry), None
+        result, wrapper, impl = walker.function_body(function, impl, env)
         params = {n: opened.get(n, e) for n, e in params.items()}
         self._close(walker, function.name, params, result)
         known = walker.state.facts.conditions()[:said]
         self.wanted.append(
             lambda: demands(function, params, result, walker.state, known, walker.demands, walker.dtype_demands)
         )
-        wrapper = replace(function, body=replace(body, stmts=(*entry, *body.stmts)), door=len(entry))
-        return wrapper, impl and replace(impl, body=impl_body)
+        return replace(wrapper, checks=entry), impl
 
-    def _excluding(self, function: core.Function, door: tuple[core.Stmt, ...]) -> list[core.Assert]:
+    def _excluding(self, function: core.Function) -> list[core.Assert]:
         """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions."""
-        kept = list(door)
-        conditions = [s for s in door if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
+        kept = list(function.checks)
+        conditions = [s for s in kept if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
         for condition in conditions[:_MOST_CONDITIONS]:
             fewer = [s for s in kept if s is not condition]
             walker = self._walker(f"@{function.name}")
@@ -157,13 +155,13 @@ class _Checker:
 
     def _extern(self, function: core.Function, walker: Walker, entry: tuple[core.Stmt, ...]) -> core.Function:
         """What an extern returns is checked when it runs."""
-        rest = tuple(
+        promises = tuple(
             replace(s, status=Status.ENTRY) if isinstance(s, core.Assert | core.MatchShape) else s
-            for s in function.body.stmts[function.door :]
+            for s in function.promises
         )
-        self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in rest))
+        self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in promises))
         self._close(walker, function.name, {}, None)
-        return replace(function, body=replace(function.body, stmts=(*entry, *rest)), door=len(entry))
+        return replace(function, checks=entry, promises=promises)
 
     def _private(self, function: core.Function) -> core.Function:
         """A private function that no wrapper calls: nothing is known of its parameters."""

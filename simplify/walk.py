@@ -41,24 +41,23 @@ class Walker(Branches):
 
     def function_body(
         self, function: core.Function, impl: core.Function | None, env: Env
-    ) -> tuple[Entry, core.Block, core.Block | None]:
-        """The part of a wrapper behind its door, and the implementation's body, which is walked where it is called."""
-        rest = function.body.stmts[function.door :]
+    ) -> tuple[Entry, core.Function, core.Function | None]:
+        """A wrapper's body and promises, and the implementation's body, which is walked where it is called."""
         if impl is None:
-            entry, block = self.block(replace(function.body, stmts=rest), env)
-            return entry, block, None
-        call = rest[0]
-        assert isinstance(call, core.Let) and isinstance(call.value, core.Call)
+            entry, block = self.block(function.body, env)
+            return entry, replace(function, body=block), None
+        [call] = function.body.stmts
+        assert isinstance(call, core.Let)
         inner = dict(env)
         for param, wrapper_param in zip(impl.params, function.params, strict=True):
             inner[param.name] = env[wrapper_param.name]
         result, impl_body = self.block(impl.body, inner)
         env[call.names[0]] = replace(result, span=impl.body.result.span)
-        outer, self.out = self.out, [call]
-        for stmt in rest[1:]:
+        outer, self.out = self.out, []
+        for stmt in function.promises:
             self.stmt(stmt, env)
-        stmts, self.out = tuple(self.out), outer
-        return env[call.names[0]], core.Block(function.body.span, stmts, function.body.result), impl_body
+        promises, self.out = tuple(self.out), outer
+        return env[call.names[0]], replace(function, promises=promises), replace(impl, body=impl_body)
 
     def block(self, block: core.Block, env: Env) -> tuple[Entry, core.Block]:
         outer, self.out = self.out, []
@@ -211,14 +210,14 @@ class Walker(Branches):
         self.state.push()
         for param in expr.params:
             inner[param.name] = Entry(self.unknown(param.sort, param.name), expr.span)
-        door = self.assume_all(expr.body.stmts[: expr.door], inner, name_dims=True)
+        checks = self.assume_all(expr.checks, inner, name_dims=True)
         for param in expr.params:
             self.bind(inner, param.name, inner[param.name], expr.span)
-        _, body = self.block(replace(expr.body, stmts=expr.body.stmts[expr.door :]), inner)
+        _, body = self.block(expr.body, inner)
         self._close_bindings(since)
         self.state.pop()
         self.path = path
-        after = replace(expr, body=replace(body, stmts=(*door, *body.stmts)))
+        after = replace(expr, checks=checks, body=body)
         return Entry(FnValue("fn", None, expr, dict(env)), expr.span), after
 
 
