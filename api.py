@@ -116,9 +116,9 @@ class Function:
     @property
     def residual(self) -> tuple[Check, ...]:
         """The checks inside the function that could not be decided before running, in the order of the source."""
-        owned = {self.__name__, *_implementations(self._core)}
+        owned = {self.__name__, self._core.impl}
         functions = [f for f in self._module._machine.program.functions if f.name in owned]
-        found = [c for f in functions for c in _residual(f.body)]
+        found = [c for f in functions for c in _residual(f)]
         return tuple(sorted(found, key=lambda c: (c.span.source.name, c.span.start)))
 
     def shapes(self, **arguments: Dims | int | str | Size) -> Any:
@@ -247,19 +247,8 @@ def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptio
 # Residual checks
 
 
-def _implementations(function: core.Function) -> set[str]:
-    """The private functions that a wrapper calls: its own body."""
-    return {
-        n.callee.name
-        for n in nodes_of(function.body)
-        if isinstance(n, core.Call)
-        and isinstance(n.callee, core.FnRef)
-        and n.callee.name.rstrip("'") == f"{function.name}_impl"
-    }
-
-
-def _residual(block: core.Block) -> Iterator[Check]:
-    for node in nodes_of(block):
+def _residual(function: core.Function) -> Iterator[Check]:
+    for node in nodes_of(function):
         if isinstance(node, core.Assert | core.MatchShape) and node.status is core.Status.RESIDUAL:
             text = node.origin.text or node.origin.span.text
             message = node.message if isinstance(node, core.Assert) and node.message else _purpose(node.origin)

@@ -46,7 +46,7 @@ def _said(place: core.Stmt | core.Call, comments: Comments) -> str | None:
 
 def _door(function: core.Function, described: FunctionShapes) -> list[str]:
     """What holds of the parameters; it is asserted in the wrapper, and so a fact in the implementation."""
-    asserted = _asserted(function.body.stmts[: function.door])
+    asserted = _asserted(function.checks)
     params = {p.name for p in function.params}
     return [line for b in described.params if b.name in params for line in _facts(b.name, b, b.name in asserted)]
 
@@ -56,9 +56,9 @@ def _body(function: core.Function, described: FunctionShapes) -> Comments:
     found: dict[str, list[Binding]] = {}
     for binding in described.bindings:
         found.setdefault(binding.name, []).append(binding)
-    asserted = _asserted(function.body.stmts[function.door :])
+    asserted = _asserted((*function.body.stmts, *function.promises))
     comments: Comments = {}
-    for let in _lets(function.body):
+    for let in _lets(core.Block(function.span, core.statements(function), function.body.result)):
         for name in let.names:
             if found.get(name):
                 facts = _facts(name, found[name].pop(0), name in asserted)
@@ -89,14 +89,22 @@ def _facts(name: str, binding: Binding, asserted: bool) -> list[str]:
 
 
 def _bare(program: core.Program) -> core.Program:
-    functions = tuple(replace(f, body=_without_checks(f.body)) for f in program.functions)
+    functions = tuple(_bare_function(f) for f in program.functions)
     main = program.main and replace(program.main, body=_without_checks(program.main.body))
     return replace(program, functions=functions, main=main)
 
 
+def _bare_function(function: core.Function) -> core.Function:
+    checks, promises = _bare_stmts(function.checks), _bare_stmts(function.promises)
+    return replace(function, checks=checks, body=_without_checks(function.body), promises=promises)
+
+
 def _without_checks(block: core.Block) -> core.Block:
-    stmts = tuple(_bare_stmt(s) for s in block.stmts if not isinstance(s, Check))
-    return replace(block, stmts=stmts, result=_bare_value(block.result))
+    return replace(block, stmts=_bare_stmts(block.stmts), result=_bare_value(block.result))
+
+
+def _bare_stmts(stmts: tuple[core.Stmt, ...]) -> tuple[core.Stmt, ...]:
+    return tuple(_bare_stmt(s) for s in stmts if not isinstance(s, Check))
 
 
 def _bare_stmt(stmt: core.Stmt) -> core.Stmt:
@@ -108,7 +116,9 @@ def _bare_stmt(stmt: core.Stmt) -> core.Stmt:
 def _bare_value(value: core.Value) -> core.Value:
     if isinstance(value, core.If):
         return replace(value, then=_without_checks(value.then), orelse=_without_checks(value.orelse))
-    return replace(value, body=_without_checks(value.body)) if isinstance(value, core.Lambda) else value
+    if isinstance(value, core.Lambda):
+        return replace(value, checks=_bare_stmts(value.checks), body=_without_checks(value.body))
+    return value
 
 
 def _lets(block: core.Block) -> Iterator[core.Let]:
@@ -125,7 +135,7 @@ def _inner_lets(value: core.Value) -> Iterator[core.Let]:
         yield from _lets(value.then)
         yield from _lets(value.orelse)
     elif isinstance(value, core.Lambda):
-        yield from _lets(value.body)
+        yield from _lets(replace(value.body, stmts=(*value.checks, *value.body.stmts)))
 
 
 # Comments on lines of their own

@@ -72,6 +72,7 @@ def _check_form(info: FnInfo) -> None:
         )
     if len(decl.prefixes) > 1:
         fail("E214", f"@{name.name} cannot be both {' and '.join(decl.prefixes)}", name.span)
+    _check_parts(decl)
     if info.form == "extern":
         return
     if decl.target is not None:
@@ -81,6 +82,17 @@ def _check_form(info: FnInfo) -> None:
             "E221", f"@{name.name} has no body", name.span,
             help='write it in braces behind the result: `{ ... }`; an `extern` has `= "package.module:callable"` instead',
         )  # fmt: skip
+
+
+def _check_parts(decl: sweet.FnDecl) -> None:
+    """Two blocks: the checks of an `inline` function, and its body."""
+    checks = decl.fn.checks
+    if checks is None:
+        return
+    if decl.prefixes != ("inline",):
+        fail("E214", "only an `inline` function has its checks in a block of their own", checks.span)
+    if checks.result is not None:
+        fail("E214", "the checks of a function have no result", checks.result.span)
 
 
 def _check_bare(info: FnInfo, result: sweet.Type | None) -> None:

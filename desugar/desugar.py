@@ -158,7 +158,7 @@ def _refuse_recursion(world: World, info: FnInfo, call: core.FnRef) -> None:
 
 
 def _called(function: core.Function) -> Iterator[core.FnRef]:
-    yield from (n for n in walk(function.body) if isinstance(n, core.FnRef))
+    yield from (n for n in walk(function.checks, function.body, function.promises) if isinstance(n, core.FnRef))
 
 
 def _is_there(world: World, name: str, names: set[str]) -> bool:

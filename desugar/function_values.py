@@ -10,7 +10,7 @@ from . import patterns, shapes
 from .annotations import leaves
 from .binding import Leaf
 from .code import Code, spelled
-from .doors import door_length
+from .core_form import checks_length
 from .errors import Broken, fail
 from .scope import SHAPE_SORTS, Scope, identifiers
 from .sorts import expand, in_core, says_nothing, sort_of
@@ -27,8 +27,8 @@ def fn_names(type_: sweet.FnType) -> Iterator[sweet.Name]:
 
 
 def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> core.FnSort:
-    """A function parameter's annotation as a function without a body: what its door asks of arguments, what its closing
-    checks say of the result."""
+    """A function parameter's annotation as a function without a body: what its checks ask of arguments, what its promises
+    say of the result."""
     inner = Code(code.unit, code.function, identifiers(type_), code.hooks)
     inner.scope = Scope(code.scope)
     params: list[core.Param] = []
@@ -38,27 +38,28 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> c
         params.append(core.Param(param, sort_of(part)))
         found += leaves(inner, param, part, "param", f"argument {i + 1} of {subject}", part.span, i)
     patterns.solve(inner, found, named=False)
-    door = len(inner.stmts)
+    checks, inner.stmts = tuple(inner.stmts), []
     span = type_.span
     sort = sort_of(type_.result)
     out = inner.fresh("out")
     args = tuple(core.Arg(span, None, core.variable(span, p.name, p.sort)) for p in params)
     call = core.Call(span, core.Var(span, name), args)
-    inner.emit(core.Let(span, (out,), False, sort if sort in SHAPE_SORTS else None, call))
+    asked = core.Let(span, (out,), False, sort if sort in SHAPE_SORTS else None, call)
     results = leaves(inner, out, type_.result, "result", f"the result of {subject}", type_.result.span)
     patterns.solve(inner, results, named=False, kind="existential")
     if inner.failed:
         raise Broken
-    body = core.Block(span, tuple(inner.stmts), core.variable(span, out, sort))
-    text = print_type(in_core(code, type_))
-    return core.FnSort(text, core.Function(span, "inline", name, tuple(params), sort, body, door, None, text))
+    body = core.Block(span, (asked,), core.variable(span, out, sort))
+    text, promises = print_type(in_core(code, type_)), tuple(inner.stmts)
+    function = core.Function(span, "inline", name, tuple(params), sort, checks, body, promises, signature=text)
+    return core.FnSort(text, function)
 
 
 def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
     """`fn(x : t) : t { ... }`: its checks stand in front of its body, those of its result behind it."""
     fn = expr.fn
     with code.block() as stmts:
-        params = _lambda_door(code, fn)
+        params = _lambda_params(code, fn)
         body = fn.body
         if body is None:
             fail("E221", "a function value needs a body", expr.span)
@@ -70,14 +71,13 @@ def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
             raise Broken
         if type_ is not None and not says_nothing(type_) and sort not in SHAPE_SORTS:
             result = _promise(code, type_, result, fn)
-        made = core.Block(body.span, tuple(stmts), result)
-    door = door_length(made.stmts, code.world)
-    text = print_signature(fn)
-    function = core.Function(expr.span, "inline", "fn", params, sort, made, door)
-    return core.Lambda(expr.span, params, want, made, door), core.FnSort(text, function)
+    at = checks_length(stmts, code.world)
+    checks, made = tuple(stmts[:at]), core.Block(body.span, tuple(stmts[at:]), result)
+    function = core.Function(expr.span, "inline", "fn", params, sort, checks, made)
+    return core.Lambda(expr.span, params, want, checks, made), core.FnSort(print_signature(fn), function)
 
 
-def _lambda_door(code: Code, fn: sweet.Fn) -> tuple[core.Param, ...]:
+def _lambda_params(code: Code, fn: sweet.Fn) -> tuple[core.Param, ...]:
     params: list[core.Param] = []
     found: list[Leaf] = []
     for i, param in enumerate(fn.params):

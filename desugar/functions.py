@@ -25,8 +25,8 @@ from .annotations import leaves
 from .binding import Bound, Leaf
 from .code import Code, Hooks, spelled
 from .compounds import folded
+from .core_form import checks_length, parts
 from .declarations import signature
-from .doors import door_length, is_door, separator
 from .errors import Broken, fail
 from .function_values import fn_names, function_sort
 from .lint import by_line, unused
@@ -131,12 +131,10 @@ class Wrapper:
 
     def split(self) -> tuple[core.Function, ...]:
         """The wrapper and the implementation."""
-        self._door()
+        self._preconditions()
         inner, used = self._implementation()
         self._name_for_types(used)
-        door = len(self.code.stmts)
-        self._call(self.info.impl, "result")
-        wrapper = self._function("inline", tuple(self.code.stmts), self._out(), door)
+        wrapper = self._around("inline", self.info.impl, "result")
         if self.code.failed:
             raise Broken
         if inner is None:  # callers can still be checked against the annotations
@@ -145,26 +143,24 @@ class Wrapper:
         return wrapper, inner
 
     def extern(self) -> core.Function:
-        self._door()
+        self._preconditions()
         self._name_for_types(set())
-        door = len(self.code.stmts)
-        self._call(f"{self.info.name}_impl", "extern")
+        wrapper = self._around("extern", f"{self.info.name}_impl", "extern")
         if self.code.failed:
             raise Broken
         self._lint()
         target = None if self.decl.target is None else self.decl.target.value
-        return replace(self._function("extern", tuple(self.code.stmts), self._out(), door), target=target)
+        return replace(wrapper, target=target)
 
     def whole(self) -> core.Function:
-        """The result is not annotated: the body stays behind the door, so that callers see into it."""
-        self._door()
+        """The result is not annotated: the body stays in the wrapper, so that callers see into it."""
+        self._preconditions()
         for condition in self.later:
             self.code.report(_unbound(self.code, condition))
         body = self.decl.fn.body
         assert body is not None
         names = self._entries(self.code)
-        door = list(self.code.stmts)
-        self.code.stmts = []
+        checks, self.code.stmts = self.code.stmts, []
         fine = statements(self.code, body.stmts)
         want = self.info.result
         result, sort = self._result(self.code, body, want)
@@ -172,14 +168,11 @@ class Wrapper:
             raise Broken
         self.info.result = sort
         used = {n for n, e in names.items() if e.used}
-        body_stmts, self.code.stmts = self.code.stmts, list(door)
-        door += self._lets(used | self._type_names(), in_wrapper=True)
-        rest = tuple(body_stmts)
-        if rest and is_door(rest[0], self.unit.world):
-            rest = (separator(rest[0].span), *rest)
+        made, self.code.stmts = core.Block(body.span, tuple(self.code.stmts), result), checks
+        self.code.emit(*self._lets(used | self._type_names(), in_wrapper=True))
         self.translator.notes[self.info.name] = list(names.values())
         self._lint()
-        return self._function("inline", (*door, *rest), result, len(door))
+        return self._function("inline", tuple(self.code.stmts), made)
 
     def core_form(self) -> core.Function:
         """A function that is written in core form already."""
@@ -188,39 +181,53 @@ class Wrapper:
             self.code.opaque = self.info
         body = self.decl.fn.body
         assert body is not None
-        fine = statements(self.code, body.stmts)
+        fine, at = self._written_checks()
+        fine = statements(self.code, body.stmts) and fine
         result, sort = self._result(self.code, body, self.info.result)
         if not fine or self.code.failed:
             raise Broken
         self.info.result = sort
-        stmts = tuple(self.code.stmts)
-        front = stmts[: door_length(stmts, self.unit.world)]
-        self._function_sorts(self._as_bound(front))
-        self._check_handed_on(stmts[len(front) :])
-        door = 0 if self.info.form == "private" else len(front)
-        made = self._function(self.info.form, stmts, result, door)
+        block = core.Block(body.span, tuple(self.code.stmts), result)
+        at = checks_length(block.stmts, self.unit.world) if at is None else at
+        self._function_sorts(self._as_bound(block.stmts[:at]))
+        if self.info.form == "private":
+            return self._function("private", (), block)
+        found = parts(block, at, self.unit.world)
+        if found.impl is not None:
+            self._check_handed_on(found.body, found.impl)
+        made = self._function(self.info.form, *found)
         return replace(made, target=None if self.decl.target is None else self.decl.target.value)
 
-    def _check_handed_on(self, rest: tuple[core.Stmt, ...]) -> None:
+    def _written_checks(self) -> tuple[bool, int | None]:
+        """The checks that stand in a block of their own: whether they are fine, and how many statements they are."""
+        checks = self.decl.fn.checks
+        if checks is None:
+            return True, None
+        fine = statements(self.code, checks.stmts)
+        for stmt in self.code.stmts:
+            if not core.may_check(stmt):
+                fail("E214", f"the checks of @{self.decl.name.name} only assert", stmt.span)
+        return fine, len(self.code.stmts)
+
+    def _check_handed_on(self, body: core.Block, impl: str) -> None:
         """A wrapper hands its parameters on to its implementation as they are: what it knows of them holds there."""
-        call = rest[0].value if rest and isinstance(rest[0], core.Let) else None
-        if self.info.form == "private" or not isinstance(call, core.Call) or not isinstance(call.callee, core.FnRef):
-            return
-        own = [core.variable(call.span, p.name, p.sort) for p in self.params]
-        if self.unit.world.is_private(call.callee.name) and [a.value for a in call.args] != own:
+        [let] = body.stmts
+        assert isinstance(let, core.Let) and isinstance(let.value, core.Call)
+        own = [core.variable(let.span, p.name, p.sort) for p in self.params]
+        if [a.value for a in let.value.args] != own:
             fail(
-                "E214", f"@{self.decl.name.name} has to hand its parameters on as they are", call.span,
-                help=f"`@{call.callee.name}({', '.join(p.name for p in self.params)})`",
+                "E214", f"@{self.decl.name.name} has to hand its parameters on as they are", let.value.span,
+                help=f"`@{impl}({', '.join(p.name for p in self.params)})`",
             )  # fmt: skip
 
-    def _as_bound(self, door: tuple[core.Stmt, ...]) -> Code:
-        """A scope in which the names of a door's `let`s stand for their values, as they do in a sweet function's wrapper."""
+    def _as_bound(self, checks: tuple[core.Stmt, ...]) -> Code:
+        """A scope in which the names of a wrapper's `let`s stand for their values, as they do in a sweet function's."""
         inner = Code(self.unit, self.info.name, set(), self.code.hooks)
         for param in self.decl.fn.params:
             entry = self.code.scope.entries.get(param.name.name)
             if entry is not None:
                 inner.scope.bind(entry)
-        for stmt in door:
+        for stmt in checks:
             if (
                 isinstance(stmt, core.Let)
                 and stmt.sort in SHAPE_SORTS
@@ -248,17 +255,23 @@ class Wrapper:
             code.report(problem)
             return core.TupleValue(body.span, ()), core.TENSOR
 
-    def _function(self, kind: str, stmts: tuple[core.Stmt, ...], result: core.Value, door: int) -> core.Function:
-        body = self.decl.fn.body or self.decl.fn
+    def _function(
+        self,
+        kind: str,
+        checks: tuple[core.Stmt, ...],
+        body: core.Block,
+        promises: tuple[core.Stmt, ...] = (),
+        impl: str | None = None,
+    ) -> core.Function:
         sort = None if self.result_type is None else sort_of(self.result_type)
         return core.Function(
-            self.decl.span, kind, self.info.name, tuple(self.params), sort, core.Block(body.span, stmts, result), door,
+            self.decl.span, kind, self.info.name, tuple(self.params), sort, checks, body, promises, impl,
             None, signature(self.decl), self.decl,
         )  # fmt: skip
 
-    # The door
+    # The preconditions
 
-    def _door(self) -> None:
+    def _preconditions(self) -> None:
         """Parameters bound, their assertions made, then the conditions that speak of nothing else."""
         found = self._parameters()
         self.bound = patterns.solve(self.code, found, named=False, later=self.result_type)
@@ -325,26 +338,32 @@ class Wrapper:
 
     # The call of the implementation, and what it promises
 
-    def _call(self, callee: str, kind: str) -> None:
-        assert self.result_type is not None or kind == "extern"
+    def _around(self, form: str, impl: str, kind: str) -> core.Function:
+        """A wrapper around an implementation: the checks so far, the call, and what is promised of its result."""
+        checks, self.code.stmts = tuple(self.code.stmts), []
+        out = self.code.fresh("out")
+        body = self._call(impl, out)
+        self._promise(out, kind)
+        return self._function(form, checks, body, tuple(self.code.stmts), impl)
+
+    def _call(self, callee: str, out: str) -> core.Block:
         span = self.decl.fn.result.span if self.decl.fn.result else self.decl.name.span
         args = tuple(core.Arg(span, None, core.variable(span, p.name, p.sort)) for p in self.params)
         sort = self.info.result or core.TENSOR
         self.info.result = sort
-        self.out = self.code.fresh("out")
         shown = sort if sort in SHAPE_SORTS else None
         call = core.Call(span, core.FnRef(span, callee), args)
-        self.code.emit(core.Let(span, (self.out,), False, shown, call))
-        if self.result_type is not None:
+        end = self.decl.fn.body or self.decl.fn
+        return core.Block(end.span, (core.Let(span, (out,), False, shown, call),), core.variable(span, out, sort))
+
+    def _promise(self, out: str, kind: str) -> None:
+        """What the signature says of the result."""
+        if self.result_type is not None and self.decl.fn.result is not None:
             subject = f"the result of @{self.info.name}"
-            found = leaves(self.code, self.out, self.result_type, kind, subject, span)
+            found = leaves(self.code, out, self.result_type, kind, subject, self.decl.fn.result.span)
             patterns.solve(self.code, found, named=False, kind="existential")
         for condition in self.later:
             self._condition(condition)
-
-    def _out(self) -> core.Value:
-        span = self.decl.fn.result.span if self.decl.fn.result else self.decl.name.span
-        return core.variable(span, self.out, self.info.result or core.TENSOR)
 
     # The implementation
 
@@ -377,8 +396,8 @@ class Wrapper:
         lets = self._lets(used | self._type_names(), in_wrapper=False)
         made_body = core.Block(body.span, (*lets, *code.stmts), result)
         function = core.Function(
-            self.decl.span, "private", self.info.impl, tuple(self.params), self.info.result, made_body, 0, None,
-            "", self.decl,
+            self.decl.span, "private", self.info.impl, tuple(self.params), self.info.result, (), made_body,
+            origin=self.decl,
         )  # fmt: skip
         return function, used
 

@@ -38,7 +38,7 @@ class Script:
         if not fine:
             return None, ()
         span = stmts[0].span.to(stmts[-1].span)
-        return core.Function(span, "private", "main", (), None, self._body(span, names), 0), names
+        return core.Function(span, "private", "main", (), None, (), self._body(span, names)), names
 
     def _body(self, span: Span, names: tuple[str, ...]) -> core.Block:
         by_name = {e.expr.name: e for e in self.code.scope.entries.values() if hasattr(e.expr, "name")}  # type: ignore[union-attr]

@@ -137,7 +137,7 @@ def fn_sort(text: str, params: tuple[core.Sort, ...], result: core.Sort | None, 
     span = at.span  # type: ignore[attr-defined]
     named = tuple(core.Param(f"x{i}", s) for i, s in enumerate(params))
     body = core.Block(span, (), core.TupleValue(span, ()))
-    return core.FnSort(text, core.Function(span, "inline", "fn", named, result, body, 0))
+    return core.FnSort(text, core.Function(span, "inline", "fn", named, result, (), body))
 
 
 def says_nothing(type_: sweet.Type | None) -> bool:

@@ -307,11 +307,11 @@ def open_checks(report: Report) -> dict[str, int]:
         return {}
     found: Counter[str] = Counter()
     for function in report.checked.program.functions:
-        found[function.name.rstrip("'").removesuffix("_impl")] += _residual(function.body)
+        found[function.name.rstrip("'").removesuffix("_impl")] += _residual(function)
     return found
 
 
-def _residual(root: core.Block) -> int:
+def _residual(root: core.Function) -> int:
     number, stack = 0, [root]
     while stack:
         node = stack.pop()

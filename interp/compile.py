@@ -16,7 +16,7 @@ from ..lang import core
 from ..lang.node import Node, replace
 from ..ops.model import WILDCARD, Primitive
 from . import guards
-from .doors import write_function
+from .entry_checks import write_function
 from .kernels import registry as kernels
 from .names import mangle
 from .source import FunctionWriter

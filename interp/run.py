@@ -274,8 +274,8 @@ def param_span(function: core.Function, name: str) -> Span:
 
 
 def expected_dtype(function: core.Function, param: str) -> DType | None:
-    """The dtype that the function's door asks of a parameter, where it is a literal one."""
-    for stmt in function.body.stmts[: function.door]:
+    """The dtype that the function's checks ask of a parameter, where it is a literal one."""
+    for stmt in function.checks:
         match stmt:
             case core.Assert(
                 cond=core.Compare(op="==", left=core.DTypeOf(tensor=tensor), right=core.DTypeLit(dtype=dtype))

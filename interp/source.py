@@ -247,7 +247,7 @@ class FunctionWriter(ShapeTexts):
         inner = FunctionWriter(self.unit, self.function, (p.name for p in v.params), self.indent + 1)
         inner.outer, inner.extern, inner.used = self, self.extern, self.used
         header = self.write("")
-        inner.block(v.body, "return ")
+        inner.block(replace(v.body, stmts=(*v.checks, *v.body.stmts)), "return ")
         captured = [f"{inside}={outside}" for inside, outside in inner.captured.items()]
         params = ", ".join(inner.params + (["*", *captured] if captured else []))
         self.unit.lines[header] = (" " * self.indent + f"def {target}({params}):", None)

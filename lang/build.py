@@ -71,9 +71,11 @@ class TreeBuilder:
         parameters: tuple[sweet.Param, ...] | None,
         result: sweet.Type | None,
         where: tuple[sweet.Expr, ...] | None,
-        body: sweet.Block | None,
+        first: sweet.Block | None,
+        second: sweet.Block | None,
     ) -> sweet.Fn:
-        return sweet.Fn(self.span(start, end), parameters or (), result, where or (), body)
+        checks, body = (None, first) if second is None else (first, second)
+        return sweet.Fn(self.span(start, end), parameters or (), result, where or (), body, checks)
 
     def parameters_(self, start: int, end: int, *parameters: sweet.Param) -> tuple[sweet.Param, ...]:
         return parameters
@@ -313,7 +315,7 @@ class TreeBuilder:
         where: tuple[sweet.Expr, ...] | None,
         body: sweet.Block,
     ) -> sweet.Lambda:
-        return sweet.Lambda(self.span(start, end), self.fn_(start, end, parameters, result, where, body))
+        return sweet.Lambda(self.span(start, end), self.fn_(start, end, parameters, result, where, body, None))
 
 
 def alike(left: str, right: str) -> bool:

@@ -16,7 +16,7 @@ from .source import Span
 
 
 class Status(Enum):
-    """What became of an assertion. ENTRY: a check at a function's own door, decided at each call."""
+    """What became of an assertion. ENTRY: a function's own entry check, decided at each call."""
 
     OPEN = "open"
     PROVED = "proved"
@@ -213,8 +213,8 @@ class Call(Node):
     """A call of a primitive, a function of the program, or a function value.
 
     The checker sets `guard` on a primitive call whose preconditions were not proved: they are checked on the actual
-    shapes before the kernel runs. It sets `decided` on a call of a function of the program whose door was decided
-    at this call: what is left of it stands as assertions before the call, so the door need not run again.
+    shapes before the kernel runs. It sets `decided` on a call of a function of the program whose entry checks
+    were decided at this call: what is left of them stands as assertions before the call, so they need not run again.
     """
 
     span: Span
@@ -246,13 +246,14 @@ class If(Node):
 
 
 class Lambda(Node):
-    """A function value; its body begins with the checks of its parameters (`door` statements of them)."""
+    """A function value: `checks` are made of its parameters at every call, then the body runs. What it says of its result
+    stands in the body, before that: nobody but the body knows whether it is kept."""
 
     span: Span
     params: tuple[Param, ...]
     result: Sort | None
+    checks: tuple[Stmt, ...]
     body: Block
-    door: int
 
 
 Value = (
@@ -276,7 +277,7 @@ class TupleSort(Node):
 
 class FnSort(Node):
     """A function parameter's sort. It is the one place where the core keeps an annotation, as a function without a body:
-    `signature` is an inline Function whose door and closing checks say what the annotation says; `text` is its spelling."""
+    `signature` is an inline Function whose checks and promises say what the annotation says; `text` is its spelling."""
 
     text: str
     signature: Function
@@ -402,10 +403,11 @@ class Param(Node):
 class Function(Node):
     """One core function.
 
-    kind is inline (the shape-check wrapper), private (an implementation), or extern (wrapper without implementation whose
-    target is called by the interpreter). The first `door` statements of an inline function's body are the checks of its
-    parameters; they are assumed inside and decided at every call. What follows the call of the implementation are the
-    checks of the result: decided once in the function, facts for its callers. `name` has no at sign.
+    kind is inline (the shape-check wrapper), private (an implementation), or extern (a wrapper whose target is called by
+    the interpreter). `checks` are the preconditions of the parameters: assumed inside, decided at every call. `promises` are
+    the postconditions: they speak of the name that the body gives, and are decided once in the function, facts for its
+    callers. What `checks` and `body` bind is seen by what follows; see `statements`. `impl` is the function that the body
+    calls for its result and does nothing else; None where callers see the body itself. `name` has no at sign.
     `signature` is the sweet one, for people.
     """
 
@@ -414,11 +416,28 @@ class Function(Node):
     name: str
     params: tuple[Param, ...]
     result: Sort | None
+    checks: tuple[Stmt, ...]
     body: Block
-    door: int
+    promises: tuple[Stmt, ...] = ()
+    impl: str | None = None
     target: str | None = None
     signature: str = ""
     origin: sweet.FnDecl | None = None
+
+
+def statements(function: Function) -> tuple[Stmt, ...]:
+    """All statements of a function in the order in which they run; then it gives the result of its body."""
+    return (*function.checks, *function.body.stmts, *function.promises)
+
+
+def may_check(stmt: Stmt) -> bool:
+    """Whether a statement may be an entry check: it asserts, or names a shape-level value or the parts of a tuple."""
+    match stmt:
+        case Let(is_tuple=True):
+            return isinstance(stmt.value, Var)
+        case Let():
+            return stmt.sort in (SIZE, SHAPE, DTYPE, BOOL) and not isinstance(stmt.value, If)
+    return isinstance(stmt, Assert | MatchShape)
 
 
 class Impls(Node):

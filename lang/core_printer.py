@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import isinf
 from typing import assert_never
 
 from . import core, sweet
 from .core import SizeExpr
+from .node import replace
 from .printer import print_expr as print_sweet
 from .source import NOWHERE
 
@@ -71,7 +72,10 @@ class _Printer:
     def function(self, function: core.Function) -> str:
         head = f"{function.kind} @{function.name} = {self.head(function.params, function.result)}"
         target = f" = {quote(function.target)}" if function.target is not None else ""
-        return f"{head} {self.block(function.body, '')}{target}"
+        stmts, apart = core.statements(function), ""
+        if _begins_like_checks(function):
+            stmts, apart = function.body.stmts, f" {self.braces(self.lines(function.checks, '  '), '')}"
+        return f"{head}{apart} {self.block(replace(function.body, stmts=stmts), '')}{target}"
 
     def head(self, params: tuple[core.Param, ...], result: core.Sort | None) -> str:
         shown = ", ".join(f"{p.name} : {print_sort(p.sort)}" for p in params)
@@ -85,8 +89,11 @@ class _Printer:
 
     def block(self, block: core.Block, indent: str) -> str:
         inner = indent + "  "
-        lines = [*self.lines(block.stmts, inner), inner + self.leading(block.result, inner)]
-        return "{\n" + "\n".join(lines) + f"\n{indent}}}"
+        return self.braces((*self.lines(block.stmts, inner), inner + self.leading(block.result, inner)), indent)
+
+    def braces(self, lines: Iterable[str], indent: str) -> str:
+        text = "\n".join(lines)
+        return f"{{\n{text}\n{indent}}}" if text else "{}"
 
     def lines(self, stmts: tuple[core.Stmt, ...], indent: str) -> Iterator[str]:
         for stmt in stmts:
@@ -149,7 +156,8 @@ class _Printer:
                 then, orelse = self.block(value.then, indent), self.block(value.orelse, indent)
                 return f"if ({self.value(value.cond, indent)}) {then} else {orelse}"
             case core.Lambda():
-                return f"{self.head(value.params, value.result)} {self.block(value.body, indent)}"
+                stmts = (*value.checks, *value.body.stmts)
+                return f"{self.head(value.params, value.result)} {self.block(replace(value.body, stmts=stmts), indent)}"
             case core.Splice():
                 return f"*{value.name}"
         return self.shape_level(value)
@@ -214,6 +222,12 @@ class _Printer:
         left = self.shape_level(expr.left, level)
         right = self.shape_level(expr.right, level + 1)
         return level, f"{left} {expr.op} {'(' + right + ')' if right.startswith('-') else right}"
+
+
+def _begins_like_checks(function: core.Function) -> bool:
+    """Whether nobody could tell by looking where the checks end: then they are written in a block of their own."""
+    stmts = function.body.stmts
+    return function.kind == "inline" and function.impl is None and bool(stmts) and core.may_check(stmts[0])
 
 
 def _calls(value: core.Value) -> Iterator[core.Call]:

@@ -64,8 +64,7 @@ def _fn(fn: sweet.Fn) -> str:
     parts = [print_signature(fn)]
     if fn.where:
         parts.append("where " + ", ".join(map(print_expr, fn.where)))
-    if fn.body:
-        parts.append(print_block(fn.body))
+    parts += [print_block(block) for block in (fn.checks, fn.body) if block]
     return " ".join(parts)
 
 

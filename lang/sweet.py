@@ -295,13 +295,14 @@ class Param(Node):
 
 
 class Fn(Node):
-    """Parameters, result, conditions, body; a declaration has no body."""
+    """Parameters, result, conditions, body; a declaration has no body. `checks` is a block before it, in core form only."""
 
     span: Span
     params: tuple[Param, ...]
     result: Type | None
     where: tuple[Expr, ...]
     body: Block | None
+    checks: Block | None = None
 
 
 class Import(Node):

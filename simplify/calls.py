@@ -133,7 +133,7 @@ class Calls:
 
     def _asked_dtype(self, function: core.Function, param: str, given: dict[str, Value]) -> DType | None:
         """The dtype that a function's door asks of a parameter, where that is known."""
-        for stmt in function.body.stmts[: function.door]:
+        for stmt in function.checks:
             match stmt:
                 case core.Assert(
                     cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=asked))
@@ -167,7 +167,7 @@ class Calls:
         kept: list[core.Stmt] = []
         # Of a parameter whose very rank is not known one warning is enough.
         vague: set[Span] = set()
-        for stmt in function.body.stmts[: function.door]:
+        for stmt in function.checks:
             if not isinstance(stmt, Check):
                 self._silently(frame, stmt, inner)
                 kept.append(stmt)
@@ -234,21 +234,20 @@ class Calls:
 
     def _result(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> Entry:
         """What the caller knows of the result: the annotation's promises, or the body itself where there is none."""
-        rest = function.body.stmts[function.door :]
         if not self.program.is_opaque(function):
             return self._inline(frame, function, inner, span)
-        call = rest[0]
+        [call] = function.body.stmts
         assert isinstance(call, core.Let)
         sort = function.result or core.TENSOR
         inner[call.names[0]] = Entry(unknown(self.state, sort, "?"), span)
         promised = replace(frame, names=Names(self.state, opaque=True))
         anonymous = set(self.state.anonymous)
-        self.visitor.assume_all(promised, rest[1:], inner, name_dims=True)
+        self.visitor.assume_all(promised, function.promises, inner, name_dims=True)
         for variable in self.state.anonymous - anonymous:
             self.state.opaque.setdefault(variable, None)
         entry = settle(self.state, inner[call.names[0]])
         if isinstance(entry.value, TupleValue):
-            entry = self._rebuilt_tuple(call.names[0], rest[1:], inner, entry)
+            entry = self._rebuilt_tuple(call.names[0], function.promises, inner, entry)
         return Entry(entry.value, span)
 
     def _rebuilt_tuple(self, name: str, stmts: tuple[core.Stmt, ...], env: Env, entry: Entry) -> Entry:
@@ -290,9 +289,8 @@ class Calls:
         return Entry(known, span)
 
     def _walk_inlined(self, frame: Frame, function: core.Function, identity: str, inner: Env, span: Span) -> Value:
-        rest = function.body.stmts[function.door :]
-        self.fuel -= 1 + len(rest)
-        entry, _ = self.visitor.block(frame.into(identity, span), replace(function.body, stmts=rest), inner)
+        self.fuel -= 1 + len(function.body.stmts)
+        entry, _ = self.visitor.block(frame.into(identity, span), function.body, inner)
         return settle(self.state, entry).value
 
     # What is left of a door
@@ -373,9 +371,7 @@ class Calls:
     def _call_lambda(self, frame: Frame, target: FnValue, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         closure = target.closure
         assert closure is not None
-        signature = core.Function(
-            closure.span, "inline", "fn", closure.params, closure.result, closure.body, closure.door
-        )
+        signature = _as_function(closure)
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
@@ -404,17 +400,16 @@ class Calls:
         if kept is None:
             return Entry(POISON, expr.span), after
         result = self._result(frame, signature, inner, expr.span)
-        checks = signature.body.stmts[signature.door + 1 :]
-        if frame.quiet or not checks:
+        if frame.quiet or not signature.promises:
             return result, after
         names: dict[str, core.Value] = {}
         args = _name_arguments(frame, signature, args, names)
-        out = signature.body.stmts[signature.door]
+        [out] = signature.body.stmts
         assert isinstance(out, core.Let)
         name = frame.out.temporary()
         names[out.names[0]] = core.Var(expr.span, name)
         frame.out.write(replace(out, names=(name,), value=replace(expr, args=tuple(args))))
-        for stmt in checks:
+        for stmt in signature.promises:
             for bound in bound_names(stmt):
                 names[bound] = core.Var(stmt.span, frame.out.temporary())
             if isinstance(stmt, Check):
@@ -428,8 +423,7 @@ class Calls:
         door holds and its result is what the signature says. What stays open is checked when it is called."""
         target = given.function
         if given.closure is not None:
-            c = given.closure
-            target = core.Function(c.span, "inline", "fn", c.params, c.result, c.body, c.door)
+            target = _as_function(given.closure)
         if target is None or target is signature or len(target.params) != len(signature.params):
             return
         self.state.push()
@@ -437,7 +431,7 @@ class Calls:
         for param in signature.params:
             inner[param.name] = Entry(unknown(self.state, param.sort, "?"), site.span)
         frame = replace(frame.block(), names=Names(self.state))
-        self.visitor.assume_all(frame, signature.body.stmts[: signature.door], inner, name_dims=False)
+        self.visitor.assume_all(frame, signature.checks, inner, name_dims=False)
         entries = tuple(inner[p.name] for p in signature.params)
         result_env, kept = self._door(frame, target, entries, own, Site(site.span, target, entries, ()))
         if kept is not None:
@@ -448,10 +442,10 @@ class Calls:
         self, frame: Frame, signature: core.Function, target: core.Function, result_env: Env, env: Env, site: Site
     ) -> None:
         """What the signature says of the result, of what the function gives."""
-        out = signature.body.stmts[signature.door]
+        [out] = signature.body.stmts
         assert isinstance(out, core.Let)
         env[out.names[0]] = settle(self.state, self._result(frame, target, result_env, site.span))
-        for stmt in signature.body.stmts[signature.door + 1 :]:
+        for stmt in signature.promises:
             if isinstance(stmt, Check):
                 self._door_check(frame, stmt, env, site, aloud=True)
             else:
@@ -500,6 +494,10 @@ def _spans(expr: core.Call) -> tuple[Span, ...]:
 
 def _poisoned(value: Value) -> bool:
     return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(_poisoned, value.items)))
+
+
+def _as_function(closure: core.Lambda) -> core.Function:
+    return core.Function(closure.span, "inline", "fn", closure.params, closure.result, closure.checks, closure.body)
 
 
 def _to(expr: core.Call, name: str) -> core.Call:

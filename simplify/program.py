@@ -34,21 +34,11 @@ class Program:
 
     def implementation(self, wrapper: core.Function) -> core.Function | None:
         """The private function that a wrapper calls for its result, if it has one."""
-        name = self.called_first(wrapper)
-        found = self.functions.get(name) if name else None
-        return found if found is not None and found.kind == "private" else None
-
-    def called_first(self, wrapper: core.Function) -> str | None:
-        """The name that the first statement after the door calls: the implementation, or an extern's callable."""
-        rest = wrapper.body.stmts[wrapper.door :]
-        if rest and isinstance(rest[0], core.Let) and isinstance(rest[0].value, core.Call):
-            callee = rest[0].value.callee
-            return callee.name if isinstance(callee, core.FnRef) else None
-        return None
+        return self.functions.get(wrapper.impl) if wrapper.impl is not None else None
 
     def is_opaque(self, wrapper: core.Function) -> bool:
         """Whether callers know the result only by its annotation."""
-        return wrapper.kind == "extern" or is_signature(wrapper) or self.implementation(wrapper) is not None
+        return wrapper.impl is not None or is_signature(wrapper)
 
 
 def _names_in(program: core.Program) -> frozenset[str]:
@@ -60,7 +50,7 @@ def _names_in(program: core.Program) -> frozenset[str]:
             stack.extend(node)
         elif isinstance(node, core.Function | core.Lambda):
             found.update(p.name for p in node.params)
-            stack.append(node.body)
+            stack.extend((*node.checks, node.body, *(node.promises if isinstance(node, core.Function) else ())))
         elif isinstance(node, core.Block):
             stack.extend((*node.stmts, node.result))
         elif isinstance(node, core.Let | core.MatchShape):
@@ -74,10 +64,9 @@ def _names_in(program: core.Program) -> frozenset[str]:
 
 
 def is_signature(function: core.Function) -> bool:
-    """Whether it stands for a function parameter: what follows its door begins with a call of the parameter itself."""
-    rest = function.body.stmts[function.door :]
-    match rest:
-        case (core.Let(value=core.Call(callee=core.Var(name=name))), *_):
+    """Whether it stands for a function parameter: its body is a call of the parameter itself."""
+    match function.body.stmts:
+        case (core.Let(value=core.Call(callee=core.Var(name=name))),):
             return name == function.name
     return False
 

@@ -1,7 +1,7 @@
 """A core program to its checked form: every assertion proved, refuted or left for run time; shapes known of every binding.
 
-Each function is checked once for all its callers: what its door asserts is assumed, its body is walked, what it promises of
-its result is decided. At a call the callee's wrapper is inlined: its door is decided under the caller's facts, its promises
+Each function is checked once for all its callers: its checks are assumed, its body is walked, what it promises of
+its result is decided. At a call the callee's wrapper is inlined: its checks are decided under the caller's facts, its promises
 become facts.
 """
 
@@ -121,31 +121,29 @@ class _Checker:
         walk = self._walk(f"@{function.name}")
         env = self._env(walk)
         params = self._bind_params(walk, function, env)
-        door = function.body.stmts[: function.door]
-        entry = walk.assume_all(walk.frame, door, env, name_dims=True)
+        entry = walk.assume_all(walk.frame, function.checks, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
         if contradictory(walk.state):
-            self.log.diagnostics.append(doors.impossible_signature(function, self._excluding(function, door)))
+            self.log.diagnostics.append(doors.impossible_signature(function, self._excluding(function)))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
         said = walk.state.facts.count
-        if function.kind == "extern":
-            return self._extern(function, walk, entry), None
         impl = self.program.implementation(function)
-        result, body, impl_body = walk.function_body(function, impl, env)
+        if impl is None and function.impl is not None:
+            return self._extern(function, walk, entry), None
+        result, wrapper, impl = walk.function_body(function, impl, env)
         params = {n: opened.get(n, e) for n, e in params.items()}
         self._close(walk, function.name, params, result)
         known = walk.state.facts.conditions()[:said]
         self.wanted.append(
             lambda: demands(function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands)
         )
-        wrapper = replace(function, body=replace(body, stmts=(*entry, *body.stmts)), door=len(entry))
-        return wrapper, impl and replace(impl, body=impl_body)
+        return replace(wrapper, checks=entry), impl
 
-    def _excluding(self, function: core.Function, door: tuple[core.Stmt, ...]) -> list[core.Assert]:
+    def _excluding(self, function: core.Function) -> list[core.Assert]:
         """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions."""
-        kept = list(door)
-        conditions = [s for s in door if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
+        kept = list(function.checks)
+        conditions = [s for s in kept if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
         for condition in conditions[:_MOST_CONDITIONS]:
             fewer = [s for s in kept if s is not condition]
             walk = self._walk(f"@{function.name}")
@@ -158,13 +156,13 @@ class _Checker:
 
     def _extern(self, function: core.Function, walk: Walk, entry: tuple[core.Stmt, ...]) -> core.Function:
         """What an extern returns is checked when it runs."""
-        rest = tuple(
+        promises = tuple(
             replace(s, status=Status.ENTRY) if isinstance(s, core.Assert | core.MatchShape) else s
-            for s in function.body.stmts[function.door :]
+            for s in function.promises
         )
-        self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in rest))
+        self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in promises))
         self._close(walk, function.name, {}, None)
-        return replace(function, body=replace(function.body, stmts=(*entry, *rest)), door=len(entry))
+        return replace(function, checks=entry, promises=promises)
 
     def _private(self, function: core.Function) -> core.Function:
         """A private function that no wrapper calls: nothing is known of its parameters."""

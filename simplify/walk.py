@@ -59,25 +59,23 @@ class Walk:
 
     def function_body(
         self, function: core.Function, impl: core.Function | None, env: Env
-    ) -> tuple[Entry, core.Block, core.Block | None]:
-        """The part of a wrapper behind its door, and the implementation's body, which is walked where it is called."""
-        rest = function.body.stmts[function.door :]
+    ) -> tuple[Entry, core.Function, core.Function | None]:
+        """A wrapper's body and promises, and the implementation's body, which is walked where it is called."""
         if impl is None:
-            entry, block = self.block(self.frame, replace(function.body, stmts=rest), env)
-            return entry, block, None
-        call = rest[0]
-        assert isinstance(call, core.Let) and isinstance(call.value, core.Call)
+            entry, block = self.block(self.frame, function.body, env)
+            return entry, replace(function, body=block), None
+        [call] = function.body.stmts
+        assert isinstance(call, core.Let)
         inner = dict(env)
         for param, wrapper_param in zip(impl.params, function.params, strict=True):
             inner[param.name] = env[wrapper_param.name]
         result, impl_body = self.block(self.frame, impl.body, inner)
         env[call.names[0]] = replace(result, span=impl.body.result.span)
         frame = self.frame.block()
-        frame.out.write(call)
-        for stmt in rest[1:]:
+        for stmt in function.promises:
             self.stmt(frame, stmt, env)
-        stmts = tuple(frame.out.stmts)
-        return env[call.names[0]], core.Block(function.body.span, stmts, function.body.result), impl_body
+        promises = tuple(frame.out.stmts)
+        return env[call.names[0]], replace(function, promises=promises), replace(impl, body=impl_body)
 
     def block(self, frame: Frame, block: core.Block, env: Env) -> tuple[Entry, core.Block]:
         """A block: its value, and itself simplified."""
@@ -225,13 +223,13 @@ class Walk:
         self.state.push()
         for param in expr.params:
             inner[param.name] = Entry(unknown(self.state, param.sort, param.name), expr.span)
-        door = self.assume_all(frame, expr.body.stmts[: expr.door], inner, name_dims=True)
+        checks = self.assume_all(frame, expr.checks, inner, name_dims=True)
         for param in expr.params:
             self.bindings.bind(frame, inner, param.name, inner[param.name], expr.span)
-        _, body = self.block(frame, replace(expr.body, stmts=expr.body.stmts[expr.door :]), inner)
+        _, body = self.block(frame, expr.body, inner)
         self.bindings.close(since)
         self.state.pop()
-        after = replace(expr, body=replace(body, stmts=(*door, *body.stmts)))
+        after = replace(expr, checks=checks, body=body)
         return Entry(FnValue("fn", None, expr, dict(env)), expr.span), after
 
 

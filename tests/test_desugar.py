@@ -13,7 +13,7 @@ from rxlang import pipeline
 from rxlang.desugar.desugar import desugar, signature
 from rxlang.desugar.errors import CODES, nearest
 from rxlang.lang import core, sweet
-from rxlang.lang.core_printer import print_program, print_stmt
+from rxlang.lang.core_printer import print_expr, print_program, print_stmt
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.files import Files
 from rxlang.lang.modules import load_program
@@ -48,7 +48,7 @@ def without_signatures(program: core.Program) -> core.Program:
 
 
 def assertions(function: core.Function) -> list[str]:
-    return [print_stmt(s) for s in function.body.stmts]
+    return [print_stmt(s) for s in core.statements(function)]
 
 
 def find(program: core.Program, name: str) -> core.Function:
@@ -96,13 +96,13 @@ def test_the_notes_matmul_has_the_notes_assertions_in_their_order() -> None:
         "assert out.dim(1) == y.dim(1)",
         "assert out.dtype == x.dtype",
     ]
-    assert find(program, "matmul").door == 4
+    assert len(find(program, "matmul").checks) == 4
 
 
 def test_one_size_check_at_the_door_of_the_fast_flatten() -> None:
     wrapper = find(fine((HERE.parent / "examples" / "ff.rx").read_text()), "ff")
-    door = assertions(wrapper)[: wrapper.door]
-    assert [s for s in door if ".dim(" in s] == ["assert x.dim(1) % 4 == 0"]
+    shown = [print_stmt(s) for s in wrapper.checks]
+    assert [s for s in shown if ".dim(" in s] == ["assert x.dim(1) % 4 == 0"]
 
 
 def test_only_the_names_that_the_body_uses_are_named_in_it() -> None:
@@ -149,11 +149,40 @@ def test_a_signature_is_the_sweet_one_on_one_line() -> None:
     assert signature(decl) == wanted
 
 
+@pytest.mark.parametrize("params", ["x", "x : Tensor", "x : Tensor([_n])", "x : Tensor, y : Tensor([2])"])
+@pytest.mark.parametrize(
+    "first", ["assert x.dim(0) > 3", "let k : Size = x.rank", "let s : Shape = x.shape", "let a = x"]
+)
+def test_what_a_body_begins_with_is_none_of_its_checks(first: str, params: str) -> None:
+    program = fine(f"@f = fn({params}) {{ {first}; @negative(x) }}")
+    before, after = find(program, "f"), find(fine(print_program(program)), "f")
+    assert [print_stmt(s) for s in before.body.stmts] == [first]
+    assert (after.checks, after.body, after.promises) == (before.checks, before.body, before.promises)
+
+
+def test_a_tuple_that_a_body_takes_apart_is_none_of_its_checks() -> None:
+    program = fine("@f = fn(x : (Tensor, Tensor([_n]))) { let (a, b) = x; b }")
+    before, after = find(program, "f"), find(fine(print_program(program)), "f")
+    assert [print_stmt(s) for s in before.body.stmts] == ["let (a, b) = x"]
+    assert (after.checks, after.body) == (before.checks, before.body)
+
+
+def test_checks_body_and_promises_are_three_parts() -> None:
+    function = find(fine("@f = fn(x : Tensor([n, 3], d)) : Tensor([k], d) where k <= n, n > 2 { x[0, :] }"), "f")
+    shown = [[print_stmt(s) for s in part] for part in (function.checks, function.body.stmts, function.promises)]
+    assert shown == [
+        ["assert x.rank == 2", "assert x.dim(1) == 3", "assert x.dim(0) > 2"],
+        ["let out = @f_impl(x)"],
+        ["assert out.rank == 1", "assert out.dtype == x.dtype", "assert out.dim(0) <= x.dim(0)"],
+    ]
+    assert (function.impl, print_expr(function.body.result)) == ("f_impl", "out")
+
+
 # Origins
 
 
 def checks(program: core.Program, name: str) -> list[core.Assert]:
-    return [s for s in find(program, name).body.stmts if isinstance(s, core.Assert)]
+    return [s for s in core.statements(find(program, name)) if isinstance(s, core.Assert)]
 
 
 def test_an_assertion_knows_the_part_of_the_annotation_that_it_was_made_of() -> None:
@@ -243,6 +272,12 @@ WRONG = [
     ("inline @f = fn(x : Tensor([n])) : Tensor { x }", "E214", "@f is inline: its types have to be bare"),
     ("private @f = fn(x : Tensor) : Tensor where true { x }", "E214", "assert its conditions"),
     ("inline @f = fn(x, y) { let out = @g(y, x); out }\nprivate @g = fn(x, y) { x }", "E214", "hand its parameters on"),
+    ("inline @f = fn(x) { let out = @g(x); @relu(out) }\nprivate @g = fn(x) { x }", "E214", "gives what that gives"),
+    ("inline @f = fn(x) { let out = @g(x); let y = @relu(x); out }\nprivate @g = fn(x) { x }", "E214", "only asserts"),
+    ("inline @f = fn(x) { let (a, b) = @g(x); a }\nprivate @g = fn(x) { (x, x) }", "E214", "gives what that gives"),
+    ("@f = fn(x) { assert x.rank == 1 } { x }", "E214", "only an `inline` function has its checks in a block"),
+    ("inline @f = fn(x) { x } { x }", "E214", "the checks of a function have no result"),
+    ("inline @f = fn(x) { let y = @relu(x) } { y }", "E214", "the checks of @f only assert"),
     ("inline private @f = fn(x : Tensor) : Tensor { x }", "E214", "cannot be both inline and private"),
     ("@f = fn(x : Tensor) : Tensor { assert x.foo == 3; x }", "E215", "there is no `.foo`"),
     ("@f = fn(x : Tensor) : Tensor { x.T }", "E215", "there is no `.T`"),

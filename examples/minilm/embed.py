@@ -48,12 +48,12 @@ def checks() -> list[str]:
     counts = report.counts
     assert report.checked is not None
     embed = next(f for f in report.checked.program.functions if f.name == "embed")
-    door = sum(isinstance(s, Assert | MatchShape) for s in embed.body.stmts[: embed.door])
+    entry = sum(isinstance(s, Assert | MatchShape) for s in embed.checks)
     return [
         f"{counts.proved} of {counts.total} assertions are proved, for every number and length of sentences; the other "
         f"{counts.total - counts.proved} are",
-        f"what functions ask of callers from outside. A call of @embed runs {door + counts.residual} checks: "
-        f"{door} of its arguments, {counts.residual} inside.",
+        f"what functions ask of callers from outside. A call of @embed runs {entry + counts.residual} checks: "
+        f"{entry} of its arguments, {counts.residual} inside.",
     ]
 
 

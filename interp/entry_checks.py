@@ -1,4 +1,4 @@
-"""A function's door: one fast test of all its checks, and the same checks one by one for when the test fails."""
+"""A function's entry checks: one fast test of all of them, and the same checks one by one for when the test fails."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from .source import LIVE, FunctionWriter
 from .trees import names_of
 from .unit import Site, Unit
 
-# What the combined door check may raise on values that do not fit; the door's own statements then say which check failed.
+# What the combined test may raise on values that do not fit; the checks one by one then say which one failed.
 _UNFIT = "(ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
 _INLINE = core.Var | core.ShapeLevel
 
 
 def write_function(unit: Unit, fn: core.Function) -> None:
-    """`f_name` with the door and, of a function that has one, `d_name` (the checks) and `b_name` (what comes after them)."""
+    """`f_name` with the checks and, where there may be some, `d_name` (the checks) and `b_name` (what follows them)."""
     if fn.kind == "private":
         _plain(unit, fn, "f_", fn.body.stmts)
         return
     _checks(unit, fn)
     _entry(unit, fn)
-    rest = fn.body.stmts[fn.door :]
-    _plain(unit, fn, "b_", (*_unchecked(_needed(fn.body.stmts[: fn.door], rest, fn.body.result)), *rest))
+    rest = (*fn.body.stmts, *fn.promises)
+    _plain(unit, fn, "b_", (*_unchecked(_needed(fn.checks, rest, fn.body.result)), *rest))
 
 
 def _writer(unit: Unit, fn: core.Function, prefix: str) -> FunctionWriter:
     writer = FunctionWriter(unit, fn.name, (p.name for p in fn.params), 1)
-    writer.used = None if unit.guard_all else names_of(fn.body)
+    writer.used = None if unit.guard_all else names_of((fn.checks, fn.body, fn.promises))
     unit.write(0, f"def {prefix}{mangle(fn.name)}({', '.join(writer.params)}):")
     if fn.kind == "extern":
         writer.extern = fn.name
@@ -45,30 +45,29 @@ def _plain(unit: Unit, fn: core.Function, prefix: str, stmts: tuple[core.Stmt, .
 
 def _checks(unit: Unit, fn: core.Function) -> None:
     writer = _writer(unit, fn, "d_")
-    writer.statements(fn.body.stmts[: fn.door])
+    writer.statements(fn.checks)
     writer.write("return")
 
 
 def _entry(unit: Unit, fn: core.Function) -> None:
-    """The door as one expression over shapes and dtypes; where it is false or fails, the checks say which one it was."""
+    """The checks as one expression over shapes and dtypes; where it is false or fails, the checks say which one it was."""
     writer = _writer(unit, fn, "f_")
     args = ", ".join(writer.params)
     name, site = mangle(fn.name), Site(fn.span, "door", fn.name, callee=fn.name)
-    door = fn.body.stmts[: fn.door]
-    if not any(_is_live(s) for s in door) and not _takes_functions(fn):
+    if not any(_is_live(s) for s in fn.checks) and not _takes_functions(fn):
         writer.write(f"return b_{name}({args})", site)
         return
-    if unit.count_checks or _takes_functions(fn) or not all(_is_simple(s) for s in door):
+    if unit.count_checks or _takes_functions(fn) or not all(_is_simple(s) for s in fn.checks):
         writer.write(f"d_{name}({args})", site)
         _wrap_functions(writer, fn)
         writer.write(f"return b_{name}({args})", site)
         return
     writer.write("try:")
     writer.indent += 1
-    ranks = _unpack_shapes(writer, fn, door)
-    tested = [s for s in door if _is_live(s) and id(s) not in ranks]
-    used = {id(s) for s in (*tested, *_needed(door, tested, None))}
-    tests = [t for s in door if id(s) in used for t in _tests(writer, s, ranks)]
+    ranks = _unpack_shapes(writer, fn)
+    tested = [s for s in fn.checks if _is_live(s) and id(s) not in ranks]
+    used = {id(s) for s in (*tested, *_needed(fn.checks, tested, None))}
+    tests = [t for s in fn.checks if id(s) in used for t in _tests(writer, s, ranks)]
     writer.write(f"fits = {' and '.join(tests) or 'True'}")
     writer.indent -= 1
     writer.write(f"except {_UNFIT}: fits = False")
@@ -77,8 +76,8 @@ def _entry(unit: Unit, fn: core.Function) -> None:
     writer.write(f"d_{name}({args})", site)
     writer.write(f"return b_{name}({args})", site)
     writer.indent -= 1
-    rest = fn.body.stmts[fn.door :]
-    unbound = [s for s in _needed(door, rest, fn.body.result) if id(s) not in used]
+    rest = (*fn.body.stmts, *fn.promises)
+    unbound = [s for s in _needed(fn.checks, rest, fn.body.result) if id(s) not in used]
     writer.statements((*_unchecked(unbound), *rest), fn.body.result)
     writer.deliver(fn.body.result, "return ")
 
@@ -92,7 +91,8 @@ def _wrap_functions(writer: FunctionWriter, fn: core.Function) -> None:
     for param in fn.params:
         if isinstance(param.sort, core.FnSort):
             sig = param.sort.signature
-            checked = writer.closure(core.Lambda(fn.span, sig.params, sig.result, sig.body, sig.door))
+            body = replace(sig.body, stmts=(*sig.body.stmts, *sig.promises))
+            checked = writer.closure(core.Lambda(fn.span, sig.params, sig.result, sig.checks, body))
             writer.write(f"{writer.local(param.name)} = {checked}")
 
 
@@ -104,15 +104,15 @@ def _is_simple(stmt: core.Stmt) -> bool:
     return not isinstance(stmt, core.Let) or isinstance(stmt.value, _INLINE)
 
 
-def _unpack_shapes(writer: FunctionWriter, fn: core.Function, door: Iterable[core.Stmt]) -> set[int]:
-    """`a0, a1 = x.shape` for each parameter whose rank the door fixes: that tests the rank and names the sizes at once.
+def _unpack_shapes(writer: FunctionWriter, fn: core.Function) -> set[int]:
+    """`a0, a1 = x.shape` for each parameter whose rank the checks fix: that tests the rank and names the sizes at once.
 
     Gives the identities of the assertions that are tested this way.
     """
     params = {p.name for p in fn.params}
-    rebound = {n for s in door for n in _bound(s)}
+    rebound = {n for s in fn.checks for n in _bound(s)}
     found: set[int] = set()
-    for stmt in door:
+    for stmt in fn.checks:
         match stmt:
             case core.Assert(cond=core.Compare(op="==", left=core.RankOf(tensor=x), right=core.SizeLit(value=rank))):
                 if stmt.status not in LIVE or x not in params - rebound or (x, 0) in writer.dims:
@@ -132,7 +132,7 @@ def _bound(stmt: core.Stmt) -> tuple[str, ...]:
 
 
 def _tests(writer: FunctionWriter, stmt: core.Stmt, ranks: set[int]) -> list[str]:
-    """What a statement of the door adds to the combined test; what it binds is written before it."""
+    """What an entry check adds to the combined test; what it binds is written before it."""
     match stmt:
         case core.Let():
             writer.let(stmt)
@@ -157,11 +157,11 @@ def _test(writer: FunctionWriter, cond: core.BoolExpr) -> str:
     return writer.boolean(cond)
 
 
-def _needed(door: Iterable[core.Stmt], rest: Iterable[core.Stmt], result: core.Value | None) -> list[core.Stmt]:
-    """The statements of the door that bind what the rest uses, directly or through one another."""
+def _needed(checks: Iterable[core.Stmt], rest: Iterable[core.Stmt], result: core.Value | None) -> list[core.Stmt]:
+    """The entry checks that bind what the rest uses, directly or through one another."""
     needed = names_of((tuple(rest), result))
     kept: list[core.Stmt] = []
-    for stmt in reversed(tuple(door)):
+    for stmt in reversed(tuple(checks)):
         if not isinstance(stmt, core.Assert) and not needed.isdisjoint(_bound(stmt)):
             needed |= names_of(stmt)
             kept.append(stmt)

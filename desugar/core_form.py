@@ -1,0 +1,53 @@
+"""The statements of a function in core form to its parts: entry checks, the call of its implementation, promises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..lang import core
+from .errors import fail
+from .world import World
+
+
+class Parts(NamedTuple):
+    checks: tuple[core.Stmt, ...]
+    body: core.Block
+    promises: tuple[core.Stmt, ...]
+    impl: str | None
+
+
+def parts(block: core.Block, at: int, world: World) -> Parts:
+    """What follows the checks, which are the first `at` statements: a body, or the call of an implementation and promises."""
+    checks, rest = block.stmts[:at], block.stmts[at:]
+    impl = _implementation(rest, world)
+    if impl is None:
+        return Parts(checks, core.Block(block.span, rest, block.result), (), None)
+    _check_gives_its_result(rest, block.result, impl)
+    return Parts(checks, core.Block(block.span, rest[:1], block.result), rest[1:], impl)
+
+
+def checks_length(stmts: Sequence[core.Stmt], world: World) -> int:
+    """How many statements at the front can be entry checks, or name what those speak of."""
+    ends = (i for i, s in enumerate(stmts) if not core.may_check(s) or _implementation((s,), world))
+    return next(ends, len(stmts))
+
+
+def _implementation(rest: Sequence[core.Stmt], world: World) -> str | None:
+    """The name of the private function that the first statement calls."""
+    match rest:
+        case [core.Let(value=core.Call(callee=core.FnRef(name=name))), *_] if world.is_private(name):
+            return name
+    return None
+
+
+def _check_gives_its_result(rest: Sequence[core.Stmt], result: core.Value, impl: str) -> None:
+    """What a wrapper knows of its result is what its implementation gives."""
+    call, *promises = rest
+    assert isinstance(call, core.Let)
+    given = isinstance(result, core.Variable) and call.names == (result.name,) and not call.is_tuple
+    if not given or not all(map(core.may_check, promises)):
+        fail(
+            "E214", f"behind its call of @{impl} a wrapper only asserts, and gives what that gives", call.span,
+            help=f"`let out = @{impl}(...)`, then the assertions, then `out`",
+        )  # fmt: skip
