@@ -8,10 +8,9 @@ has the same shape as in the fixed version, at random sizes. `best` counts the h
 
 The mistakes: programs of real architectures, each with one mistake (tests/data/mistakes.jsonl). The program after the first
 mend, and the one after `--fix`, are run beside the original at small sizes. `right`: it demands and gives what the original
-does.
-`narrower`: some sizes without a 0 run in the original and are refused after. `one` counts mistakes with one error or warning,
-`blamed` those where the first of them points to the changed line. `--show` prints cases: a number N (the first N), an operator,
-a grade, or all; `--held-out` takes programs and mistakes that the tests do not have.
+does. `narrower`: some sizes without a 0 run in the original and are refused after. `one` counts mistakes with one error or
+warning, `blamed` those where the first of them points to the changed line. `--show` prints cases: a number N (the first N), an
+operator, a grade, or all; `--held-out` takes programs and mistakes that the tests do not have.
 """
 
 import argparse
@@ -110,9 +109,14 @@ def _counts(verdict):
         if grade is not None:
             found.append(name)
             found += [f"{prefix}right"] * grade.is_right + [f"{prefix}narrower"] * bool(grade.narrower)
-            found += [f"{prefix}wrong"] * bool(not grade.is_right and not grade.narrower and not grade.refused)
+            found += [f"{prefix}wrong"] * _is_wrong(grade, prefix)
             found += ["refused"] * bool(grade.refused and not prefix)
     return found
+
+
+def _is_wrong(grade, prefix):
+    """Whether it is neither right nor narrower; a mend may leave other errors to be mended, what --fix has written may not."""
+    return not grade.is_right and not grade.narrower and not (grade.refused and not prefix)
 
 
 def _told(original, mutant, verdict):
