@@ -1,16 +1,27 @@
-"""How often a help mends a real bug as its author did, and what helps cost.
+"""How often a help mends a real bug as its author did, how it fares with made mistakes, and what helps cost.
 
-    python benchmarks/helps.py [FILE.jsonl]
+    python benchmarks/helps.py [FILE.jsonl] [-v]
+    python benchmarks/helps.py --mistakes [--held-out] [--show WHAT]
 
-Of the refuted rows that come with a fixed version: for how many some offered help gives a program whose last tensor has
-the same shape as in the fixed version, at random sizes. `best` counts the help that is printed, `any` all that are offered.
+The bugs: of the refuted rows that come with a fixed version, for how many some offered help gives a program whose last tensor
+has the same shape as in the fixed version, at random sizes. `best` counts the help that is printed, `any` all that are offered.
+
+The mistakes: programs of real architectures, each with one mistake (tests/data/mistakes.jsonl). The program after the first
+mend, and the one after `--fix`, are run beside the original at small sizes. `right`: it demands and gives what the original
+does. `narrower`: some sizes without a 0 run in the original and are refused after. `one` counts mistakes with one error or
+warning, `blamed` those where the first of them points to the changed line. `--show` prints cases: a number N (the first N), an
+operator, a grade, or all; `--held-out` takes programs and mistakes that the tests do not have.
 """
 
+import argparse
+import difflib
 import json
 import random
 import re
 import sys
 import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
@@ -24,7 +35,150 @@ CASES = ROOT.parent / "shared" / "cases" / "shape_bugs.jsonl"
 SIZES = 5
 
 
-def main(path, verbose=False):
+FOLDERS = {
+    False: (ROOT / "tests" / "data" / "architectures", ROOT / "tests" / "data" / "mistakes.jsonl"),
+    True: (ROOT / "benchmarks" / "held_out", ROOT / "benchmarks" / "held_out" / "mistakes.jsonl"),
+}
+PROCESSES = 2
+COLUMNS = (
+    "all",
+    "one",
+    "blamed",
+    "mend",
+    "right",
+    "narrower",
+    "wrong",
+    "refused",
+    "fix",
+    "fix right",
+    "fix narrower",
+    "fix wrong",
+)
+
+
+def main():
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", default=CASES, type=Path)
+    parser.add_argument("-v", dest="verbose", action="store_true", help="a line for each bug")
+    parser.add_argument("--mistakes", action="store_true", help="the mistakes alone")
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--show", metavar="WHAT")
+    given = parser.parse_args()
+    if given.path.exists() and not given.mistakes:
+        bugs(given.path, given.verbose)
+        print()
+    mistakes(given.held_out, given.show)
+
+
+# Made mistakes
+
+
+def mistakes(held_out=False, show=None):
+    """Prints the cases that are asked for, and a table with a line for each operator."""
+    start = time.perf_counter()
+    folder, file = FOLDERS[held_out]
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.rx")}
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        cases = list(pool.map(_case, [(row, texts[row["program"]]) for row in rows], chunksize=5))
+    shown = [(n, case) for n, case in enumerate(cases) if _is_wanted(n, case, show)]
+    for number, case in shown:
+        print(f"{number:>3} {case['row']['program']}, {case['row']['operator']}\n{case['text']}")
+    _print_table(cases)
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+def _case(work):
+    row, original = work
+    sys.path.insert(0, str(ROOT / "tests"))
+    grader, slips = import_module("support.mend_grader"), import_module("support.mistakes")
+    mutant = slips.mutated(original, row["operator"], row["seed"])
+    verdict = grader.judged(original, mutant.text, mutant.line)
+    return {"row": row, "counts": _counts(verdict), "grades": _words(verdict), "text": _told(original, mutant, verdict)}
+
+
+def _words(verdict):
+    return [grade.word for grade in (verdict.mend_grade, verdict.fix_grade) if grade is not None]
+
+
+def _counts(verdict):
+    """What the case counts for in the columns of the table."""
+    found = ["all", *["one"] * (len(verdict.diagnostics) == 1), *["blamed"] * verdict.blamed]
+    for name, prefix, grade in (("mend", "", verdict.mend_grade), ("fix", "fix ", verdict.fix_grade)):
+        if grade is not None:
+            found.append(name)
+            found += [f"{prefix}right"] * grade.is_right + [f"{prefix}narrower"] * bool(grade.narrower)
+            found += [f"{prefix}wrong"] * _is_wrong(grade, prefix)
+            found += ["refused"] * bool(grade.refused and not prefix)
+    return found
+
+
+def _is_wrong(grade, prefix):
+    """Whether it is neither right nor narrower; a mend may leave other errors to be mended, what --fix has written may not."""
+    return not grade.is_right and not grade.narrower and not (grade.refused and not prefix)
+
+
+def _told(original, mutant, verdict):
+    """A case in words: the lines that differ, the diagnostics, the mend and the fix with their grades."""
+    lines = _changed(original, mutant.text)
+    lines += [
+        f"{d.severity} {d.code} line {d.span.source.position(d.span.start)[0]}: {d.message}"
+        for d in verdict.diagnostics
+    ]
+    lines.append("blamed" if verdict.blamed else f"NOT BLAMED: line {mutant.line}")
+    for name, text, said, grade in (
+        ("mend", verdict.mend, verdict.mend_text, verdict.mend_grade),
+        ("fix", verdict.fix, "; ".join(verdict.fix_texts), verdict.fix_grade),
+    ):
+        if grade is None:
+            lines.append(f"{name}: none")
+        else:
+            lines += [f"{name}: {said}", *_changed(mutant.text, text)]
+            shown = {k: v for k, v in grade._asdict().items() if v}
+            lines.append(f"  {grade.word.upper()} {', '.join(f'{k}: {v}' for k, v in shown.items())}")
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def _changed(before, after):
+    diff = difflib.unified_diff(before.split("\n"), after.split("\n"), n=0, lineterm="")
+    return [f"  {line}" for line in list(diff)[2:] if not line.startswith("@@")]
+
+
+def _is_wanted(number, case, show):
+    if show is None or show.isdigit():
+        return show is not None and number < int(show)
+    return show in ("all", case["row"]["operator"], *case["grades"])
+
+
+def _print_table(cases):
+    print(f"{'':<28}" + "".join(f"{name:>13}" for name in COLUMNS))
+    operators = list(
+        dict.fromkeys(case["row"]["operator"] for case in sorted(cases, key=lambda c: c["row"]["operator"]))
+    )
+    for operator in operators:
+        _print_row(operator, [c for c in cases if c["row"]["operator"] == operator])
+    _print_row("in all", cases)
+    total = Counter(name for case in cases for name in case["counts"])
+    wrong = total["fix narrower"] + total["fix wrong"]
+    print(
+        f"first mend right {total['right'] / len(cases):.0%}, narrower {total['narrower'] / len(cases):.0%}; "
+        f"--fix wrong or narrower {wrong}; "
+        f"one diagnostic {total['one'] / len(cases):.0%}; blamed {total['blamed'] / len(cases):.0%}"
+    )
+    grades = Counter(case["grades"][0] for case in cases if case["grades"] and "mend" in case["counts"])
+    print("grades of the first mends: " + ", ".join(f"{word} {n}" for word, n in grades.most_common()))
+
+
+def _print_row(name, cases):
+    counts = Counter(found for case in cases for found in case["counts"])
+    print(f"{name:<28}" + "".join(f"{counts[column]:>13}" for column in COLUMNS))
+
+
+# Real bugs
+
+
+def bugs(path, verbose=False):
     """Prints the table."""
     translate = _translator()
     rows = {row["id"]: row for row in map(json.loads, Path(path).read_text().splitlines())}
@@ -99,5 +253,4 @@ def _with_result(text):
 
 
 if __name__ == "__main__":
-    arguments = [a for a in sys.argv[1:] if a != "-v"]
-    main(arguments[0] if arguments else CASES, "-v" in sys.argv)
+    main()

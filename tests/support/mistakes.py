@@ -1,0 +1,447 @@
+"""A program's text, an operator and a seed to the text with one mistake in it: the slips that people make with shapes.
+
+A mistake is stored as (program, operator, seed); `mutated` makes its text again, always the same one. Only bodies are changed,
+never a signature: what a function is meant to do is what its signature says.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from rxlang.lang import sweet
+from rxlang.lang.node import Node
+from rxlang.lang.parser import parse
+from rxlang.lang.source import Source, Span
+from rxlang.ops.registry import lookup
+
+MOST_OF_ONE_OPERATOR = 0.12
+AXES = ("axis", "axis1", "axis2", "source", "destination", "start", "end")
+PRODUCTS = ("matmul", "vecdot", "tensordot", "outer", "einsum")
+# Literals that an operator of their own changes.
+OWN_OPERATOR = {*AXES, "axes", "pads", "strides", "dilations", "groups"}
+
+
+class Mistake(NamedTuple):
+    """One row of a corpus."""
+
+    program: str
+    operator: str
+    seed: int
+
+
+class Change(NamedTuple):
+    """One replacement in a text."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Mutant(NamedTuple):
+    """The text with the mistake, and the line, from 1, that the mistake begins in: its number is the same in both texts."""
+
+    text: str
+    line: int
+
+
+# What a program has in it
+
+
+@dataclass
+class Place:
+    """A node of a body: what it lies in, from the inside, and the function."""
+
+    node: Node
+    above: tuple[Node, ...]
+    scope: Scope
+
+
+@dataclass
+class Scope:
+    """The names of one function with their sorts, and where each is bound."""
+
+    fn: sweet.FnDecl
+    sorts: dict[str, str] = field(default_factory=dict)
+    bound: dict[str, int] = field(default_factory=dict)
+
+    def bind(self, name: str, sort: str, place: int) -> None:
+        if name != "_" and name not in self.sorts:
+            self.sorts[name], self.bound[name] = sort, place
+
+    def sort(self, expr: Node) -> str:
+        match expr:
+            case sweet.Name(name=name):
+                return self.sorts.get(name, "")
+            case sweet.IntLit():
+                return "size"
+            case sweet.Binary(left=left):
+                return self.sort(left)
+            case sweet.Unary(operand=operand):
+                return self.sort(operand)
+            case sweet.Call() | sweet.Index():
+                return "tensor"
+            case sweet.ListExpr():
+                return "list"
+        return ""
+
+
+def children(node: Node) -> Iterator[Node]:
+    for name in node._fields:
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple) and not isinstance(value, Span):
+            yield from (v for v in value if isinstance(v, Node))
+
+
+def _scope(item: sweet.FnDecl) -> Scope:
+    scope = Scope(item)
+    for param in item.fn.params:
+        scope.bind(param.name.name, _sort_of_type(param.type), 0)
+        _bind_sizes(scope, param.type)
+    assert item.fn.body is not None
+    for let in (s for s in item.fn.body.stmts if isinstance(s, sweet.Let)):
+        sort = "tensor" if let.is_tuple else scope.sort(let.value) if let.type is None else _sort_of_type(let.type)
+        for name in let.names:
+            scope.bind(name.name, sort, let.span.end)
+    return scope
+
+
+def _sort_of_type(type: sweet.Type | None) -> str:
+    match type:
+        case sweet.NamedType(name=name):
+            return {"Size": "size"}.get(name, "tensor")
+        case sweet.TupleType():
+            return "tuple"
+    return "tensor"
+
+
+def _bind_sizes(scope: Scope, node: Node | None) -> None:
+    match node:
+        case sweet.TensorType(shape=sweet.ListExpr() as shape):
+            for dim in shape.items:
+                _bind_sizes(scope, dim)
+        case sweet.Name(name=name):
+            scope.bind(name, "size", 0)
+        case sweet.Binary(left=left, right=right):
+            _bind_sizes(scope, left)
+            _bind_sizes(scope, right)
+        case sweet.TupleType(items=items):
+            for item in items:
+                _bind_sizes(scope, item)
+
+
+@lru_cache(maxsize=32)
+def places(text: str) -> tuple[Place, ...]:
+    """The nodes of all bodies, in the order of the text."""
+    module, problems = parse(Source("program.rx", text))
+    assert not problems, text
+    found: list[Place] = []
+    for item in module.items:
+        if isinstance(item, sweet.FnDecl) and item.fn.body is not None:
+            _collect(item.fn.body, (), _scope(item), found)
+    return tuple(found)
+
+
+def _collect(node: Node, above: tuple[Node, ...], scope: Scope, found: list[Place]) -> None:
+    found.append(Place(node, above, scope))
+    for child in children(node):
+        _collect(child, (node, *above), scope, found)
+
+
+def _span(node: Node) -> Span:
+    span: Span = node.span  # type: ignore[attr-defined]
+    return span
+
+
+def _text(node: Node) -> str:
+    return _span(node).text
+
+
+def _put(node: Node, text: str) -> Change:
+    return Change(_span(node).start, _span(node).end, text)
+
+
+def _swap(first: Node, second: Node) -> Change:
+    a, b = _span(first), _span(second)
+    between = a.source.text[a.end : b.start]
+    return Change(a.start, b.end, b.text + between + a.text)
+
+
+def _callee(node: Node) -> str:
+    return node.callee.name if isinstance(node, sweet.Call) and isinstance(node.callee, sweet.FnName) else ""
+
+
+def _named(call: Node) -> dict[str, sweet.Arg]:
+    """The arguments of a primitive's call by the names of its parameters."""
+    row = lookup(_callee(call))
+    if row is None or not isinstance(call, sweet.Call):
+        return {}
+    names = [p.name for p in row.params]
+    pairs = (
+        (arg.name.name if arg.name else names[i] if i < len(names) else "", arg) for i, arg in enumerate(call.args)
+    )
+    return dict(pairs)
+
+
+def _literal(expr: Node) -> int | None:
+    match expr:
+        case sweet.IntLit(value=value):
+            return value
+        case sweet.Unary(op="-", operand=sweet.IntLit(value=value)):
+            return -value
+    return None
+
+
+def _without(call: sweet.Call, arg: sweet.Arg) -> Change:
+    """The call without an argument that is not its first one."""
+    before = call.args[call.args.index(arg) - 1]
+    return Change(before.span.end, arg.span.end, "")
+
+
+def _unwrapped(place: Place, names: tuple[str, ...]) -> Iterator[Change]:
+    if _callee(place.node) in names and isinstance(place.node, sweet.Call):
+        inner = place.node.args[0].value
+        tight = isinstance(inner, sweet.Binary | sweet.Unary) and isinstance(
+            place.above[0], sweet.Binary | sweet.Unary | sweet.Index
+        )
+        yield _put(place.node, f"({_text(inner)})" if tight else _text(inner))
+
+
+# The operators: each yields what it could do at a place
+
+
+def wrong_axis(place: Place) -> Iterator[Change]:
+    for name, arg in _named(place.node).items():
+        if name not in AXES:
+            continue
+        for expr in arg.value.items if isinstance(arg.value, sweet.ListExpr) else (arg.value,):
+            axis = _literal(expr)
+            if axis is not None:
+                others = (axis - 1, axis + 1, -1) if axis > 0 else (1, -1) if axis == 0 else (axis - 1, 1, 0)
+                yield from (_put(expr, str(o)) for o in dict.fromkeys(others) if o != axis)
+
+
+def swapped_operands(place: Place) -> Iterator[Change]:
+    node = place.node
+    if isinstance(node, sweet.Binary) and place.scope.sort(node) == "tensor":
+        yield _swap(node.left, node.right)
+    if _callee(node) not in PRODUCTS or not isinstance(node, sweet.Call):
+        return
+    operands = [a.value for a in node.args if a.name is None]
+    if isinstance(operands[-1], sweet.ListExpr):
+        operands = list(operands[-1].items)
+    if len(operands) >= 2:
+        yield _swap(operands[0], operands[1])
+
+
+def transpose(place: Place) -> Iterator[Change]:
+    yield from _unwrapped(place, ("matrix_transpose", "permute_dims", "swapaxes", "moveaxis"))
+    operands = _named(place.node)
+    if _callee(place.node) in ("matmul", "linear", "dense"):
+        for name in ("x", "y", "weight"):
+            if name in operands and _callee(operands[name].value) != "matrix_transpose":
+                yield _put(operands[name].value, f"@matrix_transpose({_text(operands[name].value)})")
+
+
+def wrong_permutation(place: Place) -> Iterator[Change]:
+    axes = _named(place.node).get("axes")
+    if _callee(place.node) == "permute_dims" and axes is not None and isinstance(axes.value, sweet.ListExpr):
+        items = axes.value.items
+        yield from (_swap(items[i], items[j]) for i in range(len(items)) for j in range(i + 1, len(items)))
+
+
+def keepdims_dropped(place: Place) -> Iterator[Change]:
+    keepdims = _named(place.node).get("keepdims")
+    if keepdims is not None and isinstance(place.node, sweet.Call):
+        yield _without(place.node, keepdims)
+
+
+def pad(place: Place) -> Iterator[Change]:
+    pads = _named(place.node).get("pads")
+    if pads is None or not isinstance(pads.value, sweet.ListExpr) or not isinstance(place.node, sweet.Call):
+        return
+    if _callee(place.node) != "pad":
+        yield _without(place.node, pads)
+        for by in (-1, 1):
+            yield _put(pads.value, f"[{', '.join(_moved_pair(p, by) for p in pads.value.items)}]")
+    for pair in pads.value.items:
+        if isinstance(pair, sweet.TupleExpr):
+            for side in pair.items:
+                yield from _off_by_one(side)
+
+
+def _moved_pair(pair: Node, by: int) -> str:
+    sides = pair.items if isinstance(pair, sweet.TupleExpr) else ()
+    values = [_literal(s) for s in sides]
+    return f"({', '.join(_text(s) if v is None else str(max(v + by, 0)) for s, v in zip(sides, values, strict=True))})"
+
+
+def _off_by_one(expr: Node) -> Iterator[Change]:
+    match expr:
+        case sweet.IntLit(value=value):
+            yield from (_put(expr, str(v)) for v in (value - 1, value + 1) if v >= 0)
+        case sweet.Binary(left=left, right=sweet.IntLit(value=1)):
+            yield _put(expr, _text(left))
+
+
+def stride(place: Place) -> Iterator[Change]:
+    strides = _named(place.node).get("strides")
+    if strides is None or not isinstance(strides.value, sweet.ListExpr) or not isinstance(place.node, sweet.Call):
+        return
+    yield _without(place.node, strides)
+    values = [_literal(i) or 1 for i in strides.value.items]
+    for by in (-1, 1):
+        if min(values) + by >= 1:
+            yield _put(strides.value, f"[{', '.join(str(v + by) for v in values)}]")
+    yield _put(strides.value.items[-1], str(values[-1] + 1))
+
+
+def literal(place: Place) -> Iterator[Change]:
+    """A literal size, count or bound is one too large or too small, or a `- 1` is forgotten."""
+    if (
+        isinstance(place.node, sweet.IntLit | sweet.Binary)
+        and place.scope.sort(place.node) == "size"
+        and not _has_own_operator(place)
+    ):
+        yield from _off_by_one(place.node)
+
+
+def _has_own_operator(place: Place) -> bool:
+    for above in (place.node, *place.above):
+        if isinstance(above, sweet.Unary):
+            return True
+        for outer in place.above:
+            if above in [arg for name, arg in _named(outer).items() if name in OWN_OPERATOR]:
+                return True
+    return False
+
+
+def missing_repeat(place: Place) -> Iterator[Change]:
+    yield from _unwrapped(place, ("repeat", "tile", "broadcast_to", "upsample", "resize"))
+
+
+def missing_reshape(place: Place) -> Iterator[Change]:
+    yield from _unwrapped(place, ("reshape", "flatten", "squeeze", "expand_dims"))
+
+
+def wrong_name(place: Place) -> Iterator[Change]:
+    node, scope = place.node, place.scope
+    if isinstance(node, sweet.Name) and scope.sort(node) in ("tensor", "size"):
+        for other, sort in scope.sorts.items():
+            if other != node.name and sort == scope.sort(node) and scope.bound[other] < node.span.start:
+                yield _put(node, other)
+
+
+def swapped_arguments(place: Place) -> Iterator[Change]:
+    if not isinstance(place.node, sweet.Call) or _callee(place.node) in ("", *PRODUCTS):
+        return
+    given = [a.value for a in place.node.args if a.name is None]
+    for i, first in enumerate(given):
+        for second in given[i + 1 :]:
+            if place.scope.sort(first) == place.scope.sort(second) in ("tensor", "size"):
+                yield _swap(first, second)
+
+
+OPERATORS: dict[str, Callable[[Place], Iterator[Change]]] = {
+    "wrong axis": wrong_axis,
+    "swapped operands": swapped_operands,
+    "missing or extra transpose": transpose,
+    "wrong permutation": wrong_permutation,
+    "keepdims dropped": keepdims_dropped,
+    "pad": pad,
+    "stride": stride,
+    "literal off by one": literal,
+    "missing repeat": missing_repeat,
+    "missing reshape": missing_reshape,
+    "wrong name of the same sort": wrong_name,
+    "swapped arguments": swapped_arguments,
+}
+
+
+def changes(text: str, operator: str) -> list[Change]:
+    """All that an operator could do to a program, in the order of the text."""
+    return [change for place in places(text) for change in OPERATORS[operator](place)]
+
+
+def mutated(text: str, operator: str, seed: int) -> Mutant | None:
+    """The program with the mistake that the seed picks; None where there is no place for it, or where it changes nothing."""
+    found = changes(text, operator)
+    if not found:
+        return None
+    change = random.Random(f"{operator} {seed}").choice(found)
+    after = text[: change.start] + change.text + text[change.end :]
+    return Mutant(after, _first_difference(text, after)) if after != text else None
+
+
+def _first_difference(text: str, after: str) -> int:
+    same = next((i for i, (a, b) in enumerate(zip(text, after, strict=False)) if a != b), min(len(text), len(after)))
+    return text.count("\n", 0, same) + 1
+
+
+# Corpora
+
+
+def read_programs(folder: Path) -> dict[str, str]:
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.rx"))}
+
+
+def read_mistakes(path: Path) -> list[Mistake]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [Mistake(row["program"], row["operator"], row["seed"]) for row in map(json.loads, lines)]
+
+
+def written(mistakes: list[Mistake], programs: dict[str, str]) -> str:
+    """The lines of a corpus: what makes each mistake, and for a reader (and the test) its line before and after."""
+    rows = []
+    for mistake in mistakes:
+        text = programs[mistake.program]
+        mutant = mutated(text, mistake.operator, mistake.seed)
+        assert mutant is not None, mistake
+        was, becomes = (t.split("\n")[mutant.line - 1].strip() for t in (text, mutant.text))
+        rows.append({**mistake._asdict(), "line": mutant.line, "was": was, "becomes": becomes})
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def drawn(
+    programs: dict[str, str], count: int, first_seed: int, is_wrong: Callable[[str, str], bool], tries: int = 120
+) -> list[Mistake]:
+    """`count` different mistakes, the operators in turn; `is_wrong(program, text)` leaves out those that keep shapes."""
+    seeds = {operator: iter(range(first_seed, first_seed + tries)) for operator in OPERATORS}
+    found: dict[str, Mistake] = {}
+    while len(found) < count and seeds:
+        for operator in [o for o in OPERATORS if o in seeds]:
+            most = sum(m.operator == operator for m in found.values()) + 1 > MOST_OF_ONE_OPERATOR * count
+            mistake = None if most else _next(programs, operator, seeds[operator], found, is_wrong)
+            if mistake is None:
+                del seeds[operator]
+            elif len(found) < count:
+                found[_mutant_text(programs, mistake)] = mistake
+    return sorted(found.values())
+
+
+def _next(
+    programs: dict[str, str],
+    operator: str,
+    seeds: Iterator[int],
+    found: dict[str, Mistake],
+    is_wrong: Callable[[str, str], bool],
+) -> Mistake | None:
+    for seed in seeds:
+        program = random.Random(f"program {operator} {seed}").choice(sorted(programs))
+        mutant = mutated(programs[program], operator, seed)
+        if mutant is not None and mutant.text not in found and is_wrong(program, mutant.text):
+            return Mistake(program, operator, seed)
+    return None
+
+
+def _mutant_text(programs: dict[str, str], mistake: Mistake) -> str:
+    mutant = mutated(programs[mistake.program], mistake.operator, mistake.seed)
+    assert mutant is not None
+    return mutant.text

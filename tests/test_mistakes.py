@@ -1,0 +1,251 @@
+"""The corpora of mistakes are what their rows say, and what is made of a mistake is graded as it deserves."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rxlang as rx
+from support.mend_grader import (
+    Refused,
+    arguments,
+    assignments,
+    blames,
+    functions,
+    grade,
+    judged,
+    names_of,
+    run,
+    runs,
+    says_something,
+    touched,
+)
+from support.mistakes import (
+    MOST_OF_ONE_OPERATOR,
+    OPERATORS,
+    Mistake,
+    changes,
+    mutated,
+    read_mistakes,
+    read_programs,
+    written,
+)
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = {
+    "own": (ROOT / "tests" / "data" / "architectures", ROOT / "tests" / "data" / "mistakes.jsonl"),
+    "held out": (ROOT / "benchmarks" / "held_out", ROOT / "benchmarks" / "held_out" / "mistakes.jsonl"),
+}
+PROGRAMS = {f"{kind}/{name}": text for kind, (f, _) in FOLDERS.items() for name, text in read_programs(f).items()}
+SAMPLE = 11  # every which mutant is checked here; `benchmarks/helps.py` checks them all
+
+# The programs
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_architecture_is_accepted_and_leaves_nothing_to_check_but_at_the_doors(name: str) -> None:
+    report = rx.check_source(PROGRAMS[name])
+    assert [d.message for d in report.diagnostics] == []
+    assert report.counts.residual == 0
+
+
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n.startswith("own/")])
+def test_an_architecture_runs_at_many_sizes_without_a_zero(name: str) -> None:
+    module, data = rx.loads(PROGRAMS[name]), np.random.default_rng(3)
+    for function, declared in functions(PROGRAMS[name]).items():
+        params = declared.fn.params
+        tried = [s for s in assignments(names_of(params), random.Random(function)) if 0 not in s.values()][::9]
+        made = [arguments(params, sizes, data) for sizes in tried]
+        taken = [args for args in made if args is not None and not isinstance(run(module[function], args), Refused)]
+        assert len(taken) >= 2, function
+
+
+def test_there_are_twelve_architectures_and_others_are_held_out() -> None:
+    own, held_out = ({p.stem for p in folder.glob("*.rx")} for folder, _ in FOLDERS.values())
+    assert len(own) == 12
+    assert len(held_out) == 6
+    assert not own & held_out
+
+
+# The mistakes
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+def test_a_corpus_is_what_its_seeds_make(kind: str) -> None:
+    folder, file = FOLDERS[kind]
+    assert written(read_mistakes(file), read_programs(folder)) == file.read_text(encoding="utf-8")
+
+
+def test_there_are_a_hundred_different_mistakes_and_no_operator_has_more_than_its_part() -> None:
+    folder, file = FOLDERS["own"]
+    mistakes, programs = read_mistakes(file), read_programs(folder)
+    assert len({mutated(programs[m.program], m.operator, m.seed) for m in mistakes}) == len(mistakes) == 100
+    counts = Counter(m.operator for m in mistakes)
+    assert counts.keys() == OPERATORS.keys()
+    assert max(counts.values()) <= MOST_OF_ONE_OPERATOR * len(mistakes)
+    assert {m.program for m in mistakes} == programs.keys()
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+def test_a_mistake_changes_the_line_that_its_row_names_and_is_told(kind: str) -> None:
+    folder, file = FOLDERS[kind]
+    programs, rows = read_programs(folder), file.read_text(encoding="utf-8").splitlines()
+    for row in map(json.loads, rows[::SAMPLE]):
+        text = programs[row["program"]]
+        mutant = mutated(text, row["operator"], row["seed"])
+        assert mutant is not None
+        same = row["line"] - 1
+        assert mutant.text.split("\n")[:same] == text.split("\n")[:same]
+        assert mutant.text.split("\n")[same] != text.split("\n")[same]
+        assert says_something(mutant.text), row
+
+
+LAYER = """@f = fn(x : Tensor([b, t, d], float32), w : Tensor([d, e], float32)) : Tensor([b, e], float32) where t >= 1 {
+  let y = @matmul(x, w)
+  let z = @permute_dims(y / @sum(y, axis=2, keepdims=true), axes=[0, 2, 1])
+  @reshape(z, [b, e, t])[:, :, 0]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "operator, made",
+    [
+        ("wrong axis", "@sum(y, axis=1, keepdims=true)"),
+        ("swapped operands", "@matmul(w, x)"),
+        ("missing or extra transpose", "@matmul(x, @matrix_transpose(w))"),
+        ("missing or extra transpose", "let z = y / @sum(y, axis=2, keepdims=true)"),
+        ("wrong permutation", "axes=[2, 0, 1]"),
+        ("keepdims dropped", "@sum(y, axis=2)"),
+        ("literal off by one", "[:, :, 1]"),
+        ("missing reshape", "  z[:, :, 0]"),
+        ("wrong name of the same sort", "[b, d, t]"),
+    ],
+)
+def test_an_operator_makes_the_slip_that_it_is_named_for(operator: str, made: str) -> None:
+    texts = [LAYER[: c.start] + c.text + LAYER[c.end :] for c in changes(LAYER, operator)]
+    assert any(made in text for text in texts), texts
+
+
+CONVOLUTION = """@g = fn(x : Tensor([b, c, t], float32), w : Tensor([c, c, 3], float32), n : Size)
+  : Tensor([b, c, t * n], float32)
+  where t >= 1, n >= 1 {
+  let y = @conv1d(x, w, strides=[1], pads=[(1, 1)])
+  @h(@repeat(y, n, axis=2), y)
+}
+
+@h = fn(x : Tensor([b, c, t], float32), y : Tensor([b, c, s], float32)) : Tensor([b, c, t], float32) {
+  x
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "operator, made",
+    [
+        ("pad", "pads=[(0, 0)]"),
+        ("pad", "pads=[(1, 2)]"),
+        ("pad", "strides=[1])"),
+        ("stride", "strides=[2]"),
+        ("missing repeat", "@h(y, y)"),
+        ("swapped arguments", "@h(y, @repeat(y, n, axis=2))"),
+        ("swapped arguments", "@conv1d(w, x, strides=[1]"),
+    ],
+)
+def test_an_operator_of_windows_and_calls_does_as_well(operator: str, made: str) -> None:
+    texts = [CONVOLUTION[: c.start] + c.text + CONVOLUTION[c.end :] for c in changes(CONVOLUTION, operator)]
+    assert any(made in text for text in texts), texts
+
+
+def test_no_operator_changes_a_signature() -> None:
+    for text in PROGRAMS.values():
+        bodies = [f.fn.body.span for f in functions(text).values() if f.fn.body is not None]
+        for operator in OPERATORS:
+            for change in changes(text, operator):
+                assert any(b.start < change.start and change.end < b.end for b in bodies), change
+
+
+# The grades
+
+SCORES = """@scores = fn(q : Tensor([b, t, d], float32), k : Tensor([b, s, d], float32)) : Tensor([b, t, s], float32) {
+  @softmax(@matmul(q, @matrix_transpose(k)), axis=2)
+}
+
+@mean = fn(x : Tensor([b, t, d], float32)) : Tensor([b, d], float32) where t >= 1 {
+  @sum(x, axis=1) / @cast(@size_to_tensor(t), float32)
+}
+"""
+
+
+def mended(before: str, after: str) -> str:
+    assert before in SCORES
+    return SCORES.replace(before, after)
+
+
+@pytest.mark.parametrize(
+    "text, word",
+    [
+        (SCORES, "right"),
+        (mended("@matrix_transpose(k)", "@permute_dims(k, axes=[0, 2, 1])"), "right"),
+        (mended('@matmul(q, @matrix_transpose(k))', '@einsum("btd,bsd->bts", [q, k])'), "right"),
+        (mended("{\n  @softmax", "where s == d {\n  @softmax"), "narrower"),
+        (mended("{\n  @softmax", "{\n  assert t == s\n  @softmax"), "narrower"),
+        (mended("{\n  @softmax", "where s <= 4 {\n  @softmax"), "narrower"),
+        (mended("where t >= 1", "where t >= 2"), "narrower"),
+        (mended("x : Tensor([b, t, d], float32)", "x : Tensor([b, t, d * 2], float32)").replace("[b, d]", "[b, d * 2]"),
+         "narrower"),
+        (mended("{\n  @softmax", "where d >= 1 {\n  @softmax"), "empty"),
+        (mended(" where t >= 1", ""), "wider"),
+        (mended("k : Tensor([b, s, d]", "k : Tensor([_c, s, d]"), "wider"),
+        (mended("axis=2", "axis=1"), "numbers"),
+        (mended("@sum(x, axis=1)", "@sum(@abs(x) + x, axis=1)"), "numbers"),
+        (mended("Tensor([b, d], float32)", "Tensor([d], float32)").replace("axis=1) /", "axis=[0, 1]) /"), "shapes"),
+        (mended("@mean = ", "@average = "), "shapes"),
+        (mended("@softmax(", "@softmax(axis=3, x="), "refused"),
+    ],
+)  # fmt: skip
+def test_a_mend_gets_the_grade_that_it_deserves(text: str, word: str) -> None:
+    assert grade(SCORES, text).word == word, grade(SCORES, text)
+
+
+def test_a_mend_that_is_narrower_and_something_else_is_known_to_be_both() -> None:
+    found = grade(SCORES, mended("where t >= 1", "where t >= 2").replace("@sum(x, axis=1)", "@max(x, axis=1)"))
+    assert found.narrower
+    assert found.numbers
+
+
+def test_a_change_of_a_helper_is_seen_in_its_callers() -> None:
+    text = SCORES + "\n@both = fn(x : Tensor([b, t, d], float32)) : Tensor where t >= 1 {\n  @mean(x)\n}\n"
+    assert touched(text, text.replace("@sum(x", "@max(x")) == ["mean", "both"]
+    assert touched(text, text) == []
+
+
+def test_a_function_that_takes_other_parameters_is_not_right() -> None:
+    assert not grade(
+        SCORES, mended("@mean = fn(x", "@mean = fn(n : Size, x").replace("where t", "where n >= 0, t")
+    ).is_right
+
+
+def test_sizes_that_the_signature_forbids_are_tried_as_well() -> None:
+    refused = [args for _, args, was in runs(SCORES, "scores") if isinstance(was, Refused)]
+    assert any(q.shape[2] != k.shape[2] for q, k in refused)
+    assert any(q.ndim == 4 for q, _ in refused)
+
+
+def test_what_is_said_of_a_mistake_is_counted_blamed_and_graded() -> None:
+    mutant = mended("@sum(x, axis=1)", "@sum(x, axis=4)")
+    verdict = judged(SCORES, mutant, 6)
+    assert [d.severity for d in verdict.diagnostics] == ["error"]
+    assert verdict.blamed
+    assert not blames(verdict.diagnostics[0], 2)
+    assert verdict.mend is not None
+    assert verdict.mend_grade == grade(SCORES, verdict.mend)
+    assert (verdict.fix is None) == (verdict.fix_grade is None)
+
+
+def test_a_mistake_is_its_program_operator_and_seed() -> None:
+    assert Mistake("bert", "pad", 3)._asdict() == {"program": "bert", "operator": "pad", "seed": 3}
