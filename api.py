@@ -145,7 +145,7 @@ class Module:
 
     def __init__(self, checked: Checked, files: Files, allow_extern: bool) -> None:
         self._checked = checked
-        self._machine = _Machine(checked.program, files, _RunOptions(allow_extern=allow_extern))
+        self._machine = _Machine(checked.program, files, _RunOptions(allow_extern=allow_extern), checked.headers)
         program = checked.program
         self._names = tuple(
             [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]

@@ -24,7 +24,7 @@ from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode
 from .lang.source import Source
-from .lang.weights import BadWeights, read_header
+from .lang.weights import BadWeights, Header, read_header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.known.outcome import Options
@@ -70,7 +70,7 @@ def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), optio
     if program is None:
         return Report(names, tuple(in_order(list(diagnostics))), Counts(), None)
     weights = _Weights(files)
-    checked = check(program, lookup, options, weights.header)
+    checked = replace(check(program, lookup, options, weights.header), headers=weights.headers)
     everything = [*diagnostics, *weights.diagnostics, *checked.diagnostics]
     if options.strict:
         everything = [_strict(d) for d in everything]
@@ -118,18 +118,23 @@ class _Weights:
     def __init__(self, files: Files) -> None:
         self.files = files
         self.diagnostics: list[Diagnostic] = []
-        self._known: dict[tuple[str, str | None], TensorInfo | None] = {}
+        self.headers: dict[tuple[str, str | None], Header] = {}
+        self._read: set[tuple[str, str | None]] = set()
         self._unread: set[str] = set()
 
     def header(self, load: core.Load) -> TensorInfo | None:
         key = (load.path, load.key)
-        if key not in self._known:
-            self._known[key] = self._read(load)
-        return self._known[key]
+        if key not in self._read:
+            self._read.add(key)
+            found = self._header(load)
+            if found is not None:
+                self.headers[key] = found
+        known = self.headers.get(key)
+        return None if known is None else TensorInfo(known.shape, known.dtype)
 
-    def _read(self, load: core.Load) -> TensorInfo | None:
+    def _header(self, load: core.Load) -> Header | None:
         try:
-            found = read_header(self.files.find(load.path, span=load.span), load.key)
+            return read_header(self.files.find(load.path, span=load.span), load.key)
         except RxError as problem:
             if load.path not in self._unread:
                 self._unread.add(load.path)
@@ -138,4 +143,3 @@ class _Weights:
         except BadWeights as problem:
             self.diagnostics.append(error("E245", f'"{load.path}" {problem}', load.span))
             return None
-        return TensorInfo(found.shape, found.dtype)

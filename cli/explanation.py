@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ..desugar.errors import nearest
+from ..lang.cells import shown
 from ..lang.checked import Checked, Explanation, Fact
 from ..lang.source import Span
 
@@ -37,9 +38,9 @@ def unknown(name: str, known: Sequence[str]) -> str:
     others = [n for n in known if not n.startswith("@") and n.rstrip("'").isidentifier()]
     meant = nearest(name, others)
     if meant is not None:
-        return f"no function knows a `{name}`; is `{meant}` meant?"
+        return f"no function knows a `{shown(name)}`; is `{meant}` meant?"
     listed = ", ".join(others[:_MOST]) + (", ..." if len(others) > _MOST else "")
-    return f"no function knows a `{name}`" + (f"; known are {listed}" if others else "")
+    return f"no function knows a `{shown(name)}`" + (f"; known are {listed}" if others else "")
 
 
 def _one(found: Explanation) -> str:
@@ -58,4 +59,4 @@ def _place(span: Span) -> str:
     if not span.source.text:
         return ""
     line, column = span.source.position(span.start)
-    return f"{span.source.name}:{line}:{column}"
+    return shown(f"{span.source.name}:{line}:{column}")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from ..helps.fix import Fix, fixed
+from ..lang.cells import shown
 from ..lang.parser import decode
 from .examine import Wish
-from .files import Program, Unusable, reason
+from .files import Program, replace_file
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -30,20 +27,4 @@ def fix(program: Program, wish: Wish) -> tuple[Program, tuple[Fix, ...]]:
 
 
 def reported(program: Program, fixes: tuple[Fix, ...]) -> Iterator[str]:
-    return (f"{program.name}:{f.line}: fixed: {f.text}" for f in fixes)
-
-
-def replace_file(path: str, data: bytes) -> None:
-    """The file is the old one or the new one, whatever happens in between; it keeps its permissions."""
-    real = Path(os.path.realpath(path))
-    made = None
-    try:
-        descriptor, made = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        shutil.copymode(real, made)
-        os.replace(made, real)
-    except OSError as wrong:
-        if made is not None and os.path.exists(made):
-            os.unlink(made)
-        raise Unusable(f"cannot write {path!r}: {reason(wrong)}") from wrong
+    return (shown(f"{program.name}:{f.line}: fixed: {f.text}") for f in fixes)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic
 from ..lang.formatter import format_source
 from ..lang.parser import decode
-from .files import STDIN, Program, conclude, read_programs, write
+from .files import STDIN, Program, conclude, read_programs, replace_file
 from .terminal import print_diagnostics
 
 
@@ -48,8 +49,8 @@ def _formatted(program: Program) -> tuple[str | None, tuple[Diagnostic, ...]]:
 def _report(path: str, name: str, text: str, only_check: bool) -> int:
     """Says what was or would be changed, and changes it."""
     if only_check:
-        click.echo(f"{name}: not in canonical layout")
+        click.echo(f"{shown(name)}: not in canonical layout")
         return 1
-    write(path, text)
-    click.echo(f"{name}: formatted")
+    replace_file(path, text.encode("utf-8"))
+    click.echo(f"{shown(name)}: formatted")
     return 0

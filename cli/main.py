@@ -10,6 +10,8 @@ from importlib import import_module
 
 import click
 
+from ..lang.cells import shown
+
 # What stands for each command: where it is, and its line in `rx --help`.
 COMMANDS = {
     "check": ("rxlang.cli.check:check", "Decide every assertion of programs, without running them."),
@@ -76,6 +78,9 @@ def invoke(arguments: list[str]) -> int:
         return status if isinstance(status, int) else 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
+    except click.UsageError as wrong:
+        click.UsageError(shown(wrong.format_message()), wrong.ctx).show()
+        return wrong.exit_code
     except click.ClickException as wrong:
         wrong.show()
         return wrong.exit_code

@@ -13,6 +13,7 @@ import click
 from .. import pipeline
 from ..interp.trees import reachable
 from ..lang import core
+from ..lang.cells import shown
 from ..lang.diagnostics import RxError
 from ..lang.files import Files
 from ..simplify.known.outcome import Options
@@ -77,10 +78,11 @@ class Job:
         assert report.checked is not None
         self.report = report
         self.core = report.checked.program
+        self.headers = report.checked.headers
         self.files = files
         self.allow_extern = allow_extern
         self.stats = stats
-        self.name = program.name
+        self.name = shown(program.name)
 
     def run(self, name: str | None, args: Sequence[str], out: str | None, seed: int) -> int:
         function = self._function(name)
@@ -98,7 +100,8 @@ class Job:
         began = time.perf_counter()
         sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
         try:
-            machine = Machine(self.core, self.files, RunOptions(allow_extern=True, instrument=self.stats))
+            options = RunOptions(allow_extern=True, instrument=self.stats)
+            machine = Machine(self.core, self.files, options, self.headers)
             results = _with_progress(lambda: self._results(machine, function, values))
         except ShapeError as problem:
             print_diagnostics((problem.diagnostic,))
@@ -142,10 +145,10 @@ class Job:
         return [("result", result)]
 
     def _show(self, results: Sequence[tuple[str, Any]], folder: Path | None) -> None:
-        from .values import shown, write_array
+        from .values import printed, write_array
 
         for name, value in results:
-            click.echo(shown(name, value))
+            click.echo(printed(name, value))
         for name, value in results if folder is not None else ():
             assert folder is not None
             write_array(folder, name, value)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
+from ..lang.cells import shown
 from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
 
@@ -45,7 +46,7 @@ def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnost
     """
     if rejected and counts is not None and not counts.total:
         counts = None
-    subject = names[0] if len(names) == 1 else plural(len(names), "file")
+    subject = shown(names[0]) if len(names) == 1 else plural(len(names), "file")
     verdict = "ok" if not rejected else "rejected" if len(names) == 1 else f"{rejected} rejected"
     assertions = "" if counts is None else f": {_assertions(counts)}"
     severities = [d.severity for d in diagnostics]

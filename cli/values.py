@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from ..interp.run import ArgumentProblem, arrange, expected_dtype
 from ..interp.values import parse_value
 from ..lang import core
 from ..lang.dtypes import DTYPES
-from .files import Unusable, reason
+from .files import Unusable, replace_file
 
 
 def arguments(function: core.Function, args: Sequence[str], seed: int) -> list[Any]:
@@ -83,7 +84,7 @@ def _tuple(
 # Results
 
 
-def shown(name: str, value: Any) -> str:
+def printed(name: str, value: Any) -> str:
     """`y : Tensor([2, 3], float32) = [[...], [...]]`, the value on lines of its own where it is long."""
     text = _text(value)
     head = f"{name} : {describe(value)} ="
@@ -121,8 +122,6 @@ def write_array(folder: Path, name: str, value: Any) -> None:
         return
     if callable(value) and not isinstance(value, np.ndarray):
         return
-    path = folder / f"{stem}.npy"
-    try:
-        np.save(path, portable(np.asarray(value)), allow_pickle=False)
-    except (OSError, ValueError) as wrong:
-        raise Unusable(f"cannot write {str(path)!r}: {reason(wrong)}") from wrong
+    buffer = io.BytesIO()
+    np.save(buffer, portable(np.asarray(value)), allow_pickle=False)
+    replace_file(str(folder / f"{stem}.npy"), buffer.getvalue(), through_links=False)

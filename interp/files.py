@@ -1,35 +1,17 @@
-"""One tensor of a weights file as a NumPy array; no pickle is ever loaded."""
+"""One tensor of a weights file as a NumPy array, of the shape and the dtype that its header says; no pickle is ever loaded."""
 
 from __future__ import annotations
 
-import zlib
-from math import prod
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from ..lang.dtypes import DTYPES
-from ..lang.weights import BadWeights, choose, safetensors_entry
+from ..lang.weights import BadWeights, Header, Place, open_array
 from .dtypes import dtype_of, numpy_dtype
 
 Array = np.ndarray[Any, Any]
-# What reading a damaged file may raise: NumPy's header reader, zipfile and zlib each have their own.
-_DAMAGES = (
-    ValueError,
-    EOFError,
-    KeyError,
-    SyntaxError,
-    TypeError,
-    MemoryError,
-    OverflowError,
-    RuntimeError,
-    TokenError,
-    BadZipFile,
-    zlib.error,
-)
 
 
 class ValueProblem(Exception):
@@ -40,58 +22,49 @@ def read_array(path: Path, key: str | None) -> Array:
     """One tensor of a `.npy`, `.npz` or `.safetensors` file; raises ValueProblem. The key may be left out where a file has
     just one."""
     try:
-        match path.suffix.lower():
-            case ".npy" if key is None:
-                return checked(_plain(np.load(path, allow_pickle=False), path))
-            case ".npy":
-                raise ValueProblem(f"{path.name} holds one tensor and no key {key!r}")
-            case ".npz":
-                return _read_npz(path, key)
-            case ".safetensors":
-                return _read_safetensors(path, key)
+        return load_array(path, key)
     except BadWeights as problem:
         raise ValueProblem(f"{path.name} {problem}") from None
-    except OSError as problem:
-        raise ValueProblem(f"{path} cannot be read: {problem.strerror or problem}") from None
-    except _DAMAGES as problem:
-        reason = str(problem).strip().split("\n")[0]
-        raise ValueProblem(f"{path.name} cannot be read: {reason}") from None
-    raise ValueProblem(f"{path.name} is no .npy, .npz or .safetensors file")
 
 
-def _plain(loaded: Any, path: Path) -> Array:
-    if not isinstance(loaded, np.ndarray):
-        loaded.close()
-        raise ValueProblem(f"{path.name} is not a .npy file")
-    return loaded
+def load_array(path: Path, key: str | None, believed: Header | None = None) -> Array:
+    """The same; raises BadWeights, also where the array is not the one whose header was believed."""
+    with open_array(path, key) as (place, stream):
+        if believed is not None and (place.shape, place.dtype) != (believed.shape, believed.dtype):
+            was, now = believed, Header(place.shape, place.dtype)
+            raise BadWeights(f"has changed since it was checked: it held {was}, and now it holds {now}")
+        data = stream.read(place.length)
+        if len(data) != place.length:
+            raise BadWeights("is damaged: its data is cut off")
+        return _decoded(data, place)
 
 
-def _read_npz(path: Path, key: str | None) -> Array:
-    with path.open("rb") as handle:
-        archive = np.load(handle, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueProblem(f"{path.name} is not a .npz file")
-        return checked(archive[choose(key, list(archive.files))])
+def _decoded(data: bytes, place: Place) -> Array:
+    dtype = _kept(place)
+    # Nothing is read of an array without elements, whatever its other axes are.
+    flat = np.frombuffer(data, dtype) if data else np.empty(0, dtype)
+    if place.dtype.name == "bool":
+        flat = flat != 0
+    return checked(flat.reshape(place.shape, order="F" if place.columns else "C"))
 
 
-def _read_safetensors(path: Path, key: str | None) -> Array:
-    entry = safetensors_entry(path, key)
-    dtype = numpy_dtype(entry.dtype)
-    length = prod(entry.shape) * dtype.itemsize
-    if length != entry.end - entry.begin:
-        raise ValueProblem(f"{path.name} is damaged: the tensor's place does not fit its shape")
-    with path.open("rb") as handle:
-        handle.seek(entry.begin)
-        return np.frombuffer(handle.read(length), dtype).reshape(entry.shape)
+def _kept(place: Place) -> np.dtype[Any]:
+    """The dtype of the bytes in the file."""
+    if place.dtype.kind == "string":
+        return np.dtype(f"U{place.width // 4}").newbyteorder(place.order)  # type: ignore[arg-type]
+    if place.dtype.name == "bool":
+        return np.dtype(np.uint8)
+    dtype = numpy_dtype(place.dtype)
+    return dtype if place.order == "little" and dtype.isbuiltin == 2 else dtype.newbyteorder(place.order)  # type: ignore[arg-type]
 
 
 def checked(array: Any) -> Array:
     """The array in native byte order and a dtype that Rx has; raises ValueProblem for any other."""
     made = np.asarray(array)
-    if made.dtype.kind == "U":
-        made = made.astype(numpy_dtype(DTYPES["string"]))
     if not made.dtype.isnative:
         made = made.astype(made.dtype.newbyteorder("="))
+    if made.dtype.kind == "U":
+        made = made.astype(numpy_dtype(DTYPES["string"]))
     try:
         dtype_of(made.dtype)
     except (LookupError, TypeError, ValueError):

@@ -15,10 +15,11 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import Span
+from ..lang.weights import BadWeights, Header
 from .blame import RUNTIME_ERRORS, diagnose
 from .compile import Code, ExternError, Options, compile_program, guarded_call
 from .dtypes import PLAIN, dtype_of, numpy_dtype
-from .files import ValueProblem, checked, read_array
+from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
 
 
@@ -36,10 +37,12 @@ class ShapeError(Exception):
 
 
 class WeightReader:
-    """Reads the arrays that consts load: below the program's folder and its roots, each once."""
+    """Reads the arrays that consts load: below the program's folder and its roots, each once. `headers` are those that the
+    program was checked with: another array than that is refused."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, headers: Mapping[tuple[str, str | None], Header] | None = None) -> None:
         self.files = files
+        self.headers = headers or {}
         self.count = 0
         self._read: dict[tuple[Path, str | None], Any] = {}
 
@@ -48,9 +51,9 @@ class WeightReader:
         if (path, load.key) not in self._read:
             self.count += 1
             try:
-                array = read_array(path, load.key)
-            except ValueProblem as problem:
-                raise RxError(error("E242", str(problem), load.span)) from None
+                array = load_array(path, load.key, self.headers.get((load.path, load.key)))
+            except BadWeights as problem:
+                raise RxError(error("E245", f'"{load.path}" {problem}', load.span)) from None
             array.flags.writeable = False
             self._read[path, load.key] = array
         return self._read[path, load.key]
@@ -64,10 +67,16 @@ def cause_of(problem: BaseException) -> BaseException | None:
 class Machine:
     """A program that is ready to run. Its consts are evaluated when it is made."""
 
-    def __init__(self, program: core.Program, files: Files, options: Options | None = None) -> None:
+    def __init__(
+        self,
+        program: core.Program,
+        files: Files,
+        options: Options | None = None,
+        headers: Mapping[tuple[str, str | None], Header] | None = None,
+    ) -> None:
         self.program = program
         self.options = options or Options()
-        self.weights = WeightReader(files)
+        self.weights = WeightReader(files, headers)
         self._extended: Code | None = None
         self.code = self._compiled(self.options)
 

@@ -8,6 +8,7 @@ from . import core
 from .diagnostics import Diagnostic
 from .node import Node
 from .source import NOWHERE, Span
+from .weights import Header
 
 
 class Counts(Node):
@@ -87,7 +88,8 @@ class Checked(Node):
     """`program` is the simplified core: proved assertions gone, decided branches folded, implementations chosen; residual
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
     `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silenced`
-    are the warnings that an error takes the place of: they come to light when it is mended."""
+    are the warnings that an error takes the place of: they come to light when it is mended. `headers` are those of the weights
+    that the answers rest on, by path and key."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
@@ -98,6 +100,7 @@ class Checked(Node):
     demand: Callable[[], tuple[Demands, ...]]
     explain: Callable[[str], tuple[Explanation, ...]]
     silenced: tuple[Diagnostic, ...] = ()
+    headers: Mapping[tuple[str, str | None], Header] = {}
 
     @property
     def shapes(self) -> tuple[FunctionShapes, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from .cells import shown
 from .checked import Binding, Counts, FunctionShapes
 from .diagnostics import Diagnostic, Edit, Help
 from .source import NOWHERE, Span
@@ -207,7 +208,8 @@ def github_lines(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """Line ends as GitHub wants them, other control characters as a terminal may show them."""
+    return "%0A".join(shown(line).replace("%", "%25") for line in text.split("\n"))
 
 
 def _property(text: str) -> str:

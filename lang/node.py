@@ -6,6 +6,7 @@ methods serves all. Fields that say where a node comes from (`span`, `origin` an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 _PROVENANCE = frozenset({"span", "name_span", "origin", "comments", "source"})
@@ -25,7 +26,12 @@ class _NodeMeta(type):
         namespace["_defaults"] = defaults
         namespace["_compared"] = tuple(f for f in inherited + own if f not in _PROVENANCE)
         namespace["__match_args__"] = inherited + own
-        return super().__new__(mcls, name, bases, namespace)
+        made = super().__new__(mcls, name, bases, namespace)
+        # A slot's own setter goes around `__setattr__`, which refuses: that is how a node gets its fields, once.
+        made._setters = tuple(getattr(made, f).__set__ for f in namespace["_fields"])
+        return made
+
+    _setters: tuple[Callable[[Any, Any], None], ...]
 
 
 class Node(metaclass=_NodeMeta):
@@ -34,24 +40,37 @@ class Node(metaclass=_NodeMeta):
     _fields: ClassVar[tuple[str, ...]]
     _defaults: ClassVar[dict[str, Any]]
     _compared: ClassVar[tuple[str, ...]]
+    _setters: ClassVar[tuple[Callable[[Any, Any], None], ...]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        fields = self._fields
-        for field, value in zip(fields, args, strict=False):
-            setattr(self, field, value)
-        if len(args) == len(fields) and not kwargs:
-            return
+        setters = self._setters
+        if kwargs or len(args) != len(setters):
+            args = self._completed(args, kwargs)
+        for put, value in zip(setters, args, strict=False):
+            put(self, value)
+
+    def _completed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """A value for each field: those in order, then those by name, then the defaults."""
+        fields, defaults = self._fields, self._defaults
         if len(args) > len(fields):
             raise TypeError(f"{type(self).__name__} takes {len(fields)} fields, got {len(args)}")
+        values = list(args)
         for field in fields[len(args) :]:
             if field in kwargs:
-                setattr(self, field, kwargs.pop(field))
-            elif field in self._defaults:
-                setattr(self, field, self._defaults[field])
+                values.append(kwargs.pop(field))
+            elif field in defaults:
+                values.append(defaults[field])
             else:
                 raise TypeError(f"{type(self).__name__} is missing field {field!r}")
         if kwargs:
             raise TypeError(f"{type(self).__name__} has no field {sorted(kwargs)}")
+        return tuple(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name!r} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name!r} cannot be deleted")
 
     def __eq__(self, other: object) -> bool:
         if self is other:

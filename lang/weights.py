@@ -1,18 +1,33 @@
-"""The header of a weights file: shape and dtype of an array without reading its data, for `.npy`, `.npz` and `.safetensors`."""
+"""A weights file to the place of one array in it: shape, dtype and where the data is, for `.npy`, `.npz` and `.safetensors`.
+
+What is checked and what is loaded both go through `open_array`, so that the one cannot see another array than the other. The
+data itself is never read here.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
+import lzma
+import re
 import struct
+import sys
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 from typing import IO, Any
 
 from .dtypes import DTYPES, DType
 from .node import Node
 
-_MAX_HEADER = 64 * 1024 * 1024
+_MAX_JSON = 64 * 1024 * 1024
+# What NumPy takes too: what is longer is no array of numbers.
+_MAX_NPY = 10_000
+_MAX_RANK = 64
+_MAX_BYTES = 2**63 - 1
 # A bool or a float8 has one byte per element there, as NumPy and ml_dtypes have it.
 _SAFETENSORS = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
@@ -20,10 +35,13 @@ _SAFETENSORS = {
     "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
 }  # fmt: skip
 _NPY_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+_NPY_TYPE = re.compile(r"([<>|=]?)([biufcU])([1-9][0-9]{0,8})", re.ASCII)
+_NPY_KEYS = {"descr", "fortran_order", "shape"}
 
-# What reading a damaged file may raise.
+# What reading a damaged file may raise, its decompression included. Their texts are not ours: some have addresses in them.
 _BROKEN = (
-    OSError, EOFError, struct.error, ValueError, KeyError, TypeError, SyntaxError, NotImplementedError, zipfile.BadZipFile,
+    EOFError, struct.error, ValueError, KeyError, IndexError, TypeError, NotImplementedError, OverflowError, RuntimeError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
 
 
@@ -33,12 +51,21 @@ class Header(Node):
     shape: tuple[int, ...]
     dtype: DType
 
+    def __str__(self) -> str:
+        return f"Tensor([{', '.join(map(str, self.shape))}], {self.dtype})"
+
 
 class Place(Header):
-    """And where in the file its data is: offsets of the first byte and of the one behind the last."""
+    """And how its data is kept: bytes per element, "big" or "little" end first, in columns or in rows."""
 
-    begin: int
-    end: int
+    width: int
+    order: str = "little"
+    columns: bool = False
+
+    @property
+    def length(self) -> int:
+        """How many bytes the data has."""
+        return prod(self.shape) * self.width
 
 
 class BadWeights(Exception):
@@ -46,74 +73,190 @@ class BadWeights(Exception):
 
 
 def read_header(path: Path, key: str | None) -> Header:
-    """The header of the array `key` of a file (None for a `.npy` file, which has one array)."""
+    """The header of the array `key` of a file (None for a `.npy` file, which has one array); raises BadWeights."""
+    with open_array(path, key) as (place, _):
+        return Header(place.shape, place.dtype)
+
+
+@contextmanager
+def open_array(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]:
+    """One array of a file and the stream at the first byte of its data; whatever goes wrong, here or while the data is
+    read, is a BadWeights."""
     try:
-        match path.suffix.lower():
-            case ".npy":
-                with path.open("rb") as handle:
-                    return _npy(handle)
-            case ".npz":
-                return _npz(path, key)
-            case ".safetensors":
-                return safetensors_entry(path, key)
-    except _BROKEN as problem:
-        raise BadWeights(f"cannot be read: {problem}") from None
-    raise BadWeights("is none of .npy, .npz and .safetensors")
+        with path.open("rb") as file:
+            match path.suffix.lower():
+                case ".npy":
+                    yield _npy(file, key, path), file
+                case ".npz":
+                    with zipfile.ZipFile(file) as archive, archive.open(_member(archive, key)) as member:
+                        yield _npz(archive, member), member
+                case ".safetensors":
+                    yield _safetensors(file, key), file
+                case _:
+                    raise BadWeights("is none of .npy, .npz and .safetensors")
+    except OSError as problem:
+        raise BadWeights(f"cannot be read: {problem.strerror or 'it is damaged'}") from None
+    except MemoryError:
+        raise BadWeights("cannot be read: it needs more memory than there is") from None
+    except _BROKEN:
+        raise BadWeights("cannot be read: it is damaged") from None
 
 
-def _npy(handle: IO[bytes]) -> Header:
-    magic = handle.read(8)
+def _bounded(place: Place, available: int) -> Place:
+    """The place, where the file can have as many bytes."""
+    if len(place.shape) > _MAX_RANK or any(n > _MAX_BYTES for n in place.shape):
+        raise BadWeights("is damaged: it has a shape that no array has")
+    if prod(n for n in place.shape if n) * place.width > _MAX_BYTES:
+        raise BadWeights("is damaged: it has a shape that no array has")
+    if place.length > available:
+        raise BadWeights(f"is damaged: the data of {Header(place.shape, place.dtype)} is cut off")
+    return place
+
+
+def _shape(described: object, kind: type) -> tuple[int, ...]:
+    """A shape that a header gives, as a tuple or a list of natural numbers."""
+    if not isinstance(described, kind) or not all(type(n) is int and n >= 0 for n in described):  # type: ignore[attr-defined]
+        raise BadWeights("is damaged: its shape is no list of sizes")
+    return tuple(described)  # type: ignore[arg-type]
+
+
+# NumPy's own
+
+
+def _npy(file: IO[bytes], key: str | None, path: Path) -> Place:
+    if key is not None:
+        raise BadWeights(f"holds one tensor and no key {key!r}")
+    size = path.stat().st_size
+    place = _npy_place(file)
+    return _bounded(place, size - file.tell())
+
+
+def _npy_place(file: IO[bytes]) -> Place:
+    magic = file.read(8)
     if magic[:6] != b"\x93NUMPY":
         raise BadWeights("is not a .npy file")
-    length = struct.unpack("<H", handle.read(2))[0] if magic[6] == 1 else struct.unpack("<I", handle.read(4))[0]
-    if length > _MAX_HEADER:
+    if magic[6:] not in (b"\1\0", b"\2\0", b"\3\0"):
+        raise BadWeights("is a .npy file of a version that does not exist")
+    length = struct.unpack("<H", file.read(2))[0] if magic[6] == 1 else struct.unpack("<I", file.read(4))[0]
+    if length > _MAX_NPY:
         raise BadWeights("has a header of an impossible size")
-    described = ast.literal_eval(handle.read(length).decode("latin-1"))
-    return Header(tuple(int(n) for n in described["shape"]), _npy_dtype(described["descr"]))
+    described = _literal(file.read(length), length, "utf-8" if magic[6] == 3 else "latin-1")
+    if not isinstance(described, dict) or set(described) != _NPY_KEYS or type(described["fortran_order"]) is not bool:
+        raise BadWeights("is damaged: its header cannot be read")
+    dtype, width, order = _npy_dtype(described["descr"])
+    return Place(_shape(described["shape"], tuple), dtype, width, order, described["fortran_order"])
 
 
-def _npy_dtype(text: object) -> DType:
-    if isinstance(text, str) and len(text) >= 3:
-        kind = _NPY_KINDS.get(text[1])
-        name = "bool" if kind == "bool" else f"{kind}{int(text[2:]) * 8}"
-        if kind and name in DTYPES:
-            return DTYPES[name]
-    raise BadWeights(f"has elements of a type that Rx does not know: {text!r}")
+def _literal(header: bytes, length: int, encoding: str) -> object:
+    """The header as a Python value. Python 2 wrote sizes as `3L`."""
+    if len(header) < length:
+        raise BadWeights("is damaged: its header is cut off")
+    text = header.decode(encoding)
+    try:
+        return ast.literal_eval(re.sub(r"\b(\d+)L\b", r"\1", text))
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise BadWeights("is damaged: its header cannot be read") from None
 
 
-def _npz(path: Path, key: str | None) -> Header:
-    with zipfile.ZipFile(path) as archive:
-        name = choose(key, [n.removesuffix(".npy") for n in archive.namelist()])
-        with archive.open(f"{name}.npy") as handle:
-            return _npy(handle)
+def _npy_dtype(text: object) -> tuple[DType, int, str]:
+    """The dtype of `<f4`, its bytes and its order. Texts of a fixed length have four bytes for each character."""
+    found = _NPY_TYPE.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise BadWeights("has elements of a type that Rx does not know")
+    order = {"<": "little", ">": "big"}.get(found[1], sys.byteorder)
+    if found[2] == "U":
+        return DTYPES["string"], int(found[3]) * 4, order
+    kind, width = _NPY_KINDS[found[2]], int(found[3])
+    name = f"{kind}{width * 8}" if kind != "bool" or width != 1 else "bool"
+    if name not in DTYPES:
+        raise BadWeights(f"has elements of a type that Rx does not know: {found[0]}")
+    return DTYPES[name], width, order
 
 
-def safetensors_entry(path: Path, key: str | None) -> Place:
-    """What a `.safetensors` file says of one tensor, its place in the file included; raises BadWeights."""
-    with path.open("rb") as handle:
-        size = path.stat().st_size
-        length = int.from_bytes(handle.read(8), "little")
-        if size < 8 or length > min(size - 8, _MAX_HEADER):
-            raise BadWeights("is not a .safetensors file")
-        header = _json(handle.read(length))
-    entry = header[choose(key, [n for n in header if n != "__metadata__"])]
-    if entry["dtype"] not in _SAFETENSORS:
-        raise BadWeights(f"has elements of a type that Rx does not know: {entry['dtype']}")
-    shape = tuple(int(n) for n in entry["shape"])
-    begin, end = (8 + length + int(n) for n in entry["data_offsets"])
-    if min((*shape, begin - 8 - length), default=0) < 0 or not begin <= end <= size:
+# Archives of them
+
+
+def _member(archive: zipfile.ZipFile, key: str | None) -> zipfile.ZipInfo:
+    """The member of a tensor's name, which is the tensor's name with `.npy` behind it; other members are no tensors."""
+    members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+    names = [m.filename.removesuffix(".npy") for m in members]
+    name = choose(key, list(dict.fromkeys(names)))
+    if names.count(name) > 1:
+        raise BadWeights(f"is damaged: it holds more than one tensor {name!r}")
+    return members[names.index(name)]
+
+
+def _npz(archive: zipfile.ZipFile, member: IO[bytes]) -> Place:
+    place = _npy_place(member)
+    found = archive.getinfo(member.name)
+    return _bounded(place, found.file_size - member.tell())
+
+
+# Safetensors
+
+
+def _safetensors(file: IO[bytes], key: str | None) -> Place:
+    """What a `.safetensors` file says of one tensor; the file is left at its first byte."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    length = int.from_bytes(file.read(8), "little")
+    if size < 8 or length > min(size - 8, _MAX_JSON):
+        raise BadWeights("is not a .safetensors file")
+    header = _json(file.read(length))
+    name = choose(key, [n for n in header if n != "__metadata__"])
+    places = {n: _offsets(header[n]) for n in header if n != "__metadata__"}
+    _without_gaps(places, size - 8 - length)
+    place = _entry(header[name])
+    begin, end = places[name]
+    if place.length != end - begin:
         raise BadWeights("is damaged: the tensor's place does not fit its shape")
-    return Place(shape, DTYPES[_SAFETENSORS[entry["dtype"]]], begin, end)
+    file.seek(8 + length + begin)
+    return _bounded(place, end - begin)
 
 
 def _json(text: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(text)
+        header = json.loads(text.decode("utf-8"), object_pairs_hook=_once)
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
         raise BadWeights("is not a .safetensors file")
     return header
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise BadWeights("is damaged: a name stands twice in its header")
+    return found
+
+
+def _offsets(entry: object) -> tuple[int, int]:
+    """Where an entry's data begins and ends, counted from the end of the header."""
+    offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
+    if not isinstance(offsets, list) or len(offsets) != 2 or not all(type(n) is int and n >= 0 for n in offsets):
+        raise BadWeights("is damaged: the places of its tensors cannot be read")
+    return offsets[0], offsets[1]
+
+
+def _without_gaps(places: dict[str, tuple[int, int]], size: int) -> None:
+    """The tensors lie one behind the other, as the format asks: none over another, and nothing between them or behind."""
+    at = 0
+    for begin, end in sorted(places.values()):
+        if begin != at or end < begin:
+            raise BadWeights("is damaged: its tensors do not lie one behind the other")
+        at = end
+    if at != size:
+        raise BadWeights("is damaged: its tensors do not fill the file")
+
+
+def _entry(entry: dict[str, Any]) -> Place:
+    shape, dtype = _shape(entry.get("shape"), list), entry.get("dtype")
+    if not isinstance(dtype, str) or dtype not in _SAFETENSORS:
+        shown = f": {dtype}" if isinstance(dtype, str) and re.fullmatch(r"\w{1,16}", dtype) else ""
+        raise BadWeights(f"has elements of a type that Rx does not know{shown}")
+    found = DTYPES[_SAFETENSORS[dtype]]
+    return Place(shape, found, found.bits // 8)
 
 
 def choose(key: str | None, keys: list[str]) -> str:
@@ -125,4 +268,4 @@ def choose(key: str | None, keys: list[str]) -> str:
     shown = ", ".join(keys[:8]) + (", ..." if len(keys) > 8 else "")
     if key is None:
         raise BadWeights(f"holds {len(keys)} tensors: say which ({shown})")
-    raise BadWeights(f"has no tensor {key!r}; it has {shown}")
+    raise BadWeights(f"has no tensor {key!r}; it has {shown or 'none'}")
