@@ -32,6 +32,7 @@ CODES = {
     "E221": "a form that cannot stand here",
     "E222": "implementations that do not fit together",
     "E223": "nested too deeply",
+    "E224": "a private function that is called from outside",
     "E240": "a file that does not exist",
     "E241": "a file outside the program's folder",
     "E242": "a file that cannot be read",

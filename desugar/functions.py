@@ -126,6 +126,8 @@ class Wrapper:
         self.params: list[core.Param] = []
         self.bound: list[Bound] = []
         self.later: list[sweet.Expr] = []
+        # How many statements of the body say for whom the function is: they stand in the wrapper.
+        self.domain = 0
 
     # The forms
 
@@ -165,7 +167,7 @@ class Wrapper:
         names = self._entries(self.code)
         door = list(self.code.stmts)
         self.code.stmts = []
-        fine = statements(self.code, body.stmts)
+        fine = statements(self.code, body.stmts[self.domain :])
         want = self.info.result
         result, sort = self._result(self.code, body, want)
         if not fine or self.code.failed or self.code.ever_failed:
@@ -269,6 +271,31 @@ class Wrapper:
                 self.later.append(condition)
             else:
                 self._condition(condition)
+        if self.info.is_choice:
+            self._qualify()
+
+    def _qualify(self) -> None:
+        """What the body of an implementation begins to assert says which calls it is for: callers see it, like a `where`."""
+        body = self.decl.fn.body
+        for stmt in body.stmts if body is not None else ():
+            if not isinstance(stmt, sweet.Assert) or not self._asserted(stmt):
+                return
+            self.domain += 1
+
+    def _asserted(self, stmt: sweet.Assert) -> bool:
+        """Whether a condition speaks of nothing but the parameters; then it is asserted here."""
+        trial = Code(self.unit, self.info.name, set(self.taken), self.code.hooks)
+        trial.may_hoist, trial.compounds, trial.scope = False, self.code.compounds, self.code.scope
+        told = len(self.unit.world.diagnostics)
+        try:
+            cond = shapes.condition(trial, stmt.cond)
+        except RxError:
+            del self.unit.world.diagnostics[told:]
+            return False
+        declared = self._declared(stmt.cond)
+        origin = core.Origin(stmt.cond.span, "where", False, declared, None, spelled(stmt.cond.span))
+        self.code.emit(core.Assert(stmt.span, cond, stmt.message, origin))
+        return True
 
     def _parameters(self, core_form: bool = False) -> list[Leaf]:
         found: list[Leaf] = []
@@ -368,7 +395,7 @@ class Wrapper:
             if entry.sort is None:
                 code.scope.bind(entry)
         names = self._entries(code)
-        fine = statements(code, body.stmts)
+        fine = statements(code, body.stmts[self.domain :])
         result, _ = self._result(code, body, self.info.result)
         used = {n for n, e in names.items() if e.used}
         if not fine or code.failed or code.ever_failed:

@@ -20,6 +20,7 @@ from .compile import Code, ExternError, Options, compile_program, guarded_call
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, read_array
 from .guards import describe, foreign
+from .trees import as_called
 
 
 class ShapeError(Exception):
@@ -99,10 +100,8 @@ class Machine:
     def function(self, name: str) -> core.Function | None:
         """The function a user may call by this name; None where there is none."""
         found = next((f for f in self.program.functions if f.name == name), None)
-        if found is None:
-            impls = next((i for i in self.program.impls if i.name == name), None)
-            return self.function(impls.choices[-1]) if impls is not None else None
-        return found
+        impls = next((i for i in self.program.impls if i.name == name), None)
+        return as_called(self.program, impls) if found is None and impls is not None else found
 
     def fixes_dtypes(self, name: str) -> bool:
         """Whether the door of a function lets only arrays of NumPy's own dtypes in."""

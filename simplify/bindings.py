@@ -24,6 +24,7 @@ from .known.values import (
     ShapeValue,
     SizeValue,
     TupleValue,
+    Unknown,
     Value,
 )
 from .program import Program
@@ -86,6 +87,16 @@ class Bindings(Judge):
                 return TensorInfo((self.state.segment(name),), self.state.dtype_symbol(f"{name}.dtype"))
             case _:
                 assert_never(sort)
+
+    def known_as(self, env: Env, entry: Entry, value: core.Value, sort: core.Sort) -> Entry:
+        """A value whose sort follows from where it is used."""
+        if not isinstance(entry.value, Unknown):
+            return entry
+        name = value.name if isinstance(value, core.Var) else "?"
+        entry = replace(entry, value=self.unknown(sort, name))
+        if isinstance(value, core.Var):
+            self.rebind(env, value.name, entry)
+        return entry
 
     def adopt(self, name: str, entry: Entry) -> Entry:
         """A const's value in this walker's State: sizes that are not literal become sizes of this State."""

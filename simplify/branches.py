@@ -27,6 +27,7 @@ class Branches(Assertions):
         if isinstance(expr.cond, core.ShapeLevel):
             return self._if_on_sizes(expr, expr.cond, env)  # type: ignore[arg-type]
         entry, cond = self.value(expr.cond, env)
+        entry = self.known_as(env, entry, cond, core.TENSOR)
         known = _constant(entry.value)
         if known is not None:
             return self._taken(expr, known, env)

@@ -8,15 +8,17 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import WEAK, DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
+from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import Segment, TensorInfo
 from .arms import with_the_wrong_rank
 from .assertions import with_needs
-from .branches import is_older
 from .known import dims
 from .known.outcome import Outcome
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
     POISON,
+    UNDECIDED,
+    UNKNOWN,
     DTypeSymbol,
     Entry,
     Env,
@@ -27,13 +29,12 @@ from .known.values import (
     SizeValue,
     TupleValue,
     Undecided,
+    Unknown,
     Value,
 )
-from .operand_dtypes import number_fits
 from .primitives import call_primitive
 from .program import Check, bound_names
 from .renaming import renamed
-from .solver.conditions import Cond
 from .solver.terms import Term, variables
 from .voice import doors, preconditions, subject
 from .walk import Walker
@@ -57,6 +58,8 @@ class CallWalker(Walker):
         if isinstance(expr.callee, core.Var):
             entry = env.get(expr.callee.name)
             target = entry.value if entry else POISON
+            if isinstance(target, Unknown):
+                return Entry(UNKNOWN, expr.span), self._walked(expr, env)
         else:
             target = FnValue(expr.callee.name, self.program.functions.get(expr.callee.name))
         if not isinstance(target, FnValue):
@@ -68,11 +71,14 @@ class CallWalker(Walker):
         if target.function is not None:
             return self._call_function(target.function, expr, env)
         if target.name in self.program.impls:
-            return self._call_impls(self.program.impls[target.name], expr, env)
+            return self.call_list(self.program.impls[target.name], expr, env)
         row = self.program.lookup(target.name.removeprefix("prelude."))
         if row is None:
             return Entry(POISON, expr.span), self._walked(expr, env)
         return call_primitive(self, row, expr, env)
+
+    def call_list(self, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        raise NotImplementedError
 
     def _walked(self, expr: core.Call, env: Env) -> core.Call:
         """A call of which nothing is known, with its arguments simplified."""
@@ -82,12 +88,17 @@ class CallWalker(Walker):
     # A function of the program
 
     def _call_function(self, function: core.Function, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        found = self.values([a.value for a in expr.args], env)
-        given = {p.name: e.value for p, (e, _) in zip(function.params, found, strict=True)}
-        found = [self._typed_number(function, p, e, v, given) for p, (e, v) in zip(function.params, found, strict=True)]
+        return self.apply_function(function, expr, self.values([a.value for a in expr.args], env), env)
+
+    def apply_function(
+        self, function: core.Function, expr: core.Call, found: list[tuple[Entry, core.Value]], env: Env
+    ) -> tuple[Entry, core.Value]:
+        """A call whose arguments have been walked."""
+        found = [(self.known_as(env, e, v, p.sort), v) for p, (e, v) in zip(function.params, found, strict=True)]
+        found = self.typed(function, found)
         entries = tuple(e for e, _ in found)
         args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
-        if any(_poisoned(e.value) for e in entries):
+        if any(is_wrong(e.value) for e in entries):
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         site = Site(expr.span, function, entries, _spans(expr))
         inner, kept = self._door(function, entries, self._consts(env), site)
@@ -100,6 +111,12 @@ class CallWalker(Walker):
         result = self._result(function, inner, expr.span)
         made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
         return replace(result, origin=made), after
+
+    def typed(self, function: core.Function, found: list[tuple[Entry, core.Value]]) -> list[tuple[Entry, core.Value]]:
+        """The arguments with a dtype for each literal number."""
+        given = {p.name: e.value for p, (e, _) in zip(function.params, found, strict=False)}
+        pairs = zip(function.params, found, strict=False)
+        return [self._typed_number(function, p, e, v, given) for p, (e, v) in pairs]
 
     def _typed_number(
         self, function: core.Function, param: core.Param, entry: Entry, value: core.Value, given: dict[str, Value]
@@ -117,18 +134,13 @@ class CallWalker(Walker):
 
     def _asked_dtype(self, function: core.Function, param: str, given: dict[str, Value]) -> DType | None:
         """The dtype that a function's door asks of a parameter, where that is known."""
-        for stmt in function.body.stmts[: function.door]:
-            match stmt:
-                case core.Assert(
-                    cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=asked))
-                ):
-                    if name == param:
-                        return asked
-                case core.Assert(cond=core.Compare(op="==", left=core.DTypeOf(tensor=a), right=core.DTypeOf(tensor=b))):
-                    other = given.get(b if a == param else a) if param in (a, b) else None
-                    dtype = self.state.dtype(other.dtype) if isinstance(other, TensorInfo) else None
-                    if isinstance(dtype, DType):
-                        return dtype
+        for asked in asked_dtypes(function, param):
+            if isinstance(asked, DType):
+                return asked
+            other = given.get(asked)
+            dtype = self.state.dtype(other.dtype) if isinstance(other, TensorInfo) else None
+            if isinstance(dtype, DType):
+                return dtype
         return None
 
     def call_with(self, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
@@ -176,7 +188,7 @@ class CallWalker(Walker):
 
     def _door_check(self, stmt: Check, env: Env, site: Site, *, aloud: bool) -> Status:
         level = ShapeLevel(self.state, env)
-        found = None
+        found, readable = None, True
         try:
             if isinstance(stmt, core.Assert):
                 truth = level.truth(stmt.cond)
@@ -184,9 +196,10 @@ class CallWalker(Walker):
                 truth, found = dims.match(level, stmt)
             truth = with_needs(truth, level.needs)
         except Poisoned:
-            if not any(n.cond is False for n in level.needs):
-                return Status.REFUTED
-            truth = False
+            truth = with_needs(UNDECIDED, level.needs)
+            if truth is not False and any(is_wrong(e.value) for e in env.values()):
+                return Status.REFUTED  # it was reported
+            readable = False
 
         def explain(outcome: Outcome) -> Diagnostic:
             given = zip((p.name for p in site.function.params), site.entries, strict=False)
@@ -206,10 +219,11 @@ class CallWalker(Walker):
             return status
         if status is Status.RESIDUAL:
             self.unsure = self.unsure or isinstance(truth, Undecided)
-        if isinstance(stmt, core.Assert):
+        if not readable:
+            env.update((name, Entry(UNKNOWN, stmt.span)) for name in bound_names(stmt))
+        elif isinstance(stmt, core.Assert):
             level.learn(stmt.cond, reason=stmt)
-        else:
-            assert found is not None
+        elif found is not None:
             dims.learn_match(level, stmt, found)
         return status
 
@@ -314,69 +328,6 @@ class CallWalker(Walker):
             named.append(arg)
         return named
 
-    # Specialisation
-
-    def _call_impls(self, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        """The first implementation whose door is proved, if those before it are refuted; else the run chooses."""
-        open_: list[core.Function] = []
-        for name in impls.choices:
-            function = self.program.functions.get(name)
-            if function is None:
-                continue
-            fits = self._trial(function, expr, env)
-            if fits is False:
-                continue
-            open_.append(function)
-            if fits:
-                break
-        if len(open_) == 1:
-            return self._call_function(open_[0], _to(expr, open_[0].name), env)
-        if not open_:
-            last = self.program.functions[impls.choices[-1]]
-            return self._call_function(last, _to(expr, last.name), env)
-        return self._dispatch(open_, expr, env)
-
-    def _trial(self, function: core.Function, expr: core.Call, env: Env) -> bool | None:
-        """Whether the function's door holds at this call; None where only the run can tell."""
-        outer, quiet, trial = self.out, self.quiet, self.trial
-        self.out, self.quiet, self.trial = [], True, True
-        self.state.push()
-        found = [e for e, _ in self.values([a.value for a in expr.args], env)]
-        _, kept = self._door(
-            function, tuple(found), self._consts(env), Site(expr.span, function, tuple(found), _spans(expr))
-        )
-        self.state.pop()
-        self.out, self.quiet, self.trial = outer, quiet, trial
-        return False if kept is None else None if kept else True
-
-    def _dispatch(self, choices: list[core.Function], expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        """Several may fit: the run takes the first that does; the last one's door is a claim like any other."""
-        found = self.values([a.value for a in expr.args], env)
-        entries = tuple(e for e, _ in found)
-        after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
-        if any(_poisoned(e.value) for e in entries):
-            return Entry(POISON, expr.span), after
-        results: list[tuple[Entry, tuple[Cond, ...]]] = []
-        base, newest = self.state.facts.count, self.state.serial()
-        for function in choices:
-            self.state.push()
-            quiet, trial = self.quiet, self.trial
-            if function is not choices[-1]:
-                self.quiet = self.trial = True
-            inner, kept = self._door(
-                function, entries, self._consts(env), Site(expr.span, function, entries, _spans(expr))
-            )
-            self.quiet, self.trial = quiet, trial
-            guard = tuple(c for c, _ in self.state.facts.conditions(base) if is_older(c, newest))
-            value = self._result(function, inner, expr.span) if kept is not None else Entry(POISON, expr.span)
-            results.append((self.settle(value), guard))
-            self.state.pop()
-        joined, guard = results[0]
-        for other, its_guard in results[1:]:
-            joined = self._join(joined, other, expr.span, (guard, its_guard))
-            guard = ()
-        return joined, after
-
     # Function values
 
     def _call_lambda(self, target: FnValue, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
@@ -388,7 +339,7 @@ class CallWalker(Walker):
         found = self.values([a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
-        if any(_poisoned(e.value) for e in entries):
+        if any(is_wrong(e.value) for e in entries):
             return Entry(POISON, expr.span), after
         inner, kept = self._door(signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr)))
         if kept is None:
@@ -403,7 +354,7 @@ class CallWalker(Walker):
         entries = tuple(e for e, _ in found)
         args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
         after = replace(expr, args=tuple(args))
-        if any(_poisoned(e.value) for e in entries):
+        if any(is_wrong(e.value) for e in entries):
             return Entry(POISON, expr.span), after
         inner, kept = self._door(signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr)))
         if kept is None:
@@ -488,9 +439,6 @@ def _spans(expr: core.Call) -> tuple[Span, ...]:
     return tuple(a.span for a in expr.args)
 
 
-def _poisoned(value: Value) -> bool:
-    return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(_poisoned, value.items)))
-
-
-def _to(expr: core.Call, name: str) -> core.Call:
-    return replace(expr, callee=core.FnRef(expr.callee.span, name))
+def is_wrong(value: Value) -> bool:
+    """Whether something about it was reported already; what is only unknown is not."""
+    return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(is_wrong, value.items)))

@@ -112,6 +112,8 @@ class Judge:
         self.doubted: dict[Span, Cond] = {}
         # Annotations of tensors whose rank such a place left open.
         self.following: set[Span] = set()
+        # Why something would not hold, where a trial is asked for that.
+        self.captured: list[Diagnostic] | None = None
         # Set where a condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
         self.unsure = False
 
@@ -201,7 +203,10 @@ class Judge:
                 self.log.forget(said.span)
             if not self.log.is_implied(said):
                 self.log.diagnostics.append(said)
-        elif self.site is not None and not self.trial and outcome.status is Status.REFUTED and not self._excused():
+        elif self.trial:
+            if self.captured is not None and outcome.status is Status.REFUTED:
+                self.captured.append(explain(outcome))
+        elif self.site is not None and outcome.status is Status.REFUTED and not self._excused():
             said = explain(outcome)
             between = tuple(Label(s, "through this call") for s in self.through if s not in (self.site, said.span))
             self.log.inlined.append((self.site, replace(said, labels=(*said.labels, *between))))
@@ -210,7 +215,9 @@ class Judge:
         return self.log.certain and bool(self.path)
 
     def withdraw(self, said: Diagnostic) -> bool:
-        """Take back what was said of a call; whether it was said at all."""
+        """Take back what was said of a call; whether it was said at all. A trial says nothing."""
+        if self.trial:
+            return False
         before = len(self.log.diagnostics)
         self.log.diagnostics[:] = [
             d for d in self.log.diagnostics if (d.code, d.span, d.message) != (said.code, said.span, said.message)

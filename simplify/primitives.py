@@ -28,6 +28,7 @@ from .known.values import (
     Poison,
     SizeValue,
     TupleValue,
+    Unknown,
     Value,
     plain,
 )
@@ -48,7 +49,34 @@ def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) ->
         walker.judge(False, lambda _: preconditions.bad_call(walker, message, place), claim=True)
         return Entry(POISON, call.span), call
     given = [(p, v) for p, v in bound if v is not None]
-    found = walker.values([v for _, v in given], env)
+    return _applied(walker, row, call, given, walker.values([v for _, v in given], env), env)
+
+
+def apply_primitive(
+    walker: Walker, row: Primitive, call: core.Call, walked: list[tuple[Entry, core.Value]], env: Env
+) -> tuple[Entry, core.Value]:
+    """The same for a call whose arguments have been walked."""
+    try:
+        bound = bind(row, call)
+    except BindError as problem:
+        message, place = problem.message, problem.span
+        walker.judge(False, lambda _: preconditions.bad_call(walker, message, place), claim=True)
+        return Entry(POISON, call.span), call
+    names = [arg.name or row.params[i].name for i, arg in enumerate(call.args)]
+    by_name = dict(zip(names, walked, strict=True))
+    given = [(p, v) for p, v in bound if v is not None]
+    return _applied(walker, row, call, given, [by_name[p.name] for p, _ in given], env)
+
+
+def _applied(
+    walker: Walker,
+    row: Primitive,
+    call: core.Call,
+    given: list[tuple[Param, core.Value]],
+    found: list[tuple[Entry, core.Value]],
+    env: Env,
+) -> tuple[Entry, core.Value]:
+    found = [(_in_its_sort(walker, p, e, v, env), v) for (p, _), (e, v) in zip(given, found, strict=True)]
     after = replace(call, args=_rebuilt(call, row, [p for p, _ in given], [v for _, v in found]))
     entries = tuple((p.name, e) for (p, _), (e, _) in zip(given, found, strict=True))
     if any(isinstance(e.value, Poison) or _has_poison(e.value) for _, e in entries):
@@ -66,6 +94,16 @@ def call_primitive(walker: Walker, row: Primitive, call: core.Call, env: Env) ->
         walker.log.diagnostics += lint.notes(walker.state, info, value, walker.function)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt))
     return entry, replace(after, guard=ctx.residual) if ctx.residual else after
+
+
+_SORTS = {"size": core.SIZE, "sizes": core.SHAPE, "shape": core.SHAPE, "target": core.SHAPE, "dtype": core.DTYPE}
+
+
+def _in_its_sort(walker: Walker, param: Param, entry: Entry, value: core.Value, env: Env) -> Entry:
+    """Of an unknown value at least the sort is known by its parameter; a list may have any number of tensors."""
+    if param.kind == "tensors":
+        return entry
+    return walker.known_as(env, entry, value, _SORTS.get(param.kind, core.TENSOR))
 
 
 def _wildcards(given: list[tuple[Param, core.Value]]) -> tuple[int, ...]:
@@ -109,8 +147,7 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     dtypes = result_dtypes(row, column, ctx, arguments)
     unread = next((p for p, a in zip(row.params, arguments, strict=True) if a is _UNREADABLE), None)
     if unread is not None:
-        name, is_one = unread.name, unread.kind == "size"
-        ctx.judged(UNDECIDED, f"`{name}` to be one size" if is_one else f"to know how many sizes `{name}` has", ())
+        ctx.judged(UNDECIDED, _unread(unread), ())
         return _unknown_result(walker, row, column, dtypes)
     if wild:
         at = next(i for i, p in enumerate(row.params) if p.kind == "target")
@@ -129,6 +166,15 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
             return TensorInfo(arguments[0].shape, dtypes[0])
         return _unknown_result(walker, row, column, dtypes)
     return _results(row, result, dtypes)
+
+
+def _unread(param: Param) -> str:
+    match param.kind:
+        case "size":
+            return f"`{param.name}` to be one size"
+        case "tensors":
+            return f"to know how many tensors `{param.name}` has"
+    return f"to know how many sizes `{param.name}` has"
 
 
 _UNREADABLE = object()
@@ -243,7 +289,7 @@ def _unknown_result(walker: Walker, row: Primitive, column: Column, dtypes: list
     if row.results == "size":
         return SizeValue(walker.state.size("?", nonneg=False))
     if row.results == "tuple" and len(column.results) == 1:
-        return POISON
+        return Unknown(dtypes[0] if dtypes else None)
     known = dtypes or [walker.state.dtype_symbol("?") for _ in column.results]
     values = tuple(TensorInfo((walker.state.segment("?"),), d) for d in known)
     return TupleValue(values) if row.results == "tuple" else values[0]

@@ -17,8 +17,8 @@ from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
-from .calls import CallWalker
 from .demands import demands
+from .implementations import Found, ListWalker, Member
 from .judge import Log
 from .known.outcome import Options
 from .known.state import State
@@ -29,6 +29,7 @@ from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
 from .solver.terms import Size, substitute
 from .voice import doors
+from .voice import implementations as voice
 from .voice.describe import binding
 from .voice.explain import explain
 from .walk import Walker
@@ -47,6 +48,8 @@ def check(
     return _Checker(program, lookup, options, header).run()
 
 
+# Of longer lists nobody is told what is never chosen.
+_MOST_MEMBERS = 24
 # So many conditions of a signature are looked at for those that exclude each other.
 _MOST_CONDITIONS = 40
 
@@ -67,6 +70,8 @@ class _Checker:
 
     def run(self) -> Checked:
         consts = [self._const(c) for c in self.before.consts]
+        for impls in self.before.impls:
+            self._never_chosen(impls)
         functions: list[core.Function] = []
         done: dict[str, core.Function] = {}
         for function in self.before.functions:
@@ -109,8 +114,8 @@ class _Checker:
 
     # One function
 
-    def _walker(self, name: str) -> CallWalker:
-        return CallWalker(self.program, State(), self.log, self.options, name)
+    def _walker(self, name: str) -> ListWalker:
+        return ListWalker(self.program, State(), self.log, self.options, name)
 
     def _env(self, walker: Walker) -> Env:
         """The consts; each function sees them."""
@@ -140,6 +145,40 @@ class _Checker:
         )
         wrapper = replace(function, body=replace(body, stmts=(*entry, *body.stmts)), door=len(entry))
         return wrapper, impl and replace(impl, body=impl_body)
+
+    def _never_chosen(self, impls: core.Impls) -> None:
+        """Members that only get what fits one before them."""
+        members = self._walker(f"@{impls.name}").members(impls)
+        places = [c.span for c in impls.origin.choices] if impls.origin is not None else []
+        if len(members) != len(places) or len(members) > _MOST_MEMBERS:
+            return
+        for i, (name, _) in enumerate(members):
+            before = next((j for j in range(i) if self._covers(members, j, i, impls)), None)
+            if before is not None:
+                said = voice.never_chosen(name, places[i], members[before][0], places[before])
+                self.log.diagnostics.append(said)
+
+    def _covers(self, members: list[tuple[str, Member]], before: int, behind: int, impls: core.Impls) -> bool:
+        """Whether whatever fits one member surely fits another one."""
+        walker = self._walker(f"@{impls.name}")
+        env = self._env(walker)
+        member = members[behind][1]
+        if isinstance(member, core.Function):
+            self._bind_params(walker, member, env)
+            walker.assume_all(member.body.stmts[: member.door], env, name_dims=False)
+            params = [(p.name, p.sort) for p in member.params]
+            if walker.contradictory():
+                return False
+        else:
+            functions = [m for _, m in members if isinstance(m, core.Function)]
+            sorts = [p.sort for p in functions[-1].params] if functions else None
+            taken = [p for p in member.params if p.required]
+            params = list(zip((p.name for p in taken), sorts or [core.TENSOR] * len(taken), strict=False))
+            env.update({n: Entry(walker.unknown(s, n), impls.span) for n, s in params})
+        found: Found = [(env[n], core.variable(impls.span, n, s)) for n, s in params]
+        args = tuple(core.Arg(impls.span, None, v) for _, v in found)
+        name, other = members[before]
+        return walker.fits(other, core.Call(impls.span, core.FnRef(impls.span, name), args), found, env) is True
 
     def _excluding(self, function: core.Function, door: tuple[core.Stmt, ...]) -> list[core.Assert]:
         """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions."""
@@ -263,25 +302,29 @@ def result_shapes(
     for const in checked.before.consts:
         checker._const(const)
     checker.log = Log(certain=True)
-    function = checker.program.functions[name]
     walker = checker._walker(f"@{name}")
     env = checker._env(walker)
     names: dict[str, Size] = {}
-    entries = tuple(Entry(_argument(walker, p, arguments[p.name], names), function.span) for p in function.params)
+    impls = checker.program.impls.get(name)
+    if impls is not None:
+        given = {n: Entry(_argument(walker, n, a, names), impls.span) for n, a in arguments.items()}
+        return walker.call_list_with(impls, given, env).value, walker.state, checker.log.all()
+    function = checker.program.functions[name]
+    entries = tuple(Entry(_argument(walker, p.name, arguments[p.name], names), function.span) for p in function.params)
     result = walker.call_with(function, entries, env)
     return result.value, walker.state, checker.log.all()
 
 
-def _argument(walker: CallWalker, param: core.Param, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
+def _argument(walker: ListWalker, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
     if isinstance(given, ArgumentShape):
         shape = tuple(_given_size(walker, d, names) for d in given.dims)
         for size in shape:
             walker.state.assume(ge(size, 0))
-        return TensorInfo(shape, walker.state.dtype_symbol(f"{param.name}.dtype"))
+        return TensorInfo(shape, walker.state.dtype_symbol(f"{param}.dtype"))
     return SizeValue(_given_size(walker, given, names))
 
 
-def _given_size(walker: CallWalker, given: int | str, names: dict[str, Size]) -> Size:
+def _given_size(walker: ListWalker, given: int | str, names: dict[str, Size]) -> Size:
     """A size of the caller's; the names in it are sizes of at least 0, one for each name."""
     if isinstance(given, int):
         return given

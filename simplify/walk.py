@@ -28,6 +28,7 @@ from .known.values import (
     TextValue,
     TupleValue,
     Undecided,
+    Unknown,
     Value,
 )
 from .solver.terms import Size, Var
@@ -99,12 +100,20 @@ class Walker(Branches):
                 for name, item in zip(stmt.names, items, strict=True):
                     self.bind(env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
             case _:
+                if isinstance(entry.value, Unknown):
+                    return self._let_parts(stmt, entry, entry.value, env)
                 if isinstance(entry.value, TupleValue):
                     parts = len(entry.value.items)
                     self.judge(False, lambda _: claims.wrong_number(self, stmt, parts), claim=True)
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
         return None
+
+    def _let_parts(self, stmt: core.Let, entry: Entry, value: Unknown, env: Env) -> None:
+        """The parts of a tuple of which nothing more is known; that it has so many is found when it is taken apart."""
+        for name in stmt.names:
+            part: Value = value if value.dtype is None else TensorInfo((self.state.segment("?"),), value.dtype)
+            self.bind(env, name, Entry(part, entry.span, origin=entry.origin), stmt.span)
 
     def _name_size(self, stmt: core.Let, value: SizeValue) -> Size:
         """A size that the data decides takes the name that the user gives it."""
@@ -151,6 +160,7 @@ class Walker(Branches):
                 )
             case core.ListValue():
                 items = self.values(expr.items, env)
+                items = [(self.known_as(env, e, v, core.TENSOR), v) for e, v in items]
                 return (
                     Entry(ListValue(tuple(e.value for e, _ in items)), expr.span, items=tuple(e for e, _ in items)),
                     replace(expr, items=tuple(v for _, v in items)),
