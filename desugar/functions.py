@@ -20,7 +20,7 @@ from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
 from ..lang.source import Span
-from . import patterns, shapes
+from . import defaults, patterns, shapes
 from .annotations import leaves
 from .binding import Bound, Leaf
 from .code import Code, Hooks, spelled
@@ -35,7 +35,7 @@ from .scope import SHAPE_SORTS, Entry, Scope, identifiers, walk
 from .sorts import expand, sort_of
 from .statements import block_result, statements
 from .type_names import all_names, size_names
-from .world import FnInfo, ImplsInfo, World
+from .world import FnInfo, ImplsInfo, ParamInfo, World
 
 
 class Translator:
@@ -309,6 +309,7 @@ class Wrapper:
             assert info.sort is not None
             core_name = self.code.bind(name, info.sort, "param")
             self.params.append(core.Param(core_name, info.sort))
+            self._check_default(param, info)
         if not core_form:
             for position, param in enumerate(self.decl.fn.params):
                 if param.type is not None:
@@ -316,6 +317,16 @@ class Wrapper:
                     name_ = self.params[position].name
                     found += leaves(self.code, name_, type_, "param", param.name.name, param.type.span, position)
         return found
+
+    def _check_default(self, param: sweet.Param, info: ParamInfo) -> None:
+        own = Code(self.unit, self.info.name, set(self.taken), self.code.hooks)
+        own.may_hoist = False
+        try:
+            defaults.check(own, param, info)
+        except RxError as problem:
+            self.code.report(problem)
+        if own.failed:
+            self.code.failed = True
 
     def _function_sorts(self, code: Code) -> None:
         """Function parameters: what their annotation says, over the names that other parameters bind."""

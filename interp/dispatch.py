@@ -47,8 +47,8 @@ def write_list(unit: Unit, impls: core.Impls) -> None:
 
 def _write_function(unit: Unit, function: core.Function, site: Site) -> None:
     name = mangle(function.name)
-    asked = unit.constant(("asked", function.name), lambda: _asked(function))
-    unit.write(1, f"given = with_dtypes({asked}, args)", site)
+    places = unit.constant(("asked", function.name), lambda: asked(function))
+    unit.write(1, f"given = with_dtypes({places}, args)", site)
     unit.write(1, f"if admits(d_{name}, given, {function.name!r}, reasons):", site)
     entry = "f_" if any(isinstance(p.sort, core.FnSort) for p in function.params) else "b_"
     unit.write(2, f"return {entry}{name}(*given)", site)
@@ -62,7 +62,7 @@ def _write_primitive(unit: Unit, name: str, site: Site) -> None:
     unit.write(2, f"return p_{mangle(row.name)}(*args, **named)", site)
 
 
-def _asked(function: core.Function) -> Asked:
+def asked(function: core.Function) -> Asked:
     places = {p.name: i for i, p in enumerate(function.params)}
     return tuple(
         tuple(a if isinstance(a, DType) else places[a] for a in asked_dtypes(function, p.name) if _is_there(a, places))
@@ -76,7 +76,7 @@ def _is_there(asked: DType | str, places: Mapping[str, int]) -> bool:
     return isinstance(asked, DType) or asked in places
 
 
-def _with_dtypes(asked: Asked, args: Sequence[Any]) -> Sequence[Any]:
+def with_dtypes(asked: Asked, args: Sequence[Any]) -> Sequence[Any]:
     """Literal numbers with the dtype that a function's door asks for: the one that they get where the check decides."""
     if len(asked) != len(args) or not any(map(_is_number, args)):
         return args
@@ -144,6 +144,6 @@ def primitive_value(row: Primitive) -> Callable[..., Any]:
 HELPERS: dict[str, Any] = {
     "admits": _admits,
     "admits_primitive": _admits_primitive,
-    "with_dtypes": _with_dtypes,
+    "with_dtypes": with_dtypes,
     "NoneFits": NoneFits,
 }
