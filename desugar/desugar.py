@@ -9,6 +9,7 @@ from ..lang.diagnostics import Diagnostic, RxError, error, in_order
 from ..lang.modules import Modules
 from ..lang.pause import collector_paused
 from ..ops.model import Primitive
+from . import dtype_names
 from .code import Hooks
 from .consts import consts
 from .declarations import declare, signature
@@ -34,6 +35,7 @@ def desugar(modules: Modules, lookup: Callable[[str], Primitive | None]) -> tupl
     hooks = Hooks(value, block, lambda info, span: translator.result(info, span), lambda_)
     translator = Translator(world, hooks)
     _types(world)
+    dtype_names.check(world)
     definitions = [c for unit in world.units for c in consts(unit, hooks)]
     for unit in world.units:
         _implementations(world, unit.impls)

@@ -134,6 +134,8 @@ class World:
         self.by_alias = {u.alias: u for u in self.units}
         self.entry = self.units[-1]
         self.names: set[str] = set()
+        # Where names stand of which an error says that they are misspelt.
+        self.misspelt: set[Span] = set()
         self.rings: set[frozenset[str]] = set()
         self.const_names: dict[tuple[str, str], str] = {}
         for unit in self.units:

@@ -52,9 +52,11 @@ def test_a_number_takes_the_dtype_that_another_argument_has() -> None:
     ("param", "code"),
     [
         ("k : Tensor([n], bool) = nonsense", "E201"), ("k : int8 = 300", "E211"), ("k : uint8 = -1", "E211"),
-        ("k : int8 = 1.5", "E211"), ("k : bool = 1", "E211"), ("k : float32 = true", "E211"), ("k : Tensor([2], int8) = 1", "E211"),
+        ("k : int8 = 1.5", "E211"), ("k : bool = 1", "E211"), ("k : float32 = true", "E211"),
+        ("k : Tensor([2], int8) = 1", "E211"),
         ("k : Tensor([3], int8) = tensor([1, 2], int8)", "E211"), ("k : Tensor([2], int8) = tensor([1, 2])", "E211"),
-        ("k : Tensor([n, *s], int8) = 1", "E211"), ("k : Tensor = x", "E201"), ("k : Size = 1.5", "E206"), ("k : DType = 3", "E206"),
+        ("k : Tensor([n, *s], int8) = 1", "E211"), ("k : Tensor = x", "E201"), ("k : Size = 1.5", "E206"),
+        ("k : DType = 3", "E206"),
         ("k : Tensor = @ones([3])", "E220"), ("k : Shape = [2, n]", "E201"), ("k : float32 = 1e39", "E211"),
     ],
 )  # fmt: skip
@@ -66,7 +68,8 @@ def test_a_default_with_which_no_call_could_be_right_is_refused_where_it_stands(
 
 
 @pytest.mark.parametrize(
-    "param", ["k : Tensor([*_s], float32) = 1", "k : Tensor = 1", "k : Tensor(?, int8) = 1", "k : Shape = [2, 3]", "k : DType = int8",
+    "param", ["k : Tensor([*_s], float32) = 1", "k : Tensor = 1", "k : Tensor(?, int8) = 1", "k : Shape = [2, 3]",
+              "k : DType = int8",
               "k : Bool = true", "k : Size = -3", "k : (Size, Size) = (2, 3)", "k : Tensor([_m], int8) = tensor([1], int8)"],
 )  # fmt: skip
 def test_every_other_default_is_taken(param: str) -> None:
