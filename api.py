@@ -133,7 +133,7 @@ class Function:
         except ArgumentProblem as problem:
             raise TypeError(str(problem)) from None
         given = {p.name: _given(p, arguments[p.name]) for p in self._core.params if p.name in arguments}
-        value, state, diagnostics = pipeline.shapes_of_call(self._module._checked, self._core.name, given)
+        value, state, diagnostics = pipeline.shapes_of_call(self._module._checked, self.__name__, given)
         wrong = [d for d in diagnostics if d.severity == "error"]
         if wrong:
             raise ShapeError(wrong[0])

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from .. import pipeline
-from ..interp.trees import reachable
+from ..interp.trees import as_called, reachable
 from ..lang import core
 from ..lang.cells import shown
 from ..lang.diagnostics import RxError
@@ -83,10 +83,11 @@ class Job:
         self.allow_extern = allow_extern
         self.stats = stats
         self.name = shown(program.name)
+        self.called = ""
 
     def run(self, name: str | None, args: Sequence[str], out: str | None, seed: int) -> int:
         function = self._function(name)
-        refused = _externs(self.core, function) if not self.allow_extern else []
+        refused = _externs(self.core, function, self.called) if not self.allow_extern else []
         if refused:
             raise Unusable(f"{self.name} runs Python code ({', '.join(refused)}): allow it with --allow-extern")
         folder = _folder(out)
@@ -118,9 +119,7 @@ class Job:
     def _function(self, name: str | None) -> core.Function | None:
         """The function to call; None for the script."""
         callable_ = {f.name: f for f in self.core.functions if f.kind != "private"}
-        for impls in self.core.impls:
-            if impls.choices[-1] in callable_:
-                callable_[impls.name] = callable_[impls.choices[-1]]
+        callable_ |= {i.name: as_called(self.core, i) for i in self.core.impls}
         if name is None and self.core.main is not None:
             return None
         if name is None and "main" in callable_:
@@ -168,10 +167,12 @@ class Job:
                 click.echo(f"  @{name}: {plural(calls, 'call')}, {spent / 1e6:.2f} ms")
 
 
-def _externs(program: core.Program, start: core.Function | None) -> list[str]:
-    """The externs that a run may reach."""
+def _externs(program: core.Program, start: core.Function | None, called: str) -> list[str]:
+    """The externs that a run may reach; `called` is what is called by its name, be it a list of implementations."""
+    choices = next((i.choices for i in program.impls if i.name == called), ())
     first = start or program.main
-    reached = reachable(program, first) if first is not None else set()
+    begin = [f for f in program.functions if f.name in choices] or ([first] if first is not None else [])
+    reached = {name for f in begin for name in reachable(program, f)}
     return [f"@{f.name}" for f in program.functions if f.kind == "extern" and f.name in reached]
 
 

@@ -9,18 +9,19 @@ from ..lang.diagnostics import Diagnostic, RxError, error, in_order
 from ..lang.modules import Modules
 from ..lang.pause import collector_paused
 from ..ops.model import Primitive
+from . import dtype_names
 from .code import Hooks
 from .consts import consts
 from .declarations import declare, signature
-from .errors import Broken, count, fail, nearest
 from .function_values import lambda_
 from .functions import Translator
+from .implementations import compare_results, gather
 from .scope import walk
 from .script import Script
 from .sorts import expand
 from .statements import block
 from .values import value
-from .world import FnInfo, ImplsInfo, PrimitiveInfo, World
+from .world import FnInfo, ImplsInfo, World
 
 
 @collector_paused
@@ -34,18 +35,21 @@ def desugar(modules: Modules, lookup: Callable[[str], Primitive | None]) -> tupl
     hooks = Hooks(value, block, lambda info, span: translator.result(info, span), lambda_)
     translator = Translator(world, hooks)
     _types(world)
+    dtype_names.check(world)
     definitions = [c for unit in world.units for c in consts(unit, hooks)]
     for unit in world.units:
         _implementations(world, unit.impls)
     infos = [info for unit in world.units for info in unit.fns.values()]
     for info in translator.in_order(infos):
         translator.translate(info)
+    for unit in world.units:
+        _results(world, unit.impls)
     main, script = Script(world.entry, hooks).run() if world.entry.script else (None, ())
     _recursion(world, infos)
     functions = _complete(world, infos)
     names = {f.name for f in functions}
     impls = tuple(
-        core.Impls(i.item.span, i.name, i.choices)
+        core.Impls(i.item.span, i.name, i.choices, i.item)
         for unit in world.units
         for i in unit.impls.values()
         if i.model is not None and all(_is_there(world, c, names) for c in i.choices)
@@ -70,43 +74,18 @@ def _types(world: World) -> None:
 def _implementations(world: World, impls: dict[str, ImplsInfo]) -> None:
     for info in impls.values():
         try:
-            _choices(world, info)
+            gather(world, info)
         except RxError as problem:
             world.report(problem)
 
 
-def _choices(world: World, info: ImplsInfo) -> None:
-    """`@matmul = [@matmul_16, @matmul_any]`: the most general one stands last and says how all are called."""
-    unit = next(u for u in world.units if info in u.impls.values())
-    names: list[str] = []
-    models: list[FnInfo] = []
-    for choice in info.item.choices:
-        found = world.target(unit, choice.name)
-        match found:
-            case FnInfo():
-                names.append(found.name)
-                models.append(found)
-            case PrimitiveInfo():
-                names.append(found.name)
-            case ImplsInfo():
-                fail("E222", f"@{choice.name} is a list of implementations itself", choice.span)
-            case None if unit.is_lost(choice.name):
-                raise Broken
-            case None:
-                known = nearest(choice.name, unit.fns)
-                help = f"did you mean `@{known}`?" if known else None
-                fail("E202", f"there is no function `@{choice.name}`", choice.span, help=help)
-    if not models:
-        fail("E222", f"@{info.item.name.name} needs a function of the program", info.item.name.span)
-    model = models[-1]
-    for other, choice in zip(models, (c for c in info.item.choices), strict=False):
-        if len(other.params) != len(model.params):
-            message = (
-                f"@{other.name} takes {count(len(other.params), 'argument')}, @{model.name} takes {len(model.params)}"
-            )
-            fail("E222", message, choice.span)
-    info.choices = tuple(names)
-    info.model = model
+def _results(world: World, impls: dict[str, ImplsInfo]) -> None:
+    for info in impls.values():
+        try:
+            compare_results(world, info)
+        except RxError as problem:
+            world.report(problem)
+            info.model, info.choices = None, ()
 
 
 # Recursion

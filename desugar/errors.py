@@ -32,6 +32,8 @@ CODES = {
     "E221": "a form that cannot stand here",
     "E222": "implementations that do not fit together",
     "E223": "nested too deeply",
+    "E224": "a private function that is called from outside",
+    "E225": "a misspelt dtype",
     "E240": "a file that does not exist",
     "E241": "a file outside the program's folder",
     "E242": "a file that cannot be read",
@@ -39,6 +41,7 @@ CODES = {
     "E244": "an import that needs a name",
     "E299": "not supported yet",
     "N201": "a name that is bound and never used",
+    "N204": "a name for any dtype that is called like one",
 }  # fmt: skip
 
 
@@ -70,7 +73,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     candidates = list(candidates)
     for candidate in candidates:
         if abs(len(candidate) - len(name)) < least:
-            found = _distance(name, candidate)
+            found = distance(name, candidate)
             if found < least:
                 best, least = candidate, found
                 if least == 1:
@@ -86,7 +89,7 @@ def did_you_mean(names: Iterable[str]) -> str | None:
     return f"did you mean {listed}?" if quoted else None
 
 
-def _distance(a: str, b: str) -> int:
+def distance(a: str, b: str) -> int:
     """Insertions, deletions and replacements from a to b; a swap of neighbours counts one."""
     earlier: list[int] = []
     above = list(range(len(b) + 1))

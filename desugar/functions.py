@@ -20,7 +20,7 @@ from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
 from ..lang.source import Span
-from . import patterns, shapes
+from . import defaults, patterns, shapes
 from .annotations import leaves
 from .binding import Bound, Leaf
 from .code import Code, Hooks, spelled
@@ -35,7 +35,7 @@ from .scope import SHAPE_SORTS, Entry, Scope, identifiers, walk
 from .sorts import expand, sort_of
 from .statements import block_result, statements
 from .type_names import all_names, size_names
-from .world import FnInfo, ImplsInfo, World
+from .world import FnInfo, ImplsInfo, ParamInfo, World
 
 
 class Translator:
@@ -126,6 +126,8 @@ class Wrapper:
         self.params: list[core.Param] = []
         self.bound: list[Bound] = []
         self.later: list[sweet.Expr] = []
+        # How many statements of the body say for whom the function is: they stand in the wrapper.
+        self.domain = 0
 
     # The forms
 
@@ -161,7 +163,7 @@ class Wrapper:
         assert body is not None
         names = self._entries(self.code)
         checks, self.code.stmts = self.code.stmts, []
-        fine = statements(self.code, body.stmts)
+        fine = statements(self.code, body.stmts[self.domain :])
         want = self.info.result
         result, sort = self._result(self.code, body, want)
         if not fine or self.code.failed or self.code.ever_failed:
@@ -282,6 +284,31 @@ class Wrapper:
                 self.later.append(condition)
             else:
                 self._condition(condition)
+        if self.info.is_choice:
+            self._qualify()
+
+    def _qualify(self) -> None:
+        """What the body of an implementation begins to assert says which calls it is for: callers see it, like a `where`."""
+        body = self.decl.fn.body
+        for stmt in body.stmts if body is not None else ():
+            if not isinstance(stmt, sweet.Assert) or not self._asserted(stmt):
+                return
+            self.domain += 1
+
+    def _asserted(self, stmt: sweet.Assert) -> bool:
+        """Whether a condition speaks of nothing but the parameters; then it is asserted here."""
+        trial = Code(self.unit, self.info.name, set(self.taken), self.code.hooks)
+        trial.may_hoist, trial.compounds, trial.scope = False, self.code.compounds, self.code.scope
+        told = len(self.unit.world.diagnostics)
+        try:
+            cond = shapes.condition(trial, stmt.cond)
+        except RxError:
+            del self.unit.world.diagnostics[told:]
+            return False
+        declared = self._declared(stmt.cond)
+        origin = core.Origin(stmt.cond.span, "where", False, declared, None, spelled(stmt.cond.span))
+        self.code.emit(core.Assert(stmt.span, cond, stmt.message, origin))
+        return True
 
     def _parameters(self, core_form: bool = False) -> list[Leaf]:
         found: list[Leaf] = []
@@ -295,6 +322,7 @@ class Wrapper:
             assert info.sort is not None
             core_name = self.code.bind(name, info.sort, "param")
             self.params.append(core.Param(core_name, info.sort))
+            self._check_default(param, info)
         if not core_form:
             for position, param in enumerate(self.decl.fn.params):
                 if param.type is not None:
@@ -302,6 +330,16 @@ class Wrapper:
                     name_ = self.params[position].name
                     found += leaves(self.code, name_, type_, "param", param.name.name, param.type.span, position)
         return found
+
+    def _check_default(self, param: sweet.Param, info: ParamInfo) -> None:
+        own = Code(self.unit, self.info.name, set(self.taken), self.code.hooks)
+        own.may_hoist = False
+        try:
+            defaults.check(own, param, info)
+        except RxError as problem:
+            self.code.report(problem)
+        if own.failed:
+            self.code.failed = True
 
     def _function_sorts(self, code: Code) -> None:
         """Function parameters: what their annotation says, over the names that other parameters bind."""
@@ -387,7 +425,7 @@ class Wrapper:
             if entry.sort is None:
                 code.scope.bind(entry)
         names = self._entries(code)
-        fine = statements(code, body.stmts)
+        fine = statements(code, body.stmts[self.domain :])
         result, _ = self._result(code, body, self.info.result)
         used = {n for n, e in names.items() if e.used}
         if not fine or code.failed or code.ever_failed:

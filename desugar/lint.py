@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..lang import core
 from ..lang.diagnostics import Label, note
-from ..lang.dtypes import DTYPES
 from .errors import count, nearest
 from .scope import Entry
 from .world import World
 
-# What element types are called elsewhere.
-_ELSEWHERE = {
-    "float": "float32", "double": "float64", "half": "float16", "int": "int64", "long": "int64", "short": "int16",
-    "byte": "uint8", "boolean": "bool", "str": "string",
-}  # fmt: skip
 # More names than these are counted instead of listed.
 _LISTED = 12
 # Among more names than this one is always near, and all pairs of them take long to compare.
@@ -25,7 +18,7 @@ _MANY = 100
 def unused(world: World, entries: Iterable[Entry], function: str | None, others: Iterable[str] = ()) -> None:
     """Names of one annotation or signature that nothing uses: one that may be a slip of the pen for one of the `others` in
     scope has a note of its own, the rest share one."""
-    entries = [e for e in entries if not e.name.startswith("_")]
+    entries = [e for e in entries if not e.name.startswith("_") and e.span not in world.misspelt]
     others = sorted(others)
     free = []
     for entry in entries:
@@ -44,10 +37,6 @@ _ALL_FREE = "if they are meant to be free, begin their names with `_` or write `
 
 
 def _meant(entry: Entry, others: list[str]) -> str | None:
-    if entry.sort == core.DTYPE and len(entry.name) > 2:
-        meant = _ELSEWHERE.get(entry.name) or (nearest(entry.name, DTYPES) if len(entry.name) > 3 else None)
-        if meant is not None:
-            return meant
     if entry.name == "None":
         return "?"
     if len(entry.name) == 1 or len(others) > _MANY:

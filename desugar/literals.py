@@ -34,7 +34,7 @@ def tensor(code: Code, call: sweet.Call) -> core.TensorLit:
     if dtype is None:
         dtype = _default(call, leaves, kinds)
     return core.TensorLit(
-        call.span, tuple(len(r.items) for r in rows), tuple(_fit(v, at, dtype) for v, at in leaves), dtype
+        call.span, tuple(len(r.items) for r in rows), tuple(fit(v, at, dtype) for v, at in leaves), dtype
     )
 
 
@@ -109,7 +109,7 @@ def _default(call: sweet.Call, leaves: list[tuple[Scalar, sweet.Expr]], kinds: s
     return DTYPES[_DEFAULTS[kinds.pop()]]
 
 
-def _fit(value: Scalar, at: sweet.Expr, dtype: DType) -> Scalar:
+def fit(value: Scalar, at: sweet.Expr, dtype: DType) -> Scalar:
     """The value as an element of the dtype."""
     kind = _kind(value)
     allowed = {"bool": ("bool",), "string": ("str",), "float": ("int", "float"), "complex": ("int", "float")}

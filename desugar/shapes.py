@@ -122,6 +122,8 @@ def _level_of_result(code: Code, callee: sweet.FnName) -> str:
             return word(code.hooks.result(info, callee.span))
         case ImplsInfo(model=FnInfo() as model):
             return word(code.hooks.result(model, callee.span))
+        case ImplsInfo(model=PrimitiveInfo(row=row)):
+            return {"size": "Size", "tuple": "Tuple"}.get(row.results, "Tensor")
         case None if code.opaque is not None:
             return word(code.opaque.result)
         case None:

@@ -8,7 +8,7 @@ from posixpath import isabs, join, normpath
 from ..lang import core, sweet
 from ..lang.diagnostics import Label
 from ..lang.node import Node
-from . import arguments, literals, shapes, slices
+from . import arguments, implementations, literals, shapes, slices
 from .code import Code, Typed, spelled
 from .errors import Broken, count, fail, nearest, problem
 from .operators import BINARY, UNARY
@@ -94,11 +94,10 @@ def _function(code: Code, expr: sweet.FnName) -> Typed:
             params = tuple(core.TENSOR for p in found.row.params if p.required)
             return core.FnRef(expr.span, found.name), fn_sort("?", params, core.TENSOR, expr)
         case FnInfo() as info:
+            code.world.refuse_private(info, expr, code.function)
             return core.FnRef(expr.span, info.name), _sort_of_function(code, info, expr)
         case ImplsInfo() as impls:
-            if impls.model is None:
-                raise Broken
-            return core.FnRef(expr.span, impls.name), _sort_of_function(code, impls.model, expr)
+            return implementations.as_value(code, impls, expr)
 
 
 def _sort_of_function(code: Code, info: FnInfo, at: sweet.FnName) -> core.FnSort:
@@ -227,14 +226,11 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
             sort = _RESULTS.get(found.row.results, core.TENSOR)
             return core.Call(expr.span, core.FnRef(callee.span, found.name), args), sort
         case FnInfo() as info:
+            code.world.refuse_private(info, callee, code.function)
             args = arguments.of_function(code, info, expr, callee.name)
             return core.Call(expr.span, core.FnRef(callee.span, info.name), args), code.hooks.result(info, expr.span)
         case ImplsInfo() as impls:
-            if impls.model is None:
-                raise Broken
-            args = arguments.of_function(code, impls.model, expr, callee.name)
-            sort = code.hooks.result(impls.model, expr.span)
-            return core.Call(expr.span, core.FnRef(callee.span, impls.name), args), sort
+            return implementations.call(code, impls, expr, callee)
 
 
 def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from ..lang import core, sweet
-from ..lang.diagnostics import Diagnostic, Label, RxError, error
+from ..lang.diagnostics import Diagnostic, Edit, Label, RxError, error
 from ..lang.modules import Loaded, Modules
 from ..lang.source import Span
 from ..ops import elsewhere
@@ -33,9 +33,12 @@ class FnInfo:
     """A function of the program. `name` is its core name; `form` is sweet, inline, private or extern.
 
     `result` is its result's sort: None until an unannotated body has been read. `state` is new, working, done or broken.
+    `is_choice` tells whether some list of implementations has it: what its body begins to assert says then whom it is for.
     """
 
-    __slots__ = ("decl", "unit", "name", "params", "result", "form", "state", "split", "impl", "functions")
+    __slots__ = (
+        "decl", "unit", "name", "params", "result", "form", "state", "split", "impl", "functions", "is_choice"
+    )  # fmt: skip
 
     def __init__(self, decl: sweet.FnDecl, unit: Unit, name: str, form: str) -> None:
         self.decl = decl
@@ -48,18 +51,7 @@ class FnInfo:
         self.split = False
         self.impl = ""
         self.functions: tuple[core.Function, ...] = ()
-
-
-class ImplsInfo:
-    """One name with several implementations; callers see the parameters and the result of `model`."""
-
-    __slots__ = ("item", "name", "choices", "model")
-
-    def __init__(self, item: sweet.Impls, name: str) -> None:
-        self.item = item
-        self.name = name
-        self.choices: tuple[str, ...] = ()
-        self.model: FnInfo | None = None
+        self.is_choice = False
 
 
 class PrimitiveInfo:
@@ -70,6 +62,20 @@ class PrimitiveInfo:
     def __init__(self, row: Primitive, name: str) -> None:
         self.row = row
         self.name = name
+
+
+class ImplsInfo:
+    """One name with several implementations; callers see the parameters and the result of `model`, which is the last function
+    of the program among them, or the last one where all are primitives."""
+
+    __slots__ = ("item", "name", "choices", "members", "model")
+
+    def __init__(self, item: sweet.Impls, name: str) -> None:
+        self.item = item
+        self.name = name
+        self.choices: tuple[str, ...] = ()
+        self.members: tuple[FnInfo | PrimitiveInfo, ...] = ()
+        self.model: FnInfo | PrimitiveInfo | None = None
 
 
 # Where a text defines names: `@f = fn`, `let (a, b)`, `const w`, `type T`, `as attn`.
@@ -128,6 +134,8 @@ class World:
         self.by_alias = {u.alias: u for u in self.units}
         self.entry = self.units[-1]
         self.names: set[str] = set()
+        # Where names stand of which an error says that they are misspelt.
+        self.misspelt: set[Span] = set()
         self.rings: set[frozenset[str]] = set()
         self.const_names: dict[tuple[str, str], str] = {}
         for unit in self.units:
@@ -265,6 +273,10 @@ class World:
             raise Broken
         head, _, rest = callee.name.partition(".")
         other = self.by_alias.get(unit.links.get(head, "?"))
+        home, own = (unit, callee.name) if other is None else (other, rest)
+        wrapper = next((n for n, info in home.fns.items() if info.impl == home.qualified(own)), None)
+        if wrapper is not None:
+            raise _is_private(callee, f"{head}.{wrapper}" if other is not None else wrapper)
         if rest and (unit.is_lost(head) or (other is not None and other.is_lost(rest))):
             raise Broken
         if rest and head in unit.links and unit.links[head] not in self.by_alias:
@@ -281,6 +293,17 @@ class World:
             callee.span,
             help=elsewhere.otherwise(callee.name) or did_you_mean(self._meant(unit, callee.name)),
         )
+
+    def refuse_private(self, info: FnInfo, callee: sweet.FnName, caller: str | None) -> None:
+        """A `private` function is called by its wrapper only: what the wrapper asserts is taken for granted in it."""
+        if info.form != "private":
+            return
+        wrappers = [w for w in info.unit.fns.values() if w.form == "inline" and _calls(w, info.decl.name.name)]
+        own = info.decl.name.name.rstrip("'").removesuffix("_impl")
+        wrapper = next((w for w in wrappers if w.decl.name.name == own), wrappers[0] if wrappers else None)
+        if wrapper is None or wrapper.name != caller:
+            head = callee.name.removesuffix(info.decl.name.name)
+            raise _is_private(callee, f"{head}{wrapper.decl.name.name}" if wrapper is not None else None)
 
     def _meant(self, unit: Unit, name: str) -> Iterator[str]:
         """What other libraries call so, else the nearest name."""
@@ -308,3 +331,19 @@ class World:
     def certain(self) -> list[Diagnostic]:
         """What is said, without what may follow from a syntax error."""
         return [d for d in self.diagnostics if not any(u.is_doubtful(d.span) for u in self.units)]
+
+
+def _calls(wrapper: FnInfo, name: str) -> bool:
+    return any(isinstance(n, sweet.FnName) and n.name == name for n in walk(wrapper.decl.fn.body))
+
+
+def _is_private(callee: sweet.FnName, wrapper: str | None) -> RxError:
+    """The error of a call that goes around a wrapper, with the mend."""
+    whose = f"@{wrapper}" if wrapper is not None else "its wrapper"
+    return RxError(
+        error(
+            "E224", f"@{callee.name} is private: only {whose} calls it", callee.span,
+            help=f"`@{wrapper}`, which checks the arguments first" if wrapper is not None else None,
+            edits=(Edit(callee.span, f"@{wrapper}"),) if wrapper is not None else (),
+        )
+    )  # fmt: skip

@@ -13,6 +13,7 @@ from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.source import NOWHERE, Span
 from .compile import ExternError, Frame, frames
+from .dispatch import NoneFits
 from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
 from .words import found_and_wanted, sentence, values
@@ -28,6 +29,7 @@ RUNTIME_ERRORS = (
     TypeError,
     MemoryError,
     RecursionError,
+    NoneFits,
 )
 
 
@@ -41,6 +43,8 @@ def diagnose(problem: BaseException, traceback: TracebackType | None) -> Diagnos
         return _extern(problem, trail)
     if isinstance(problem, RecursionError | MemoryError):
         return _exhausted(problem, trail)
+    if isinstance(problem, NoneFits):
+        return _none_fits(problem, trail)
     if last.site.check is not None:
         return _check(problem, trail, last.site.check)
     if isinstance(problem, Violation):
@@ -218,6 +222,24 @@ def _exhausted(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
     frame = next((f for f in trail if f.site.kind == "call"), trail[0])
     message = f"@{_shown(frame.site.callee or frame.site.function)} calls itself too deeply"
     return error("R402", message, frame.site.span, function=_function(frame))
+
+
+def _none_fits(problem: NoneFits, trail: Sequence[Frame]) -> Diagnostic:
+    """A list of implementations none of which fits: a line for each of them."""
+    frame = trail[-1]
+    call = _caller(trail)
+    span = call.site.span if call is not None else frame.site.span
+    notes = tuple(_unfit(name, reason) for name, reason in problem.reasons)
+    message = f"no implementation of @{frame.site.callee} fits this call"
+    return error("R401", message, span, notes=notes, labels=_chain(trail, span), function=_function(frame, call))
+
+
+def _unfit(name: str, reason: BaseException) -> str:
+    """Why one of them does not fit."""
+    if isinstance(reason, Violation):
+        return f"@{name} needs {reason.what}"
+    said = diagnose(reason, reason.__traceback__)
+    return said.message if said is not None else f"@{name} does not take this"
 
 
 # The way there

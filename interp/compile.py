@@ -14,10 +14,10 @@ import numpy as np
 
 from ..lang import core
 from ..lang.node import Node, replace
-from ..ops.model import WILDCARD, Primitive
+from ..ops.model import WILDCARD
 from . import guards
+from .dispatch import HELPERS, primitive_value, write_list
 from .entry_checks import write_function
-from .kernels import registry as kernels
 from .names import mangle
 from .source import FunctionWriter
 from .unit import Site, Unit
@@ -96,6 +96,7 @@ class Code:
 
 
 _HELPERS: dict[str, Any] = {
+    **HELPERS,
     "Failed": guards.Failed,
     "WILDCARD": WILDCARD,
     "as_size": guards.as_size,
@@ -128,10 +129,10 @@ def _write(program: core.Program, weights: Weights, options: Options) -> Unit:
     if program.main is not None:
         _write_script(unit, program, program.main)
     for impls in program.impls:
-        _write_impls(unit, impls)
+        write_list(unit, impls)
     unit.finish()
     for name in sorted(unit.primitives):
-        unit.globals["p_" + mangle(name)] = _primitive_value(unit.row(name))
+        unit.globals["p_" + mangle(name)] = primitive_value(unit.row(name))
     return unit
 
 
@@ -169,65 +170,6 @@ def _write_script(unit: Unit, program: core.Program, main: core.Function) -> Non
     shown = [n for n in program.script if writer.scope.find(n) is not None]
     pairs = ", ".join(f"{n!r}: {writer.local(n)}" for n in shown)
     writer.write(f"return {{{pairs}}}")
-
-
-def _write_impls(unit: Unit, impls: core.Impls) -> None:
-    """Try the doors in order; the last implementation's door blames the caller."""
-    unit.write(0, f"def f_{mangle(impls.name)}(*args):")
-    site = Site(impls.span, "door", impls.name, callee=impls.name)
-    *earlier, last = impls.choices
-    for choice in earlier:
-        if choice in unit.functions and unit.functions[choice].kind != "private":
-            name = mangle(choice)
-            unit.write(1, f"if admits(d_{name}, args): return b_{name}(*args)", site)
-        else:
-            unit.write(
-                1, f"if admits_primitive({_primitive(unit, choice)}, args): return p_{mangle(choice)}(*args)", site
-            )
-    entry = FunctionWriter(unit, impls.name, ()).function_value(last)
-    unit.write(1, f"return {entry}(*args)", site)
-
-
-def _primitive(unit: Unit, name: str) -> str:
-    row = unit.row(name)
-    unit.primitives.add(row.name)
-    return unit.constant(("row", row.name), lambda: row)
-
-
-def _admits(door: Callable[..., None], args: tuple[Any, ...]) -> bool:
-    try:
-        door(*args)
-    except (guards.Failed, guards.Undefined, IndexError, TypeError, AttributeError):
-        return False
-    return True
-
-
-def _admits_primitive(row: Primitive, args: tuple[Any, ...]) -> bool:
-    try:
-        guards.guard(row, _complete(row, args))
-    except (guards.Violation, TypeError, AttributeError):
-        return False
-    return True
-
-
-_HELPERS["admits"] = _admits
-_HELPERS["admits_primitive"] = _admits_primitive
-
-
-def _complete(row: Primitive, args: tuple[Any, ...]) -> list[Any]:
-    return [*args, *(p.default for p in row.params[len(args) :])]
-
-
-def _primitive_value(row: Primitive) -> Callable[..., Any]:
-    """A primitive as a function value: its preconditions are checked at every call."""
-    kernel = kernels.lookup(row.name)
-
-    def call(*args: Any) -> Any:
-        complete = _complete(row, args)
-        guards.guard(row, complete)
-        return kernel(*complete)
-
-    return call
 
 
 def _timed(function: Callable[..., Any], record: list[int]) -> Callable[..., Any]:

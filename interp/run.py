@@ -18,9 +18,11 @@ from ..lang.source import Span
 from ..lang.weights import BadWeights, Header
 from .blame import RUNTIME_ERRORS, diagnose
 from .compile import Code, ExternError, Options, compile_program, guarded_call
+from .dispatch import asked, with_dtypes
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
+from .trees import as_called
 
 
 class ShapeError(Exception):
@@ -108,10 +110,8 @@ class Machine:
     def function(self, name: str) -> core.Function | None:
         """The function a user may call by this name; None where there is none."""
         found = next((f for f in self.program.functions if f.name == name), None)
-        if found is None:
-            impls = next((i for i in self.program.impls if i.name == name), None)
-            return self.function(impls.choices[-1]) if impls is not None else None
-        return found
+        impls = next((i for i in self.program.impls if i.name == name), None)
+        return as_called(self.program, impls) if found is None and impls is not None else found
 
     def fixes_dtypes(self, name: str) -> bool:
         """Whether the door of a function lets only arrays of NumPy's own dtypes in."""
@@ -170,10 +170,13 @@ def arrange(function: core.Function, positional: Sequence[Any], named: Mapping[s
         if name in given:
             raise ArgumentProblem(f"@{function.name} gets {name!r} twice")
         given[name] = value
-    missing = [n for n in names if n not in given and n not in defaults(function)]
+    fallback = defaults(function)
+    missing = [n for n in names if n not in given and n not in fallback]
     if missing:
         raise ArgumentProblem(f"@{function.name} is called without {', '.join(map(repr, missing))}")
-    return [given[n] if n in given else defaults(function)[n] for n in names]
+    values = [given[n] if n in given else fallback[n] for n in names]
+    typed = with_dtypes(asked(function), values) if len(given) < len(names) else values
+    return [v if n in given else t for n, v, t in zip(names, values, typed, strict=True)]
 
 
 def _count(number: int) -> str:
@@ -181,10 +184,11 @@ def _count(number: int) -> str:
 
 
 def defaults(function: core.Function) -> dict[str, Any]:
-    """The parameters with a literal default, with their values."""
+    """The parameters with a literal default, with their values; a number has no dtype yet."""
     if function.origin is None:
         return {}
-    return {p.name.name: _literal(p.default) for p in function.origin.fn.params if p.default is not None}
+    pairs = zip(function.params, function.origin.fn.params, strict=True)
+    return {p.name: _literal(declared.default) for p, declared in pairs if declared.default is not None}
 
 
 def _literal(e: sweet.Expr) -> Any:
@@ -193,10 +197,15 @@ def _literal(e: sweet.Expr) -> Any:
             return value
         case sweet.Unary(op="-", operand=operand):
             return -_literal(operand)
+        case sweet.Unary(op="+", operand=operand):
+            return _literal(operand)
         case sweet.Name(name=name) if name in DTYPES:
             return numpy_dtype(DTYPES[name])
-        case sweet.ListExpr(items=items):
+        case sweet.ListExpr(items=items) | sweet.TupleExpr(items=items):
             return tuple(_literal(i) for i in items)
+        case sweet.Call(callee=sweet.Name(name="tensor"), args=args):
+            values, *dtype = (_literal(a.value) for a in sorted(args, key=lambda a: a.name is not None and a.name.name))
+            return np.array(values, *dtype)
     raise ArgumentProblem(f"the default `{e.span.text}` is no literal")
 
 

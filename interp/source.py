@@ -159,10 +159,21 @@ class FunctionWriter(ShapeTexts):
         if self.extern is not None and name.rstrip("'") == self.extern + "_impl" and name not in self.unit.functions:
             args = ", ".join(self.atom(a.value) for a in c.args)
             return f"x_{mangle(self.extern)}({args})", Site(c.span, "extern", self.function, callee=self.extern)
-        if name in self.unit.functions or name in self.unit.impls:
+        if name in self.unit.impls:
+            args = ", ".join(self._listed(self.unit.impls[name], i, a) for i, a in enumerate(c.args))
+            return f"f_{mangle(name)}({args})", Site(c.span, "call", self.function, callee=name)
+        if name in self.unit.functions:
             args = ", ".join(self.atom(a.value) for a in c.args)
             return f"{self._entry(name, c.decided)}({args})", Site(c.span, "call", self.function, callee=name)
         return self.primitive(c, self.unit.row(name))
+
+    def _listed(self, impls: core.Impls, position: int, arg: core.Arg) -> str:
+        """An argument for a list of implementations: a literal number takes its dtype from the one that is chosen."""
+        if not any(choice in self.unit.functions for choice in impls.choices):
+            params = self.unit.row(impls.choices[-1]).params
+            param = next((p for p in params if p.name == arg.name), params[position])
+            return f"{arg.name}={self.argument(param, arg.value)}" if arg.name else self.argument(param, arg.value)
+        return self.literal(arg.value.value) if isinstance(arg.value, core.Number) else self.atom(arg.value)
 
     def _entry(self, name: str, decided: bool) -> str:
         function = self.unit.functions.get(name)

@@ -8,6 +8,7 @@ from typing import Any
 from ..lang import core
 from ..lang.node import Node
 from ..lang.source import Span
+from ..ops import registry as rows
 
 _PROVENANCE = ("span", "origin")
 
@@ -76,3 +77,22 @@ def reachable(program: core.Program, start: core.Function) -> set[str]:
             reached.update(new)
             pending.extend(functions[n] for n in new)
     return reached
+
+
+_SORTS = {"size": core.SIZE, "sizes": core.SHAPE, "shape": core.SHAPE, "target": core.SHAPE, "dtype": core.DTYPE}
+
+
+def as_called(program: core.Program, impls: core.Impls) -> core.Function:
+    """A list of implementations as a function to be called from outside: like the last function of the program in it, or the
+    last primitive where there is none."""
+    functions = {f.name: f for f in program.functions}
+    own = [functions[c] for c in impls.choices if c in functions]
+    if own:
+        return own[-1]
+    row = rows.lookup(impls.choices[-1].removeprefix("prelude."))
+    assert row is not None
+    params = tuple(core.Param(p.name, _SORTS.get(p.kind, core.TENSOR)) for p in row.params if p.required)
+    shown = ", ".join(f"{p.name} : {p.sort.name}" for p in params if isinstance(p.sort, core.BaseSort))
+    nothing = core.Block(impls.span, (), core.TupleValue(impls.span, ()))
+    text = f"@{impls.name} = fn({shown})"
+    return core.Function(impls.span, "inline", impls.name, params, None, (), nothing, signature=text)

@@ -446,6 +446,7 @@ class Impls(Node):
     span: Span
     name: str
     choices: tuple[str, ...]
+    origin: sweet.Impls | None = None
 
 
 class ConstDef(Node):

@@ -18,6 +18,7 @@ from .known.values import (
     SizeValue,
     TextValue,
     TupleValue,
+    Unknown,
     Value,
     plain,
 )
@@ -57,6 +58,8 @@ def _tensor(param: Param, value: Value, state: State) -> TensorInfo:
 def _tensors(param: Param, value: Value, state: State) -> tuple[TensorInfo, ...]:
     if isinstance(value, ListValue | TupleValue):
         return tuple(_tensor(param, v, state) for v in value.items)
+    if isinstance(value, Unknown):
+        raise RankUnknown
     raise BadArgument(f"`{param.name}` to be a list of tensors", param.name)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..lang import core
 from ..lang.checked import Binding, Explanation
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.model import Segment, TensorInfo
 from .frame import Frame
+from .known.fresh import unknown
 from .known.naming import Names
 from .known.state import State
-from .known.values import DTypeSymbol, Entry, Env, ListValue, ShapeValue, SizeValue, TupleValue, Value
+from .known.values import DTypeSymbol, Entry, Env, ListValue, ShapeValue, SizeValue, TupleValue, Unknown, Value
 from .program import Program
 from .voice.describe import binding
 from .voice.explain import explain
@@ -34,6 +36,16 @@ class Bindings:
         self._adopted: dict[object, object] = {}
 
     # Consts
+
+    def known_as(self, frame: Frame, env: Env, entry: Entry, value: core.Value, sort: core.Sort) -> Entry:
+        """A value whose sort follows from where it is used."""
+        if not isinstance(entry.value, Unknown):
+            return entry
+        name = value.name if isinstance(value, core.Var) else "?"
+        entry = replace(entry, value=unknown(self.state, sort, name))
+        if isinstance(value, core.Var):
+            self.rebind(frame, env, value.name, entry)
+        return entry
 
     def adopt(self, name: str, entry: Entry) -> Entry:
         """A const's value in the State of this function: sizes that are not literal become sizes of this State."""

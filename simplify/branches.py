@@ -37,6 +37,7 @@ class Branches:
         if isinstance(expr.cond, core.ShapeLevel):
             return self._if_on_sizes(frame, expr, expr.cond, env)  # type: ignore[arg-type]
         entry, cond = self.visitor.value(frame, expr.cond, env)
+        entry = self.bindings.known_as(frame, env, entry, cond, core.TENSOR)
         known = _constant(entry.value)
         if known is not None:
             return self._taken(frame, expr, known, env)

@@ -8,10 +8,10 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import WEAK, DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
+from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import Segment, TensorInfo
 from .arms import with_the_wrong_rank
 from .assertions import with_needs
-from .branches import Branches, is_older
 from .frame import Frame
 from .known import dims, matching
 from .known.fresh import settle, unknown
@@ -20,6 +20,8 @@ from .known.outcome import Outcome
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
     POISON,
+    UNDECIDED,
+    UNKNOWN,
     DTypeSymbol,
     Entry,
     Env,
@@ -30,13 +32,12 @@ from .known.values import (
     SizeValue,
     TupleValue,
     Undecided,
+    Unknown,
     Value,
 )
-from .operand_dtypes import number_fits
 from .primitives import call_primitive
 from .program import Check, bound_names
 from .renaming import renamed
-from .solver.conditions import Cond
 from .solver.terms import Term, variables
 from .visitor import Visitor
 from .voice import doors, preconditions, subject
@@ -58,31 +59,31 @@ class Site(Node):
 class Calls:
     """What a call means: of a function of the program, of a function value, of a primitive."""
 
-    def __init__(self, visitor: Visitor, branches: Branches) -> None:
+    def __init__(self, visitor: Visitor) -> None:
         self.visitor = visitor
         self.program = visitor.program
         self.state = visitor.state
         self.prover = visitor.prover
-        self.branches = branches
         self.fuel = _FUEL
 
-    def call(self, frame: Frame, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        """The call's result, and the call as it stays."""
+    def callee(self, expr: core.Call, env: Env) -> Value:
+        """What is called."""
         if isinstance(expr.callee, core.Var):
             entry = env.get(expr.callee.name)
-            target = entry.value if entry else POISON
-        else:
-            target = FnValue(expr.callee.name, self.program.functions.get(expr.callee.name))
+            return entry.value if entry else POISON
+        return FnValue(expr.callee.name, self.program.functions.get(expr.callee.name))
+
+    def call(self, frame: Frame, expr: core.Call, target: Value, env: Env) -> tuple[Entry, core.Value]:
+        """The call's result, and the call as it stays."""
         if not isinstance(target, FnValue):
-            return Entry(POISON, expr.span), self._walked(frame, expr, env)
+            nothing = UNKNOWN if isinstance(target, Unknown) else POISON
+            return Entry(nothing, expr.span), self._walked(frame, expr, env)
         if target.closure is not None:
             return self._call_lambda(frame, target, expr, env)
         if target.function is not None and target.env is not None:
             return self._call_parameter(frame, target, target.function, expr, env)
         if target.function is not None:
             return self._call_function(frame, target.function, expr, env)
-        if target.name in self.program.impls:
-            return self._call_impls(frame, self.program.impls[target.name], expr, env)
         row = self.program.lookup(target.name.removeprefix("prelude."))
         if row is None:
             return Entry(POISON, expr.span), self._walked(frame, expr, env)
@@ -99,23 +100,36 @@ class Calls:
         self, frame: Frame, function: core.Function, expr: core.Call, env: Env
     ) -> tuple[Entry, core.Value]:
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
-        given = {p.name: e.value for p, (e, _) in zip(function.params, found, strict=True)}
-        found = [self._typed_number(function, p, e, v, given) for p, (e, v) in zip(function.params, found, strict=True)]
+        return self.apply_function(frame, function, expr, found, env)
+
+    def apply_function(
+        self, frame: Frame, function: core.Function, expr: core.Call, found: list[tuple[Entry, core.Value]], env: Env
+    ) -> tuple[Entry, core.Value]:
+        """A call whose arguments have been walked."""
+        known_as = self.visitor.bindings.known_as
+        found = [(known_as(frame, env, e, v, p.sort), v) for p, (e, v) in zip(function.params, found, strict=True)]
+        found = self.typed(function, found)
         entries = tuple(e for e, _ in found)
         args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
-        if any(_poisoned(e.value) for e in entries):
+        if any(is_wrong(e.value) for e in entries):
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         site = Site(expr.span, function, entries, _spans(expr))
-        inner, kept = self._door(frame, function, entries, self._consts(env), site)
+        inner, kept = self.door(frame, function, entries, self.consts(env), site)
         if kept is None:
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         through_value = isinstance(expr.callee, core.Var)
         if kept and not through_value:
             args = self._residual_door(frame, function, args, kept)
         after = replace(expr, args=tuple(args), decided=not through_value)
-        result = self._result(frame, function, inner, expr.span)
+        result = self.result(frame, function, inner, expr.span)
         made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
         return replace(result, origin=made), after
+
+    def typed(self, function: core.Function, found: list[tuple[Entry, core.Value]]) -> list[tuple[Entry, core.Value]]:
+        """The arguments with a dtype for each literal number."""
+        given = {p.name: e.value for p, (e, _) in zip(function.params, found, strict=False)}
+        pairs = zip(function.params, found, strict=False)
+        return [self._typed_number(function, p, e, v, given) for p, (e, v) in pairs]
 
     def _typed_number(
         self, function: core.Function, param: core.Param, entry: Entry, value: core.Value, given: dict[str, Value]
@@ -133,28 +147,21 @@ class Calls:
 
     def _asked_dtype(self, function: core.Function, param: str, given: dict[str, Value]) -> DType | None:
         """The dtype that a function's door asks of a parameter, where that is known."""
-        for stmt in function.checks:
-            match stmt:
-                case core.Assert(
-                    cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=asked))
-                ):
-                    if name == param:
-                        return asked
-                case core.Assert(cond=core.Compare(op="==", left=core.DTypeOf(tensor=a), right=core.DTypeOf(tensor=b))):
-                    other = given.get(b if a == param else a) if param in (a, b) else None
-                    dtype = self.state.dtype(other.dtype) if isinstance(other, TensorInfo) else None
-                    if isinstance(dtype, DType):
-                        return dtype
+        for asked in asked_dtypes(function, param):
+            if isinstance(asked, DType):
+                return asked
+            other = given.get(asked)
+            dtype = self.state.dtype(other.dtype) if isinstance(other, TensorInfo) else None
+            if isinstance(dtype, DType):
+                return dtype
         return None
 
     def call_with(self, frame: Frame, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
         """The result of a call with arguments that nobody wrote."""
-        inner, kept = self._door(
-            frame, function, entries, self._consts(env), Site(function.span, function, entries, ())
-        )
-        return Entry(POISON, function.span) if kept is None else self._result(frame, function, inner, function.span)
+        inner, kept = self.door(frame, function, entries, self.consts(env), Site(function.span, function, entries, ()))
+        return Entry(POISON, function.span) if kept is None else self.result(frame, function, inner, function.span)
 
-    def _door(
+    def door(
         self, frame: Frame, function: core.Function, entries: tuple[Entry, ...], env: Env, site: Site
     ) -> tuple[Env, tuple[core.Stmt, ...] | None]:
         """Decide the callee's door under the caller's facts. What stays of it, in the callee's names; None if it is refuted."""
@@ -184,7 +191,8 @@ class Calls:
             kept = []
         return inner, tuple(kept)
 
-    def _consts(self, env: Env) -> Env:
+    def consts(self, env: Env) -> Env:
+        """What of an environment every function sees."""
         return {name: env[name] for name in self.program.consts if name in env}
 
     def _silently(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
@@ -193,7 +201,7 @@ class Calls:
 
     def _door_check(self, frame: Frame, stmt: Check, env: Env, site: Site, *, aloud: bool) -> Status:
         level = ShapeLevel(self.state, env)
-        found = None
+        found, readable = None, True
         try:
             if isinstance(stmt, core.Assert):
                 truth = level.truth(stmt.cond)
@@ -201,9 +209,10 @@ class Calls:
                 truth, found = matching.match(level, stmt)
             truth = with_needs(truth, level.needs)
         except Poisoned:
-            if not any(n.cond is False for n in level.needs):
-                return Status.REFUTED
-            truth = False
+            truth = with_needs(UNDECIDED, level.needs)
+            if truth is not False and any(is_wrong(e.value) for e in env.values()):
+                return Status.REFUTED  # it was reported
+            readable = False
 
         def explain(outcome: Outcome) -> Diagnostic:
             given = zip((p.name for p in site.function.params), site.entries, strict=False)
@@ -216,7 +225,7 @@ class Calls:
             said = with_the_wrong_rank(
                 self.state, frame.path, said, stmt, given_by.get(declared.tensor) if declared else None
             )
-            return preconditions.rooted(self.prover, said, doors.sizes_of(stmt, site))
+            return said if frame.trial else preconditions.rooted(self.prover, said, doors.sizes_of(stmt, site))
 
         involved = dims.of_values((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None
@@ -225,14 +234,15 @@ class Calls:
             return status
         if status is Status.RESIDUAL:
             frame.certainty.sure = frame.certainty.sure and not isinstance(truth, Undecided)
-        if isinstance(stmt, core.Assert):
+        if not readable:
+            env.update((name, Entry(UNKNOWN, stmt.span)) for name in bound_names(stmt))
+        elif isinstance(stmt, core.Assert):
             level.learn(stmt.cond, reason=stmt)
-        else:
-            assert found is not None
+        elif found is not None:
             matching.learn_match(level, stmt, found)
         return status
 
-    def _result(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> Entry:
+    def result(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> Entry:
         """What the caller knows of the result: the annotation's promises, or the body itself where there is none."""
         if not self.program.is_opaque(function):
             return self._inline(frame, function, inner, span)
@@ -307,65 +317,6 @@ class Calls:
             frame.out.write(renamed(stmt, names))
         return named
 
-    # Specialisation
-
-    def _call_impls(self, frame: Frame, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        """The first implementation whose door is proved, if those before it are refuted; else the run chooses."""
-        open_: list[core.Function] = []
-        for name in impls.choices:
-            function = self.program.functions.get(name)
-            if function is None:
-                continue
-            fits = self._trial(frame, function, expr, env)
-            if fits is False:
-                continue
-            open_.append(function)
-            if fits:
-                break
-        if len(open_) == 1:
-            return self._call_function(frame, open_[0], _to(expr, open_[0].name), env)
-        if not open_:
-            last = self.program.functions[impls.choices[-1]]
-            return self._call_function(frame, last, _to(expr, last.name), env)
-        return self._dispatch(frame, open_, expr, env)
-
-    def _trial(self, frame: Frame, function: core.Function, expr: core.Call, env: Env) -> bool | None:
-        """Whether the function's door holds at this call; None where only the run can tell."""
-        frame = frame.tried()
-        self.state.push()
-        found = [e for e, _ in self.visitor.values(frame, [a.value for a in expr.args], env)]
-        _, kept = self._door(
-            frame, function, tuple(found), self._consts(env), Site(expr.span, function, tuple(found), _spans(expr))
-        )
-        self.state.pop()
-        return False if kept is None else None if kept else True
-
-    def _dispatch(
-        self, frame: Frame, choices: list[core.Function], expr: core.Call, env: Env
-    ) -> tuple[Entry, core.Value]:
-        """Several may fit: the run takes the first that does; the last one's door is a claim like any other."""
-        found = self.visitor.values(frame, [a.value for a in expr.args], env)
-        entries = tuple(e for e, _ in found)
-        after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
-        if any(_poisoned(e.value) for e in entries):
-            return Entry(POISON, expr.span), after
-        results: list[tuple[Entry, tuple[Cond, ...]]] = []
-        base, newest = self.state.facts.count, self.state.serial()
-        for function in choices:
-            self.state.push()
-            asked = frame if function is choices[-1] else replace(frame, quiet=True, trial=True)
-            site = Site(expr.span, function, entries, _spans(expr))
-            inner, kept = self._door(asked, function, entries, self._consts(env), site)
-            guard = tuple(c for c, _ in self.state.facts.conditions(base) if is_older(c, newest))
-            value = self._result(frame, function, inner, expr.span) if kept is not None else Entry(POISON, expr.span)
-            results.append((settle(self.state, value), guard))
-            self.state.pop()
-        joined, guard = results[0]
-        for other, its_guard in results[1:]:
-            joined = self.branches.join(frame, joined, other, expr.span, (guard, its_guard))
-            guard = ()
-        return joined, after
-
     # Function values
 
     def _call_lambda(self, frame: Frame, target: FnValue, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
@@ -375,9 +326,9 @@ class Calls:
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
-        if any(_poisoned(e.value) for e in entries):
+        if any(is_wrong(e.value) for e in entries):
             return Entry(POISON, expr.span), after
-        inner, kept = self._door(
+        inner, kept = self.door(
             frame, signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr))
         )
         if kept is None:
@@ -392,14 +343,14 @@ class Calls:
         entries = tuple(e for e, _ in found)
         args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
         after = replace(expr, args=tuple(args))
-        if any(_poisoned(e.value) for e in entries):
+        if any(is_wrong(e.value) for e in entries):
             return Entry(POISON, expr.span), after
-        inner, kept = self._door(
+        inner, kept = self.door(
             frame, signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr))
         )
         if kept is None:
             return Entry(POISON, expr.span), after
-        result = self._result(frame, signature, inner, expr.span)
+        result = self.result(frame, signature, inner, expr.span)
         if frame.quiet or not signature.promises:
             return result, after
         names: dict[str, core.Value] = {}
@@ -427,13 +378,13 @@ class Calls:
         if target is None or target is signature or len(target.params) != len(signature.params):
             return
         self.state.push()
-        inner, own = dict(env), dict(given.env if given.env is not None else self._consts(env))
+        inner, own = dict(env), dict(given.env if given.env is not None else self.consts(env))
         for param in signature.params:
             inner[param.name] = Entry(unknown(self.state, param.sort, "?"), site.span)
         frame = replace(frame.block(), names=Names(self.state))
         self.visitor.assume_all(frame, signature.checks, inner, name_dims=False)
         entries = tuple(inner[p.name] for p in signature.params)
-        result_env, kept = self._door(frame, target, entries, own, Site(site.span, target, entries, ()))
+        result_env, kept = self.door(frame, target, entries, own, Site(site.span, target, entries, ()))
         if kept is not None:
             self._check_promise(frame, signature, target, result_env, inner, site)
         self.state.pop()
@@ -444,7 +395,7 @@ class Calls:
         """What the signature says of the result, of what the function gives."""
         [out] = signature.body.stmts
         assert isinstance(out, core.Let)
-        env[out.names[0]] = settle(self.state, self._result(frame, target, result_env, site.span))
+        env[out.names[0]] = settle(self.state, self.result(frame, target, result_env, site.span))
         for stmt in signature.promises:
             if isinstance(stmt, Check):
                 self._door_check(frame, stmt, env, site, aloud=True)
@@ -492,13 +443,10 @@ def _spans(expr: core.Call) -> tuple[Span, ...]:
     return tuple(a.span for a in expr.args)
 
 
-def _poisoned(value: Value) -> bool:
-    return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(_poisoned, value.items)))
+def is_wrong(value: Value) -> bool:
+    """Whether something about it was reported already; what is only unknown is not."""
+    return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(is_wrong, value.items)))
 
 
 def _as_function(closure: core.Lambda) -> core.Function:
     return core.Function(closure.span, "inline", "fn", closure.params, closure.result, closure.checks, closure.body)
-
-
-def _to(expr: core.Call, name: str) -> core.Call:
-    return replace(expr, callee=core.FnRef(expr.callee.span, name))

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from itertools import count
 
 from ..lang import core
+from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from .known.naming import Names
@@ -57,7 +58,8 @@ class Frame(Node):
     `out` takes the statements of the block, `names` has what annotations of the scope call its sizes. `path` are the
     conditions of the arms around (None for one that is not about sizes). In an inlined body `site` is the call in the user's
     function, `calls` are the calls that lead there, outermost first, and `inlined` the functions that they enter. `quiet`:
-    nothing is counted and nothing told. `trial`: what is asked is whether something would hold.
+    nothing is counted and nothing told. `trial`: what is asked is whether something would hold; `captured` takes why it would
+    not.
     """
 
     out: Emitter
@@ -69,6 +71,7 @@ class Frame(Node):
     path: tuple[Cond | None, ...] = ()
     quiet: bool = False
     trial: bool = False
+    captured: list[Diagnostic] | None = None
 
     def block(self) -> Frame:
         """The frame of a block inside."""
@@ -78,9 +81,10 @@ class Frame(Node):
         """The frame of an arm that is taken under a condition."""
         return replace(self, path=(*self.path, taken), certainty=Certainty(sure and self.certainty.sure))
 
-    def tried(self) -> Frame:
+    def tried(self, captured: list[Diagnostic] | None = None) -> Frame:
         """The same place, asked only whether something would hold there."""
-        return replace(self, out=self.out.inner(), quiet=True, trial=True)
+        certainty = Certainty(self.certainty.sure)
+        return replace(self, out=self.out.inner(), certainty=certainty, quiet=True, trial=True, captured=captured)
 
     def silent(self, site: Span) -> Frame:
         """For statements of an inlined wrapper: their values matter, not their code."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lang.dtypes import DTYPES, WEAK, DType, int_range
+from ..lang.dtypes import DTYPES, WEAK, DType
+from ..lang.weak import number_fits
 from ..ops.dtypes_column import Column, Word
 from ..ops.model import Primitive, TensorInfo
 from .known.values import POISON, AnyDType, DTypeSymbol, NumberValue, Value
@@ -20,8 +21,8 @@ def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: l
         if param.kind not in ("tensor", "tensors", "index"):
             continue
         slot = next(slots)
-        operands = given if param.kind == "tensors" else (given,)
-        for position, operand in enumerate(operands or ()):
+        operands = given if isinstance(given, tuple) else (given,)
+        for position, operand in enumerate(operands):
             place = f"{param.name}[{position}]" if param.kind == "tensors" else param.name
             if isinstance(operand, TensorInfo) and operand.dtype is None:
                 found = ctx.info.find(place)
@@ -62,16 +63,6 @@ def _check_numbers(
     for number in numbers:
         if not number_fits(number, dtype):
             ctx.judged(False, f"numbers that {dtype.name} can hold, not {_number_text(number)}", (), "E313")
-
-
-def number_fits(number: int | float | bool, dtype: DType) -> bool:
-    """Whether a literal number can be an element of this dtype."""
-    if isinstance(number, bool):
-        return dtype.kind == "bool"
-    if isinstance(number, int):
-        low, high = int_range(dtype) if dtype.kind in ("int", "uint") else (number, number)
-        return dtype.kind in ("int", "uint", "float", "complex") and low <= number <= high
-    return dtype.kind in ("float", "complex")
 
 
 def _number_text(number: int | float | bool) -> str:

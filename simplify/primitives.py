@@ -15,6 +15,7 @@ from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms, in_one_arm
+from .bindings import Bindings
 from .frame import Frame
 from .known.state import State
 from .known.values import (
@@ -28,6 +29,7 @@ from .known.values import (
     Poison,
     SizeValue,
     TupleValue,
+    Unknown,
     Value,
     plain,
 )
@@ -43,15 +45,55 @@ def call_primitive(
     visitor: Visitor, frame: Frame, row: Primitive, call: core.Call, env: Env
 ) -> tuple[Entry, core.Value]:
     """The call's result, and the call as it stays: guarded where a precondition was not proved."""
-    prover, state = visitor.prover, visitor.state
-    try:
-        bound = bind(row, call)
-    except BindError as problem:
-        message, place = problem.message, problem.span
-        prover.judge(frame, False, lambda _: preconditions.bad_call(prover, message, place), claim=True)
+    bound = _bound(visitor, frame, row, call)
+    if bound is None:
         return Entry(POISON, call.span), call
     given = [(p, v) for p, v in bound if v is not None]
-    found = visitor.values(frame, [v for _, v in given], env)
+    return _applied(visitor, frame, row, call, given, visitor.values(frame, [v for _, v in given], env), env)
+
+
+def apply_primitive(
+    visitor: Visitor,
+    frame: Frame,
+    row: Primitive,
+    call: core.Call,
+    walked: list[tuple[Entry, core.Value]],
+    env: Env,
+) -> tuple[Entry, core.Value]:
+    """The same for a call whose arguments have been walked."""
+    bound = _bound(visitor, frame, row, call)
+    if bound is None:
+        return Entry(POISON, call.span), call
+    names = [arg.name or row.params[i].name for i, arg in enumerate(call.args)]
+    by_name = dict(zip(names, walked, strict=True))
+    given = [(p, v) for p, v in bound if v is not None]
+    return _applied(visitor, frame, row, call, given, [by_name[p.name] for p, _ in given], env)
+
+
+def _bound(
+    visitor: Visitor, frame: Frame, row: Primitive, call: core.Call
+) -> tuple[tuple[Param, core.Value | None], ...] | None:
+    """The call's arguments by the row's parameters; None where they do not fit."""
+    try:
+        return bind(row, call)
+    except BindError as problem:
+        message, place = problem.message, problem.span
+        prover = visitor.prover
+        prover.judge(frame, False, lambda _: preconditions.bad_call(prover, message, place), claim=True)
+        return None
+
+
+def _applied(
+    visitor: Visitor,
+    frame: Frame,
+    row: Primitive,
+    call: core.Call,
+    given: list[tuple[Param, core.Value]],
+    found: list[tuple[Entry, core.Value]],
+    env: Env,
+) -> tuple[Entry, core.Value]:
+    prover, state, bindings = visitor.prover, visitor.state, visitor.bindings
+    found = [(_in_its_sort(bindings, frame, p, e, v, env), v) for (p, _), (e, v) in zip(given, found, strict=True)]
     after = replace(call, args=_rebuilt(call, row, [p for p, _ in given], [v for _, v in found]))
     entries = tuple((p.name, e) for (p, _), (e, _) in zip(given, found, strict=True))
     if any(isinstance(e.value, Poison) or _has_poison(e.value) for _, e in entries):
@@ -69,6 +111,16 @@ def call_primitive(
         prover.log.diagnostics += lint.notes(state, info, value, prover.function)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt))
     return entry, replace(after, guard=ctx.residual) if ctx.residual else after
+
+
+_SORTS = {"size": core.SIZE, "sizes": core.SHAPE, "shape": core.SHAPE, "target": core.SHAPE, "dtype": core.DTYPE}
+
+
+def _in_its_sort(bindings: Bindings, frame: Frame, param: Param, entry: Entry, value: core.Value, env: Env) -> Entry:
+    """Of an unknown value at least the sort is known by its parameter; a list may have any number of tensors."""
+    if param.kind == "tensors":
+        return entry
+    return bindings.known_as(frame, env, entry, value, _SORTS.get(param.kind, core.TENSOR))
 
 
 def _wildcards(given: list[tuple[Param, core.Value]]) -> tuple[int, ...]:
@@ -112,8 +164,7 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
     dtypes = result_dtypes(row, column, ctx, arguments)
     unread = next((p for p, a in zip(row.params, arguments, strict=True) if a is _UNREADABLE), None)
     if unread is not None:
-        name, is_one = unread.name, unread.kind == "size"
-        ctx.judged(UNDECIDED, f"`{name}` to be one size" if is_one else f"to know how many sizes `{name}` has", ())
+        ctx.judged(UNDECIDED, _unread(unread), ())
         return _unknown_result(ctx.state, row, column, dtypes)
     if wild:
         at = next(i for i, p in enumerate(row.params) if p.kind == "target")
@@ -132,6 +183,15 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
             return TensorInfo(arguments[0].shape, dtypes[0])
         return _unknown_result(ctx.state, row, column, dtypes)
     return _results(row, result, dtypes)
+
+
+def _unread(param: Param) -> str:
+    match param.kind:
+        case "size":
+            return f"`{param.name}` to be one size"
+        case "tensors":
+            return f"to know how many tensors `{param.name}` has"
+    return f"to know how many sizes `{param.name}` has"
 
 
 _UNREADABLE = object()
@@ -244,7 +304,7 @@ def _unknown_result(state: State, row: Primitive, column: Column, dtypes: list[A
     if row.results == "size":
         return SizeValue(state.size("?", nonneg=False))
     if row.results == "tuple" and len(column.results) == 1:
-        return POISON
+        return Unknown(dtypes[0] if dtypes else None)
     known = dtypes or [state.dtype_symbol("?") for _ in column.results]
     values = tuple(TensorInfo((state.segment("?"),), d) for d in known)
     return TupleValue(values) if row.results == "tuple" else values[0]

@@ -19,6 +19,7 @@ from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
 from .assertions import contradictory
 from .demands import demands
+from .implementations import Found, Member
 from .known.fresh import settle, unknown
 from .known.outcome import Options
 from .known.state import State
@@ -30,6 +31,7 @@ from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
 from .solver.terms import Size, substitute
 from .voice import doors
+from .voice import implementations as voice
 from .voice.describe import binding
 from .voice.explain import explain
 from .walk import Walk
@@ -48,6 +50,8 @@ def check(
     return _Checker(program, lookup, options, header).run()
 
 
+# Of longer lists nobody is told what is never chosen.
+_MOST_MEMBERS = 24
 # So many conditions of a signature are looked at for those that exclude each other.
 _MOST_CONDITIONS = 40
 
@@ -68,6 +72,8 @@ class _Checker:
 
     def run(self) -> Checked:
         consts = [self._const(c) for c in self.before.consts]
+        for impls in self.before.impls:
+            self._never_chosen(impls)
         functions: list[core.Function] = []
         done: dict[str, core.Function] = {}
         for function in self.before.functions:
@@ -139,6 +145,41 @@ class _Checker:
             lambda: demands(function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands)
         )
         return replace(wrapper, checks=entry), impl
+
+    def _never_chosen(self, impls: core.Impls) -> None:
+        """Members that only get what fits one before them."""
+        members = self._walk(f"@{impls.name}").lists.members(impls)
+        places = [c.span for c in impls.origin.choices] if impls.origin is not None else []
+        if len(members) != len(places) or len(members) > _MOST_MEMBERS:
+            return
+        for i, (name, _) in enumerate(members):
+            before = next((j for j in range(i) if self._covers(members, j, i, impls)), None)
+            if before is not None:
+                said = voice.never_chosen(name, places[i], members[before][0], places[before])
+                self.log.diagnostics.append(said)
+
+    def _covers(self, members: list[tuple[str, Member]], before: int, behind: int, impls: core.Impls) -> bool:
+        """Whether whatever fits one member surely fits another one."""
+        walk = self._walk(f"@{impls.name}")
+        env = self._env(walk)
+        member = members[behind][1]
+        if isinstance(member, core.Function):
+            self._bind_params(walk, member, env)
+            walk.assume_all(walk.frame, member.checks, env, name_dims=False)
+            params = [(p.name, p.sort) for p in member.params]
+            if contradictory(walk.state):
+                return False
+        else:
+            functions = [m for _, m in members if isinstance(m, core.Function)]
+            sorts = [p.sort for p in functions[-1].params] if functions else None
+            taken = [p for p in member.params if p.required]
+            params = list(zip((p.name for p in taken), sorts or [core.TENSOR] * len(taken), strict=False))
+            env.update({n: Entry(unknown(walk.state, s, n), impls.span) for n, s in params})
+        found: Found = [(env[n], core.variable(impls.span, n, s)) for n, s in params]
+        args = tuple(core.Arg(impls.span, None, v) for _, v in found)
+        name, other = members[before]
+        call = core.Call(impls.span, core.FnRef(impls.span, name), args)
+        return walk.lists.fits(walk.frame, other, call, found, env) is True
 
     def _excluding(self, function: core.Function) -> list[core.Assert]:
         """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions."""
@@ -264,21 +305,26 @@ def result_shapes(
     for const in checked.before.consts:
         checker._const(const)
     checker.log = Log(certain=True)
-    function = checker.program.functions[name]
     walk = checker._walk(f"@{name}")
     env = checker._env(walk)
     names: dict[str, Size] = {}
-    entries = tuple(Entry(_argument(walk.state, p, arguments[p.name], names), function.span) for p in function.params)
+    impls = checker.program.impls.get(name)
+    if impls is not None:
+        given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
+        return walk.lists.call_with(walk.frame, impls, given, env).value, walk.state, checker.log.all()
+    function = checker.program.functions[name]
+    params = function.params
+    entries = tuple(Entry(_argument(walk.state, p.name, arguments[p.name], names), function.span) for p in params)
     result = walk.calls.call_with(walk.frame, function, entries, env)
     return result.value, walk.state, checker.log.all()
 
 
-def _argument(state: State, param: core.Param, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
+def _argument(state: State, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
     if isinstance(given, ArgumentShape):
         shape = tuple(_given_size(state, d, names) for d in given.dims)
         for size in shape:
             state.assume(ge(size, 0))
-        return TensorInfo(shape, state.dtype_symbol(f"{param.name}.dtype"))
+        return TensorInfo(shape, state.dtype_symbol(f"{param}.dtype"))
     return SizeValue(_given_size(state, given, names))
 
 

@@ -200,9 +200,10 @@ class Prover:
                 self.log.forget(said.span)
             if not self.log.is_implied(said):
                 self.log.diagnostics.append(said)
-        elif (
-            frame.site is not None and not frame.trial and outcome.status is Status.REFUTED and not self._excused(frame)
-        ):
+        elif frame.trial:
+            if frame.captured is not None and outcome.status is Status.REFUTED:
+                frame.captured.append(explain(outcome))
+        elif frame.site is not None and outcome.status is Status.REFUTED and not self._excused(frame):
             said = explain(outcome)
             between = tuple(Label(s, "through this call") for s in frame.calls if s not in (frame.site, said.span))
             self.log.inlined.append((frame.site, replace(said, labels=(*said.labels, *between))))

@@ -114,6 +114,8 @@ class SymbolicCtx:
             said = preconditions.precondition(self.prover, self.info, what, at, outcome, code)
             info = self.info
             self.doubt = subject.about(said, subject.of_call(self.state, info.name, info.span, info.entries, at, what))
+            if self.frame.trial:
+                return said
             return preconditions.rooted(self.prover, self.doubt, [(info.find(param), axis) for param, axis in at])
 
         status = self.prover.judge(
@@ -129,7 +131,7 @@ class SymbolicCtx:
         if status is Status.RESIDUAL and self.residual and not self.frame.quiet and not isinstance(cond, Undecided):
             text = only_where(self.state, cond)
             self.others |= {text: _in_rx(text, cond)} if text is not None else {}
-        if status is Status.RESIDUAL and not self.residual and not isinstance(cond, Undecided):
+        if status is Status.RESIDUAL and not (self.residual or self.frame.trial or isinstance(cond, Undecided)):
             self.prover.doubted[self.info.span] = cond
         self.residual = self.residual or status is Status.RESIDUAL
         return status
@@ -164,7 +166,8 @@ class SymbolicCtx:
         known = self.dtype_in(dtype, *classes)
         self.require_either(known, what, at)
         if known is not True and dtype is not None:
-            self.prover.dtype_demands.append(DTypeDemand(dtype, classes, self.frame.path))
+            if not self.frame.trial:
+                self.prover.dtype_demands.append(DTypeDemand(dtype, classes, self.frame.path))
             self.state.restrict(dtype, dtypes_of(classes))
 
     def require_either(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:

@@ -15,6 +15,7 @@ from .bindings import Bindings
 from .branches import Branches
 from .calls import Calls
 from .frame import Certainty, Emitter, Frame, Temporaries
+from .implementations import Lists
 from .known.fresh import unknown
 from .known.outcome import Options
 from .known.shape_level import Poisoned, ShapeLevel
@@ -33,6 +34,7 @@ from .known.values import (
     TextValue,
     TupleValue,
     Undecided,
+    Unknown,
     Value,
 )
 from .program import Program
@@ -52,7 +54,8 @@ class Walk:
         self.bindings = Bindings(program, self.state, function)
         self.assertions = Assertions(self)
         self.branches = Branches(self, self.assertions)
-        self.calls = Calls(self, self.branches)
+        self.calls = Calls(self)
+        self.lists = Lists(self, self.calls, self.branches)
         self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names, Certainty())
 
     # Functions
@@ -123,12 +126,20 @@ class Walk:
                 for name, item in zip(stmt.names, items, strict=True):
                     self.bindings.bind(frame, env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
             case _:
+                if isinstance(entry.value, Unknown):
+                    return self._let_parts(frame, stmt, entry, entry.value, env)
                 if isinstance(entry.value, TupleValue):
                     parts = len(entry.value.items)
                     self.prover.judge(frame, False, lambda _: claims.wrong_number(self.prover, stmt, parts), claim=True)
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
         return None
+
+    def _let_parts(self, frame: Frame, stmt: core.Let, entry: Entry, value: Unknown, env: Env) -> None:
+        """The parts of a tuple of which nothing more is known; that it has so many is found when it is taken apart."""
+        for name in stmt.names:
+            part: Value = value if value.dtype is None else TensorInfo((self.state.segment("?"),), value.dtype)
+            self.bindings.bind(frame, env, name, Entry(part, entry.span, origin=entry.origin), stmt.span)
 
     def _name_size(self, stmt: core.Let, value: SizeValue) -> Size:
         """A size that the data decides takes the name that the user gives it."""
@@ -175,6 +186,7 @@ class Walk:
                 )
             case core.ListValue():
                 items = self.values(frame, expr.items, env)
+                items = [(self.bindings.known_as(frame, env, e, v, core.TENSOR), v) for e, v in items]
                 return (
                     Entry(ListValue(tuple(e.value for e, _ in items)), expr.span, items=tuple(e for e, _ in items)),
                     replace(expr, items=tuple(v for _, v in items)),
@@ -182,8 +194,16 @@ class Walk:
             case core.If():
                 return self.branches.choose(frame, expr, env)
             case core.Call():
-                return self.calls.call(frame, expr, env)
+                return self._call(frame, expr, env)
         raise TypeError(f"not a value: {expr!r}")
+
+    def _call(self, frame: Frame, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        callee = self.calls.callee(expr, env)
+        if isinstance(callee, FnValue) and callee.closure is None and callee.function is None:
+            impls = self.program.impls.get(callee.name)
+            if impls is not None:
+                return self.lists.call(frame, impls, expr, env)
+        return self.calls.call(frame, expr, callee, env)
 
     def values(self, frame: Frame, exprs: Iterable[core.Value], env: Env) -> list[tuple[Entry, core.Value]]:
         """Several expressions in order. Where a later one leaves checks, the calls before it are named first, so that

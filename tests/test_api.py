@@ -242,7 +242,7 @@ def test_the_actual_extent_of_a_data_dependent_result_is_delivered_and_checked()
     assert refused(module.keep, f32(3, 2), np.array([True])).message.startswith("@keep needs axis 0 of `mask`")
 
 
-def test_implementations_are_chosen_at_run_time_and_the_last_one_blames() -> None:
+def test_implementations_are_chosen_at_run_time_and_each_says_why_it_does_not_fit() -> None:
     module = rx.loads("""@first = fn(x : Tensor([n, 4], float32)) : Tensor([n], float32) { @sum(x, axis=1) }
 @second = fn(x : Tensor([n, m], float32)) : Tensor([n], float32) { @sum(x * 10.0, axis=1) }
 @either = [@first, @second]
@@ -250,7 +250,9 @@ def test_implementations_are_chosen_at_run_time_and_the_last_one_blames() -> Non
     assert module.f(np.ones((2, 4), np.float32)).tolist() == [4, 4]
     assert module.f(np.ones((2, 3), np.float32)).tolist() == [30, 30]
     assert module.either(np.ones((1, 4), np.float32)).tolist() == [4]
-    assert refused(module.either, f32(4)).message == "@second needs `x` to have rank 2, but it has rank 1"
+    said = refused(module.either, f32(4))
+    assert said.message == "no implementation of @either fits this call"
+    assert said.notes == tuple(f"@{n} needs `x` to have rank 2, but it has rank 1" for n in ("first", "second"))
 
 
 def test_functions_are_values_and_capture_what_they_use() -> None:

@@ -292,6 +292,11 @@ WRONG = [
     ("@f = fn(x : Tensor) : Tensor", "E221", "@f has no body"),
     ('@f = fn(x : Tensor) : Tensor { x } = "a:b"', "E221", "only an `extern` has a Python callable"),
     ("@f = [@g]\n@g = [@h]\n@h = fn() : Tensor { tensor(1) }", "E222", "@g is a list of implementations itself"),
+    ("@f = [@g, @abs]\n@g = fn(k : Size) : Tensor { tensor(1) }", "E222", "`k` is a Size for @g, and a tensor for @abs"),
+    ("@f = [@g, @shape_of]\n@g = fn(x) : Tensor { x }\n@shape_of = fn(x) : (Tensor, Tensor) { (x, x) }", "E222", "gives a"),
+    ("@f = fn(x : Tensor([n], flaot32)) : Tensor([n]) { x }", "E225", "there is no dtype `flaot32`"),
+    ("@f = fn(x) : Tensor([1]) { x }\n@g = fn(x) : Tensor { @f_impl(x) }", "E224", "only @f calls it"),
+    ("inline @f = fn(x) { let y = @f_impl(x); y }\nprivate @f_impl = fn(x) { x }\n@g = [@f_impl]", "E224", "only @f"),
     ("@f = [@g, @h]\n@g = fn() : Tensor { tensor(1) }\n@h = fn(x) : Tensor { x }", "E222", "@g takes 0 arguments"),
     ("@f = fn(x : Tensor) : Tensor { @rleu(x) }", "E202", "there is no function `@rleu`"),
     ("@f = fn(x : Tensor) : Tensor { @attn.block(x) }", "E202", "there is no import called `attn`"),
@@ -338,7 +343,7 @@ def test_a_mistake_is_one_error_in_the_users_words(text: str, code: str, message
 
 def test_every_code_of_this_phase_has_a_wrong_program() -> None:
     shown = {code for _, code, _ in WRONG}
-    elsewhere = {"E223", "E240", "E241", "E242", "E243", "E244", "N201"}
+    elsewhere = {"E223", "E240", "E241", "E242", "E243", "E244", "N201", "N204"}
     assert set(CODES) == shown | elsewhere
 
 

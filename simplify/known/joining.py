@@ -11,11 +11,13 @@ from .state import State
 from .values import (
     POISON,
     UNDECIDED,
+    UNKNOWN,
     AnyDType,
     BoolValue,
     DTypeValue,
     FnValue,
     NumberValue,
+    Poison,
     Shape,
     ShapeValue,
     SizeValue,
@@ -45,7 +47,9 @@ def join(state: State, a: Value, b: Value, cases: Cases) -> Value:
             return a if a == b else BoolValue(UNDECIDED)
         case FnValue(), FnValue() if a.name == b.name and a.function is b.function and a.closure is b.closure:
             return a
-    return a if a == b else POISON
+    if a == b:
+        return a
+    return POISON if isinstance(a, Poison) or isinstance(b, Poison) else UNKNOWN
 
 
 def _as_tensor(value: Value) -> Value:

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from ...lang import core, sweet
 from ...lang.dtypes import DType
+from ...lang.node import replace
 from ...ops.dtypes_column import dtypes_of
 from ...ops.model import Segment, TensorInfo
 from ..solver.conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
@@ -29,6 +30,7 @@ from .values import (
     ShapeValue,
     SizeValue,
     Undecided,
+    Unknown,
     Value,
     plain,
 )
@@ -81,6 +83,8 @@ class ShapeLevel:
 
     def _size_named(self, name: str) -> Size:
         value = self.look(name)
+        if isinstance(value, Unknown):
+            value = self._turns_out(name, SizeValue(self.state.unknown_integer()))
         if isinstance(value, SizeValue):
             return value.size
         if isinstance(value, NumberValue) and isinstance(value.value, int):
@@ -155,11 +159,18 @@ class ShapeLevel:
 
     def tensor(self, name: str) -> TensorInfo:
         value = self.look(name)
+        if isinstance(value, Unknown):
+            value = self._turns_out(name, TensorInfo((self.state.segment(name),), self.state.dtype_symbol("?")))
         if isinstance(value, TensorInfo):
             return value
         if isinstance(value, NumberValue):
             return TensorInfo((), None)
         raise Poisoned
+
+    def _turns_out(self, name: str, value: Value) -> Value:
+        """The sort of an unknown value follows from its use."""
+        self.env[name] = replace(self.env[name], value=value)
+        return value
 
     # Shapes and dtypes
 
@@ -167,6 +178,8 @@ class ShapeLevel:
         match expr:
             case core.ShapeVar():
                 value = self.look(expr.name)
+                if isinstance(value, Unknown):
+                    value = self._turns_out(expr.name, ShapeValue((self.state.segment(expr.name),)))
                 if isinstance(value, ShapeValue):
                     return self.state.resolve(value.dims)
                 raise Poisoned
@@ -195,6 +208,8 @@ class ShapeLevel:
                 return self.state.dtype(dtype)
             case core.DTypeVar():
                 value = self.look(expr.name)
+                if isinstance(value, Unknown):
+                    value = self._turns_out(expr.name, DTypeValue(self.state.dtype_symbol("?")))
                 if isinstance(value, DTypeValue):
                     return self.state.dtype(value.dtype)
                 raise Poisoned

@@ -1,0 +1,82 @@
+"""Defaults of parameters, checked where they are declared: literal, and what the parameter's annotation can hold."""
+
+from __future__ import annotations
+
+from ..lang import core, sweet
+from ..lang.dtypes import DTYPES, DType
+from . import arguments
+from .code import Code, spelled
+from .errors import count, fail
+from .literals import fit
+from .sorts import expand
+from .type_names import shape_of
+from .world import ParamInfo
+
+
+def check(code: Code, declared: sweet.Param, param: ParamInfo) -> None:
+    """Raises for a default with which no call could be right. `code` is one that sees none of the function's names."""
+    default = declared.default
+    if default is None or param.sort is None:
+        return
+    value = arguments.of_sort(code, default, param).value
+    if not _is_literal(value):
+        fail("E220", f"the default of `{param.name}` has to be literal", default.span)
+    if param.sort == core.TENSOR and declared.type is not None:
+        type_ = expand(code.unit, declared.type)
+        _check_dtype(value, default, _dtype(type_))
+        if isinstance(type_, sweet.TensorType | sweet.NamedType):
+            _check_shape(value, default, declared, shape_of(type_) if isinstance(type_, sweet.TensorType) else None)
+
+
+def _is_literal(value: core.Value) -> bool:
+    match value:
+        case core.SizeLit() | core.DTypeLit() | core.BoolConst() | core.Number() | core.TensorLit() | core.FnRef():
+            return True
+        case core.ShapeLit(dims=dims):
+            return all(isinstance(d, core.SizeLit) for d in dims)
+        case core.TupleValue(items=items):
+            return all(map(_is_literal, items))
+    return False
+
+
+def _dtype(type_: sweet.Type) -> DType | None:
+    """The dtype that an annotation names."""
+    match type_:
+        case sweet.NamedType(name=name):
+            return DTYPES.get(name)
+        case sweet.TensorType(dtype=sweet.Name(name=name)):
+            return DTYPES.get(name)
+    return None
+
+
+def _check_dtype(value: core.Value, default: sweet.Expr, asked: DType | None) -> None:
+    if asked is None:
+        return
+    if isinstance(value, core.Number):
+        fit(value.value, default, asked)
+    elif isinstance(value, core.TensorLit) and value.dtype != asked:
+        fail(
+            "E211", f"the default is {value.dtype}, the parameter {asked}", default.span, help=f"`tensor(..., {asked})`"
+        )
+
+
+def _check_shape(value: core.Value, default: sweet.Expr, declared: sweet.Param, shape: sweet.Expr | None) -> None:
+    """Ranks are compared, and sizes that are numbers; what names stand for is compared at each call."""
+    own = value.shape if isinstance(value, core.TensorLit) else ()
+    items = shape.items if isinstance(shape, sweet.ListExpr) else None
+    if isinstance(declared.type, sweet.NamedType) and declared.type.name in DTYPES:
+        items = ()
+    if items is None:
+        return
+    fixed = [i for i in items if not isinstance(i, sweet.Splice | sweet.Dots)]
+    if len(own) < len(fixed) or (len(fixed) == len(items) and len(own) != len(items)):
+        wanted = (
+            f"{'at least ' if len(fixed) < len(items) else ''}{count(len(fixed), 'axis' if len(fixed) == 1 else 'axe')}"
+        )
+        message = f"`{declared.name.name}` has {wanted}, and its default `{spelled(default.span)}` has {len(own)}"
+        fail("E211", message, default.span, help="`x : Tensor([], d) = 1` or `x : float32 = 1` takes a number")
+    for item, size in zip(items, own, strict=False):
+        if isinstance(item, sweet.Splice | sweet.Dots):
+            break
+        if isinstance(item, sweet.IntLit) and item.value != size:
+            fail("E211", f"this axis is {item.value}, and {size} in the default", item.span)

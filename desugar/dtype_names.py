@@ -1,0 +1,85 @@
+"""Names of dtypes in annotations: one that stands for any dtype, and is nearly the name of one, is a misspelt dtype."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from ..lang import core, sweet
+from ..lang.diagnostics import error, note
+from ..lang.dtypes import DTYPES
+from .errors import did_you_mean, distance
+from .lint import unused
+from .scope import Entry, walk
+from .world import Unit, World
+
+# What element types are called elsewhere.
+ELSEWHERE = {
+    "float": "float32", "double": "float64", "half": "float16", "int": "int64", "long": "int64", "short": "int16",
+    "byte": "uint8", "boolean": "bool", "str": "string", "single": "float32", "uint": "uint64", "char": "int8",
+    "f16": "float16", "f32": "float32", "f64": "float64", "fp16": "float16", "fp32": "float32", "fp64": "float64",
+    "bf16": "bfloat16", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16",
+    "u32": "uint32", "u64": "uint64", "c64": "complex64", "c128": "complex128", "complex": "complex64",
+}  # fmt: skip
+_PLAIN = {name.replace("_", ""): name for name in DTYPES}
+
+
+def check(world: World) -> None:
+    """Every item of every file: the name stands nowhere else in it."""
+    for unit in world.units:
+        for item in unit.module.items:
+            _check(world, unit, item)
+
+
+def _check(world: World, unit: Unit, item: sweet.Item) -> None:
+    found: dict[str, sweet.Name] = {}
+    for node in walk(item):
+        if isinstance(node, sweet.TensorType) and isinstance(node.dtype, sweet.Name):
+            found.setdefault(node.dtype.name, node.dtype)
+    if not found:
+        return
+    names = [n.name for n in walk(item) if isinstance(n, sweet.Name | sweet.Ident | sweet.NamedType)]
+    elsewhere = _names_of_others(unit, item) if isinstance(item, sweet.TypeDecl) else set(unit.consts)
+    if isinstance(item, sweet.FnDecl):
+        elsewhere |= {p.name.name for p in item.fn.params}
+    for name, place in found.items():
+        if name in DTYPES or name.startswith("_") or name in elsewhere:
+            continue
+        meant = meant_by(name)
+        if meant and names.count(name) == 1:
+            world.misspelt.add(place.span)
+            message = f"there is no dtype `{name}`, and nothing else here is called so"
+            world.diagnostics.append(error("E225", message, place.span, help=did_you_mean(meant)))
+        elif names.count(name) == 1 and _is_result(item, place):
+            unused(world, [Entry(name, core.DTYPE, None, place.span, "existential")], unit.qualified(item.name.name))
+        elif name in ELSEWHERE:
+            help = f"did you mean `{ELSEWHERE[name]}`?"
+            world.diagnostics.append(note("N204", f"`{name}` stands for any dtype here", place.span, help=help))
+
+
+def _is_result(item: sweet.Item, place: sweet.Name) -> TypeGuard[sweet.FnDecl]:
+    """Whether a name stands in what a function of the program's own promises, and so says nothing at all."""
+    if not isinstance(item, sweet.FnDecl) or item.fn.result is None or item.fn.body is None:
+        return False
+    return place.span.within(item.fn.result.span)
+
+
+def _names_of_others(unit: Unit, item: sweet.Item) -> set[str]:
+    """What a `type` speaks of may be bound where it is used."""
+    others = [i for i in unit.module.items if i is not item]
+    return {n.name for n in walk(*others) if isinstance(n, sweet.Name | sweet.Ident)} | set(unit.consts)
+
+
+def meant_by(name: str) -> tuple[str, ...]:
+    """The dtypes that a name may be meant for."""
+    plain = name.lower().replace("_", "")
+    known = ELSEWHERE.get(name) or ELSEWHERE.get(plain) or _PLAIN.get(plain)
+    if known is not None:
+        return (known,)
+    if len(name) < 3 or not (len(name) > 3 or plain[-1].isdigit()):
+        return ()
+    begun = tuple(d for d in DTYPES if d.startswith(f"{plain}_"))
+    if begun:
+        return begun
+    far = {d: distance(plain, p) for p, d in _PLAIN.items()}
+    least = min(far.values())
+    return tuple(d for d, n in far.items() if n == least) if least <= max(1, len(plain) // 4) else ()

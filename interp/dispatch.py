@@ -1,0 +1,149 @@
+"""Lists of implementations to a Python function each: it tries the doors in order and calls the first member that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..lang import core
+from ..lang.dtypes import WEAK, DType
+from ..lang.weak import asked_dtypes, number_fits
+from ..ops.model import Primitive
+from . import guards
+from .dtypes import dtype_of, numpy_dtype
+from .kernels import registry as kernels
+from .names import mangle
+from .unit import Site, Unit
+
+_UNFIT = (guards.Failed, guards.Undefined, IndexError, TypeError, AttributeError)
+# Of a parameter what the door asks of its dtype, in order: a dtype, or the position of the argument that has the same one.
+# None where it takes no tensor.
+Asked = tuple[tuple[DType | int, ...] | None, ...]
+
+
+class NoneFits(Exception):
+    """No member of a list fits: of each one why not, as the exception of its door."""
+
+    def __init__(self, reasons: list[tuple[str, BaseException]]) -> None:
+        super().__init__()
+        self.reasons = reasons
+
+
+def write_list(unit: Unit, impls: core.Impls) -> None:
+    """`f_name`: each member in turn; where none fits, all that was wrong is raised at once."""
+    unit.write(0, f"def f_{mangle(impls.name)}(*args, **named):")
+    site = Site(impls.span, "list", impls.name, callee=impls.name)
+    unit.write(1, "reasons = []")
+    for choice in impls.choices:
+        function = unit.functions.get(choice)
+        if function is not None:
+            _write_function(unit, function, site)
+        else:
+            _write_primitive(unit, choice, site)
+    unit.write(1, "raise NoneFits(reasons)", site)
+
+
+def _write_function(unit: Unit, function: core.Function, site: Site) -> None:
+    name = mangle(function.name)
+    places = unit.constant(("asked", function.name), lambda: asked(function))
+    unit.write(1, f"given = with_dtypes({places}, args)", site)
+    unit.write(1, f"if admits(d_{name}, given, {function.name!r}, reasons):", site)
+    entry = "f_" if any(isinstance(p.sort, core.FnSort) for p in function.params) else "b_"
+    unit.write(2, f"return {entry}{name}(*given)", site)
+
+
+def _write_primitive(unit: Unit, name: str, site: Site) -> None:
+    row = unit.row(name)
+    unit.primitives.add(row.name)
+    constant = unit.constant(("row", row.name), lambda: row)
+    unit.write(1, f"if admits_primitive({constant}, args, named, reasons):", site)
+    unit.write(2, f"return p_{mangle(row.name)}(*args, **named)", site)
+
+
+def asked(function: core.Function) -> Asked:
+    places = {p.name: i for i, p in enumerate(function.params)}
+    return tuple(
+        tuple(a if isinstance(a, DType) else places[a] for a in asked_dtypes(function, p.name) if _is_there(a, places))
+        if p.sort == core.TENSOR
+        else None
+        for p in function.params
+    )
+
+
+def _is_there(asked: DType | str, places: Mapping[str, int]) -> bool:
+    return isinstance(asked, DType) or asked in places
+
+
+def with_dtypes(asked: Asked, args: Sequence[Any]) -> Sequence[Any]:
+    """Literal numbers with the dtype that a function's door asks for: the one that they get where the check decides."""
+    if len(asked) != len(args) or not any(map(_is_number, args)):
+        return args
+    return [a if q is None or not _is_number(a) else _typed(a, q, args) for a, q in zip(args, asked, strict=True)]
+
+
+def _typed(number: Any, asked: Sequence[DType | int], args: Sequence[Any]) -> Any:
+    known = (a if isinstance(a, DType) else _dtype_of(args[a]) for a in asked)
+    dtype = next((d for d in known if d is not None), None)
+    if dtype is None or not number_fits(number, dtype):
+        dtype = WEAK[type(number)]
+    return np.array(number, dtype=numpy_dtype(dtype))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, bool | int | float)
+
+
+def _dtype_of(value: Any) -> DType | None:
+    return dtype_of(value.dtype) if hasattr(value, "dtype") else None
+
+
+Reasons = list[tuple[str, BaseException]]
+
+
+def _admits(door: Callable[..., None], args: Sequence[Any], name: str, reasons: Reasons) -> bool:
+    try:
+        door(*args)
+    except _UNFIT as problem:
+        reasons.append((name, problem))
+        return False
+    return True
+
+
+def _admits_primitive(row: Primitive, args: Sequence[Any], named: Mapping[str, Any], reasons: Reasons) -> bool:
+    try:
+        guards.guard(row, complete(row, args, named))
+    except (guards.Violation, TypeError, AttributeError) as problem:
+        reasons.append((row.name, problem))
+        return False
+    return True
+
+
+def complete(row: Primitive, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    """The arguments of a primitive in the order of its parameters, defaults filled in."""
+    left = dict(named)
+    rest = [left.pop(p.name, p.default) for p in row.params[len(args) :]]
+    if left or len(args) > len(row.params):
+        raise TypeError(f"@{row.name} does not take so many arguments")
+    return [*args, *rest]
+
+
+def primitive_value(row: Primitive) -> Callable[..., Any]:
+    """A primitive as a function value: its preconditions are checked at every call."""
+    kernel = kernels.lookup(row.name)
+
+    def call(*args: Any, **named: Any) -> Any:
+        given = complete(row, args, named)
+        guards.guard(row, given)
+        return kernel(*given)
+
+    return call
+
+
+HELPERS: dict[str, Any] = {
+    "admits": _admits,
+    "admits_primitive": _admits_primitive,
+    "with_dtypes": with_dtypes,
+    "NoneFits": NoneFits,
+}

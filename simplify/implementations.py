@@ -1,0 +1,200 @@
+"""Calls of lists of implementations: the first member that fits, found here where that can be, else when the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..lang import core
+from ..lang.core import Status
+from ..lang.diagnostics import Diagnostic
+from ..lang.node import replace
+from ..ops.model import Primitive
+from .branches import Branches, is_older
+from .calls import Calls, Site, is_wrong
+from .frame import Frame
+from .known.fresh import settle
+from .known.values import POISON, UNKNOWN, Entry, Env, NumberValue, Poison
+from .primitives import apply_primitive
+from .solver.conditions import Cond
+from .visitor import Visitor
+from .voice import implementations as voice
+
+Member = core.Function | Primitive
+Found = list[tuple[Entry, core.Value]]
+
+
+class Lists:
+    """Which member of a list a call means."""
+
+    def __init__(self, visitor: Visitor, calls: Calls, branches: Branches) -> None:
+        self.visitor = visitor
+        self.program = visitor.program
+        self.state = visitor.state
+        self.prover = visitor.prover
+        self.calls = calls
+        self.branches = branches
+
+    def call(self, frame: Frame, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        """The first implementation whose door is proved, if those before it are refuted; else the run chooses."""
+        found = self.visitor.values(frame, [a.value for a in expr.args], env)
+        found = [
+            (self.visitor.bindings.known_as(frame, env, e, v, sort), v)
+            for (e, v), sort in zip(found, self._sorts(impls, len(found)), strict=True)
+        ]
+        args = tuple(replace(a, value=_weak(e, v)) for a, (e, v) in zip(expr.args, found, strict=True))
+        after = replace(expr, args=args)
+        members = self.members(impls)
+        if any(is_wrong(e.value) for e, _ in found) or len(members) < len(impls.choices):
+            return Entry(POISON, expr.span), after
+        open_: list[tuple[str, Member]] = []
+        for name, member in members:
+            fits = self.fits(frame, member, _to(after, name), found, env)
+            if fits is not False:
+                open_.append((name, member))
+            if fits:
+                break
+        if len(open_) == 1:
+            name, member = open_[0]
+            return self._apply(frame, member, _to(after, name), found, env)
+        if not open_:
+            return self._none_fits(frame, impls, after, found, env)
+        return self._dispatch(frame, open_, after, found, env)
+
+    def call_with(self, frame: Frame, impls: core.Impls, given: dict[str, Entry], env: Env) -> Entry:
+        """A call with arguments that are known by their shapes alone, in the parameters' order."""
+        env = {**env, **given}
+        sorts = self._sorts(impls, len(given))
+        args = tuple(
+            core.Arg(impls.span, None, core.variable(impls.span, n, s)) for n, s in zip(given, sorts, strict=True)
+        )
+        return self.call(frame, impls, core.Call(impls.span, core.FnRef(impls.span, impls.name), args), env)[0]
+
+    def members(self, impls: core.Impls) -> list[tuple[str, Member]]:
+        """The members by the names that the core calls them by; what was wrong is missing."""
+        found = [(name, self._member(name)) for name in impls.choices]
+        return [(name, member) for name, member in found if member is not None]
+
+    def _member(self, name: str) -> Member | None:
+        return self.program.functions.get(name) or self.program.lookup(name.removeprefix("prelude."))
+
+    def _sorts(self, impls: core.Impls, number: int) -> tuple[core.Sort, ...]:
+        """The sorts of the arguments: all members agree about them."""
+        functions = [m for _, m in self.members(impls) if isinstance(m, core.Function)]
+        params = functions[-1].params if functions else ()
+        return tuple(p.sort for p in params) if len(params) == number else (core.TENSOR,) * number
+
+    # Trials
+
+    def fits(
+        self,
+        frame: Frame,
+        member: Member,
+        call: core.Call,
+        found: Found,
+        env: Env,
+        captured: list[Diagnostic] | None = None,
+    ) -> bool | None:
+        """Whether a member can be called so; None where only the run can tell. Nothing is said, learnt or kept of it."""
+        frame = frame.tried(captured)
+        self.state.push()
+        try:
+            return self._fits(frame, member, call, found, env)
+        finally:
+            self.state.pop()
+
+    def _fits(self, frame: Frame, member: Member, call: core.Call, found: Found, env: Env) -> bool | None:
+        if isinstance(member, Primitive):
+            entry, after = apply_primitive(self.visitor, frame, member, call, found, env)
+            return False if isinstance(entry.value, Poison) else None if _is_guarded(after) else True
+        typed = self.calls.typed(member, found)
+        if len(typed) != len(member.params):
+            return False
+        entries = tuple(e for e, _ in typed)
+        site = Site(call.span, member, entries, tuple(a.span for a in call.args))
+        _, kept = self.calls.door(frame, member, entries, self.calls.consts(env), site)
+        return False if kept is None else None if kept else True
+
+    def _none_fits(
+        self, frame: Frame, impls: core.Impls, call: core.Call, found: Found, env: Env
+    ) -> tuple[Entry, core.Value]:
+        """One error that says of each member why it does not fit."""
+
+        def reasons() -> list[tuple[str, Diagnostic | None]]:
+            return [
+                (name, self._reason(frame, member, _to(call, name), found, env)) for name, member in self.members(impls)
+            ]
+
+        entries = tuple(e for e, _ in found)
+        status = self.prover.judge(
+            frame,
+            False,
+            lambda _: voice.none_fits(self.prover, impls.name, call.span, entries, reasons()),
+            claim=True,
+            demand=False,
+        )
+        return Entry(POISON if status is Status.REFUTED else UNKNOWN, call.span), call
+
+    def _reason(self, frame: Frame, member: Member, call: core.Call, found: Found, env: Env) -> Diagnostic | None:
+        said: list[Diagnostic] = []
+        self.fits(frame, member, call, found, env, said)
+        return said[0] if said else None
+
+    # What is chosen
+
+    def _apply(self, frame: Frame, member: Member, call: core.Call, found: Found, env: Env) -> tuple[Entry, core.Value]:
+        if isinstance(member, core.Function):
+            return self.calls.apply_function(frame, member, call, found, env)
+        return apply_primitive(self.visitor, frame, member, _without_wildcards(frame, call), found, env)
+
+    def _dispatch(
+        self, frame: Frame, choices: Sequence[tuple[str, Member]], call: core.Call, found: Found, env: Env
+    ) -> tuple[Entry, core.Value]:
+        """Several may fit: the run takes the first that does; what the last one needs is a claim like any other."""
+        results: list[tuple[Entry, tuple[Cond, ...]]] = []
+        base, newest = self.state.facts.count, self.state.serial()
+        for name, member in choices:
+            self.state.push()
+            asked = frame.block() if member is choices[-1][1] else frame.tried()
+            value = self._given(asked, member, _to(call, name), found, env)
+            guard = tuple(c for c, _ in self.state.facts.conditions(base) if is_older(c, newest))
+            results.append((settle(self.state, value), guard))
+            self.state.pop()
+        joined, guard = results[0]
+        for other, its_guard in results[1:]:
+            joined = self.branches.join(frame, joined, other, call.span, (guard, its_guard))
+            guard = ()
+        return joined, call
+
+    def _given(self, frame: Frame, member: Member, call: core.Call, found: Found, env: Env) -> Entry:
+        """What a member gives where it is taken."""
+        if isinstance(member, Primitive):
+            return apply_primitive(self.visitor, frame, member, call, found, env)[0]
+        typed = self.calls.typed(member, found)
+        entries = tuple(e for e, _ in typed)
+        site = Site(call.span, member, entries, tuple(a.span for a in call.args))
+        inner, kept = self.calls.door(frame, member, entries, self.calls.consts(env), site)
+        return Entry(UNKNOWN, call.span) if kept is None else self.calls.result(frame, member, inner, call.span)
+
+
+def _without_wildcards(frame: Frame, call: core.Call) -> core.Call:
+    """A -1 in a Shape that a list is called with is a size like any other: named, it is no literal of the primitive's."""
+    args = list(call.args)
+    for i, arg in enumerate(args):
+        if isinstance(arg.value, core.ShapeLit) and arg.name is None and core.SizeLit(arg.span, -1) in arg.value.dims:
+            name = frame.out.temporary()
+            frame.out.write(core.Let(arg.span, (name,), False, core.SHAPE, arg.value))
+            args[i] = replace(arg, value=core.ShapeVar(arg.span, name))
+    return replace(call, args=tuple(args))
+
+
+def _to(call: core.Call, name: str) -> core.Call:
+    return replace(call, callee=core.FnRef(call.callee.span, name))
+
+
+def _is_guarded(value: core.Value) -> bool:
+    return isinstance(value, core.Call) and value.guard
+
+
+def _weak(entry: Entry, value: core.Value) -> core.Value:
+    """A literal number stays one until it is known who takes it."""
+    return core.Number(value.span, entry.value.value) if isinstance(entry.value, NumberValue) else value
