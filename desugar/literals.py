@@ -165,7 +165,7 @@ def _dtype_of_number(number: Scalar, type_: sweet.Type | None, span: Span) -> DT
     default = DTYPES[_DEFAULTS[_kind(number)]]
     if asked is not None and _holds(asked, number):
         return asked
-    if asked is not None and _kind(number) == "int" and asked.kind in ("int", "uint"):
+    if asked is not None and isinstance(number, int) and _kind(number) == "int" and asked.kind in ("int", "uint"):
         low, high = int_range(asked)
         fail("E211", f"{_shown(number)} does not fit {asked}: it holds {low} to {high}", span)
     if not _holds(default, number):

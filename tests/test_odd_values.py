@@ -110,3 +110,23 @@ def test_an_index_out_of_range_is_refused_whatever_the_other_axes_are(name: str,
                 answers.append(problem.diagnostic.message.partition(",")[0])
         assert len(set(answers)) == 1, (name, index, answers)
         assert (answers[0] == "ok") == ((0 if name == "embedding" else -3) <= index < 3), (name, index, answers)
+
+
+# Sizes from Python
+
+
+@pytest.mark.parametrize(
+    "text", ["1/0", "7/2", "5 % 0", "k // 0", "ceildiv(k, 0)", "0 // 0", "k / 0", "n // (n - n)", "max(1, k % 0)"]
+)
+def test_a_size_without_a_value_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a size: it divides by 0"):
+        rx.Size(text)
+    with pytest.raises(ValueError, match="is not a size: it divides by 0"):
+        rx.loads("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { x }").f.shapes(x=(text,))
+
+
+@pytest.mark.parametrize("text", ["k // n", "k % n", "1 + max(3, k // (2 * n))"])
+def test_a_size_has_no_value_where_a_divisor_is_0(text: str) -> None:
+    assert isinstance(rx.Size(text).at(k=5, n=2), int)
+    with pytest.raises(ZeroDivisionError):
+        rx.Size(text).at(k=5, n=0)
