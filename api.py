@@ -13,7 +13,7 @@ from . import pipeline
 from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
 from .interp.dtypes import PLAIN
-from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, outward
+from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, outward, own
 from .interp.run import Machine as _Machine
 from .interp.run import Options as _RunOptions
 from .interp.trees import nodes_of
@@ -81,6 +81,7 @@ class Function:
         self._count = len(function.params) if all(p.sort == core.TENSOR for p in function.params) else -1
         # Whether the door leaves a dtype open, so that one may come that NumPy's own functions do not treat well.
         self._any_dtype = not module._machine.fixes_dtypes(name)
+        self._recursive = module._machine.recursive
         self._entry: Callable[..., Any] = module._machine.code.function(name)
         self.__name__ = name
         self.__doc__ = function.signature
@@ -92,10 +93,15 @@ class Function:
             if type(arg) is not ndarray or (self._any_dtype and arg.dtype not in PLAIN):
                 return self._call_with(args, named)
         try:
-            result = self._entry(*args)
+            result = self._entry(*args) if not self._recursive else deeply(self._entry, *args)
         except RUNTIME_ERRORS as problem:
+            if not all(arg.dtype.isnative for arg in args):  # the door has refused it: it is converted first
+                return self._call_with(args, named)
             raise self._module._machine.explained(problem) from cause_of(problem)
-        return result if type(result) is ndarray else outward(result)
+        # What is neither an argument nor a view has memory of its own.
+        if type(result) is ndarray and result.base is None and not any(result is arg for arg in args):
+            return result
+        return own(outward(result), args)
 
     def _call_with(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call whose arguments are not all plain arrays in order."""

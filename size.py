@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import lcm
 from typing import Any
 
@@ -21,6 +21,7 @@ class Size:
     """A size that may depend on names: `Size("(n + 1) // 2")`. `str` is Rx syntax.
 
     Two sizes are equal where their normal forms are: `Size("n * 4") == Size("2 * n * 2")`. A name is a size of at least 0.
+    Text that has no value whatever the names are (`k // 0`, `7 / 2`) is a ValueError, like text that is no size at all.
     """
 
     __slots__ = ("_term",)
@@ -57,7 +58,10 @@ class Size:
         missing = [v.name for v in found if v.name not in names]
         if missing:
             raise KeyError(f"no value for {missing[0]}")
-        return terms.evaluate(self._term, {v: names[v.name] for v in found})
+        values = {v: names[v.name] for v in found}
+        if any(terms.evaluate(d, values) == 0 for d in _divisors(self._term)):
+            raise ZeroDivisionError(f"{self} divides by 0 there")
+        return terms.evaluate(self._term, values)
 
     @property
     def sympy(self) -> Any:
@@ -135,11 +139,29 @@ def _divisor(value: Size | int) -> terms.Size:
     return term
 
 
+def _divisors(term: terms.Size) -> Iterator[terms.Size]:
+    """Whatever a size divides by."""
+    stack = [term]
+    while stack:
+        size = stack.pop()
+        for atom in () if isinstance(size, int) else {a for mono in size.mons for a in mono}:
+            if isinstance(atom, Floor):
+                yield atom.den
+                stack += (atom.num, atom.den)
+            elif isinstance(atom, Max):
+                stack += atom.args
+
+
 def _read(text: str) -> terms.Size:
+    scope = Scope()
     try:
-        return _canonical(read_size(text, Scope()))
+        size = read_size(text, scope)
     except ExpressionError as problem:
         raise ValueError(f"{text!r} is not a size: {problem}") from None
+    for needed, _, _ in scope.obligations:
+        if needed is False:
+            raise ValueError(f"{text!r} is not a size: it divides by 0, or a division `/` does not come out even")
+    return _canonical(size)
 
 
 def _canonical(term: terms.Size) -> terms.Size:

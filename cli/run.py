@@ -21,8 +21,6 @@ from .files import Program, Unusable, folders, read_program, reason
 from .terminal import plural, print_diagnostics
 
 REJECTED, FAILED = 1, 3
-# How many Python frames a program's recursion may take; a call takes two or three.
-RECURSION = 20_000
 
 
 @click.command()
@@ -99,7 +97,6 @@ class Job:
         if function is None and args:
             raise Unusable(f"{self.name} has a script, which takes no arguments; --call @f calls a function")
         began = time.perf_counter()
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
         try:
             options = RunOptions(allow_extern=True, instrument=self.stats)
             machine = Machine(self.core, self.files, options, self.headers)

@@ -11,6 +11,7 @@ from .code import Code, Hooks
 from .declarations import MAX_DEPTH
 from .errors import fail
 from .lint import unused
+from .literals import settled
 from .scope import SHAPE_SORTS, Entry, depth, identifiers
 from .sorts import expand, in_core, sort_of
 from .world import Unit
@@ -57,7 +58,7 @@ def _const(unit: Unit, item: sweet.Const, hooks: Hooks) -> core.ConstDef:
     code.may_load, code.may_hoist = True, False
     value, sort = _value(code, item, type_)
     name = unit.world.const_names[unit.alias, item.name.name]
-    literal = item.value if sort == core.SIZE or isinstance(value, core.Number) else None
+    literal = item.value if sort == core.SIZE or _is_number(value) else None
     if isinstance(value, core.SizeLit):
         literal = sweet.IntLit(item.value.span, value.value)
     nonneg = isinstance(value, core.SizeLit) and value.value >= 0
@@ -75,14 +76,20 @@ def _value(code: Code, item: sweet.Const, type_: sweet.Type | None) -> tuple[cor
         if isinstance(type_, sweet.FnType):
             fail("E221", "a function is written `@f = fn(...) { ... }`", item.span)
         sort = sort_of(type_)
-        return arguments.of(code, item.value, sort), sort
+        return settled(arguments.of(code, item.value, sort), type_), sort
     found = shapes.level(code, item.value)
     if found in SHAPE_WORDS:
         fail(
             "E207", f"the sort of `{item.name.name}` has to be said", item.value.span,
             help=f"`const {item.name.name} : {found} = ...`",
         )  # fmt: skip
-    return code.hooks.value(code, item.value)
+    value, sort = code.hooks.value(code, item.value)
+    return settled(value, None), sort
+
+
+def _is_number(value: core.Value) -> bool:
+    """Whether it is a literal number, which stands for an attribute too."""
+    return isinstance(value, core.TensorLit) and not value.shape
 
 
 SHAPE_WORDS = tuple(s.name for s in SHAPE_SORTS)

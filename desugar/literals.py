@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isinf
+from sys import float_info
 
 from ..lang import core, sweet
 from ..lang.diagnostics import Label
@@ -140,7 +141,8 @@ def settled(value: core.Value, type_: sweet.Type | None) -> core.Value:
     int64, float64 or bool."""
     match value:
         case core.Number():
-            return core.TensorLit(value.span, (), (value.value,), _dtype_of_number(value.value, type_, value.span))
+            dtype = _dtype_of_number(value.value, type_, value.span)
+            return core.TensorLit(value.span, (), (_element(value.value, dtype, value.span),), dtype)
         case core.TupleValue():
             types = type_.items if isinstance(type_, sweet.TupleType) else (None,) * len(value.items)
             if len(types) == len(value.items):
@@ -149,11 +151,23 @@ def settled(value: core.Value, type_: sweet.Type | None) -> core.Value:
     return value
 
 
+def _element(number: Scalar, dtype: DType, span: Span) -> Scalar:
+    """The number as an element of the dtype: finite where it was; an infinite one stays."""
+    if isinstance(number, bool | str) or dtype.kind not in ("float", "complex"):
+        return number
+    if not (isinstance(number, float) and isinf(number)) and abs(number) > _LARGEST.get(dtype.name, float_info.max):
+        fail("E211", f"{_shown(number)} is too large for {dtype}", span)
+    return float(number)
+
+
 def _dtype_of_number(number: Scalar, type_: sweet.Type | None, span: Span) -> DType:
     asked = DTYPES.get(_dtype_name(type_) or "")
     default = DTYPES[_DEFAULTS[_kind(number)]]
     if asked is not None and _holds(asked, number):
         return asked
+    if asked is not None and isinstance(number, int) and _kind(number) == "int" and asked.kind in ("int", "uint"):
+        low, high = int_range(asked)
+        fail("E211", f"{_shown(number)} does not fit {asked}: it holds {low} to {high}", span)
     if not _holds(default, number):
         fail("E211", f"{number} does not fit {default}", span)
     return default

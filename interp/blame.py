@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
@@ -219,7 +220,7 @@ def _exhausted(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
         detail = str(problem).strip().split("\n")[0]
         message = f"{what} needs more memory than there is" + (f": {detail}" if detail else "")
         return error("R402", message, frame.site.span, caption=_operands(frame), function=_function(frame))
-    frame = next((f for f in trail if f.site.kind == "call"), trail[0])
+    frame = _recursing(trail)
     message = f"@{_shown(frame.site.callee or frame.site.function)} calls itself too deeply"
     return error("R402", message, frame.site.span, function=_function(frame))
 
@@ -240,6 +241,17 @@ def _unfit(name: str, reason: BaseException) -> str:
         return f"@{name} needs {reason.what}"
     said = diagnose(reason, reason.__traceback__)
     return said.message if said is not None else f"@{name} does not take this"
+
+
+def _recursing(trail: Sequence[Frame]) -> Frame:
+    """The first call of the function that is called most often: one that calls itself, directly or through others."""
+    calls = [f for f in trail if f.site.kind == "call" and _is_written(f)]
+    if not calls:
+        return trail[0]
+    times = Counter(f.site.callee for f in calls)
+    most = max(times.values())
+    # Functions that call each other differ by one.
+    return next(f for f in calls if times[f.site.callee] >= max(most - 1, 1) and times[f.site.callee] * 2 > most)
 
 
 # The way there

@@ -197,18 +197,30 @@ def _extern(function: core.Function, options: Options) -> Callable[..., Any]:
             raise ExternError(f"@{function.name} runs Python code of its own: allow it with --allow-extern")
         if not found:
             found.append(resolve(function.target))
-        return guarded_call(found[0], str(function.target), args)
+        return guarded_call(found[0], str(function.target), args, function.result)
 
     return call
 
 
-def guarded_call(callee: Callable[..., Any], name: str, args: tuple[Any, ...]) -> Any:
-    """Call Python code of the user's; its result as arrays."""
+def guarded_call(callee: Callable[..., Any], name: str, args: tuple[Any, ...], sort: core.Sort | None) -> Any:
+    """Call Python code of the user's, which may not write into what it is given; its result, of the given sort, as arrays
+    of our own."""
     try:
-        result = callee(*args)
+        result = callee(*map(read_only, args))
     except Exception as error:  # noqa: BLE001 - the user's code may raise anything
         raise ExternError(f"{name} raised {type(error).__name__}: {error}") from error
-    return _as_result(result)
+    return _as_result(result, sort)
+
+
+def read_only(value: Any) -> Any:
+    """The same elements, through which nobody can write."""
+    if isinstance(value, tuple):
+        return tuple(map(read_only, value))
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
 
 
 def resolve(target: str | None) -> Callable[..., Any]:
@@ -225,13 +237,30 @@ def resolve(target: str | None) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _as_result(result: Any) -> Any:
+def _as_result(result: Any, sort: core.Sort | None) -> Any:
+    if isinstance(sort, core.TupleSort):
+        if not isinstance(result, tuple | list) or len(result) != len(sort.items):
+            raise ExternError(f"it returned {_returned(result)}, which is no tuple of {len(sort.items)}")
+        return tuple(_as_result(r, s) for r, s in zip(result, sort.items, strict=True))
     if isinstance(result, tuple):
-        return tuple(_as_result(r) for r in result)
-    made = np.asarray(result)
+        if sort == core.TENSOR:
+            raise ExternError(f"it returned {_returned(result)}, which is no tensor")
+        return tuple(_as_result(r, None) for r in result)
+    if isinstance(result, np.ma.MaskedArray):
+        raise ExternError("it returned a masked array, and a tensor has no mask")
+    try:
+        made = np.array(result)
+    except ValueError:
+        raise ExternError(f"it returned {_returned(result)}, which is no tensor") from None
     if made.dtype.kind == "O":
-        raise ExternError(f"it returned {guards.describe(result)}, which is no tensor")
-    return made
+        raise ExternError(f"it returned {_returned(result)}, which is no tensor")
+    return made if made.dtype.isnative else made.astype(made.dtype.newbyteorder("="))
+
+
+def _returned(result: Any) -> str:
+    if isinstance(result, tuple):
+        return f"a tuple of {len(result)}"
+    return guards.describe(result) if isinstance(result, np.ndarray | np.generic) else guards.foreign(result)
 
 
 # Where an error came from

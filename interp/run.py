@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,10 @@ from .dispatch import asked, with_dtypes
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
-from .trees import as_called
+from .trees import as_called, is_recursive
+
+# How many Python frames a program's recursion may take; a call takes two or three.
+RECURSION = 20_000
 
 
 class ShapeError(Exception):
@@ -61,6 +65,18 @@ class WeightReader:
         return self._read[path, load.key]
 
 
+def deeply(action: Callable[..., Any], *args: Any) -> Any:
+    """Call what may call itself some thousand times; Python's own limit is as it was afterwards."""
+    limit = sys.getrecursionlimit()
+    if limit >= RECURSION:
+        return action(*args)
+    sys.setrecursionlimit(RECURSION)
+    try:
+        return action(*args)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def cause_of(problem: BaseException) -> BaseException | None:
     """The exception of the user's own Python code behind a failure."""
     return problem.__cause__ if isinstance(problem, ExternError) else None
@@ -79,6 +95,7 @@ class Machine:
         self.program = program
         self.options = options or Options()
         self.weights = WeightReader(files, headers)
+        self.recursive = is_recursive(program)
         self._extended: Code | None = None
         self.code = self._compiled(self.options)
 
@@ -98,7 +115,7 @@ class Machine:
     def attempt(self, action: Callable[..., Any], *args: Any) -> Any:
         """Call generated code; a failure comes back as a ShapeError."""
         try:
-            return action(*args)
+            return deeply(action, *args) if self.recursive else action(*args)
         except RUNTIME_ERRORS as problem:
             raise self.explained(problem) from cause_of(problem)
 
@@ -123,7 +140,7 @@ class Machine:
 
     def call(self, name: str, args: Sequence[Any]) -> Any:
         """Call a function with converted arguments."""
-        return outward(self.attempt(self.code_for(args).function(name), *args))
+        return own(outward(self.attempt(self.code_for(args).function(name), *args)), args)
 
     def script(self) -> dict[str, Any]:
         """Run the script; its names with their values, in order."""
@@ -148,6 +165,21 @@ def outward(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(outward(v) for v in value)
     return value
+
+
+def own(result: Any, args: Iterable[Any]) -> Any:
+    """A result that its owner may write into without changing an argument."""
+    if isinstance(result, tuple):
+        return tuple(own(part, args) for part in result)
+    if isinstance(result, np.ndarray) and any(_shares(result, arg) for arg in args):
+        return result.copy()
+    return result
+
+
+def _shares(result: Any, arg: Any) -> bool:
+    if isinstance(arg, tuple | list):
+        return any(_shares(result, part) for part in arg)
+    return isinstance(arg, np.ndarray) and np.may_share_memory(result, arg)
 
 
 # Arguments
@@ -223,7 +255,7 @@ def _convert(function: core.Function, param: core.Param, sort: core.Sort, value:
         case core.FnSort():
             if not callable(value):
                 raise _unfit(function, param, "a function", value)
-            return _foreign(value)
+            return _foreign(value, sort.signature.result)
         case core.BaseSort(name="Tensor"):
             return _tensor(function, param, value)
         case core.BaseSort(name=name):
@@ -234,6 +266,8 @@ def _convert(function: core.Function, param: core.Param, sort: core.Sort, value:
 def _tensor(function: core.Function, param: core.Param, value: Any) -> Any:
     if type(value) is np.ndarray and value.dtype in PLAIN:
         return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise _unfit(function, param, "an array without a mask", value)
     if isinstance(value, bool | int | float | complex | str | list | tuple) or not hasattr(value, "__array__"):
         raise _unfit(function, param, "a NumPy array", value)
     try:
@@ -262,22 +296,31 @@ def _shape_level(function: core.Function, param: core.Param, sort: str, value: A
 
 
 def _dtype(value: Any) -> np.dtype[Any]:
+    if value is None:  # which NumPy takes for float64
+        raise TypeError
     if isinstance(value, str) and value in DTYPES:
         return numpy_dtype(DTYPES[value])
     return numpy_dtype(dtype_of(np.dtype(value)))
 
 
-def _foreign(value: Callable[..., Any]) -> Callable[..., Any]:
+def _foreign(value: Callable[..., Any], sort: core.Sort | None) -> Callable[..., Any]:
     """A Python callable as a function value: it sees arrays and returns arrays."""
 
     def call(*args: Any) -> Any:
-        return guarded_call(value, getattr(value, "__name__", "the function"), tuple(map(outward, args)))
+        return guarded_call(value, getattr(value, "__name__", "the function"), tuple(map(outward, args)), sort)
 
     return call
 
 
 def _unfit(function: core.Function, param: core.Param, wanted: str, value: Any) -> ShapeError:
-    found = describe(value) if isinstance(value, np.ndarray | np.generic | np.dtype) else foreign(value)
+    masked = isinstance(value, np.ma.MaskedArray)
+    found = (
+        "a masked array"
+        if masked
+        else describe(value)
+        if isinstance(value, np.ndarray | np.generic | np.dtype)
+        else foreign(value)
+    )
     message = f"@{function.name} needs `{param.name}` to be {wanted}, but it is {found}"
     return ShapeError(error("R404", message, param_span(function, param.name), function=f"@{function.name}"))
 

@@ -64,6 +64,22 @@ def names_of(node: Any) -> set[str]:
     return found
 
 
+def is_recursive(program: core.Program) -> bool:
+    """Whether a function may call itself, directly or through others; one that is given as an argument may be called."""
+    choices = {i.name: i.choices for i in program.impls}
+    left = {f.name: {n for c in _called(f) for n in choices.get(c, (c,))} for f in program.functions}
+    while left:
+        ends = {name for name, called in left.items() if called.isdisjoint(left)}
+        if not ends:
+            return True
+        left = {name: called for name, called in left.items() if name not in ends}
+    return False
+
+
+def _called(function: core.Function) -> set[str]:
+    return {node.name for node in nodes_of(function) if isinstance(node, core.FnRef)}
+
+
 def reachable(program: core.Program, start: core.Function) -> set[str]:
     """The functions that a call of one may reach, its own name included, and those that the consts use."""
     functions = {f.name: f for f in program.functions}

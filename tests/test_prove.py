@@ -451,3 +451,18 @@ def test_a_long_question_is_answered(goal):
 def test_the_batch_goes_on_after_a_broken_line():
     lines = ['{"id": "a", "goal": "n >= 0"}', "{", "", '{"id": "b", "goal": "n < 0"}']
     assert [a["result"] for a in prove_lines(lines)] == ["valid", "error", "unsat"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"facts": ["n >= 1"], "goal": "n * 2 >= 2"},
+        {"goal": "n >= 0", "Assume": []},
+        {"goal": "1 / 0 == 0"},
+        {"goal": "n >= 0", "assume": ["n % 0 == 1", "n < 0"]},
+        {"goal": "1 / 0 == 0", "assume": ["n < 0"]},
+        {"goal": "max(n, 0 // 0) >= 0"},
+    ],
+)
+def test_a_key_that_is_none_and_a_division_by_0_are_errors(row):
+    assert prove_line(json.dumps(row))["result"] == "error"

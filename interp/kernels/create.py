@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import Array
-from .registry import BadValue, kernel
+from .registry import BadValue, clamped, kernel
 
 Shape = tuple[int, ...]
 
@@ -79,13 +79,14 @@ def arange(start: int, stop: int | None, step: int, dtype: Any) -> Array:
 
 
 @kernel("linspace")
+@np.errstate(all="ignore")
 def linspace(start: float, stop: float, num: int, endpoint: bool, dtype: Any) -> Array:
     return np.linspace(start, stop, num, endpoint=endpoint).astype(np.float32 if dtype is None else dtype)
 
 
 @kernel("eye")
 def eye(n: int, m: int | None, k: int, dtype: Any) -> Array:
-    return np.eye(n, m, k, dtype=np.float32 if dtype is None else dtype)
+    return np.eye(n, m, clamped(k), dtype=np.float32 if dtype is None else dtype)
 
 
 @kernel("one_hot")

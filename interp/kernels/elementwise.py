@@ -150,7 +150,7 @@ def pow_(x: Array, y: Array) -> Array:
 
 def _literal_power(x: Array, y: int | float) -> Array | None:
     """x ** y by multiplications where y is a small integer: NumPy's general power takes many times as long."""
-    if y != int(y) or not 0 <= y <= 8:
+    if not 0 <= y <= 8 or y != int(y):
         return None
     if y == 0:
         return np.ones_like(x)

@@ -20,6 +20,8 @@ DIRECT.update({"sort": "sort", "unique_values": "unique"})
 def take(x: Array, indices: Any, axis: int | None) -> Array:
     axis = 0 if axis is None else axis
     positions = _positions(indices)
+    if not x.size:  # NumPy looks only where there is something to take
+        positions = _checked(np.asarray(positions), "indices", x.shape[axis], axis)
     try:
         return np.asarray(np.take(x, positions, axis))
     except IndexError as error:
@@ -200,7 +202,8 @@ def topk(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
 
 @kernel("truncate")
 def truncate(x: Array, size: Any, axis: int) -> Array:
-    asked = np.asarray(size)[()]
+    # A Python number, whose arithmetic neither overflows nor rounds.
+    asked = np.asarray(size).item()
     if not math.isfinite(asked):
         raise BadValue(f"`size` is {asked}, which is no finite number")
     whole = math.floor(asked)

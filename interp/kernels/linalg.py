@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.einsum import Equation, Term, parse_equation
-from .registry import DIRECT, BadValue, kernel
+from .registry import DIRECT, BadValue, clamped, kernel
 
 Array = np.ndarray[Any, Any]
 
@@ -77,12 +77,12 @@ def cross(x: Array, y: Array, axis: int) -> Array:
 
 @kernel("diagonal")
 def diagonal(x: Array, offset: int) -> Array:
-    return np.diagonal(x, offset, -2, -1)
+    return np.diagonal(x, clamped(offset), -2, -1)
 
 
 @kernel("trace")
 def trace(x: Array, offset: int) -> Array:
-    return np.asarray(np.trace(x, offset, -2, -1, dtype=x.dtype))
+    return np.asarray(np.trace(x, clamped(offset), -2, -1, dtype=x.dtype))
 
 
 # Einsum

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import DIRECT, BadValue, kernel
+from .registry import DIRECT, BadValue, clamped, kernel
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -93,12 +93,12 @@ def roll(x: Array, shift: int, axis: int | None) -> Array:
 
 @kernel("tril")
 def tril(x: Array, k: int) -> Array:
-    return np.tril(x, k)
+    return np.tril(x, clamped(k))
 
 
 @kernel("triu")
 def triu(x: Array, k: int) -> Array:
-    return np.triu(x, k)
+    return np.triu(x, clamped(k))
 
 
 @kernel("depth_to_space")

@@ -22,6 +22,15 @@ class BadValue(ValueError):
     """A value among a tensor's elements that a kernel cannot take; the message is a sentence for the user."""
 
 
+# What NumPy takes for an offset, and more than any axis has that is in memory.
+_FAR = 2**31 - 1
+
+
+def clamped(offset: int) -> int:
+    """An offset that NumPy's integers hold: beyond every axis it makes no difference how far."""
+    return min(max(offset, -_FAR), _FAR)
+
+
 _KERNELS: dict[str, Callable[..., Any]] = {}
 # Primitives that are one NumPy function of their tensors when no optional parameter is given: generated code calls it directly.
 DIRECT: dict[str, str] = {}

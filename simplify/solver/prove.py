@@ -11,6 +11,8 @@ from .exprs import ExpressionError, Scope, read_condition
 from .facts import Facts, Verdict
 
 _RESULTS = {"proved": "valid", "refuted": "unsat", "open": "neither", "unknown": "unknown", "vacuous": "vacuous"}
+# The last three are remarks, which collections of questions carry and which change no answer.
+_KEYS = {"id", "assume", "goal", "vars", "expect", "hard", "nonlinear"}
 _LONGEST = 1_000_000
 
 
@@ -60,6 +62,9 @@ class Question:
 
 def read(row: dict[str, Any]) -> Question:
     """The question of one object."""
+    unknown = sorted(row.keys() - _KEYS)
+    if unknown:
+        raise ExpressionError(f"there is no key {unknown[0]!r}; there are id, assume, goal and vars")
     assume, goal, sorts = row.get("assume", []), row.get("goal"), row.get("vars", {})
     if not isinstance(assume, list) or not all(isinstance(a, str) for a in assume):
         raise ExpressionError("'assume' must be a list of texts")
@@ -110,6 +115,8 @@ def answer(question: Question) -> dict[str, Any]:
 
 def _unmet(facts: Facts, scope: Scope, start: int, end: int | None = None) -> str | None:
     for cond, guard, message in scope.obligations[start:end]:
+        if cond is False and guard is True:
+            return message  # it has no value, whatever is assumed
         if guard is not True:
             facts.push()
             facts.assume(guard)

@@ -1,0 +1,139 @@
+"""Arrays between Python and a program: nobody writes into another's, and what comes from outside is what it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import rxlang as rx
+
+ANY = "Tensor([n, m], float32)"
+BODIES = ("x", "@identity(x)", "@matrix_transpose(x)", "x[1:]", "x[0]", "@reshape(x, [n * m])", "@relu(x)", 
+          "@broadcast_to(x, [2, n, m])",
+          "(x, x)", "(x, @matrix_transpose(x))", "@split(x, 1)", "@stack([x])", "@concat([x])", "@cast(x, float32)", "@tril(x)",
+          "@swapaxes(x, 0, 1)", "@flatten(x)", "@squeeze(x)", "@expand_dims(x, 0)", "@diagonal(x)", "@unstack(x)[0]",
+          "x * 1.0", "x ** 1", "@clip(x)", "@truncate(x, 7)", "@dropout(x)")  # fmt: skip
+
+
+def f32() -> np.ndarray:
+    return np.arange(9, dtype=np.float32).reshape(3, 3)
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("result", ["", " : Tensor"])
+def test_writing_into_a_result_does_not_change_an_argument(body: str, result: str) -> None:
+    try:
+        module = rx.loads(
+            f"@f = fn(x : {ANY}){result} {{ {body} }}\n@g = fn(x : Tensor, k : Size){result} {{ {body} }}\n"
+        )
+    except rx.CheckError:
+        return  # a result of another sort, or a name that only an annotation binds
+    for call in (lambda x: module.f(x), lambda x: module.f(x=x), lambda x: module.g(x, 2)):
+        x, results = f32(), []
+        results = call(x)
+        for part in results if isinstance(results, tuple) else (results,):
+            if part.flags.writeable:
+                part[...] = 77
+        assert np.array_equal(x, f32()), body
+
+
+@pytest.mark.parametrize(
+    "body", ["@tensor([1.0, 2.0])", "tensor([1.0, 2.0])", "c", "@identity(c)", "@reshape(c, [2, 1])"]
+)
+def test_writing_into_a_result_does_not_change_the_program(body: str) -> None:
+    try:
+        module = rx.loads(f"const c = tensor([1.0, 2.0])\n@f = fn() : Tensor {{ {body} }}\n")
+    except rx.CheckError:
+        return
+    first = module.f()
+    if first.flags.writeable:
+        first[...] = 7
+    assert module.f().ravel().tolist() == [1, 2]
+
+
+CALLS = f"@f = fn(g : fn({ANY}) : {ANY}, x : {ANY}) : {ANY} {{ g(x) + g(x) + x }}"
+
+
+def test_a_callback_cannot_write_into_what_it_is_given() -> None:
+    def writes(a: np.ndarray) -> np.ndarray:
+        a[...] = 5
+        return a
+
+    x = f32()
+    with pytest.raises(rx.ShapeError) as failed:
+        rx.loads(CALLS).f(writes, x)
+    assert failed.value.diagnostic.code == "R403" and "read-only" in failed.value.diagnostic.message
+    assert np.array_equal(x, f32())
+
+
+def test_a_callback_that_uses_one_buffer_gives_what_was_in_it() -> None:
+    buffer, calls = np.zeros((3, 3), np.float32), iter((1, 2))
+
+    def again(a: np.ndarray) -> np.ndarray:
+        buffer[...] = next(calls)
+        return buffer
+
+    assert np.array_equal(rx.loads(CALLS).f(again, f32()), f32() + 3)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda a: (a, a), "it returned a tuple of 2, which is no tensor"),
+        (lambda a: (a,), "it returned a tuple of 1, which is no tensor"),
+        (lambda a: (), "it returned a tuple of 0, which is no tensor"),
+        (lambda a: None, "it returned None, which is no tensor"),
+        (lambda a: [a, a[0]], "it returned a Python list, which is no tensor"),
+        (lambda a: np.ma.masked_array(a, a > 2), "a masked array"),
+        (lambda a: {}, "which is no tensor"),
+    ],
+)
+def test_what_a_callback_returns_is_a_tensor_or_r403(made, said: str) -> None:  # noqa: ANN001
+    with pytest.raises(rx.ShapeError) as failed:
+        rx.loads(CALLS).f(made, f32())
+    assert failed.value.diagnostic.code == "R403" and said in failed.value.diagnostic.message
+
+
+@pytest.mark.parametrize(
+    "made", [lambda a: a, lambda a: (a,), lambda a: (a, a, a), lambda a: None, lambda a: (a, (a, a))]
+)
+def test_a_tuple_of_another_length_than_promised_is_r403(made) -> None:  # noqa: ANN001
+    text = f"@f = fn(g : fn({ANY}) : ({ANY}, {ANY}), x : {ANY}) : {ANY} {{\n  let (a, b) = g(x)\n  a + b\n}}"
+    assert np.array_equal(rx.loads(text).f(lambda a: (a, a), f32()), 2 * f32())
+    with pytest.raises(rx.ShapeError) as failed:
+        rx.loads(text).f(made, f32())
+    assert failed.value.diagnostic.code == "R403"
+
+
+@pytest.mark.parametrize("params", [f"x : {ANY}", "x : Tensor([n, m], t)", "x : Tensor", f"x : {ANY}, y : {ANY}"])
+@pytest.mark.parametrize("dtype", [">f4", ">i2", ">f8", ">c8"])
+def test_another_byte_order_is_taken_by_position_as_by_name(params: str, dtype: str) -> None:
+    f = rx.loads(f"@f = fn({params}) : Tensor {{ x + x }}").f
+    x, names = f32().astype(dtype), [p.split(":")[0].strip() for p in params.split("), ") if ":" in p]
+    names = ["x", "y"] if "y :" in params else ["x"]
+    answers = []
+    for call in (lambda: f(*(x for _ in names)), lambda: f(**dict.fromkeys(names, x))):
+        try:
+            found = call()
+            answers.append((found.dtype.str, found.tolist()))
+        except rx.ShapeError as problem:
+            answers.append((problem.diagnostic.code, problem.diagnostic.message))
+    assert answers[0] == answers[1]
+    if "float32" not in params or dtype == ">f4":
+        assert answers[0][1] == (2 * x).tolist()
+
+
+def test_a_mask_and_no_dtype_are_r404() -> None:
+    module = rx.loads(
+        f"@f = fn(x : {ANY}) : {ANY} {{ x }}\n@z = fn(d : DType) : Tensor([2], d) {{ @zeros([2], dtype=d) }}\n"
+    )
+    masked = np.ma.masked_array(f32(), f32() > 2)
+    for call in (
+        lambda: module.f(masked),
+        lambda: module.f(x=masked),
+        lambda: module.z(None),
+        lambda: module.z(d=None),
+    ):
+        with pytest.raises(rx.ShapeError) as failed:
+            call()
+        assert failed.value.diagnostic.code == "R404"
+    assert module.z("float32").dtype == module.z(np.float32).dtype == np.float32
