@@ -104,7 +104,7 @@ def _from_tensor(param: Param, value: TensorInfo, walker: Walker) -> tuple[Any, 
     for size in sizes:
         variable = single_var(size)
         assert variable is not None
-        walker.state.opaque[variable] = None
+        walker.state.opaque.begin(variable, None)
     return sizes
 
 

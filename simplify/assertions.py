@@ -88,7 +88,7 @@ class Assertions(Bindings):
             return
         if status is Status.RESIDUAL:
             self.out.append(replace(stmt, status=status))
-            self.unsure = self.unsure or not self._open(stmt, env)
+            self.state.unsure = self.state.unsure or not self._open(stmt, env)
         ShapeLevel(self.state, env).learn(stmt.cond, reason=stmt)
         if stmt.origin.declared is not None:
             dims.name_dimension(self, stmt, env)

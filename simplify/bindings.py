@@ -129,7 +129,7 @@ class Bindings(Judge):
         if isinstance(entry.value, TensorInfo):
             for part in entry.value.shape:
                 if isinstance(part, Segment) and part.symbol.name == "?":
-                    part.symbol.name = name
+                    self.state.call(part.symbol, name)
         if self.site is None and not self.quiet:
             self._latest[name] = len(self._bindings)
             self._bindings.append((name, span, entry, self.state))

@@ -94,18 +94,18 @@ class Branches(Assertions):
         arms = []
         for block, positive in ((expr.then, True), (expr.orelse, False)):
             self.state.push()
-            inner, since, unsure, path = dict(env), len(self._bindings), self.unsure, self.path
+            inner, since, path, names = dict(env), len(self._bindings), self.path, dict(self.names)
             self.path = (*path, self._taken_where(sizes, inner, positive))
             if sizes is not None:
                 reason = sizes if positive else core.Not(sizes.span, sizes)
                 ShapeLevel(self.state, inner).learn(sizes, positive, reason=reason)
-                self.unsure = True
+                self.state.unsure = True
             guard = tuple(c for c, _ in self.state.facts.conditions(base))
             entry, after = self.block(block, inner)
             learned = [c for c, _ in self.state.facts.conditions(base)]
             arms.append((entry, self.settle(entry), after, learned, guard))
             self._close_bindings(since)
-            self.unsure, self.path = unsure, path
+            self.names, self.path = names, path
             self.state.pop()
         (then, then_settled, then_block, then_facts, _), (orelse, else_settled, else_block, else_facts, _) = arms
         if then.value == orelse.value:
@@ -138,9 +138,10 @@ class Branches(Assertions):
             one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases))
             other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases))
             self.state.assume(any_of(one, other))
-            self.state.either.update({only_var(both): (x, y) for both, x, y in cases})
-            if taken is not None:
-                self.state.choices.update({only_var(both): ((taken, x), (negate(taken), y)) for both, x, y in cases})
+            for both, x, y in cases:
+                self.state.either.begin(only_var(both), (x, y))
+                if taken is not None:
+                    self.state.choices.begin(only_var(both), ((taken, x), (negate(taken), y)))
         return Entry(value, span, origin=Made(JOIN, (("then", a), ("else", b)), None, guards, len(self.path)))
 
     def _learn_common(self, then_facts: list[Cond], else_facts: list[Cond], newest: int) -> None:

@@ -205,7 +205,7 @@ class CallWalker(Walker):
         if status is Status.REFUTED:
             return status
         if status is Status.RESIDUAL:
-            self.unsure = self.unsure or isinstance(truth, Undecided)
+            self.state.unsure = self.state.unsure or isinstance(truth, Undecided)
         if isinstance(stmt, core.Assert):
             level.learn(stmt.cond, reason=stmt)
         else:
@@ -226,8 +226,8 @@ class CallWalker(Walker):
         opaque, self.opaque_names = self.opaque_names, True
         anonymous = set(self.state.anonymous)
         self.assume_all(rest[1:], inner, name_dims=True)
-        for variable in self.state.anonymous - anonymous:
-            self.state.opaque.setdefault(variable, None)
+        for variable in self.state.anonymous.keys() - anonymous - self.state.opaque.keys():
+            self.state.opaque.begin(variable, None)
         self.names, self.opaque_names = names, opaque
         entry = self.settle(inner[call.names[0]])
         if isinstance(entry.value, TupleValue):
@@ -276,13 +276,14 @@ class CallWalker(Walker):
         rest = function.body.stmts[function.door :]
         self.fuel -= 1 + len(rest)
         outer, site, inlined = self.out, self.site, self.inlined
-        quiet, unsure = self.quiet, self.unsure
+        quiet, unsure, names = self.quiet, self.state.unsure, self.names
+        self.names = {}
         self.site, self.inlined, self.quiet = site or span, (*inlined, identity), True
         through, self.through = self.through, (*self.through, span)
         entry, _ = self.block(replace(function.body, stmts=rest), inner)
         value = self.settle(entry).value
         self.out, self.site, self.inlined, self.through = outer, site, inlined, through
-        self.quiet, self.unsure = quiet, unsure
+        self.quiet, self.state.unsure, self.names = quiet, unsure, names
         return value
 
     # What is left of a door

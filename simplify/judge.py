@@ -112,8 +112,6 @@ class Judge:
         self.doubted: dict[Span, Cond] = {}
         # Annotations of tensors whose rank such a place left open.
         self.following: set[Span] = set()
-        # Set where a condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
-        self.unsure = False
 
     def judge(
         self,
@@ -170,7 +168,7 @@ class Judge:
 
     def _reachable(self) -> bool:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
-        return not self.unsure or self.state.facts.possible(True)
+        return not self.state.unsure or self.state.facts.possible(True)
 
     def _only_empty(self, truth: Cond, sizes: Iterable[Size]) -> bool:
         """Whether it holds only where one of the sizes is 0, and none of them is known to be 0."""

@@ -206,7 +206,7 @@ class Walker(Branches):
 
     def _lambda(self, expr: core.Lambda, env: Env) -> tuple[Entry, core.Value]:
         """A lambda's body is checked where it stands, for all its callers."""
-        inner, since, path = dict(env), len(self._bindings), self.path
+        inner, since, path, names = dict(env), len(self._bindings), self.path, dict(self.names)
         self.path = (*path, None)
         self.state.push()
         for param in expr.params:
@@ -217,7 +217,7 @@ class Walker(Branches):
         _, body = self.block(replace(expr.body, stmts=expr.body.stmts[expr.door :]), inner)
         self._close_bindings(since)
         self.state.pop()
-        self.path = path
+        self.path, self.names = path, names
         after = replace(expr, body=replace(body, stmts=(*door, *body.stmts)))
         return Entry(FnValue("fn", None, expr, dict(env)), expr.span), after
 

@@ -111,7 +111,7 @@ def name_computed(walker: Namer, stmt: core.Assert, env: Env) -> None:
 def _name_dtype(state: State, dtype: AnyDType | None, name: str) -> None:
     symbol = state.dtype(dtype) if dtype is not None else None
     if isinstance(symbol, DTypeSymbol) and not symbol.name.isidentifier() and name not in DTYPES:
-        symbol.name = name
+        state.call(symbol, name)
 
 
 def _bound_sizes(walker: Namer, declared: core.Declared, env: Env, items: Iterable[sweet.Expr]) -> dict[str, Size]:
@@ -142,7 +142,7 @@ def new_size(walker: Namer, name: str) -> Size:
     named = walker.state.size(name)
     variable = single_var(named)
     if walker.opaque_names and variable is not None:
-        walker.state.opaque[variable] = None
+        walker.state.opaque.begin(variable, None)
     return named
 
 
@@ -346,7 +346,7 @@ def learn_match(level: ShapeLevel, stmt: core.MatchShape, found: Found) -> None:
         if isinstance(stands_for, tuple):
             for part in stands_for:
                 if isinstance(part, Segment) and len(stands_for) == 1:
-                    part.symbol.name = name
+                    state.call(part.symbol, name)
             level.env[name] = Entry(ShapeValue(stands_for), stmt.span)
             continue
         variable = lone_variable(stands_for)
@@ -412,7 +412,7 @@ def _join_sizes(state: State, a: Size, b: Size, cases: Cases) -> Size:
     both = state.size("?")
     variable = single_var(both)
     assert variable is not None
-    state.opaque[variable] = None
+    state.opaque.begin(variable, None)
     cases.append((both, a, b))
     return both
 
