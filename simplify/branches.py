@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from ..lang import core
@@ -15,9 +16,12 @@ from .known import dims
 from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
 from .program import bound_names
-from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate
+from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
+from .solver.terms import Size, Var, variables
 from .voice import claims
+
+Promises = tuple[tuple[Condition, frozenset[Var]], ...]
 
 
 class Branches(Assertions):
@@ -112,7 +116,8 @@ class Branches(Assertions):
             joined = Entry(then.value, expr.span)
         else:
             taken = self._taken_where(sizes, env, True)
-            joined = self._join(then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken)
+            promised = (_about_new(then_facts, newest), _about_new(else_facts, newest))
+            joined = self._join(then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken, promised)
         self._learn_common(then_facts, else_facts, newest)
         return joined, core.If(expr.span, cond, then_block, else_block)
 
@@ -130,13 +135,16 @@ class Branches(Assertions):
         span: Span,
         guards: tuple[tuple[Cond, ...], tuple[Cond, ...]] = ((), ()),
         taken: Cond | None = None,
+        promised: tuple[Promises, Promises] = ((), ()),
     ) -> Entry:
-        """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition."""
+        """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition
+        and with what the arm knows (`promised`) of the sizes that are new in it."""
         cases: dims.Cases = []
         value = dims.join(self.state, a.value, b.value, cases)
         if cases:
-            one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases))
-            other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases))
+            known = [_speaking_of((case[i] for case in cases), promised[i - 1]) for i in (1, 2)]
+            one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases), *known[0])
+            other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases), *known[1])
             self.state.assume(any_of(one, other))
             for both, x, y in cases:
                 self.state.either.begin(only_var(both), (x, y))
@@ -176,6 +184,28 @@ def _constant(value: Value) -> bool | None:
     if isinstance(value, TensorInfo) and isinstance(value.data, int):
         return bool(value.data)
     return None
+
+
+# So many facts about the sizes that are new in an arm are kept behind it.
+_MOST_PROMISES = 8
+
+
+def _about_new(facts: list[Cond], newest: int) -> Promises:
+    """The facts that speak of variables that were not there before, each with those."""
+    plain = [c for c in facts if not isinstance(c, bool)]
+    found = ((c, frozenset(v for v in cond_variables(c) if v.serial > newest)) for c in plain)
+    return tuple((c, new) for c, new in found if new)
+
+
+def _speaking_of(sizes: Iterable[Size], facts: Promises) -> tuple[Condition, ...]:
+    """The facts about the new variables of some sizes, and about those that such facts speak of; none where they are
+    many."""
+    reached = {v for size in sizes for v in variables(size)}
+    kept: list[Condition] = []
+    while more := [(c, new) for c, new in facts if c not in kept and not reached.isdisjoint(new)]:
+        kept += [c for c, _ in more]
+        reached.update(*(new for _, new in more))
+    return tuple(kept) if len(kept) <= _MOST_PROMISES else ()
 
 
 def is_older(cond: Cond, newest: int) -> bool:

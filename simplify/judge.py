@@ -15,7 +15,7 @@ from .known.state import State
 from .known.values import Undecided
 from .solver.conditions import Cond, ge
 from .solver.facts import Verdict
-from .solver.terms import Size, TooLarge
+from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .voice.because import labelled
 from .voice.solutions import only_where
 from .voice.subject import with_conditions
@@ -106,6 +106,8 @@ class Judge:
         self.demands: list[Demand] = []
         self.dtype_demands: list[DTypeDemand] = []
         self.path: tuple[Cond | None, ...] = ()
+        # The newest of the sizes that come in; what is newer was made on the way.
+        self.newest_input = 0
         # The places that left a rank open, where that was told.
         self.open_ranks: set[Span] = set()
         # What calls need that is open, and was told, by the call's place.
@@ -187,10 +189,23 @@ class Judge:
             return None
         symbolic = [s for s in sizes if not isinstance(s, int)]
         point = self.state.facts.witness(truth, False, symbolic)
-        if point is None:
+        if point is None or None in self.path or not all(map(self._is_given, point)):
             return None
         named = {v.name: n for v, n in sorted(point.items(), key=lambda item: item[0].serial)}
         return {name: n for name, n in named.items() if name.rstrip("'").isidentifier()}
+
+    def _is_given(self, variable: Var) -> bool:
+        """Whether the sizes that come in decide a size. Of what only the data decides nobody knows which values there
+        are: a witness would claim too much."""
+        if variable in self.state.choices:
+            return all(self._is_made_of_given(size) for _, size in self.state.choices[variable])
+        if variable.serial <= self.newest_input:
+            return True
+        size = self.state.facts.simplify(self.state.settled(of_atom(variable)))
+        return variable not in variables(size) and self._is_made_of_given(size)
+
+    def _is_made_of_given(self, size: Size) -> bool:
+        return all(self._is_given(v) for v in variables(size))
 
     def _report(self, explain: Explain, outcome: Outcome) -> None:
         if not self.quiet:

@@ -127,6 +127,7 @@ class _Checker:
             self.log.diagnostics.append(doors.impossible_signature(function, self._excluding(function, door)))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
+        walker.newest_input = walker.state.serial()
         said = walker.state.facts.count
         if function.kind == "extern":
             return self._extern(function, walker, entry), None

@@ -30,7 +30,8 @@ from .known.values import (
     Undecided,
     Value,
 )
-from .solver.terms import Size, Var
+from .solver.conditions import eq
+from .solver.terms import Size, Var, variables
 from .voice import claims
 
 
@@ -109,17 +110,27 @@ class Walker(Branches):
     def _name_size(self, stmt: core.Let, value: SizeValue) -> Size:
         """A size that the data decides takes the name that the user gives it."""
         size = self.state.settled(value.size)
+        if not self._is_named(stmt.names[0], stmt.span):
+            return size
         variable = dims.lone_variable(size)
         if variable is not None and self._is_nameless(variable):
             named = self.state.size(stmt.names[0], nonneg=variable.nonneg)
             self.state.rename(variable, named)
             return named
+        if any(map(self._is_element, variables(size))) and not any(v in self.state.opaque for v in variables(size)):
+            named = self.state.size(stmt.names[0], nonneg=False)
+            self.state.assume(eq(named, size))
+            return named
         return size
 
     def _is_nameless(self, variable: Var) -> bool:
         if variable in self.state.anonymous:
-            return variable.name.startswith("?")  # what @item gave, but not `x.dim(0)`
+            return self._is_element(variable)
         return variable in self.state.opaque and not variable.name.isidentifier()
+
+    def _is_element(self, variable: Var) -> bool:
+        """What @item gave, but not `x.dim(0)`."""
+        return variable in self.state.anonymous and variable.name.startswith("?")
 
     # Expressions
 
