@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import pipeline
-from ..lang.checked import Counts
+from ..lang.checked import Counts, Demands
 from ..lang.diagnostics import Diagnostic
 from ..simplify.known.outcome import Options
 from .explanation import explanation, names
@@ -77,7 +77,15 @@ def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[
     from ..helps.signatures import signatures  # few ask for it
 
     found = signatures(report, program.base, wish.roots, wish.options)
-    return tuple(str(d) if d.complete else f"{d}  # and more is checked at run time" for d in found)
+    return tuple(f"{d}{_remark(d)}" for d in found)
+
+
+def _remark(demands: Demands) -> str:
+    """What a signature does not say, or asks for beyond what need be."""
+    sufficient = () if demands.necessary else ("sufficient: some empty tensors pass without it",)
+    more = () if demands.complete else ("and more is checked at run time",)
+    remarks = (*sufficient, *more)
+    return f"  # {', '.join(remarks)}" if remarks else ""
 
 
 def _with_helps(report: pipeline.Report, program: Program, wish: Wish) -> pipeline.Report:

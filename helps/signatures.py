@@ -54,6 +54,7 @@ class _Search:
     def settled(self, found: list[Demands]) -> tuple[Demands, ...] | None:
         """The signatures that are their own signatures; None where they do not fit together."""
         places = [d.place for d in found]
+        first = found
         for _ in range(_MOST_ROUNDS):
             after = self.checked_with(found)
             if not self._is_as_good(after):
@@ -62,9 +63,12 @@ class _Search:
             now = _of_file(after.checked, self.source.name)
             if len(now) != len(places):  # of a function that cannot work nothing is demanded
                 return None
-            now = [replace(d, place=p) for d, p in zip(now, places, strict=True)]
+            now = [
+                replace(d, place=f.place, necessary=d.necessary and f.necessary)
+                for d, f in zip(now, found, strict=True)
+            ]
             if list(map(str, now)) == list(map(str, found)):
-                return _judged(found, after)
+                return _judged(_as_necessary(first, now), after)
             found = now
         return None
 
@@ -109,6 +113,13 @@ def _of_file(checked: Checked, name: str) -> list[Demands]:
 
 def _errors(report: Report) -> int:
     return sum(d.severity == "error" for d in report.diagnostics)
+
+
+def _as_necessary(first: Sequence[Demands], found: Sequence[Demands]) -> tuple[Demands, ...]:
+    """Where some signature asks for more than need be, what others ask for because of it is more as well."""
+    exact = all(d.necessary for d in found)
+    pairs = zip(first, found, strict=True)
+    return tuple(replace(d, necessary=d.necessary and (exact or str(d) == str(before))) for before, d in pairs)
 
 
 def _judged(found: Iterable[Demands], after: Report) -> tuple[Demands, ...]:

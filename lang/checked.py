@@ -51,7 +51,8 @@ class FunctionShapes(Node):
 class Demands(Node):
     """What a function demands of its inputs, as a signature: the type of each parameter, conditions, the result's type
     where it is known. `complete` is False where some check cannot be said in a signature. `place` is the part of the
-    source that it can replace (NOWHERE if there is none)."""
+    source that it can replace (NOWHERE if there is none). `necessary` is False where more is asked of empty tensors than
+    need be."""
 
     name: str
     params: tuple[tuple[str, str], ...]
@@ -59,6 +60,7 @@ class Demands(Node):
     result: str | None
     complete: bool
     place: Span = NOWHERE
+    necessary: bool = True
 
     def __str__(self) -> str:
         params = ", ".join(f"{name} : {type_}" for name, type_ in self.params)

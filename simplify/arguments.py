@@ -107,7 +107,7 @@ def _from_tensor(param: Param, value: TensorInfo, state: State) -> tuple[Any, ..
     for size in sizes:
         variable = single_var(size)
         assert variable is not None
-        state.opaque[variable] = None
+        state.opaque.begin(variable, None)
     return sizes
 
 

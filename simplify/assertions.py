@@ -101,7 +101,7 @@ class Assertions:
             return
         if status is Status.RESIDUAL:
             frame.out.write(replace(stmt, status=status))
-            frame.certainty.sure = frame.certainty.sure and self._open(stmt, env)
+            self.state.unsure = self.state.unsure or not self._open(stmt, env)
         ShapeLevel(self.state, env).learn(stmt.cond, reason=stmt)
         if stmt.origin.declared is not None:
             naming.name_dimension(frame.names, stmt, env, partial(self.bindings.rebind, frame))

@@ -83,7 +83,7 @@ class Bindings:
         if isinstance(entry.value, TensorInfo):
             for part in entry.value.shape:
                 if isinstance(part, Segment) and part.symbol.name == "?":
-                    part.symbol.name = name
+                    self.state.call(part.symbol, name)
         if frame.site is None and not frame.quiet:
             self._latest[name] = len(self._bound)
             self._bound.append((name, span, entry, self.state))
@@ -100,16 +100,16 @@ class Bindings:
     def described(self) -> tuple[Binding, ...]:
         """Every binding whose name the user wrote, in the order of the source."""
         now = (binding(name, entry.value, span, state) for name, span, entry, state in self._bound)
-        found = (b for b in (*self._closed, *now) if self._is_named(b.name, b.span))
+        found = (b for b in (*self._closed, *now) if self.is_named(b.name, b.span))
         return tuple(sorted(found, key=lambda b: b.span.start))
 
-    def _is_named(self, name: str, span: Span) -> bool:
+    def is_named(self, name: str, span: Span) -> bool:
         """Whether a name is known to the user: it stands where it is bound, or a script prints it."""
         return name in re.findall(r"\w+'*", span.text) or (self.function == "@main" and name in self.program.printed)
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
         """What is known of each binding and parameter of that name, or of a size that an annotation gave it."""
-        open_ = [(e, st) for n, span, e, st in self._bound if n == name and self._is_named(n, span)]
+        open_ = [(e, st) for n, span, e, st in self._bound if n == name and self.is_named(n, span)]
         found = [*self._told, *(explain(self.function, name, e, st) for e, st in open_)]
         if name in self.params:
             found.append(explain(self.function, name, self.params[name], self.state))
@@ -127,7 +127,7 @@ class Bindings:
         """What was bound in an arm ends with it: describe it while its facts hold."""
         for name, span, entry, state in self._bound[since:]:
             self._closed.append(binding(name, entry.value, span, state))
-            if name == self.program.explained and self._is_named(name, span):
+            if name == self.program.explained and self.is_named(name, span):
                 self._told.append(explain(self.function, name, entry, state))
         del self._bound[since:]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from ..lang import core
@@ -17,10 +18,13 @@ from .known.fresh import settle
 from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
 from .program import bound_names
-from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate
+from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
+from .solver.terms import Size, Var, variables
 from .visitor import Visitor
 from .voice import claims
+
+Promises = tuple[tuple[Condition, frozenset[Var]], ...]
 
 
 class Branches:
@@ -107,10 +111,11 @@ class Branches:
         for block, positive in ((expr.then, True), (expr.orelse, False)):
             self.state.push()
             inner, since = dict(env), self.bindings.mark()
-            arm = frame.arm(self._taken_where(sizes, inner, positive), sure=sizes is None)
+            arm = frame.arm(self._taken_where(sizes, inner, positive))
             if sizes is not None:
                 reason = sizes if positive else core.Not(sizes.span, sizes)
                 ShapeLevel(self.state, inner).learn(sizes, positive, reason=reason)
+                self.state.unsure = True
             guard = tuple(c for c, _ in self.state.facts.conditions(base))
             entry, after = self.visitor.block(arm, block, inner)
             learned = [c for c, _ in self.state.facts.conditions(base)]
@@ -122,7 +127,8 @@ class Branches:
             joined = Entry(then.value, expr.span)
         else:
             taken = self._taken_where(sizes, env, True)
-            joined = self.join(frame, then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken)
+            promised = (_about_new(then_facts, newest), _about_new(else_facts, newest))
+            joined = self.join(frame, then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken, promised)
         self._learn_common(then_facts, else_facts, newest)
         return joined, core.If(expr.span, cond, then_block, else_block)
 
@@ -141,17 +147,21 @@ class Branches:
         span: Span,
         guards: tuple[tuple[Cond, ...], tuple[Cond, ...]] = ((), ()),
         taken: Cond | None = None,
+        promised: tuple[Promises, Promises] = ((), ()),
     ) -> Entry:
-        """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition."""
+        """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition
+        and with what the arm knows (`promised`) of the sizes that are new in it."""
         cases: joining.Cases = []
         value = joining.join(self.state, a.value, b.value, cases)
         if cases:
-            one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases))
-            other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases))
+            known = [_speaking_of((case[i] for case in cases), promised[i - 1]) for i in (1, 2)]
+            one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases), *known[0])
+            other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases), *known[1])
             self.state.assume(any_of(one, other))
-            self.state.either.update({only_var(both): (x, y) for both, x, y in cases})
-            if taken is not None:
-                self.state.choices.update({only_var(both): ((taken, x), (negate(taken), y)) for both, x, y in cases})
+            for both, x, y in cases:
+                self.state.either.begin(only_var(both), (x, y))
+                if taken is not None:
+                    self.state.choices.begin(only_var(both), ((taken, x), (negate(taken), y)))
         return Entry(value, span, origin=Made(JOIN, (("then", a), ("else", b)), None, guards, len(frame.path)))
 
     def _learn_common(self, then_facts: list[Cond], else_facts: list[Cond], newest: int) -> None:
@@ -186,6 +196,28 @@ def _constant(value: Value) -> bool | None:
     if isinstance(value, TensorInfo) and isinstance(value.data, int):
         return bool(value.data)
     return None
+
+
+# So many facts about the sizes that are new in an arm are kept behind it.
+_MOST_PROMISES = 8
+
+
+def _about_new(facts: list[Cond], newest: int) -> Promises:
+    """The facts that speak of variables that were not there before, each with those."""
+    plain = [c for c in facts if not isinstance(c, bool)]
+    found = ((c, frozenset(v for v in cond_variables(c) if v.serial > newest)) for c in plain)
+    return tuple((c, new) for c, new in found if new)
+
+
+def _speaking_of(sizes: Iterable[Size], facts: Promises) -> tuple[Condition, ...]:
+    """The facts about the new variables of some sizes, and about those that such facts speak of; none where they are
+    many."""
+    reached = {v for size in sizes for v in variables(size)}
+    kept: list[Condition] = []
+    while more := [(c, new) for c, new in facts if c not in kept and not reached.isdisjoint(new)]:
+        kept += [c for c, _ in more]
+        reached.update(*(new for _, new in more))
+    return tuple(kept) if len(kept) <= _MOST_PROMISES else ()
 
 
 def is_older(cond: Cond, newest: int) -> bool:

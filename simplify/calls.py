@@ -233,7 +233,7 @@ class Calls:
         if status is Status.REFUTED:
             return status
         if status is Status.RESIDUAL:
-            frame.certainty.sure = frame.certainty.sure and not isinstance(truth, Undecided)
+            self.state.unsure = self.state.unsure or isinstance(truth, Undecided)
         if not readable:
             env.update((name, Entry(UNKNOWN, stmt.span)) for name in bound_names(stmt))
         elif isinstance(stmt, core.Assert):
@@ -253,8 +253,8 @@ class Calls:
         promised = replace(frame, names=Names(self.state, opaque=True))
         anonymous = set(self.state.anonymous)
         self.visitor.assume_all(promised, function.promises, inner, name_dims=True)
-        for variable in self.state.anonymous - anonymous:
-            self.state.opaque.setdefault(variable, None)
+        for variable in self.state.anonymous.keys() - anonymous - self.state.opaque.keys():
+            self.state.opaque.begin(variable, None)
         entry = settle(self.state, inner[call.names[0]])
         if isinstance(entry.value, TupleValue):
             entry = self._rebuilt_tuple(call.names[0], function.promises, inner, entry)

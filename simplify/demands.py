@@ -3,7 +3,8 @@
 Before and after: `@ff = fn(x : Tensor([?, ?], int8))` whose body reshapes `x` to `[x.dim(0), x.dim(1) // 4, 4]` gets the
 signature `@ff = fn(x : Tensor([n, m * 4], int8))`. Every open check is necessary for the function to succeed where it is
 reached, and all of them together are sufficient: so what is found is the weakest condition, unless something was left out
-because only the data decides it (`complete` is False then). Whether it really leaves nothing to check is seen by pasting it.
+because only the data decides it (`complete` is False then), or more is asked of empty tensors than need be (`necessary` is
+False then). Whether it really leaves nothing to check is seen by pasting it.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class _Signature:
         open_checks: Iterable[Demand],
         dtypes: Iterable[DTypeDemand],
     ) -> _Found:
-        needed, complete = weakest(self.state, self._inputs(), open_checks)
+        needed, complete, necessary = weakest(self.state, self._inputs(), open_checks)
         conds = [c for c in needed if self._can_be_said(c)]
         complete = complete and len(conds) == len(needed)
         for cond in conds:
@@ -117,7 +118,7 @@ class _Signature:
         wheres = tuple(dict.fromkeys([*self._declared_where(lost), *texts, *classes]))
         complete = complete and says_all and keeps_door
         name, result = f"@{self.function.name}", self._result(lost)
-        return _Found(Demands(name, params, wheres, result, complete, self._place()), keeps_door)
+        return _Found(Demands(name, params, wheres, result, complete, self._place(), necessary), keeps_door)
 
     def _can_be_said(self, cond: Cond) -> bool:
         """Whether all that a condition speaks of has a name in the signature."""

@@ -45,13 +45,6 @@ class Emitter:
         return Emitter(self.temporaries)
 
 
-class Certainty:
-    """Whether all that is taken as a fact is known to be satisfiable together: else no refutation is certain."""
-
-    def __init__(self, sure: bool = True) -> None:
-        self.sure = sure
-
-
 class Frame(Node):
     """Where in a walk a piece of a program stands. It is handed down and never written to.
 
@@ -64,7 +57,6 @@ class Frame(Node):
 
     out: Emitter
     names: Names
-    certainty: Certainty
     site: Span | None = None
     calls: tuple[Span, ...] = ()
     inlined: tuple[str, ...] = ()
@@ -77,14 +69,13 @@ class Frame(Node):
         """The frame of a block inside."""
         return replace(self, out=self.out.inner())
 
-    def arm(self, taken: Cond | None, sure: bool) -> Frame:
+    def arm(self, taken: Cond | None) -> Frame:
         """The frame of an arm that is taken under a condition."""
-        return replace(self, path=(*self.path, taken), certainty=Certainty(sure and self.certainty.sure))
+        return replace(self, path=(*self.path, taken))
 
     def tried(self, captured: list[Diagnostic] | None = None) -> Frame:
         """The same place, asked only whether something would hold there."""
-        certainty = Certainty(self.certainty.sure)
-        return replace(self, out=self.out.inner(), certainty=certainty, quiet=True, trial=True, captured=captured)
+        return replace(self, out=self.out.inner(), quiet=True, trial=True, captured=captured)
 
     def silent(self, site: Span) -> Frame:
         """For statements of an inlined wrapper: their values matter, not their code."""
@@ -95,7 +86,7 @@ class Frame(Node):
         return replace(
             self,
             out=self.out.inner(),
-            certainty=Certainty(self.certainty.sure),
+            names=Names(self.names.state),
             site=self.site or call,
             calls=(*self.calls, call),
             inlined=(*self.inlined, identity),

@@ -133,6 +133,7 @@ class _Checker:
             self.log.diagnostics.append(doors.impossible_signature(function, self._excluding(function)))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
+        walk.prover.newest_input = walk.state.serial()
         said = walk.state.facts.count
         impl = self.program.implementation(function)
         if impl is None and function.impl is not None:

@@ -16,7 +16,7 @@ from .known.state import State
 from .known.values import Undecided
 from .solver.conditions import Cond, ge
 from .solver.facts import Verdict
-from .solver.terms import Size, TooLarge
+from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .voice.because import labelled
 from .voice.solutions import only_where
 from .voice.subject import with_conditions
@@ -101,6 +101,8 @@ class Prover:
         # The checks that stayed open, for what the function demands.
         self.demands: list[Demand] = []
         self.dtype_demands: list[DTypeDemand] = []
+        # The newest of the sizes that come in; what is newer was made on the way.
+        self.newest_input = 0
         # The places that left a rank open, where that was told.
         self.open_ranks: set[Span] = set()
         # What calls need that is open, and was told, by the call's place.
@@ -110,7 +112,9 @@ class Prover:
 
     def aside(self) -> Prover:
         """The same facts, asked for something that is not in the program: what it finds stays apart."""
-        return Prover(self.state, Log(), self.options, self.function)
+        other = Prover(self.state, Log(), self.options, self.function)
+        other.newest_input = self.newest_input
+        return other
 
     def judge(
         self,
@@ -131,7 +135,7 @@ class Prover:
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED)
         if verdict.kind == "refuted" and self._reachable(frame):
-            witness = None if isinstance(truth, bool) else self._witness(truth, sizes)
+            witness = None if isinstance(truth, bool) else self._witness(frame, truth, sizes)
             reasons = () if frame.trial or isinstance(truth, Undecided) else self.state.facts.core(truth)
             self._report(
                 frame,
@@ -146,7 +150,7 @@ class Prover:
         only_empty = empty_rule and not isinstance(truth, Undecided) and self._only_empty(truth, sizes)
         if claim or only_empty:
             only = None if isinstance(truth, Undecided) else only_where(self.state, truth)
-            outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(truth, sizes), only=only)
+            outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(frame, truth, sizes), only=only)
             self._report(frame, lambda found: with_conditions(explain(found), truth, found.only), outcome)
         return self._record(frame, Status.RESIDUAL)
 
@@ -169,7 +173,7 @@ class Prover:
 
     def _reachable(self, frame: Frame) -> bool:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
-        return frame.certainty.sure or self.state.facts.possible(True)
+        return not self.state.unsure or self.state.facts.possible(True)
 
     def _only_empty(self, truth: Cond, sizes: Iterable[Size]) -> bool:
         """Whether it holds only where one of the sizes is 0, and none of them is known to be 0."""
@@ -183,15 +187,28 @@ class Prover:
         self.state.facts.pop()
         return kind == "refuted"
 
-    def _witness(self, truth: Truth, sizes: Iterable[Size]) -> dict[str, int] | None:
+    def _witness(self, frame: Frame, truth: Truth, sizes: Iterable[Size]) -> dict[str, int] | None:
         if isinstance(truth, Undecided):
             return None
         symbolic = [s for s in sizes if not isinstance(s, int)]
         point = self.state.facts.witness(truth, False, symbolic)
-        if point is None:
+        if point is None or None in frame.path or not all(map(self._is_given, point)):
             return None
         named = {v.name: n for v, n in sorted(point.items(), key=lambda item: item[0].serial)}
         return {name: n for name, n in named.items() if name.rstrip("'").isidentifier()}
+
+    def _is_given(self, variable: Var) -> bool:
+        """Whether the sizes that come in decide a size. Of what only the data decides nobody knows which values there
+        are: a witness would claim too much."""
+        if variable in self.state.choices:
+            return all(self._is_made_of_given(size) for _, size in self.state.choices[variable])
+        if variable.serial <= self.newest_input:
+            return True
+        size = self.state.facts.simplify(self.state.settled(of_atom(variable)))
+        return variable not in variables(size) and self._is_made_of_given(size)
+
+    def _is_made_of_given(self, size: Size) -> bool:
+        return all(self._is_given(v) for v in variables(size))
 
     def _report(self, frame: Frame, explain: Explain, outcome: Outcome) -> None:
         if not frame.quiet:

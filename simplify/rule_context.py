@@ -225,15 +225,14 @@ class SymbolicCtx:
         text = common_text(sizes, state, positive)
         size = state.size(text or "?")
         if text is None:
-            state.opaque[only_var(size)] = None
+            state.opaque.begin(only_var(size), None)
         for one in sizes:
             state.assume(any_of(eq(size, one), eq(one, 1)))
         state.assume(any_of(*(eq(size, one) for one in sizes)))
         ones = [all_of(*(eq(one, 1) for one in sizes[:i])) for i in range(len(sizes))]
         others = [*(ne(one, 1) for one in sizes[:-1]), True]
-        state.choices[only_var(size)] = tuple(
-            (all_of(before, this), one) for before, this, one in zip(ones, others, sizes, strict=True)
-        )
+        cases = ((all_of(before, this), one) for before, this, one in zip(ones, others, sizes, strict=True))
+        state.choices.begin(only_var(size), tuple(cases))
         return size
 
     def factor(self, product: Size, other: Size) -> Size:
@@ -247,9 +246,9 @@ class SymbolicCtx:
         variable = single_var(size)
         assert variable is not None
         if self.info.name != "item":
-            state.opaque[variable] = at_most
+            state.opaque.begin(variable, at_most)
         else:
-            state.anonymous.add(variable)
+            state.anonymous.begin(variable, None)
         if at_least is not None and at_least != 0:
             state.assume(le(at_least, size))
         if at_most is not None:

@@ -14,7 +14,7 @@ from .assertions import Assertions, with_needs
 from .bindings import Bindings
 from .branches import Branches
 from .calls import Calls
-from .frame import Certainty, Emitter, Frame, Temporaries
+from .frame import Emitter, Frame, Temporaries
 from .implementations import Lists
 from .known.fresh import unknown
 from .known.outcome import Options
@@ -39,8 +39,9 @@ from .known.values import (
 )
 from .program import Program
 from .prover import Log, Prover
+from .solver.conditions import eq
 from .solver.sizes import single_var
-from .solver.terms import Size, Var
+from .solver.terms import Size, Var, variables
 from .voice import claims
 
 
@@ -56,7 +57,7 @@ class Walk:
         self.branches = Branches(self, self.assertions)
         self.calls = Calls(self)
         self.lists = Lists(self, self.calls, self.branches)
-        self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names, Certainty())
+        self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names)
 
     # Functions
 
@@ -144,17 +145,27 @@ class Walk:
     def _name_size(self, stmt: core.Let, value: SizeValue) -> Size:
         """A size that the data decides takes the name that the user gives it."""
         size = self.state.settled(value.size)
+        if not self.bindings.is_named(stmt.names[0], stmt.span):
+            return size
         variable = single_var(size)
         if variable is not None and self._is_nameless(variable):
             named = self.state.size(stmt.names[0], nonneg=variable.nonneg)
             self.state.rename(variable, named)
             return named
+        if any(map(self._is_element, variables(size))) and not any(v in self.state.opaque for v in variables(size)):
+            named = self.state.size(stmt.names[0], nonneg=False)
+            self.state.assume(eq(named, size))
+            return named
         return size
 
     def _is_nameless(self, variable: Var) -> bool:
         if variable in self.state.anonymous:
-            return variable.name.startswith("?")  # what @item gave, but not `x.dim(0)`
+            return self._is_element(variable)
         return variable in self.state.opaque and not variable.name.isidentifier()
+
+    def _is_element(self, variable: Var) -> bool:
+        """What @item gave, but not `x.dim(0)`."""
+        return variable in self.state.anonymous and variable.name.startswith("?")
 
     # Expressions
 
@@ -239,7 +250,7 @@ class Walk:
 
     def _lambda(self, frame: Frame, expr: core.Lambda, env: Env) -> tuple[Entry, core.Value]:
         """A lambda's body is checked where it stands, for all its callers."""
-        inner, since, frame = dict(env), self.bindings.mark(), frame.arm(None, sure=True)
+        inner, since, frame = dict(env), self.bindings.mark(), frame.arm(None)
         self.state.push()
         for param in expr.params:
             inner[param.name] = Entry(unknown(self.state, param.sort, param.name), expr.span)

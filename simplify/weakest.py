@@ -52,26 +52,38 @@ class DTypeDemand(NamedTuple):
 class Inputs:
     """What a signature can speak of: sizes, which of them leave a tensor empty where they are 0, and what it says already."""
 
-    __slots__ = ("door", "empties", "sizes")
+    __slots__ = ("door", "empties", "left_out", "sizes")
 
     def __init__(self, sizes: Collection[Var], empties: Collection[Var], door: tuple[Cond, ...]) -> None:
         self.sizes = sizes
         self.empties = empties
         self.door = door
+        self.left_out = False  # cases of empty tensors that cannot be said
 
 
-def weakest(state: State, inputs: Inputs, checks: Iterable[Demand]) -> tuple[list[Cond], bool]:
-    """Conditions each of which is necessary, and whether all checks could be said. Empty tensors are left out of account."""
+class Weakest(NamedTuple):
+    """Conditions that are sufficient for the checks that could be said; whether all could be said, and whether the
+    conditions are necessary too: of empty tensors they may ask for more."""
+
+    conds: list[Cond]
+    complete: bool
+    necessary: bool
+
+
+def weakest(state: State, inputs: Inputs, checks: Iterable[Demand]) -> Weakest:
     found: list[Cond] = []
+    asked: list[Cond] = []
     complete = True
     for check in checks:
         cond = _said(state, inputs, check)
+        asked.append(True if cond is None else cond)
         if cond is not None:
             found, cond = _added(found, cond, inputs)
         complete = complete and cond is not None and cond is not False
     found = _again(needed(found, inputs.door), inputs)
     short = [c for c in found if len(render_cond(c)) <= _LONGEST]
-    return short, complete and len(short) == len(found)
+    necessary = not inputs.left_out and all(entails((*inputs.door, *asked), c) for c in short)
+    return Weakest(short, complete and len(short) == len(found), necessary)
 
 
 def _added(found: list[Cond], cond: Cond, inputs: Inputs) -> tuple[list[Cond], Cond]:
@@ -151,7 +163,9 @@ def _over_inputs(state: State, inputs: Inputs, cond: Cond) -> Cond | None:
         else:
             known = {v: _known(state, v) for v in inside}
             lost = {v for v, size in known.items() if v in variables(size)}
-            cond = substitute_cond(_without_empty_cases(cond, lost), known)
+            lively = _without_empty_cases(cond, lost)
+            inputs.left_out = inputs.left_out or lively is not cond
+            cond = substitute_cond(lively, known)
             if not lost.isdisjoint(cond_vars(cond)):
                 return None
         if len(render_cond(cond)) > _HEAVIEST:
@@ -163,7 +177,8 @@ def _without_empty_cases(cond: Cond, lost: Collection[Var]) -> Cond:
     """The choice without those of its parts that cannot be said and hold only for empty tensors."""
     if not isinstance(cond, AnyOf):
         return cond
-    return any_of(*(p for p in cond.parts if cond_vars(p).isdisjoint(lost) or not _says_empty(p)))
+    kept = [p for p in cond.parts if cond_vars(p).isdisjoint(lost) or not _says_empty(p)]
+    return cond if len(kept) == len(cond.parts) else any_of(*kept)
 
 
 def _says_empty(cond: Cond) -> bool:

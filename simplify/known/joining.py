@@ -79,7 +79,7 @@ def _join_sizes(state: State, a: Size, b: Size, cases: Cases) -> Size:
     if a == b or state.facts.decide(eq(a, b)).kind == "proved":
         return a
     both = state.size("?")
-    state.opaque[only_var(both)] = None
+    state.opaque.begin(only_var(both), None)
     cases.append((both, a, b))
     return both
 

@@ -151,7 +151,7 @@ def learn_match(level: ShapeLevel, stmt: core.MatchShape, found: Found) -> None:
         if isinstance(stands_for, tuple):
             for part in stands_for:
                 if isinstance(part, Segment) and len(stands_for) == 1:
-                    part.symbol.name = name
+                    state.call(part.symbol, name)
             level.env[name] = Entry(ShapeValue(stands_for), stmt.span)
             continue
         variable = single_var(stands_for)

@@ -73,7 +73,7 @@ def name_computed(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) -> 
 def _name_dtype(state: State, dtype: AnyDType | None, name: str) -> None:
     symbol = state.dtype(dtype) if dtype is not None else None
     if isinstance(symbol, DTypeSymbol) and not symbol.name.isidentifier() and name not in DTYPES:
-        symbol.name = name
+        state.call(symbol, name)
 
 
 def _bound_sizes(names: Names, declared: core.Declared, env: Env, items: Iterable[sweet.Expr]) -> dict[str, Size]:
@@ -104,7 +104,7 @@ def _new_size(names: Names, name: str) -> Size:
     named = names.state.size(name)
     variable = single_var(named)
     if names.opaque and variable is not None:
-        names.state.opaque[variable] = None
+        names.state.opaque.begin(variable, None)
     return named
 
 

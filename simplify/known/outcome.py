@@ -16,6 +16,12 @@ class Options(Node):
     allow_empty: bool = False
 
 
+class Sufficient(str):
+    """A condition that is enough, but more than is needed: some empty tensors pass without it."""
+
+    __slots__ = ()
+
+
 class Outcome(Node):
     """What a diagnostic is told: how the obligation ended, whether only empty tensors satisfy it, a smallest witness (names
     to sizes) for which it fails, the facts that a refutation needs, and for which sizes alone it can hold."""

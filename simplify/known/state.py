@@ -17,14 +17,27 @@ from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape, Value, plain
 _ALL = frozenset(DTYPES.values())
 
 
+class _Names:
+    """The names that symbols are given."""
+
+    @staticmethod
+    def restore(symbol: SegmentSymbol | DTypeSymbol, before: str) -> None:
+        symbol.name = before
+
+
 class State:
-    """Facts with the tables beside them. `push` and `pop` open and close a scope (an arm, an inlined body)."""
+    """Facts with the tables beside them. `push` and `pop` open and close a scope (an arm, an inlined body).
+
+    A scope takes with it what was learnt in it of anything that was there before. What a variable is from its beginning on
+    (that only the run decides it, which one of several it is) stays: a size that leaves an arm is still that.
+    """
 
     def __init__(self) -> None:
         self.facts = Facts()
         self._serial = 0
         trail = self.facts.trail
         self._segments: Table[int, Shape] = Table(trail)
+        # Names for what an open stretch of dimensions has, made when first spoken of: they mean the same everywhere.
         self._segment_dims: dict[tuple[int, int], Var] = {}
         self._segment_ranks: dict[int, Var] = {}
         self._between: dict[tuple[Shape, int], Size] = {}
@@ -32,31 +45,33 @@ class State:
         self._solved: Table[Var, Size] = Table(trail)
         # No dtype is left for something.
         self.impossible = False
-        self._scopes: list[bool] = []  # whether something was impossible where a scope was opened
+        # A condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
+        self.unsure = False
+        self._scopes: list[tuple[bool, bool]] = []
         # Sizes that only the run decides, with their upper bounds: their display is not an expression over the inputs.
-        self.opaque: dict[Var, Size | None] = {}
+        self.opaque: Table[Var, Size | None] = Table(trail)
         # Dimensions that nobody has named yet: an annotation may still say what they are.
-        self.anonymous: set[Var] = set()
+        self.anonymous: Table[Var, None] = Table(trail)
         self.used_names: set[str] = set()
         self._primes: dict[str, int] = {}
         # What walks of inlined bodies gave, by the function's name and its arguments.
         self.inlined: Table[tuple[object, ...], Value] = Table(trail)
         # Sizes that are one of several: each with the condition under which it is that one.
-        self.choices: dict[Var, tuple[tuple[Cond, Size], ...]] = {}
+        self.choices: Table[Var, tuple[tuple[Cond, Size], ...]] = Table(trail)
         # What sizes that differ between the arms of an `if` are in each arm.
-        self.either: dict[Var, tuple[Size, Size]] = {}
+        self.either: Table[Var, tuple[Size, Size]] = Table(trail)
         # How a size is printed whose normal form is not for reading.
-        self.display: dict[Term, tuple[str, tuple[Size, ...]]] = {}
+        self.display: Table[Term, tuple[str, tuple[Size, ...]]] = Table(trail)
 
     # Scopes
 
     def push(self) -> None:
         self.facts.push()
-        self._scopes.append(self.impossible)
+        self._scopes.append((self.impossible, self.unsure))
 
     def pop(self) -> None:
         self.facts.pop()
-        self.impossible = self._scopes.pop()
+        self.impossible, self.unsure = self._scopes.pop()
 
     # Fresh names
 
@@ -80,13 +95,13 @@ class State:
     def dimension(self, name: str) -> Term:
         """A new dimension of a tensor that nothing is known of yet."""
         term = var(name, self.serial())
-        self.anonymous.add(only_var(term))
+        self.anonymous.begin(only_var(term), None)
         return term
 
     def unknown_integer(self) -> Term:
         """A size of any sign that only the run decides."""
         term = var("?", self.serial(), nonneg=False)
-        self.opaque[only_var(term)] = None
+        self.opaque.begin(only_var(term), None)
         return term
 
     def segment(self, name: str) -> Segment:
@@ -95,11 +110,16 @@ class State:
     def dtype_symbol(self, name: str) -> DTypeSymbol:
         return DTypeSymbol(name, self.serial())
 
+    def call(self, symbol: SegmentSymbol | DTypeSymbol, name: str) -> None:
+        """From here on the symbol is called so."""
+        self.facts.trail.steps.append((_Names, symbol, symbol.name))
+        symbol.name = name
+
     # Sizes
 
     def solve_anonymous(self, a: Size, b: Size) -> None:
         """If one side is a dimension that nobody has named yet, it is written as the other from here on."""
-        for one, other in ((a, b), (b, a)):
+        for one, other in ((self.settled(a), b), (self.settled(b), a)):
             found = None if isinstance(one, int) else single_var(one)
             if found is not None and self._may_be_written(found, self.settled(other)):
                 self._solved[found] = other
@@ -118,11 +138,11 @@ class State:
     def rename(self, variable: Var, named: Size) -> None:
         """The size called `variable` is written as `named` from here on."""
         self._solved[variable] = named
-        self.anonymous.discard(variable)
+        self.anonymous.pop(variable)
         self.facts.assume(eq(of_atom(variable), named))
         after = single_var(named) if not isinstance(named, int) else None
         if variable in self.opaque and after is not None:
-            self.opaque[after] = self.opaque[variable]  # behind an arm that named it the old name is back
+            self.opaque.begin(after, self.opaque[variable])
 
     def upper_bound(self, size: Size) -> Size | None:
         """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n."""

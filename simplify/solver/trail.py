@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from .conditions import Condition, cond_vars
 from .terms import Size, Term, Var, term_vars
@@ -14,12 +14,12 @@ _ABSENT: Any = object()
 
 
 class Trail:
-    """What was done, in order: the table, the key, and the value that was there before."""
+    """What was done, in order: the table (or what else can `restore`), the key, and the value that was there before."""
 
     __slots__ = ("steps",)
 
     def __init__(self) -> None:
-        self.steps: list[tuple[Table[Any, Any], Any, Any]] = []
+        self.steps: list[tuple[Any, Any, Any]] = []
 
     def back(self, mark: int) -> None:
         """Undoes everything since there were `mark` steps."""
@@ -53,6 +53,10 @@ class Table(dict[K, V], Generic[K, V]):
         else:
             super().__setitem__(key, before)
 
+    def begin(self, key: K, value: V) -> None:
+        """An entry of something that is new, and has it from its beginning: going back does not take that away."""
+        super().__setitem__(key, value)
+
     def pop(self, key: K, default: Any = None) -> Any:
         """The value, taken out."""
         if key not in self:
@@ -66,6 +70,25 @@ class Table(dict[K, V], Generic[K, V]):
         if key not in self:
             self[key] = default
         return self[key]
+
+    def update(self, *others: Any, **named: Any) -> None:
+        """Each entry by itself, so that it is noted."""
+        for key, value in dict(*others, **named).items():
+            self[key] = value
+
+    def clear(self) -> None:
+        """Each entry taken out."""
+        for key in tuple(self):
+            del self[key]
+
+    def popitem(self) -> tuple[K, V]:
+        """The newest entry, taken out."""
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def __ior__(self, other: Any) -> Self:  # type: ignore[override, misc]
+        self.update(other)
+        return self
 
 
 class _Indexed(Table[K, V]):

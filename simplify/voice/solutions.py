@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 
+from ..known.outcome import Sufficient
 from ..known.state import State
 from ..solver.conditions import (
     AnyOf,
@@ -30,7 +31,8 @@ _SHORT = 60
 def only_where(state: State, cond: Cond) -> str | None:
     """The condition as a user would say it, or the few sizes that satisfy it; None where neither is short.
 
-    What is said is exact apart from empty tensors: it was found by solving, and is verified both ways.
+    What is said is exact: it was found by solving, and is verified both ways. Where it leaves out that empty tensors pass
+    too, it is `Sufficient`.
     """
     if isinstance(cond, bool):
         return None
@@ -46,7 +48,9 @@ def only_where(state: State, cond: Cond) -> str | None:
             return found
     signs = (ge(of_atom(v), 0) for v in variables if not v.nonneg)
     sign = next((s for s in signs if _same(state, settled, s)), None)
-    return _said(without_empty(settled) if sign is None else sign)
+    plain = without_empty(settled) if sign is None else sign
+    text = _said(plain)
+    return text if text is None or _same(state, settled, plain) else Sufficient(text)
 
 
 def _few_values(state: State, cond: Cond, variable: Var) -> str | None:
@@ -63,15 +67,16 @@ def _few_values(state: State, cond: Cond, variable: Var) -> str | None:
 
 
 def _simpler(state: State, cond: Cond, variable: Var) -> str | None:
-    """`h >= 5` for `(h + 1) // 2 >= 3`: the bound (and a few sizes below it) or remainder that says the same of every
-    size but 0."""
+    """`h >= 5` for `(h + 1) // 2 >= 3`: the bound (and a few sizes below it) or remainder that says the same, with
+    `h == 0` beside it where that is needed."""
     size = of_atom(variable)
     low, high = state.facts.bounds(size)
     tried = range(max(low or 0, 1), _REACH if high is None else min(high, _REACH) + 1)
     holds = [evaluate_cond(cond, {variable: n}) for n in tried]
     for guess in chain(_guesses(size, tried, holds), _remainders(state, size, tried, holds)):
-        if _same_beyond_zero(state, size, cond, guess) and state.facts.decide(guess).kind != "proved":
-            return _said(guess)
+        for exact in (guess, any_of(eq(size, 0), guess)):
+            if _same(state, cond, exact) and state.facts.decide(exact).kind != "proved":
+                return _said(exact)
     return None
 
 
@@ -109,10 +114,6 @@ def _beginning(tried: range, holds: list[bool]) -> tuple[list[int], int]:
     while start > tried.start and holds[start - 1 - tried.start]:
         start -= 1
     return [n for n, held in zip(tried, holds, strict=True) if held and n < start], start
-
-
-def _same_beyond_zero(state: State, size: Size, cond: Cond, guess: Cond) -> bool:
-    return _same(state, cond, guess, ge(size, 1))
 
 
 def _same(state: State, cond: Cond, guess: Cond, *where: Cond) -> bool:

@@ -9,7 +9,7 @@ from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, error, warning
 from ...lang.node import replace
 from ...lang.source import Span
-from ..known.outcome import Options, Outcome
+from ..known.outcome import Options, Outcome, Sufficient
 from ..known.state import State
 
 
@@ -24,6 +24,7 @@ class Speaker(Protocol):
 
 
 _ONLY = "this holds only if "
+_IF = "this holds if "
 _CHECKED = ", which is checked at run time"
 
 
@@ -52,13 +53,18 @@ def finish(
         message = f"{needs}{but}: this works only on empty tensors"
         make = warning if walker.options.allow_empty else error
         said = any("holds only for" in remark for remark in remarks)
-        only = (f"it holds only for {outcome.only}",) if outcome.only and not said else ()
+        only = (
+            (f"it holds only for {outcome.only}",)
+            if outcome.only and not said and not isinstance(outcome.only, Sufficient)
+            else ()
+        )
         return make(
             "E310", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
             witness=outcome.witness, notes=(*only, *remarks),
         )  # fmt: skip
     if outcome.only is not None:
-        message = f"{needs}{but}: {_ONLY}{outcome.only}{_CHECKED}"
+        only_if = _IF if isinstance(outcome.only, Sufficient) else _ONLY
+        message = f"{needs}{but}: {only_if}{outcome.only}{_CHECKED}"
     else:
         message = f"{needs}{but}: this could not be proved and is checked at run time"
     return warning(
@@ -72,10 +78,13 @@ def with_others(said: Diagnostic, others: Mapping[str, str]) -> Diagnostic:
     warning."""
     subject = said.subject
     told = said if subject is None else replace(said, subject=replace(subject, also=tuple(others.values())))
-    head, only_if, first = said.message.removesuffix(_CHECKED).rpartition(_ONLY)
-    if not only_if:
+    plain = said.message.removesuffix(_CHECKED)
+    only_if = next((text for text in (_ONLY, _IF) if text in plain), None)
+    if only_if is None:
         return replace(told, notes=(*said.notes, f"it needs {_together(list(others))} too"))
-    return replace(told, message=f"{head}{_ONLY}{_together([first, *others])}{_CHECKED}")
+    head, _, first = plain.rpartition(only_if)
+    whole = _IF if any(isinstance(text, Sufficient) for text in others) else only_if
+    return replace(told, message=f"{head}{whole}{_together([first, *others])}{_CHECKED}")
 
 
 def _together(conditions: list[str]) -> str:
