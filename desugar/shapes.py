@@ -7,10 +7,10 @@ from typing import NoReturn
 from ..lang import core, sweet
 from ..lang.dtypes import CLASSES, DTYPES
 from ..lang.node import replace
+from ..lang.operators import BINARY
 from .code import Code, spelled
 from .compounds import spelling
 from .errors import Broken, fail, nearest
-from .operators import BINARY
 from .scope import Entry
 from .sorts import describe
 from .world import FnInfo, ImplsInfo, PrimitiveInfo

@@ -8,10 +8,10 @@ from posixpath import isabs, join, normpath
 from ..lang import core, sweet
 from ..lang.diagnostics import Label
 from ..lang.node import Node
+from ..lang.operators import BINARY, UNARY
 from . import arguments, implementations, literals, shapes, slices
 from .code import Code, Typed, spelled
 from .errors import Broken, count, fail, nearest, problem
-from .operators import BINARY, UNARY
 from .scope import SOME_TUPLE, Entry
 from .sorts import describe, fn_sort
 from .world import FnInfo, ImplsInfo, PrimitiveInfo

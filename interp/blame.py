@@ -6,18 +6,25 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import prod
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
 from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.source import NOWHERE, Span
+from ..ops.binding import bind
+from ..ops.registry import lookup
+from ..ops.requirements import Argument, Axis, Entry, Requirement, parts
+from ..ops.spelling import argument, operation
+from ..ops.wording import sentence
 from .compile import ExternError, Frame, frames
 from .dispatch import NoneFits
 from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
-from .words import found_and_wanted, sentence, values
+from .words import assertion, found_and_wanted, values
 
 # What a kernel, NumPy's conversions and a size expression may raise on values that do not fit.
 RUNTIME_ERRORS = (
@@ -66,7 +73,7 @@ def _check(problem: BaseException, trail: Sequence[Frame], check: core.Assert | 
     origin, declared, site = check.origin, check.origin.declared, frame.site
     env = {name: frame.locals[local] for name, local in site.names if local in frame.locals}
     outer = env if site.call is None else {n: frame.locals[local] for n, local in site.given if local in frame.locals}
-    message = sentence(check, env, outer)
+    message = assertion(check, env, outer)
     if isinstance(problem, Undefined) and str(problem) not in message:
         message += f" ({problem})"
     call = site.call.span if site.call is not None else _calls_span(origin, trail)
@@ -107,29 +114,76 @@ def _argument(call: core.Call, given: Sequence[tuple[str, str]], param: str) -> 
 
 
 def _violation(problem: Violation, trail: Sequence[Frame]) -> Diagnostic:
+    """A precondition of a primitive, said as it is where the program is checked."""
     frame = trail[-1]
-    found = _sizes_at(problem.at, frame)
-    message = f"@{frame.site.callee} needs {problem.what}"
-    if found and ", but" not in message:
-        message += f", but {found}"
-    span = frame.site.span
+    operands, span = Operands(frame, problem.asked), frame.site.span
+    message = ", but ".join(filter(None, sentence(problem.asked, operands)))
     return error(
-        "R401", message, span, caption=_operands(frame), labels=_chain(trail, span), function=_function(frame)
+        "R401", f"{operation(operands)} needs {message}", span, caption=_given_types(frame), labels=_chain(trail, span),
+        function=_function(frame),
     )  # fmt: skip
 
 
-def _sizes_at(at: Sequence[tuple[str, int | None]], frame: Frame) -> str:
-    """ "they are 3 and 4": the sizes at the conflicting axes."""
-    operands = {name: value for name, _, value in _given(frame)}
-    found = []
-    for name, axis in at:
-        operand = operands.get(name)
-        shape = operand if isinstance(operand, tuple) else getattr(operand, "shape", None)
-        if shape is not None and axis is not None and -len(shape) <= axis < len(shape):
-            found.append(str(shape[axis]))
-    if not found:
-        return ""
-    return f"it is {found[0]}" if len(found) == 1 else f"they are {', '.join(found[:-1])} and {found[-1]}"
+class Operands:
+    """What a call of a primitive was given, as ops/wording.py asks for it."""
+
+    def __init__(self, frame: Frame, asked: Requirement | None = None) -> None:
+        self.span, self.name = frame.site.span, frame.site.callee
+        self.row, call = lookup(self.name), frame.site.call
+        bound = bind(self.row, call) if self.row is not None and call is not None else ()
+        self.written = tuple((param.name, value) for param, value in bound if value is not None)
+        self.values: dict[str, Any] = {name: value for name, _, value in _given(frame)}
+        # What stands in the generated code as an expression has no local of its own: the requirement has its size.
+        asked_of = [part for quantity in asked.quantities for part in parts(quantity)] if asked is not None else []
+        self.sizes = {(p.param, p.axis): p.size for p in asked_of if isinstance(p, Axis | Entry)}
+        given = dict(self.written)
+        self.values |= {
+            p.param: p.size for p in asked_of if isinstance(p, Argument) and p.size is not None and p.param in given
+        }
+
+    @property
+    def is_indexing(self) -> bool:
+        return not self.span.text.startswith("@")
+
+    def is_tensor(self, name: str) -> bool:
+        return self.row is not None and self.row.is_tensor(name)
+
+    def argument(self, param: str) -> str:
+        return argument(self, param)
+
+    def _shape(self, param: str) -> tuple[Any, ...] | None:
+        value = self.values.get(param)
+        shape = value if isinstance(value, tuple) else getattr(value, "shape", None)
+        return shape if shape is not None and all(type(size) is int for size in shape) else None
+
+    def rank(self, param: str) -> int | None:
+        shape = self._shape(param) if self.is_tensor(param) else None
+        return None if shape is None else len(shape)
+
+    def size(self, param: str, axis: int) -> str | None:
+        shape = self._shape(param)
+        known = shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else self.sizes.get((param, axis))
+        return None if known is None else str(known)
+
+    def scalar(self, param: str) -> str | None:
+        value = self.values.get(param)
+        return str(value) if isinstance(value, int | float) else None
+
+    def text(self, size: Any) -> str | None:
+        return str(size)
+
+    def elements(self, param: str) -> str | None:
+        shape = self._shape(param)
+        return None if shape is None or any(size < 0 for size in shape) else str(prod(shape))
+
+    def dtype(self, param: str) -> str | None:
+        found = getattr(self.values.get(param), "dtype", None)
+        return None if found is None else dtype_name(found)
+
+    def dtypes(self) -> Sequence[str | None]:
+        return [
+            self.dtype(param) for param, value in self.values.items() if hasattr(value, "dtype") and "[" not in param
+        ]
 
 
 # What Python says where `let (a, b) = ...` has the wrong number of names.
@@ -138,7 +192,7 @@ _UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\
 
 def _kernel(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
     frame = trail[-1]
-    operands = _operands(frame)
+    operands = _given_types(frame)
     wrong = _UNPACKING.match(str(problem))
     message = f"@{frame.site.callee} failed: {_reason(problem)}"
     if wrong:
@@ -154,18 +208,19 @@ def _reason(problem: BaseException) -> str:
     return "a number does not fit its dtype" if isinstance(problem, OverflowError) else "its operands do not fit"
 
 
-def _operands(frame: Frame) -> str:
+def _given_types(frame: Frame) -> str:
     """ "`x` is Tensor([2, 3], float32), `y` is Tensor([4, 5], float32)"."""
-    parts = []
+    operands, parts = Operands(frame), []
     for name, text, value in _given(frame):
+        shown = operands.argument(name)
         if isinstance(value, np.dtype):
-            parts.append(f"`{name}` is {dtype_name(value)}")
+            parts.append(f"{shown} is {dtype_name(value)}")
         elif value is not None and hasattr(value, "shape"):
-            parts.append(f"`{name}` is {describe(value)}")
+            parts.append(f"{shown} is {describe(value)}")
         elif isinstance(value, int | tuple):
-            parts.append(f"`{name}` is {list(value) if isinstance(value, tuple) else value}")
+            parts.append(f"{shown} is {list(value) if isinstance(value, tuple) else value}")
         elif not any(c.isalpha() for c in text):
-            parts.append(f"`{name}` is {text}")
+            parts.append(f"{shown} is {text}")
     return ", ".join(parts)
 
 
@@ -219,7 +274,7 @@ def _exhausted(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
         what = f"@{frame.site.callee}" if frame.site.kind == "kernel" else f"@{_shown(frame.site.function)}"
         detail = str(problem).strip().split("\n")[0]
         message = f"{what} needs more memory than there is" + (f": {detail}" if detail else "")
-        return error("R402", message, frame.site.span, caption=_operands(frame), function=_function(frame))
+        return error("R402", message, frame.site.span, caption=_given_types(frame), function=_function(frame))
     frame = _recursing(trail)
     message = f"@{_shown(frame.site.callee or frame.site.function)} calls itself too deeply"
     return error("R402", message, frame.site.span, function=_function(frame))
@@ -238,7 +293,7 @@ def _none_fits(problem: NoneFits, trail: Sequence[Frame]) -> Diagnostic:
 def _unfit(name: str, reason: BaseException) -> str:
     """Why one of them does not fit."""
     if isinstance(reason, Violation):
-        return f"@{name} needs {reason.what}"
+        return f"@{name} needs {reason}"
     said = diagnose(reason, reason.__traceback__)
     return said.message if said is not None else f"@{name} does not take this"
 

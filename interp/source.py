@@ -185,7 +185,7 @@ class FunctionWriter(ShapeTexts):
         texts = [self.argument(p, v) for p, v in pairs]
         plain = all(v is None for p, v in pairs if not p.required)
         operands = tuple((p.name, t) for (p, v), t in zip(pairs, texts, strict=True) if v is not None)
-        site = Site(c.span, "kernel", self.function, callee=row.name, operands=operands)
+        site = Site(c.span, "kernel", self.function, callee=row.name, operands=operands, call=c)
         if c.guard or self.unit.guard_all:
             self._count()
             name = self.unit.constant(("guard", row.name), lambda: make_guard(row))

@@ -26,8 +26,8 @@ class Site(Node):
 
     kind is check, door (the call of a function's own checks), call (of a function of the program), kernel, extern or size.
     `names` maps the Rx names that a check speaks of to Python locals; `operands` pairs a kernel's parameters with Python
-    texts, which are locals where a diagnostic can show them. Of a callee's check that stands before its call, `call` is that
-    call and `given` maps the callee's parameters to Python locals.
+    texts, which are locals where a diagnostic can show them; `call` is the call itself. Of a callee's check that stands before
+    its call, `call` is that call and `given` maps the callee's parameters to Python locals.
     """
 
     span: Span

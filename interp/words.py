@@ -17,7 +17,7 @@ Values = Mapping[str, Any]
 _BOUNDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}
 
 
-def sentence(check: core.Assert | core.MatchShape, env: Values, outer: Values) -> str:
+def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) -> str:
     """What was asked and what was found; `env` has the names of the condition, `outer` those of the annotation."""
     origin, declared = check.origin, check.origin.declared
     text = origin.text or origin.span.text

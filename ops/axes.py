@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .model import Ctx, Dim, RankUnknown, Segment, TensorInfo
+from .requirements import AtLeast, Axis, AxisInRange, Equal, Other, Quantity
 
 Shape = tuple[Any, ...]
-At = tuple[tuple[str, int | None], ...]
 
 
 def known(ctx: Ctx, x: TensorInfo) -> Shape:
@@ -36,9 +36,9 @@ def place(ctx: Ctx, shape: Shape, axis: int, name: str = "axis") -> int:
         return axis if axis >= 0 else len(shape) + axis
     rank = len(shape)
     if rank == 0:
-        ctx.fail(f"a tensor with at least one axis where {name} is {axis}, but the rank is 0")
+        ctx.fail(Other(f"a tensor with at least one axis where {name} is {axis}", but="the rank is 0"))
     if not -rank <= axis < rank:
-        ctx.fail(f"{name} to be between {-rank} and {rank - 1}, but it is {axis}")
+        ctx.fail(AxisInRange(name, axis, rank))
     return axis % rank
 
 
@@ -53,12 +53,18 @@ def distinct(ctx: Ctx, found: Sequence[int], axes: Sequence[int], name: str) -> 
     """No axis is named twice (`found` are the places of `axes`)."""
     for i, axis in enumerate(axes):
         if found[i] in found[:i]:
-            ctx.fail(f"{name} to name each axis once, but {axis} and {axes[found.index(found[i])]} are the same axis")
+            twice = f"{axis} and {axes[found.index(found[i])]} are the same axis"
+            ctx.fail(Other(f"{name} to name each axis once", but=twice))
 
 
 def number(shape: Shape, index: int) -> int:
     """The axis that stands at a place, as a user would count it: from the end where the front is not known."""
     return index if is_plain(shape[:index]) else index - len(shape)
+
+
+def axis_of(name: str, shape: Shape, index: int, noun: str = "") -> Axis:
+    """An axis of an operand, for what is asked of it."""
+    return Axis(name, number(shape, index), shape[index], noun)
 
 
 def product(sizes: Iterable[Dim]) -> Dim:
@@ -93,15 +99,15 @@ def larger(ctx: Ctx, a: Dim, b: Dim) -> Dim:
     return b if ctx.decide(ctx.le(a, b)) else ctx.max(a, b)
 
 
-def same(ctx: Ctx, a: Dim, b: Dim, what: str, at: At) -> Dim:
+def same(ctx: Ctx, left: Quantity, right: Quantity, label: str = "") -> Dim:
     """Require two sizes to be equal and give one of them, a literal if there is one."""
-    ctx.require(ctx.eq(a, b), what, at)
-    return b if isinstance(b, int) else a
+    ctx.require(Equal(left, right, label))
+    return right.size if isinstance(right.size, int) else left.size
 
 
-def not_negative(ctx: Ctx, size: Dim, what: str, at: At = ()) -> None:
+def not_negative(ctx: Ctx, size: Quantity) -> None:
     """Require a size that the user computed to be at least 0."""
-    ctx.require(ctx.le(0, size), f"{what} to be at least 0", at)
+    ctx.require(AtLeast(size, 0))
 
 
 def without(shape: Shape, index: int) -> Shape:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..lang.node import Node
 from .model import Ctx, Dim, RankUnknown, Segment, TensorInfo
+from .requirements import Axis, Broadcast
 
 Shape = tuple[Any, ...]
 
@@ -86,8 +87,7 @@ def _join(ctx: Ctx, operands: list[_Operand], axis: int | None) -> Dim:
     if known is not None:
         return _join_known(ctx, known, left, axis)
     for a, b in combinations(left, 2):
-        cond = ctx.any_of(ctx.eq(a.size, b.size), ctx.eq(a.size, 1), ctx.eq(b.size, 1))
-        ctx.require(cond, _what(a, b, axis), ((a.name, axis), (b.name, axis)))
+        ctx.require(_broadcast(a, b, axis))
     return ctx.common(*(o.size for o in left))
 
 
@@ -97,9 +97,7 @@ def _join_known(ctx: Ctx, known: _Operand, operands: list[_Operand], axis: int |
         if other is known:
             continue
         a, b = min(known, other, key=_place), max(known, other, key=_place)
-        at = ((a.name, axis), (b.name, axis))
-        cond = ctx.any_of(ctx.eq(other.size, known.size), ctx.eq(other.size, 1))
-        ctx.require(cond, _what(a, b, axis), at)
+        ctx.require(_broadcast(a, b, axis), ctx.any_of(ctx.eq(other.size, known.size), ctx.eq(other.size, 1)))
     return known.size
 
 
@@ -127,6 +125,5 @@ def _place(operand: _Operand) -> int:
     return operand.place
 
 
-def _what(a: _Operand, b: _Operand, axis: int | None) -> str:
-    where = "an axis" if axis is None else f"axis {axis}"
-    return f"{where} of `{a.name}` and {where} of `{b.name}` to be equal, or one of them 1"
+def _broadcast(a: _Operand, b: _Operand, axis: int | None) -> Broadcast:
+    return Broadcast(Axis(a.name, axis, a.size), Axis(b.name, axis, b.size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..lang.node import Node
+from .requirements import Other, Written
 
 
 class Term(Node):
@@ -24,24 +25,25 @@ class Equation(Node):
 
 
 @lru_cache(maxsize=256)
-def parse_equation(text: str) -> Equation | str:
-    """The equation, or what is wrong with it as the completion of "@einsum needs ..."."""
+def parse_equation(text: str) -> Equation | Other:
+    """The equation, or what it has to be instead."""
     left, arrow, right = text.replace(" ", "").partition("->")
     terms = [_term(part) for part in left.split(",")]
     result = _term(right)
     if result is None or None in terms:
-        return f'letters, commas, one "->" and at most one "..." for each term in the equation, but it is "{text}"'
+        letters = 'letters, commas, one "->" and at most one "..." for each term in the equation'
+        return Other(letters, (Written(text, None),), 'it is "{0}"')
     operands = tuple(t for t in terms if t is not None)
     if not arrow:
         return Equation(operands, _implied(operands))
     labels = result.head + result.tail
     for label in labels:
         if labels.count(label) > 1:
-            return f"each label once in the result of the equation, but `{label}` stands there twice"
+            return Other("each label once in the result of the equation", but=f"`{label}` stands there twice")
         if not any(label in t.head + t.tail for t in operands):
-            return f"each label of the result in a term of the equation, but `{label}` is in none"
+            return Other("each label of the result in a term of the equation", but=f"`{label}` is in none")
     if result.ellipsis and not any(t.ellipsis for t in operands):
-        return '"..." in a term of the equation, because it is in the result'
+        return Other('"..." in a term of the equation, because it is in the result')
     return Equation(operands, result)
 
 

@@ -8,18 +8,20 @@ from typing import Any, NoReturn
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.node import Node
 from .dtypes_column import Word, dtypes_of, parse_dtypes
-from .model import Ctx, Out, Param, Primitive, RankUnknown, TensorInfo
-
-At = tuple[tuple[str, int | None], ...]
+from .model import TENSORS, Ctx, Out, Primitive, RankUnknown, TensorInfo
+from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Other, Requirement
+from .wording import plain
 
 
 class Violation(Exception):
-    """A precondition that does not hold; `what` completes "@name needs ...", `at` lists the (parameter, axis) pairs."""
+    """A precondition that does not hold."""
 
-    def __init__(self, what: str, at: At = ()) -> None:
-        super().__init__(what)
-        self.what = what
-        self.at = at
+    def __init__(self, asked: Requirement) -> None:
+        super().__init__(asked)
+        self.asked = asked
+
+    def __str__(self) -> str:
+        return plain(self.asked)
 
 
 class NeedsData(Exception):
@@ -35,27 +37,26 @@ class GroundCtx:
     def rank(self, x: TensorInfo) -> int:
         return len(x.shape)
 
-    def require(self, cond: bool, what: str, at: At = ()) -> None:
-        if not cond:
-            raise Violation(what, at)
+    def require(self, asked: Requirement, cond: bool | None = None) -> None:
+        if not (asked.cond(self) if cond is None else cond):
+            raise Violation(asked)
 
     def dtype_in(self, dtype: DType | None, *classes: str) -> bool:
         return (DTYPES["float64"] if dtype is None else dtype) in dtypes_of(classes)
 
-    def require_dtype(self, dtype: DType | None, classes: tuple[str, ...], what: str, at: At = ()) -> None:
-        self.require(self.dtype_in(dtype, *classes), what, at)
+    def require_dtype(self, asked: DTypeIn | NotComplex) -> None:
+        self.require(asked, self.dtype_in(asked.dtype, *asked.classes))
 
-    def require_either(self, known: bool | None, what: str, at: At = ()) -> None:
-        self.require(known is True, what, at)
+    def require_either(self, known: bool | None, asked: DTypeRequirement) -> None:
+        self.require(asked, known is True)
 
-    def fail(self, what: str, at: At = ()) -> NoReturn:
-        raise Violation(what, at)
+    def fail(self, asked: Requirement) -> NoReturn:
+        raise Violation(asked)
 
-    def leave_open(self, what: str) -> None:
+    needs_literal = fail
+
+    def leave_open(self, asked: Other) -> None:
         raise RankUnknown
-
-    def needs_literal(self, what: str, at: At = ()) -> NoReturn:
-        raise Violation(what, at)
 
     def decide(self, cond: bool) -> bool:
         return cond
@@ -139,19 +140,20 @@ def outcomes(row: Primitive, answer: Any) -> tuple[Out, ...]:
 def _operand_dtypes(row: Primitive, args: list[Any]) -> dict[str, DType]:
     """What the operands make of the column's variables; raises Violation where their dtypes do not fit."""
     known: dict[str, DType] = {}
-    operands = [(p, a) for p, a in zip(row.params, args, strict=True) if p.kind in ("tensor", "tensors", "index")]
+    operands = [(p, a) for p, a in zip(row.params, args, strict=True) if p.kind in TENSORS]
     for (param, arg), word in zip(operands, parse_dtypes(row.dtypes).inputs, strict=True):
-        for info in arg if param.kind == "tensors" else (arg,):
+        for position, info in enumerate(arg if param.kind == "tensors" else (arg,)):
             if isinstance(info, TensorInfo):
-                _match(word, param, info.dtype, known)
+                name = f"{param.name}[{position}]" if param.kind == "tensors" else param.name
+                _match(word, name, info.dtype, known)
     return known
 
 
-def _match(word: Word, param: Param, dtype: DType, known: dict[str, DType]) -> None:
+def _match(word: Word, name: str, dtype: DType, known: dict[str, DType]) -> None:
     if not word.allows(dtype):
-        raise Violation(f"`{param.name}` to be of {word.wanted}, but it is {dtype}", ((param.name, None),))
+        raise Violation(DTypeIn(Argument(name), dtype, word.classes))
     if word.var is not None and known.setdefault(word.var, dtype) != dtype:
-        raise Violation(f"`{param.name}` to be {known[word.var]}, but it is {dtype}", ((param.name, None),))
+        raise Violation(OneDType(Argument(name)))
 
 
 def _result(word: Word, known: Mapping[str, DType], attributes: Mapping[str, DType | None]) -> DType:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol
 
 from ..lang.node import Node
+from .requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
 
 # A size: a Python int, or a symbolic term with the operators + - * // %. A condition: a bool, or a symbolic one.
 Dim = Any
@@ -64,7 +65,7 @@ class RankUnknown(Exception):
 
 
 class Ctx(Protocol):
-    """What a rule may ask. `arg` and the pairs of `at` name a parameter (for a list of tensors: its index as well)."""
+    """What a rule may ask."""
 
     def dims(self, x: TensorInfo) -> tuple[Dim, ...]:
         """The dimensions of x; raises RankUnknown where they are not all there."""
@@ -72,28 +73,25 @@ class Ctx(Protocol):
     def rank(self, x: TensorInfo) -> int:
         """len(dims(x))"""
 
-    def require(self, cond: Cond, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
-        """A precondition. `what` completes "@name needs ..." ("axis 1 of `x` and axis 0 of `y` to be equal"); `at` lists the
-        (parameter, axis) pairs whose sizes conflict, for the diagnostic; a parameter of kind tensors is `xs[2]`."""
+    def require(self, asked: Requirement, cond: Cond = None) -> None:
+        """A precondition: the condition, or the one that its quantities make."""
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         """Whether a dtype is in one of the classes; None where nobody knows. A literal number, which has none, is real."""
 
-    def require_dtype(
-        self, dtype: AnyDType | None, classes: tuple[str, ...], what: str, at: tuple[tuple[str, int | None], ...] = ()
-    ) -> None:
+    def require_dtype(self, asked: DTypeIn | NotComplex) -> None:
         """A precondition: the dtype is in one of the classes."""
 
-    def require_either(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
+    def require_either(self, known: bool | None, asked: DTypeRequirement) -> None:
         """A precondition on several dtypes, made of answers of `dtype_in`; None where nobody knows."""
 
-    def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
-        """The call can never be right ("axis to be between -2 and 1, but it is 5"); completes "@name needs ..."."""
+    def fail(self, asked: Requirement) -> NoReturn:
+        """The call can never be right."""
 
-    def leave_open(self, what: str) -> None:
+    def leave_open(self, asked: Other) -> None:
         """A requirement that cannot be said before the rank of an operand is known: the run decides it."""
 
-    def needs_literal(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
+    def needs_literal(self, asked: Requirement) -> NoReturn:
         """A number has to stand in the program, because what the result looks like depends on it."""
 
     def decide(self, cond: Cond) -> bool | None:
@@ -120,6 +118,10 @@ class Ctx(Protocol):
 
     def fits(self, value: Dim, dtype: AnyDType) -> bool:
         """Whether an element that is this size can be stored in the dtype for certain: only then may `data` carry it."""
+
+
+# Kinds of parameters that take tensors.
+TENSORS = ("tensor", "tensors", "index")
 
 
 class Param(Node):
@@ -155,7 +157,8 @@ class Primitive(Node):
     `rule(ctx, *parameters in order)` gives a shape (a tuple of Dims) or an Out, or a list of them where `results` is "tuple";
     where `results` is "size" it gives a Dim.
     `signature` is the row in Rx instead of a rule (prelude). `needs` says which guarantee each size consumer wants:
-    {"shape": "exact"}. `onnx` names the ONNX operators that it stands for.
+    {"shape": "exact"}. `onnx` names the ONNX operators that it stands for. `mismatch` is the code of sizes that
+    do not fit, where it has one of its own.
     `elementwise` marks x -> same shape, so that unknown ranks pass through.
     """
 
@@ -169,3 +172,9 @@ class Primitive(Node):
     elementwise: bool = False
     onnx: tuple[str, ...] = ()
     needs: Mapping[str, str] = {}
+    mismatch: str = ""
+
+    def is_tensor(self, name: str) -> bool:
+        """Whether a parameter (`xs[1]` is one of `xs`) takes a tensor."""
+        base = name.partition("[")[0]
+        return any(p.name == base and p.kind in TENSORS for p in self.params)

@@ -42,6 +42,7 @@ def primitive(
     elementwise: bool = False,
     onnx: tuple[str, ...] = (),
     needs: Mapping[str, str] | None = None,
+    mismatch: str = "",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive whose rule is the decorated function; its docstring is the primitive's documentation."""
 
@@ -57,6 +58,7 @@ def primitive(
                 elementwise=elementwise,
                 onnx=onnx,
                 needs=needs or {},
+                mismatch=mismatch,
             )  # fmt: skip
         )
         return rule

@@ -15,9 +15,9 @@ from ..lang.dtypes import DTYPES
 from ..lang.parser import parse
 from ..lang.source import Source
 from .model import Ctx, Dim, Param, Primitive, RankUnknown, Segment, TensorInfo
+from .requirements import Argument, Axis, Equal, Is, Other, RankAtLeast, RankIs, Written
 
 _KINDS = {"Size": "size", "Shape": "shape", "DType": "dtype", "Bool": "bool", "float64": "float", "int64": "int"}
-Place = tuple[str, int]
 
 
 class BadSignature(ValueError):
@@ -119,7 +119,7 @@ class _Scope:
         self.ctx = ctx
         self.sizes: dict[str, Dim] = {}
         self.splices: dict[str, tuple[Any, ...]] = {}
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, Axis] = {}
         self.bounds: dict[str, Dim] = {}
 
     def bounds_result(self, cond: sweet.Binary) -> bool:
@@ -137,7 +137,7 @@ class _Scope:
         if at is None:
             dims = self.ctx.dims(value)
             if len(dims) != len(items):
-                self.ctx.fail(f"`{param}` to have rank {len(items)}, but its rank is {len(dims)}", ((param, None),))
+                self.ctx.fail(RankIs(Argument(param), len(items), len(dims)))
             pairs = [(i, item, dims[i]) for i, item in enumerate(items)]
             return [c for i, item, dim in pairs for c in self._dim(param, i, item, dim)]
         front, tail = items[:at], items[at + 1 :]
@@ -149,24 +149,21 @@ class _Scope:
         return [*checks, *self._splice(param, splice.name.name, rest)]
 
     def _dim(self, param: str, axis: int, item: sweet.Expr, dim: Dim) -> list[Callable[[], None]]:
-        place = (param, axis)
+        own = Axis(param, axis, dim)
         if isinstance(item, sweet.Name):
             if item.name not in self.sizes:
-                self.sizes[item.name], self.places[item.name] = dim, place
+                self.sizes[item.name], self.places[item.name] = dim, own
                 return []
             first = self.places.get(item.name)
             if first is not None:
-                what = f"axis {first[1]} of `{first[0]}` and axis {axis} of `{param}` to be equal"
-                known = self.sizes[item.name]
-                return [lambda: self.ctx.require(self.ctx.eq(known, dim), what, (first, place))]
-        what = f"axis {axis} of `{param}` to be {item.span.text}"
-        return [lambda: self.ctx.require(self.ctx.eq(self.size(item), dim), what, (place,))]
+                return [lambda: self.ctx.require(Equal(first, own))]
+        return [lambda: self.ctx.require(Is(own, Written(item.span.text, self.size(item))))]
 
     def _splice(self, param: str, name: str, rest: tuple[Any, ...]) -> list[Callable[[], None]]:
         if name not in self.splices:
-            self.splices[name], self.places[name] = rest, (param, 0)
+            self.splices[name], self.places[name] = rest, Axis(param, 0)
             return []
-        known, first = self.splices[name], self.places[name][0]
+        known, first = self.splices[name], self.places[name].param
         return [lambda: self._same(known, rest, first, param)]
 
     def _same(self, a: tuple[Any, ...], b: tuple[Any, ...], first: str, param: str) -> None:
@@ -175,12 +172,10 @@ class _Scope:
                 raise RankUnknown
             return
         if len(a) != len(b):
-            self.ctx.fail(
-                f"`{first}` and `{param}` to have the same leading dimensions", ((first, None), (param, None))
-            )
+            given = (Argument(first), Argument(param))
+            self.ctx.fail(Other("{0} and {1} to have the same leading dimensions", given))
         for axis, (x, y) in enumerate(zip(a, b, strict=True)):
-            what = f"axis {axis} of `{first}` and axis {axis} of `{param}` to be equal"
-            self.ctx.require(self.ctx.eq(x, y), what, ((first, axis), (param, axis)))
+            self.ctx.require(Equal(Axis(first, axis, x), Axis(param, axis, y)))
 
     def build(self, type_: sweet.TensorType) -> tuple[Any, ...]:
         """The result's shape."""
@@ -217,7 +212,7 @@ class _Scope:
             left, right = right, left
         compare = {"==": self.ctx.eq, "<=": self.ctx.le, ">=": self.ctx.le, "<": self.ctx.lt, ">": self.ctx.lt}
         made = compare[cond.op](left, right)
-        self.ctx.require(made, f"`{cond.span.text}`")
+        self.ctx.require(Other("{0}", (Written(f"`{cond.span.text}`", None),)), made)
 
 
 def _around(
@@ -228,7 +223,7 @@ def _around(
     if not any(isinstance(d, Segment) for d in shape):
         dims = ctx.dims(value)
         if len(dims) < front + tail:
-            ctx.fail(f"`{param}` to have rank {front + tail} or more, but its rank is {len(dims)}", ((param, None),))
+            ctx.fail(RankAtLeast(Argument(param), front + tail, len(dims)))
         return dims[:front], dims[front : len(dims) - tail], dims[len(dims) - tail :]
     head, back = shape[:front], shape[len(shape) - tail :]
     if len(shape) < front + tail + 1 or any(isinstance(d, Segment) for d in head + back):

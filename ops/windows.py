@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..lang.node import Node
-from .axes import At, Shape, larger, not_negative, smaller
+from .axes import Shape, larger, not_negative, smaller
 from .model import Ctx, Dim, TensorInfo
 from .operands import choice, rank_at_least
+from .requirements import At, AtLeast, Axis, Entry, Other, Pad, Requirement
 
 LAYOUTS = ("channels_first", "channels_last")
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
@@ -58,7 +59,8 @@ def per_axis(ctx: Ctx, name: str, given: Sequence[Any] | None, count: int, defau
     """An entry for each spatial axis; a single one holds for all of them."""
     entries = spread(given, count, default)
     if len(entries) != count:
-        ctx.fail(f"an entry in {name} for each of the {count} spatial axes, or one for all, but it has {len(entries)}")
+        each = f"an entry in {name} for each of the {count} spatial axes, or one for all"
+        ctx.fail(Other(each, but=f"it has {len(entries)}"))
     return entries
 
 
@@ -75,9 +77,9 @@ def with_sizes(ctx: Ctx, dims: Shape, axes: Ints, name: str, given: Shape) -> Sh
     """The dimensions with the spatial ones as `given` says: none where there is nothing to take elements from."""
     result = list(dims)
     for i, (axis, size) in enumerate(zip(axes, per_axis(ctx, name, given, len(axes)), strict=True)):
-        not_negative(ctx, size, f"entry {i} of `{name}`", ((name, i),))
+        not_negative(ctx, Entry(name, i, size))
         some = ctx.any_of(ctx.le(1, dims[axis]), ctx.eq(size, 0))
-        ctx.require(some, f"axis {axis} of `x` to be at least 1", (("x", axis), (name, i)))
+        ctx.require(AtLeast(Axis("x", axis, dims[axis]), 1, also=((name, i),)), some)
         result[axis] = size
     return tuple(result)
 
@@ -89,7 +91,7 @@ def spatial_ints(
     entries = per_axis(ctx, name, given, count, default)
     for entry in entries:
         if entry < least:
-            ctx.fail(f"{name} to be at least {least}, but it is {entry}")
+            ctx.fail(Other(f"{name} to be at least {least}", but=f"it is {entry}"))
     return entries
 
 
@@ -97,11 +99,11 @@ def spatial_pads(ctx: Ctx, given: Pairs | None, auto_pad: str, count: int) -> Pa
     """The padding of each spatial axis as it is written, at least 0; none of it where `auto_pad` says what it is."""
     choice(ctx, "auto_pad", auto_pad, AUTO_PADS)
     if given is not None and auto_pad != "notset":
-        ctx.fail(f'no pads where auto_pad is "{auto_pad}"')
+        ctx.fail(Other(f'no pads where auto_pad is "{auto_pad}"'))
     pads = per_axis(ctx, "pads", given, count, (0, 0))
     for i, pair in enumerate(pads):
         for n, pad in enumerate(pair):
-            not_negative(ctx, pad, f"the pad {'after' if n else 'before'} spatial axis {i}", (("pads", i),))
+            not_negative(ctx, Pad(i, bool(n), pad, "spatial axis"))
     return pads
 
 
@@ -156,18 +158,18 @@ def _require_room(ctx: Ctx, size: Dim, need: Dim, shift: Dim, windows: Windows, 
     else:
         vanishes = ctx.all_of(ctx.eq(size, 0), ctx.le(0, shift), ctx.lt(shift, windows.stride))
         cond = ctx.any_of(ctx.le(need, size), vanishes)
-    ctx.require(cond, _room(need, windows, axis), at[:1] if isinstance(need, int) else at)
+    ctx.require(_room(size, need, windows, axis, at[:1] if isinstance(need, int) else at), cond)
 
 
-def _room(need: Dim, windows: Windows, axis: int) -> str:
-    pads = windows.low + windows.high
+def _room(size: Dim, need: Dim, windows: Windows, axis: int, at: At) -> Requirement:
+    pads, own = windows.low + windows.high, Axis("x", axis, size)
     if not isinstance(need, int) or not isinstance(windows.extent, int) or not isinstance(pads, int):
-        return f"axis {axis} of `x` and its padding to be at least the extent of the kernel"
+        return Other("{0} and its padding to be at least the extent of the kernel", (own,), blamed=at)
     padding = f" with {pads} of padding" if pads else ""
-    return f"axis {axis} of `x` to be at least {need}, for a kernel of extent {windows.extent}{padding}"
+    return AtLeast(own, need, f"for a kernel of extent {windows.extent}{padding}")
 
 
-def transposed_size(ctx: Ctx, size: Dim, windows: Windows, more: Dim, axis: int, at: At) -> Dim:
+def transposed_size(ctx: Ctx, size: Dim, windows: Windows, more: Dim, axis: int) -> Dim:
     """The size that a transposed convolution makes: (size - 1) * stride + extent - low - high + more.
 
     It is at least 1, as `size` is; but where the formula gives exactly 0 for an axis without elements, it is 0.
@@ -179,9 +181,10 @@ def transposed_size(ctx: Ctx, size: Dim, windows: Windows, more: Dim, axis: int,
     if isinstance(shift, int):
         need = max(1, -((shift - 1) // windows.stride))
         if shift != 0:
-            ctx.require(ctx.le(need, size), f"axis {axis} of `x` to be at least {need}", at)
+            ctx.require(AtLeast(Axis("x", axis, size), need))
         return result
     made = ctx.all_of(ctx.le(1, size), ctx.le(1, result))
     nothing = ctx.all_of(ctx.eq(size, 0), ctx.eq(shift, 0))
-    ctx.require(ctx.any_of(made, nothing), f"axis {axis} of `x` to be large enough for its padding", at)
+    asked = Other("{0} to be large enough for its padding", (Axis("x", axis, size),))
+    ctx.require(asked, ctx.any_of(made, nothing))
     return result

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..lang.node import replace
 from ..ops.model import Param, RankUnknown, TensorInfo
+from ..ops.requirements import Argument, Other
 from .known.state import State
 from .known.values import (
     AnyDType,
@@ -27,12 +28,11 @@ from .solver.terms import Size
 
 
 class BadArgument(Exception):
-    """An argument of the wrong kind; `what` completes "@name needs ..."."""
+    """An argument of the wrong kind: `wanted` says what it has to be."""
 
-    def __init__(self, what: str, param: str) -> None:
-        super().__init__(what)
-        self.what = what
-        self.param = param
+    def __init__(self, wanted: str, param: Param) -> None:
+        super().__init__(wanted)
+        self.asked = Other(f"{{0}} to be {wanted}", (Argument(param.name),))
 
 
 class NotLiteral(BadArgument):
@@ -49,10 +49,11 @@ def _tensor(param: Param, value: Value, state: State) -> TensorInfo:
         data = value.value if isinstance(value.value, int) and not isinstance(value.value, bool) else None
         return TensorInfo((), None, data)
     if isinstance(value, TensorInfo):
-        return replace(value, shape=state.resolve(value.shape))
+        dtype = None if value.dtype is None else state.dtype(value.dtype)
+        return replace(value, shape=state.resolve(value.shape), dtype=dtype)
     if isinstance(value, BoolValue) and isinstance(value.cond, bool):
         return TensorInfo((), None, None)
-    raise BadArgument(f"`{param.name}` to be a tensor", param.name)
+    raise BadArgument("a tensor", param)
 
 
 def _tensors(param: Param, value: Value, state: State) -> tuple[TensorInfo, ...]:
@@ -60,7 +61,7 @@ def _tensors(param: Param, value: Value, state: State) -> tuple[TensorInfo, ...]
         return tuple(_tensor(param, v, state) for v in value.items)
     if isinstance(value, Unknown):
         raise RankUnknown
-    raise BadArgument(f"`{param.name}` to be a list of tensors", param.name)
+    raise BadArgument("a list of tensors", param)
 
 
 def _index(param: Param, value: Value, state: State) -> Any:
@@ -80,7 +81,7 @@ def _size(param: Param, value: Value, state: State) -> Size:
         if state.resolve(value.shape) != ():
             raise RankUnknown
         return state.size("?scalar", nonneg=False) if value.data is None else value.data
-    raise BadArgument(f"`{param.name}` to be a size", param.name)
+    raise BadArgument("a size", param)
 
 
 def _sizes(param: Param, value: Value, state: State) -> tuple[Any, ...]:
@@ -116,21 +117,21 @@ def _pairs(param: Param, value: Value, state: State) -> tuple[Any, ...]:
         pairs = tuple(_sizes(param, v, state) for v in value.items)
         if all(len(p) == 2 for p in pairs):
             return pairs
-    raise BadArgument(f"`{param.name}` to be a list of pairs of sizes, like [(0, 1), (2, 2)]", param.name)
+    raise BadArgument("a list of pairs of sizes, like [(0, 1), (2, 2)]", param)
 
 
 def _int(param: Param, value: Value, state: State) -> int:
     size = _size(param, value, state)
     if isinstance(size, int):
         return size
-    raise NotLiteral(f"`{param.name}` to be a literal integer", param.name)
+    raise NotLiteral("a literal integer", param)
 
 
 def _ints(param: Param, value: Value, state: State) -> tuple[int, ...]:
     sizes = _sizes(param, value, state)
     if all(isinstance(s, int) for s in sizes):
         return sizes
-    raise NotLiteral(f"`{param.name}` to be literal integers", param.name)
+    raise NotLiteral("literal integers", param)
 
 
 def _float(param: Param, value: Value, state: State) -> float:
@@ -138,7 +139,7 @@ def _float(param: Param, value: Value, state: State) -> float:
         return float(value.value)
     if isinstance(value, SizeValue) and isinstance(value.size, int):
         return float(value.size)
-    raise BadArgument(f"`{param.name}` to be a literal number", param.name)
+    raise BadArgument("a literal number", param)
 
 
 def _bool(param: Param, value: Value, state: State) -> bool:
@@ -146,19 +147,19 @@ def _bool(param: Param, value: Value, state: State) -> bool:
         return value.value
     if isinstance(value, BoolValue) and isinstance(value.cond, bool):
         return value.cond
-    raise BadArgument(f"`{param.name}` to be true or false", param.name)
+    raise BadArgument("true or false", param)
 
 
 def _str(param: Param, value: Value, state: State) -> str:
     if isinstance(value, TextValue):
         return value.value
-    raise BadArgument(f"`{param.name}` to be a string", param.name)
+    raise BadArgument("a string", param)
 
 
 def _dtype(param: Param, value: Value, state: State) -> AnyDType:
     if isinstance(value, DTypeValue):
         return state.dtype(value.dtype)
-    raise BadArgument(f"`{param.name}` to be a dtype", param.name)
+    raise BadArgument("a dtype", param)
 
 
 _READERS: dict[str, Callable[[Param, Value, State], Any]] = {

@@ -216,7 +216,7 @@ class Calls:
 
         def explain(outcome: Outcome) -> Diagnostic:
             given = zip((p.name for p in site.function.params), site.entries, strict=False)
-            about = subject.of_call(self.state, site.function.name, site.span, given, ())
+            about = subject.of_call(self.state, site.span, site.function.name, given)
             said = subject.about(
                 doors.argument(self.prover, stmt, env, site, outcome), subject.of_check(self.state, stmt, env, about)
             )

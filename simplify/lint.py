@@ -5,11 +5,13 @@ from __future__ import annotations
 from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label, note
 from ..ops.model import TensorInfo
+from ..ops.requirements import Axis, Broadcast
+from ..ops.spelling import argument, operation
 from .known.state import State
 from .known.values import Entry, Shape, SizeValue, Value, plain
 from .voice.describe import shape_text
 from .voice.origins import place_of
-from .voice.spoken import CallLike, argument, operation
+from .voice.spoken import CallLike
 from .voice.subject import about, of_call
 
 _PAIRS = frozenset((
@@ -47,7 +49,7 @@ def _grown(state: State, call: CallLike, result: Value, function: str) -> Diagno
     """`[b, 1] - [b]` is `[b, b]`: rarely meant, since each element of one meets each of the other."""
     (left, first), (right, second) = call.entries
     x, y, both = (_shape(state, v) for v in (first.value, second.value, result))
-    if x is None or y is None or both is None or any(map(_is_deliberate, call.arguments)):
+    if x is None or y is None or both is None or any(_is_deliberate(value) for _, value in call.written):
         return None
     one, other = _stretched(x, y), _stretched(y, x)
     if not one or not other:
@@ -65,8 +67,8 @@ def _grown(state: State, call: CallLike, result: Value, function: str) -> Diagno
     labels = [Label(e.span, f"this is {shape_text(s, state)}") for e, s in ((first, x), (second, y))]
     notes = ("if it is meant, say so with @expand_dims",)
     said = note("N202", message, call.span, labels=tuple(labels), function=function, notes=notes)
-    at = ((left, -other[0]), (right, -one[0]))
-    return about(said, of_call(state, call.name, call.span, call.entries, at))
+    asked = Broadcast(Axis(left, -other[0]), Axis(right, -one[0]))
+    return about(said, of_call(state, call.span, call.name, call.entries, asked))
 
 
 def _was_spread(state: State, entry: Entry, depth: int = _DEPTH) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 from ..lang.dtypes import DTYPES, WEAK, DType
 from ..lang.weak import number_fits
 from ..ops.dtypes_column import Column, Word
-from ..ops.model import Primitive, TensorInfo
+from ..ops.model import TENSORS, Primitive, TensorInfo
+from ..ops.requirements import Argument, DTypeIn, NumbersFit, OneDType
 from .known.values import POISON, AnyDType, DTypeSymbol, NumberValue, Value
 from .rule_context import SymbolicCtx
 
@@ -18,7 +19,7 @@ def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: l
     weak: dict[tuple[str, Word], list[Value]] = {}
     slots = iter(column.inputs)
     for param, given in zip(row.params, arguments, strict=True):
-        if param.kind not in ("tensor", "tensors", "index"):
+        if param.kind not in TENSORS:
             continue
         slot = next(slots)
         operands = given if isinstance(given, tuple) else (given,)
@@ -37,13 +38,13 @@ def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: l
 def _check_operand(ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], dtype: AnyDType, place: str) -> None:
     state = ctx.state
     if word.classes:
-        ctx.require_dtype(dtype, word.classes, f"`{place}` to have {word.wanted}", ((place, None),))
+        ctx.require_dtype(DTypeIn(Argument(place), dtype, word.classes))
     if word.var is None:
         return
     first = letters.setdefault(word.var, dtype)
     same = state.same_dtype(first, dtype)
     if same is not True:
-        ctx.require_either(same, "its operands to have one dtype", ((place, None),))
+        ctx.require_either(same, OneDType(Argument(place)))
         state.unify(first, dtype)
 
 
@@ -62,7 +63,7 @@ def _check_numbers(
         return
     for number in numbers:
         if not number_fits(number, dtype):
-            ctx.judged(False, f"numbers that {dtype.name} can hold, not {_number_text(number)}", (), "E313")
+            ctx.judged(NumbersFit(dtype, _number_text(number)), False)
 
 
 def _number_text(number: int | float | bool) -> str:

@@ -12,6 +12,7 @@ from ..lang.node import replace
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
+from ..ops.requirements import Argument, DTypeIn, Other, Requirement
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms, in_one_arm
@@ -98,8 +99,7 @@ def _applied(
     entries = tuple((p.name, e) for (p, _), (e, _) in zip(given, found, strict=True))
     if any(isinstance(e.value, Poison) or _has_poison(e.value) for _, e in entries):
         return Entry(POISON, call.span), replace(after, guard=True)
-    tensors = frozenset(p.name for p in row.params if p.kind in ("tensor", "tensors", "index"))
-    info = CallInfo(call.span, row.name, entries, tensors, tuple(v for _, v in given))
+    info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
     ctx = SymbolicCtx(prover, frame, info)
     wild = _wildcards(given)
     try:
@@ -157,14 +157,12 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
     try:
         arguments = [_read(p, entries, ctx.state) for p in row.params]
     except BadArgument as problem:
-        code = "E220" if isinstance(problem, NotLiteral) else "E314"
-        ctx.judged(False, problem.what, ((problem.param, None),), code)
-        raise Refuted from None
+        (ctx.needs_literal if isinstance(problem, NotLiteral) else ctx.fail)(problem.asked)
     column = parse_dtypes(row.dtypes)
     dtypes = result_dtypes(row, column, ctx, arguments)
     unread = next((p for p, a in zip(row.params, arguments, strict=True) if a is _UNREADABLE), None)
     if unread is not None:
-        ctx.judged(UNDECIDED, _unread(unread), ())
+        ctx.judged(_unread(unread), UNDECIDED)
         return _unknown_result(ctx.state, row, column, dtypes)
     if wild:
         at = next(i for i, p in enumerate(row.params) if p.kind == "target")
@@ -185,13 +183,9 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
     return _results(row, result, dtypes)
 
 
-def _unread(param: Param) -> str:
-    match param.kind:
-        case "size":
-            return f"`{param.name}` to be one size"
-        case "tensors":
-            return f"to know how many tensors `{param.name}` has"
-    return f"to know how many sizes `{param.name}` has"
+def _unread(param: Param) -> Requirement:
+    phrases = {"size": "{0} to be one size", "tensors": "to know how many tensors {0} has"}
+    return Other(phrases.get(param.kind, "to know how many sizes {0} has"), (Argument(param.name),), blamed=())
 
 
 _UNREADABLE = object()
@@ -205,24 +199,24 @@ def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str,
         value = entries[param.name].value if param.name in entries and param.kind in _RANKS else None
         if not isinstance(value, TensorInfo):
             continue
-        rank, shape, at = _RANKS[param.kind], ctx.state.resolve(value.shape), ((param.name, None),)
+        rank, shape, given = _RANKS[param.kind], ctx.state.resolve(value.shape), Argument(param.name)
         if plain(shape) and len(shape) != rank:
-            wanted = "the size" if rank == 0 else "the sizes"
-            ctx.fail(f"{wanted} in `{param.name}` to be a tensor of rank {rank}, but its rank is {len(shape)}", at)
+            phrase = f"the {'sizes' if rank else 'size'} in {{0}} to be a tensor of rank {rank}"
+            ctx.fail(Other(phrase, (given,), f"its rank is {len(shape)}"))
         if value.dtype is not None:
-            ctx.require_dtype(value.dtype, ("integer",), f"`{param.name}` to have an integer dtype", at)
+            ctx.require_dtype(DTypeIn(given, value.dtype, ("integer",)))
 
 
-def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> str:
+def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Other:
     """What is asked of tensors one of whose ranks is not known."""
-    unknown = [
-        f"`{p.name}`" for p, a in zip(row.params, arguments, strict=True)
+    unknown = tuple(
+        Argument(p.name) for p, a in zip(row.params, arguments, strict=True)
         if isinstance(a, TensorInfo) and not plain(state.resolve(a.shape))
-    ]  # fmt: skip
-    if not unknown:
-        return "shapes that fit, but a rank is not known"
-    ranks = f"the rank of {unknown[0]} is" if len(unknown) == 1 else f"the ranks of {' and '.join(unknown)} are"
-    return f"shapes that fit, but {ranks} not known"
+    )  # fmt: skip
+    ranks = "a rank is" if not unknown else "the rank of {0} is"
+    if len(unknown) > 1:
+        ranks = f"the ranks of {' and '.join(f'{{{i}}}' for i in range(len(unknown)))} are"
+    return Other("shapes that fit", unknown, f"{ranks} not known")
 
 
 def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> bool:

@@ -9,10 +9,11 @@ from ..lang import core
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES, WEAK, DType, int_range
-from ..lang.node import Node
+from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
-from ..ops.model import RankUnknown, TensorInfo
+from ..ops.model import Primitive, RankUnknown, TensorInfo
+from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
 from .frame import Frame
 from .known import dims
 from .known.outcome import Outcome
@@ -32,23 +33,33 @@ _INT64 = DTYPES["int64"]
 
 
 class CallInfo(Node):
-    """A call as diagnostics want it: the row, its span, the parameters' names with what they got."""
+    """A call as diagnostics want it: its row, its place, what each parameter got, and that as it is written."""
 
     span: Span
-    name: str
+    row: Primitive
     entries: tuple[tuple[str, Entry], ...]
-    tensors: frozenset[str]
-    # The arguments as they are written.
-    arguments: tuple[core.Value, ...] = ()
+    arguments: tuple[core.Value, ...]
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    @property
+    def mismatch(self) -> str:
+        return self.row.mismatch
+
+    @property
+    def written(self) -> tuple[tuple[str, core.Value], ...]:
+        return tuple((name, value) for (name, _), value in zip(self.entries, self.arguments, strict=True))
 
     def is_tensor(self, name: str) -> bool:
         """Whether the parameter takes a tensor; of others only their sizes count."""
-        return name.partition("[")[0] in self.tensors
+        return self.row.is_tensor(name)
 
     def operands(self) -> Iterator[tuple[str, Entry]]:
         """The tensors among the arguments; those in a list are `xs[0]`, `xs[1]`, ..."""
         for name, entry in self.entries:
-            if name in self.tensors:
+            if self.is_tensor(name):
                 yield from (
                     ((f"{name}[{i}]", item) for i, item in enumerate(entry.items)) if entry.items else ((name, entry),)
                 )
@@ -95,36 +106,25 @@ class SymbolicCtx:
     def rank(self, x: TensorInfo) -> int:
         return len(self.dims(x))
 
-    def require(self, cond: Cond, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
-        status = self.judged(cond, what, at)
-        if status is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
+    def require(self, asked: Requirement, cond: Cond | None = None) -> None:
+        cond = asked.cond(self) if cond is None else cond
+        if self.judged(asked, cond) is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
             self.state.assume(cond, self.info)
 
-    def judged(
-        self,
-        cond: Truth,
-        what: str,
-        at: tuple[tuple[str, int | None], ...],
-        code: str | None = None,
-        told: bool = False,
-    ) -> Status:
+    def judged(self, asked: Requirement, cond: Truth, code: str | None = None, told: bool = False) -> Status:
         """`told`: a doubt about it was reported with an earlier call."""
+        of_dtypes = isinstance(asked, DTypeRequirement)
 
         def explain(outcome: Outcome) -> Diagnostic:
-            said = preconditions.precondition(self.prover, self.info, what, at, outcome, code)
             info = self.info
-            self.doubt = subject.about(said, subject.of_call(self.state, info.name, info.span, info.entries, at, what))
+            said = preconditions.precondition(self.prover, info, asked, outcome, "E313" if of_dtypes else code)
+            self.doubt = subject.about(said, subject.of_call(self.state, info.span, info.name, info.entries, asked))
             if self.frame.trial:
                 return said
-            return preconditions.rooted(self.prover, self.doubt, [(info.find(param), axis) for param, axis in at])
+            return preconditions.rooted(self.prover, self.doubt, [(info.find(param), axis) for param, axis in asked.at])
 
         status = self.prover.judge(
-            self.frame,
-            cond,
-            explain,
-            claim=not self.residual and not told,
-            sizes=self._sizes,
-            demand=code != "E313",
+            self.frame, cond, explain, claim=not self.residual and not told, sizes=self._sizes, demand=not of_dtypes
         )
         if status is Status.REFUTED:
             raise Refuted
@@ -146,40 +146,34 @@ class SymbolicCtx:
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)
 
-    def leave_open(self, what: str) -> None:
+    def leave_open(self, asked: Other) -> None:
         """A call of tensors whose ranks are not all known. It is told where such a rank is met first: what the call gives has
         an open rank as well, and so on."""
         state = self.state
         places = {name: rank_of(state, e).span for name, e in self.info.operands() if is_open(state, e)}
         told = bool(places) and self.prover.open_ranks.issuperset(places.values())
-        self.judged(UNDECIDED, what, tuple((name, None) for name in places), told=told)
+        self.judged(replace(asked, blamed=tuple((name, None) for name in places)), UNDECIDED, told=told)
         if not self.frame.quiet:
             self.prover.open_ranks.update(places.values())
 
-    def require_dtype(
-        self,
-        dtype: AnyDType | None,
-        classes: tuple[str, ...],
-        what: str,
-        at: tuple[tuple[str, int | None], ...] = (),
-    ) -> None:
-        known = self.dtype_in(dtype, *classes)
-        self.require_either(known, what, at)
-        if known is not True and dtype is not None:
+    def require_dtype(self, asked: DTypeIn | NotComplex) -> None:
+        known = self.dtype_in(asked.dtype, *asked.classes)
+        self.require_either(known, asked)
+        if known is not True and asked.dtype is not None:
             if not self.frame.trial:
-                self.prover.dtype_demands.append(DTypeDemand(dtype, classes, self.frame.path))
-            self.state.restrict(dtype, dtypes_of(classes))
+                self.prover.dtype_demands.append(DTypeDemand(asked.dtype, asked.classes, self.frame.path))
+            self.state.restrict(asked.dtype, dtypes_of(asked.classes))
 
-    def require_either(self, known: bool | None, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> None:
+    def require_either(self, known: bool | None, asked: DTypeRequirement) -> None:
         if known is not True:
-            self.judged(UNDECIDED if known is None else known, what, at, "E313")
+            self.judged(asked, UNDECIDED if known is None else known)
 
-    def fail(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
-        self.judged(False, what, at, "E314")
+    def fail(self, asked: Requirement) -> NoReturn:
+        self.judged(asked, False, "E314")
         raise Refuted
 
-    def needs_literal(self, what: str, at: tuple[tuple[str, int | None], ...] = ()) -> NoReturn:
-        self.judged(False, what, at, "E220")
+    def needs_literal(self, asked: Requirement) -> NoReturn:
+        self.judged(asked, False, "E220")
         raise Refuted
 
     def decide(self, cond: Cond) -> bool | None:

@@ -78,7 +78,7 @@ def refused(name: str, **values: Any) -> str:
     assert row is not None
     with pytest.raises(Violation) as caught:
         evaluate(row, {k: info(v) for k, v in values.items()})
-    return caught.value.what
+    return str(caught.value)
 
 
 def same(a: Any, b: Any) -> None:
@@ -309,7 +309,7 @@ def test_embedding_refuses_ids_that_have_no_row(bad: int) -> None:
     with pytest.raises(BadValue, match=f"`ids` holds {bad}, but `table` has the rows 0 to 2"):
         kernel("embedding", ids=np.array([0, bad]), table=array([3, 2]))
     assert "`table` to have rank 2" in refused("embedding", ids=np.array([0]), table=array([3]))
-    assert "`ids` to be of" in refused("embedding", ids=array([2]), table=array([3, 2]))
+    assert "`ids` to have an integer dtype" in refused("embedding", ids=array([2]), table=array([3, 2]))
 
 
 # By value
@@ -390,7 +390,7 @@ def test_topk_wants_as_many_elements_as_it_takes() -> None:
     assert refused("topk", x=array([3]), k=4) == "`k` to be at most axis 0 of `x`"
     assert refused("topk", x=array([3]), k=-1) == "`k` to be at least 0"
     assert "between -1 and 0" in refused("sort", x=array([3]), axis=1)
-    assert "`x` to be of" in refused("sort", x=array([3], "complex64"))
+    assert "`x` to have an ordered dtype" in refused("sort", x=array([3], "complex64"))
 
 
 @pytest.mark.parametrize(

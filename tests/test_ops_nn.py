@@ -224,8 +224,8 @@ def test_attention_to_nothing_is_0() -> None:
 
 def test_attention_names_what_does_not_fit() -> None:
     q, k, v = (np.zeros(s, np.float32) for s in ((2, 3, 4), (2, 5, 4), (2, 5, 6)))
-    assert ops.refusal("attention", q=q, k=v, v=v) == "axis -1 of `q` and axis -1 of `k` to be equal"
-    assert ops.refusal("attention", q=q, k=q, v=v) == "axis -2 of `k` and axis -2 of `v` to be equal"
+    assert ops.refusal("attention", q=q, k=v, v=v) == "axis 2 of `q` and axis 2 of `k` to be equal"
+    assert ops.refusal("attention", q=q, k=q, v=v) == "axis 1 of `k` and axis 1 of `v` to be equal"
     assert "axis -3 of `q` and axis -3 of `k`" in ops.refusal("attention", q=np.zeros((3, 3, 4), np.float32), k=k, v=v)
     mask = np.zeros((5, 5), bool)
     assert ops.refusal("attention", q=q, k=k, v=v, mask=mask) == (
@@ -487,7 +487,7 @@ def test_losses_broadcast_nothing(name: str, shapes: list[tuple[int, ...]], what
 @pytest.mark.parametrize(
     ("name", "shapes", "what"),
     [
-        ("dense", [(4, 3), (4, 3)], "axis -1 of `x` and axis 0 of `weight` to be equal"),
+        ("dense", [(4, 3), (4, 3)], "axis 1 of `x` and axis 0 of `weight` to be equal"),
         ("dense", [(4, 3), (3, 5), (3,)], "axis 0 of `bias` and axis 1 of `weight` to be equal"),
         ("dense", [(4, 3), (3,)], "`weight` to have rank 2, but its rank is 1"),
         (

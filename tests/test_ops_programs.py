@@ -162,16 +162,16 @@ def test_calls_that_cannot_be_are_refused_before_anything_runs(text: str, part: 
 CHECKED = [
     # What only the actual sizes decide: one input that fits and one that does not, with what the check says.
     ("@f = fn(x : Tensor([n, m], float32), y : Tensor([k, p], float32)) { @matmul(x, y) }",
-     ((2, 3), (3, 5)), ((2, 3), (4, 5)), "they are 3 and 4"),
+     ((2, 3), (3, 5)), ((2, 3), (4, 5)), "axis 1 of `x` (3) and axis 0 of `y` (4) to be equal"),
     (f"{XD} {{ @split(x, sections=3, axis=1) }}", ((2, 6),), ((2, 7),), "a multiple of 3, but it is 7"),
     (f"{XD} {{ @reshape(x, [-1, 8]) }}", ((2, 4),), ((3, 4),), "divide evenly"),
-    (f"{XD} {{ @topk(x, k=2, axis=0) }}", ((2, 3),), ((1, 3),), "at most axis 0 of `x`, but it is 1"),
+    (f"{XD} {{ @topk(x, k=2, axis=0) }}", ((2, 3),), ((1, 3),), "`k` (2) to be at most axis 0 of `x` (1)"),
     (f"{XD} {{ @squeeze(x, axis=0) }}", ((1, 3),), ((2, 3),), "axis 0 of `x` to be 1, but it is 2"),
-    (f"{X} {{ @broadcast_to(x, [4, 3]) }}", ((1, 3),), ((2, 3),), "axis 0 of `x` to be 1 or equal"),
+    (f"{X} {{ @broadcast_to(x, [4, 3]) }}", ((1, 3),), ((2, 3),), "axis 0 of `x` (2) to be 1 or equal to axis 0 of"),
     (f"{XD} {{ @take(x, 1, axis=0) }}", ((2, 3),), ((1, 3),), "at least 2, for the index 1"),
-    (f"{XD} {{ @cross(x, x) }}", ((2, 3),), ((2, 2),), "axis -1 of `x` to be 3"),
+    (f"{XD} {{ @cross(x, x) }}", ((2, 3),), ((2, 2),), "axis 1 of `x` to be 3, but it is 2"),
     ("@f = fn(x : Tensor([n], float32), y : Tensor([m], float32)) { @update_slice(x, y, [1]) }",
-     ((3,), (2,)), ((3,), (3,)), "plus axis 0 of `update`"),
+     ((3,), (2,)), ((3,), (3,)), "entry 0 of `[1]` (1) plus axis 0 of `y` (3) to be at most axis 0 of `x` (3)"),
 ]  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def refused(name: str, **values: Any) -> str:
     assert row is not None
     with pytest.raises(Violation) as caught:
         evaluate(row, {k: info(v) for k, v in values.items()})
-    return caught.value.what
+    return str(caught.value)
 
 
 def same(a: Any, b: Any) -> None:
@@ -315,7 +315,7 @@ def test_joining_refuses_other_ranks_sizes_and_nothing_at_all() -> None:
     assert "the rank is 0" in refused("concat", xs=[array([])])
     assert refused("concat", xs=[a], axis=2) == "axis to be between -2 and 1, but it is 2"
     assert refused("stack", xs=[a, b]) == "axis 1 of `xs[0]` and `xs[1]` to be equal"
-    assert "xs" in refused("concat", xs=[a, array([2, 3], "int8")])
+    assert refused("concat", xs=[a, array([2, 3], "int8")]) == "its operands to have one dtype"
 
 
 def test_shape_data_is_joined_and_cut() -> None:

@@ -13,6 +13,8 @@ from rxlang.lang.dtypes import DTYPES
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, Violation
 from rxlang.ops.model import WILDCARD, Out, RankUnknown, TensorInfo
+from rxlang.ops.requirements import Requirement
+from rxlang.ops.wording import plain
 from rxlang.simplify.solver import conditions as c
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.terms import Term, Var, ceildiv, evaluate, of_atom, smax, smin, variables
@@ -40,12 +42,13 @@ class SymbolicCtx:
     def rank(self, x: TensorInfo) -> int:
         return len(x.shape)
 
-    def require(self, cond: c.Cond, what: str, at: Any = ()) -> None:
-        self.required.append((cond, what))
+    def require(self, asked: Requirement, cond: c.Cond | None = None) -> None:
+        cond = asked.cond(self) if cond is None else cond
+        self.required.append((cond, plain(asked)))
         self.facts.assume(cond)
 
-    def fail(self, what: str, at: Any = ()) -> NoReturn:
-        raise Violation(what)
+    def fail(self, asked: Requirement) -> NoReturn:
+        raise Violation(asked)
 
     def decide(self, cond: c.Cond) -> bool | None:
         return {"proved": True, "refuted": False}.get(self.facts.decide(cond).kind)
@@ -116,7 +119,7 @@ def agree(name: str, *args: Any) -> None:
         try:
             ground = row.rule(GroundCtx(), *at(args, point))
         except Violation as refusal:
-            assert not all(expected), (point, refusal.what)
+            assert not all(expected), (point, str(refusal))
             continue
         assert any(expected), (point, [what for cond, what in ctx.required if not holds(cond, drawn[0])])
         anything = [of_atom(variable) for variable, _, _ in ctx.drawn]

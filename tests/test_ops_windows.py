@@ -357,7 +357,7 @@ def test_global_pools_keep_axes_of_size_1() -> None:
         ("conv2d", [(1, 3, 5, 5), (4, 3, 3, 3)], {"pads": ((1, 1),), "auto_pad": "valid"}, 'no pads where auto_pad is "valid"'),
         ("conv2d", [(1, 3, 5, 5), (4, 3, 3, 3)], {"auto_pad": "SAME"},
          'auto_pad to be "notset", "same_upper", "same_lower" or "valid", but it is "SAME"'),
-        ("conv2d", [(1, 3, 5, 5), (4, 3, 3, 3)], {"groups": 0}, "`groups` to be at least 1, but it is 0"),
+        ("conv2d", [(1, 3, 5, 5), (4, 3, 3, 3)], {"groups": 0}, "`groups` to be at least 1"),
         ("conv_transpose2d", [(1, 3, 5, 5), (4, 3, 3, 3)], {},
          "axis 1 of `x` (its channels) and axis 0 of `weight` to be equal"),
         ("conv_transpose2d", [(1, 3, 5, 5), (3, 4, 3, 3)], {"groups": 2},

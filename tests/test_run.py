@@ -374,11 +374,11 @@ def test_a_tuple_of_another_length_is_told_in_the_users_words() -> None:
 @pytest.mark.parametrize(
     ("call", "needs"),
     [
-        ("@concat([x, y])", "@concat needs axis 1 of `xs[0]` and `xs[1]` to be equal, but they are 3 and 5"),
-        ("@stack([x, y])", "@stack needs axis 1 of `xs[0]` and `xs[1]` to be equal, but they are 3 and 5"),
+        ("@concat([x, y])", "@concat needs axis 1 of `x` (3) and `y` (5) to be equal"),
+        ("@stack([x, y])", "@stack needs axis 1 of `x` (3) and `y` (5) to be equal"),
         (
             '@einsum("ij,jk->ik", [x, y])',
-            "@einsum needs axis 1 of `xs[0]` and axis 0 of `xs[1]`, both `j`, to be equal, but they are 3 and 2",
+            "@einsum needs axis 1 of `x` (3) and axis 0 of `y` (2), both `j`, to be equal",
         ),
     ],
 )
@@ -388,7 +388,7 @@ def test_the_tensors_of_a_list_are_told_each_by_itself(call: str, needs: str) ->
         module.f(np.ones((2, 3), np.float32), np.ones((2, 5), np.float32))
     diagnostic = caught.value.diagnostic
     assert diagnostic.message == needs
-    assert diagnostic.caption.startswith("`xs[0]` is Tensor([2, 3], float32), `xs[1]` is Tensor([2, 5], float32)")
+    assert diagnostic.caption.startswith("`x` is Tensor([2, 3], float32), `y` is Tensor([2, 5], float32)")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...ops.einsum import Equation, Term, parse_equation
+from ...ops.requirements import Other
+from ...ops.wording import plain
 from .registry import DIRECT, BadValue, clamped, kernel
 
 Array = np.ndarray[Any, Any]
@@ -94,8 +96,8 @@ def einsum(equation: str, xs: Sequence[Array]) -> Array:
     pair.
     """
     parsed = parse_equation(equation)
-    if isinstance(parsed, str):
-        raise BadValue(f"`equation` needs {parsed}")
+    if isinstance(parsed, Other):
+        raise BadValue(f"`equation` needs {plain(parsed)}")
     dtype = xs[0].dtype
     labelled, result = _without_ellipsis(parsed, xs)
     if len(xs) == 2:

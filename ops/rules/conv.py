@@ -8,6 +8,7 @@ from ..axes import Shape, not_negative
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import parse_params, register
+from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Multiple, Number, Other, Times
 from ..windows import LAYOUTS, Pairs, Windows, count_windows, extent, spatial_ints, spatial_pads, transposed_size
 
 Ints = tuple[int, ...]
@@ -42,40 +43,39 @@ def _operands(ctx: Ctx, x: TensorInfo, weight: TensorInfo, spatial: int | None) 
     rank_at_least(ctx, "x", a, 3)
     rank_at_least(ctx, "weight", w, 3)
     if len(a) != len(w):
-        at = (("x", None), ("weight", None))
-        ctx.fail(f"`x` and `weight` to have one rank, but `x` has rank {len(a)} and `weight` {len(w)}", at)
+        both = (Argument("x"), Argument("weight"))
+        ctx.fail(Other("{0} and {1} to have one rank", both, f"{{0}} has rank {len(a)} and {{1}} {len(w)}"))
     return a, w
 
 
 def _groups(ctx: Ctx, groups: Dim) -> None:
+    least = AtLeast(Argument("groups", groups), 1)
     if isinstance(groups, int) and groups < 1:
-        ctx.fail(f"`groups` to be at least 1, but it is {groups}", (("groups", None),))
+        ctx.fail(least)
     if not isinstance(groups, int):
-        ctx.require(ctx.le(1, groups), "`groups` to be at least 1", (("groups", None),))
+        ctx.require(least)
 
 
 def _multiple(ctx: Ctx, name: str, axis: int, size: Dim, groups: Dim) -> None:
     """The channels, of x or of the result, are so many in every group."""
     if not (isinstance(groups, int) and groups == 1):
-        count = groups if isinstance(groups, int) else "`groups`"
+        count = Number(groups) if isinstance(groups, int) else Argument("groups", groups)
         whose = "its" if name == "x" else "the result's"
-        what = f"axis {axis} of `{name}` ({whose} channels) to be a multiple of {count}, the groups"
-        ctx.require(ctx.eq(size % groups, 0), what, ((name, axis),))
+        ctx.require(Multiple(Axis(name, axis, size, f"{whose} channels"), count, "the groups"))
 
 
 def _bias(ctx: Ctx, bias: TensorInfo | None, size: Dim, axis: int, groups: Dim) -> None:
     if bias is None:
         return
     (b,) = ranked(ctx, "bias", bias, 1)
-    times = "" if isinstance(groups, int) and groups == 1 else "`groups` times "
-    what = f"axis 0 of `bias` and {times}axis {axis} of `weight` (the result's channels) to be equal"
-    ctx.require(ctx.eq(b, size), what, (("bias", 0), ("weight", axis)))
+    made = Axis("weight", axis, size, "the result's channels")
+    wanted = made if isinstance(groups, int) and groups == 1 else Times(Argument("groups", groups), made)
+    ctx.require(Equal(Axis("bias", 0, b), wanted))
 
 
 def _kernel(ctx: Ctx, w: Shape, axes: Ints) -> None:
     for axis in axes:
-        what = f"axis {axis} of `weight` (the kernel's) to be at least 1"
-        ctx.require(ctx.le(1, w[axis]), what, (("weight", axis),))
+        ctx.require(AtLeast(Axis("weight", axis, w[axis], "the kernel's"), 1))
 
 
 def _windows(
@@ -96,13 +96,12 @@ def _windows(
 def _channels(ctx: Ctx, a: Shape, w: Shape, where: _Layout, groups: Dim) -> None:
     """The channels of x are those that `weight` is made for."""
     c, i = where.channels, where.inputs
-    own = f"axis {c} of `x` (its channels)"
-    at = (("x", c), ("weight", i))
+    own, its = Axis("x", c, a[c], "its channels"), Axis("weight", i, w[i])
     if isinstance(groups, int) and groups == 1:
-        ctx.require(ctx.eq(a[c], w[i]), f"{own} and axis {i} of `weight` to be equal", at)
+        ctx.require(Equal(own, its))
     else:
-        times = f"{groups} (`groups`)" if isinstance(groups, int) else "`groups`"
-        ctx.require(ctx.eq(a[c], w[i] * groups), f"{own} to be {times} times axis {i} of `weight`", at)
+        count = Number(groups, "groups") if isinstance(groups, int) else Argument("groups", groups)
+        ctx.require(Is(own, Times(count, its)))
 
 
 def _define_conv(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
@@ -171,12 +170,10 @@ def _define_conv_transpose(name: str, spatial: int | None, onnx: tuple[str, ...]
         a, w = _operands(ctx, x, weight, spatial)
         where = _Layout(layout, len(a), transposed=True)
         _groups(ctx, groups)
-        own = f"axis {where.channels} of `x` (its channels) and axis {where.inputs} of `weight` to be equal"
-        at = (("x", where.channels), ("weight", where.inputs))
-        ctx.require(ctx.eq(a[where.channels], w[where.inputs]), own, at)
+        _channels(ctx, a, w, where, 1)
         _multiple(ctx, "x", where.channels, a[where.channels], groups)
         made = w[where.outputs] * groups
-        _bias(ctx, bias, made, where.outputs, groups)
+        _bias(ctx, bias, w[where.outputs], where.outputs, groups)
         windows = _windows(ctx, w, where, strides, pads, auto_pad, dilations)
         gaps = spatial_ints(ctx, "dilations", dilations, len(windows))
         more = _output_padding(ctx, output_padding, windows, gaps, output_shape)
@@ -184,7 +181,7 @@ def _define_conv_transpose(name: str, spatial: int | None, onnx: tuple[str, ...]
             sizes = _given_sizes(ctx, a, where, windows, output_shape)
         else:
             sizes = tuple(
-                transposed_size(ctx, a[axis], window, extra, axis, (("x", axis),))
+                transposed_size(ctx, a[axis], window, extra, axis)
                 for axis, window, extra in zip(where.spatial, windows, more, strict=True)
             )
         return where.result(a[0], made, sizes)
@@ -212,15 +209,14 @@ def _output_padding(
     ctx: Ctx, given: Ints | None, windows: list[Windows], gaps: Ints, output_shape: Shape | None
 ) -> Ints:
     if given is not None and output_shape is not None:
-        ctx.fail("one of output_padding and output_shape")
+        ctx.fail(Other("one of output_padding and output_shape"))
     if given is not None and windows[0].same:
-        ctx.fail('no output_padding where auto_pad is "same_upper" or "same_lower"')
+        ctx.fail(Other('no output_padding where auto_pad is "same_upper" or "same_lower"'))
     more = spatial_ints(ctx, "output_padding", given, len(windows), default=0, least=0)
     for extra, window, gap in zip(more, windows, gaps, strict=True):
-        if extra >= max(window.stride, gap):
-            ctx.fail(
-                f"output_padding to be less than the stride or the dilation, {max(window.stride, gap)}, but it is {extra}"
-            )
+        least = max(window.stride, gap)
+        if extra >= least:
+            ctx.fail(Other(f"output_padding to be less than the stride or the dilation, {least}", but=f"it is {extra}"))
     return more
 
 
@@ -228,22 +224,24 @@ def _given_sizes(ctx: Ctx, a: Shape, where: _Layout, windows: list[Windows], out
     """The sizes that `output_shape` says: each is one that the convolution maps to the size of x."""
     sizes = output_shape
     if len(sizes) != len(windows):
-        ctx.fail(f"a size in output_shape for each of the {len(windows)} spatial axes, but it has {len(sizes)}")
+        ctx.fail(
+            Other(f"a size in output_shape for each of the {len(windows)} spatial axes", but=f"it has {len(sizes)}")
+        )
     for i, (axis, window, size) in enumerate(zip(where.spatial, windows, sizes, strict=True)):
         _maps_back(ctx, a[axis], window, size, axis, i)
     return sizes
 
 
 def _maps_back(ctx: Ctx, size: Dim, window: Windows, wanted: Dim, axis: int, i: int) -> None:
-    at: Any = (("output_shape", i), ("x", axis))
-    not_negative(ctx, wanted, f"entry {i} of `output_shape`", (("output_shape", i),))
+    entry = Entry("output_shape", i, wanted)
+    not_negative(ctx, entry)
     if window.same:
-        cond = ctx.eq(ctx.ceildiv(wanted, window.stride), size)
+        cond: Any = ctx.eq(ctx.ceildiv(wanted, window.stride), size)
     else:
         reach = window.extent - window.low - window.high
         fits = ctx.any_of(ctx.le(reach, wanted), ctx.all_of(ctx.eq(wanted, 0), ctx.eq(size, 0)))
         cond = ctx.all_of(fits, ctx.eq((wanted - reach) // window.stride + 1, size))
-    ctx.require(cond, f"entry {i} of `output_shape` to be a size that the convolution maps to axis {axis} of `x`", at)
+    ctx.require(Other("{0} to be a size that the convolution maps to {1}", (entry, Axis("x", axis, size))), cond)
 
 
 for _name, _spatial, _onnx in (

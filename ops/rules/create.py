@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang.dtypes import DTYPES, DType
-from ..axes import product
+from ..axes import not_negative, product
 from ..broadcast import known_shape
 from ..casts import attribute, castable
 from ..model import TRACKED, Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
+from ..requirements import Argument, Entry, NotZero, Other
 
 Shape = tuple[Any, ...]
 
@@ -21,12 +22,12 @@ def _sizes(ctx: Ctx, shape: Shape, name: str = "shape") -> Shape:
     """The shape itself, of which no size is negative."""
     for axis, size in enumerate(shape):
         if not isinstance(size, int | Segment) or (isinstance(size, int) and size < 0):
-            ctx.require(ctx.le(0, size), f"size {axis} of `{name}` to be at least 0", ((name, axis),))
+            not_negative(ctx, Entry(name, axis, size, "size"))
     return shape
 
 
 def _size(ctx: Ctx, size: Dim, name: str) -> Dim:
-    ctx.require(ctx.le(0, size), f"`{name}` to be at least 0", ((name, None),))
+    not_negative(ctx, Argument(name, size))
     return size
 
 
@@ -85,13 +86,14 @@ def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: Any) -> Out:
 
 
 def _scalar(ctx: Ctx, x: TensorInfo, name: str) -> None:
+    given, phrase = (Argument(name),), "{0} to be a number or a rank-0 tensor"
     try:
         rank = ctx.rank(x)
     except RankUnknown:
-        ctx.leave_open(f"`{name}` to be a number or a rank-0 tensor, but its rank is not known")
+        ctx.leave_open(Other(phrase, given, "its rank is not known"))
         return
     if rank != 0:
-        ctx.fail(f"`{name}` to be a number or a rank-0 tensor, but its rank is {rank}", ((name, None),))
+        ctx.fail(Other(phrase, given, f"its rank is {rank}"))
 
 
 @primitive(
@@ -106,8 +108,8 @@ def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: Any) -> Out
     """
     first, last = (0, start) if stop is None else (start, stop)
     if isinstance(step, int) and step == 0:
-        ctx.fail("`step` not to be 0", (("step", None),))
-    ctx.require(ctx.ne(step, 0), "`step` not to be 0", (("step", None),))
+        ctx.fail(NotZero(Argument("step", step)))
+    ctx.require(NotZero(Argument("step", step)))
     length = _steps(ctx, first, last, step)
     return Out((length,), _progression(ctx, first, step, length, _INT64 if dtype is None else dtype))
 
@@ -175,7 +177,7 @@ def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Shape]
     """
     choice(ctx, "indexing", indexing, ("xy", "ij"))
     if not xs:
-        ctx.fail("at least one tensor in `xs`")
+        ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
     sizes = [ranked(ctx, f"xs[{n}]", x, 1)[0] for n, x in enumerate(xs)]
     if indexing == "xy":
         sizes[:2] = sizes[1::-1]

@@ -10,6 +10,7 @@ from ..broadcast import broadcast_tensors, known_shape
 from ..model import Ctx, Dim, Out, Primitive, TensorInfo
 from ..operands import choice
 from ..registry import parse_params, primitive, register
+from ..requirements import Argument, Other
 
 # What an operation does to one element that is tracked (a size in a tensor): None where that is no size.
 Track = Callable[..., Dim | None]
@@ -210,7 +211,8 @@ def pow_(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
     if isinstance(x.dtype, DType) and x.dtype.kind in ("int", "uint") and y.data is not None:
         exponents = y.data if isinstance(y.data, tuple) else (y.data,)
         for exponent in exponents:
-            ctx.require(ctx.le(0, exponent), "the exponent `y` of integers not to be negative", (("y", None),))
+            asked = Other("the exponent {0} of integers not to be negative", (Argument("y"),))
+            ctx.require(asked, ctx.le(0, exponent))
     return Out(shape, tracked(ctx, _power, x, y))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..axes import At, Shape, is_plain, known, not_negative, number, place, product, put, same, smaller
+from ..axes import Shape, axis_of, is_plain, known, not_negative, number, place, product, put, same, smaller
 from ..broadcast import broadcast
 from ..model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
+from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, Other, Plus
 
 
 @primitive("take", "x: tensor, indices: index, axis: int = none", "T:any, I:integer -> T", onnx=("Gather",))
@@ -25,7 +26,7 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
     data = indices.data if isinstance(indices, TensorInfo) else indices
     if data is not None:
         for index in data if isinstance(data, tuple) else (data,):
-            _in_range(ctx, index, shape[i], number(shape, i))
+            _in_range(ctx, index, axis_of("x", shape, i))
     return Out(put(shape, i, *chosen), _taken(x.data, data))
 
 
@@ -33,18 +34,19 @@ def _axis_of_vector(ctx: Ctx, shape: Shape) -> int:
     if not is_plain(shape):
         raise RankUnknown
     if len(shape) != 1:
-        ctx.fail(f"an axis: it may be left out for rank 1, but the rank of `x` is {len(shape)}")
+        of = (Argument("x"),)
+        ctx.fail(Other("an axis: it may be left out for rank 1", of, f"the rank of {{0}} is {len(shape)}", ()))
     return 0
 
 
-def _in_range(ctx: Ctx, index: Dim, size: Dim, axis: int) -> None:
-    at: At = (("indices", None), ("x", axis))
-    below = ctx.le(0 - size, index) if not isinstance(index, int) or index < 0 else True
-    above = ctx.lt(index, size) if not isinstance(index, int) or index >= 0 else True
-    what = f"`indices` to be in range for axis {axis} of `x`"
+def _in_range(ctx: Ctx, index: Dim, axis: Axis) -> None:
+    indices = Argument("indices")
     if isinstance(index, int):
-        what = f"axis {axis} of `x` to be at least {index + 1 if index >= 0 else -index}, for the index {index}"
-    ctx.require(ctx.all_of(below, above), what, at)
+        least = index + 1 if index >= 0 else -index
+        ctx.require(AtLeast(axis, least, f"for the index {index}", (("indices", None),)))
+    else:
+        inside = ctx.all_of(ctx.le(0 - axis.size, index), ctx.lt(index, axis.size))
+        ctx.require(Other("{0} to be in range for {1}", (indices, axis)), inside)
 
 
 def _taken(data: Any, index: Any) -> Any:
@@ -73,7 +75,9 @@ def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> 
 def _equal_rank(ctx: Ctx, a: Shape, b: Shape, name: str) -> None:
     if is_plain(a) and is_plain(b):
         if len(a) != len(b):
-            ctx.fail(f"`{name}` to have rank {len(a)}, the rank of `x`, but it is {len(b)}", ((name, None),))
+            given = (Argument(name), Argument("x"))
+            phrase = f"{{0}} to have rank {len(a)}, the rank of {{1}}"
+            ctx.fail(Other(phrase, given, f"it is {len(b)}", ((name, None),)))
     elif [isinstance(d, Segment) for d in a] != [isinstance(d, Segment) for d in b]:
         raise RankUnknown
 
@@ -97,8 +101,7 @@ def _within(ctx: Ctx, a: Shape, b: Shape, skip: int) -> None:
     _equal_rank(ctx, a, b, "indices")
     for n, (size, most) in enumerate(zip(b, a, strict=True)):
         if n != skip:
-            what = f"axis {n} of `indices` to be at most axis {n} of `x`"
-            ctx.require(ctx.le(size, most), what, (("indices", n), ("x", n)))
+            ctx.require(AtMost(Axis("indices", n, size), Axis("x", n, most)))
 
 
 @primitive("gather_nd", "x: tensor, indices: tensor, batch_dims: int = 0", "T:any, I:integer -> T", onnx=("GatherND",))
@@ -118,21 +121,18 @@ def _depth(ctx: Ctx, a: Shape, b: Shape, batch: int) -> int:
     """The length of one position, which has to be known for the result to have a rank."""
     rank_at_least(ctx, "indices", b, 1)
     if not 0 <= batch < len(b) or batch > len(a):
-        ctx.fail(f"batch_dims to be between 0 and {min(len(b) - 1, len(a))}, but it is {batch}")
+        ctx.fail(Other(f"batch_dims to be between 0 and {min(len(b) - 1, len(a))}", but=f"it is {batch}"))
     depth = b[-1]
     if not isinstance(depth, int):
         raise RankUnknown
     if not 1 <= depth <= len(a) - batch:
-        at: At = (("indices", len(b) - 1),)
-        ctx.fail(f"positions of 1 to {len(a) - batch} axes in the last axis of `indices`, but it has {depth}", at)
+        phrase = f"positions of 1 to {len(a) - batch} axes in the last axis of {{0}}"
+        ctx.fail(Other(phrase, (Argument("indices"),), f"it has {depth}", (("indices", len(b) - 1),)))
     return depth
 
 
 def _batch(ctx: Ctx, a: Shape, b: Shape, count: int, name: str) -> Shape:
-    return tuple(
-        same(ctx, a[i], b[i], f"axis {i} of `x` and axis {i} of `{name}` to be equal", (("x", i), (name, i)))
-        for i in range(count)
-    )
+    return tuple(same(ctx, Axis("x", i, a[i]), Axis(name, i, b[i])) for i in range(count))
 
 
 @primitive(
@@ -154,8 +154,7 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
     u = ranked(ctx, "updates", updates, len(wanted))
     for n, (size, d) in enumerate(zip(wanted, u, strict=True)):
         name, axis = ("indices", n) if n < len(b) - 1 else ("x", n - len(b) + 1 + depth)
-        what = f"axis {n} of `updates` and axis {axis} of `{name}` to be equal"
-        ctx.require(ctx.eq(d, size), what, (("updates", n), (name, axis)))
+        ctx.require(Equal(Axis("updates", n, d), Axis(name, axis, size)))
     return a
 
 
@@ -164,9 +163,7 @@ _REDUCTIONS = {"none": "any", "add": "numeric", "mul": "numeric", "max": "real",
 
 def _check_reduction(ctx: Ctx, x: TensorInfo, reduction: str) -> None:
     choice(ctx, "reduction", reduction, tuple(_REDUCTIONS))
-    of = _REDUCTIONS[reduction]
-    what = f'`x` to be of a {of} dtype for reduction "{reduction}"'
-    ctx.require_dtype(x.dtype, (of,), what, (("x", None),))
+    ctx.require_dtype(DTypeIn(Argument("x"), x.dtype, (_REDUCTIONS[reduction],), f'for reduction "{reduction}"'))
 
 
 @primitive(
@@ -188,8 +185,7 @@ def scatter_elements(
     _within(ctx, a, b, place(ctx, a, axis))
     _equal_rank(ctx, a, u, "updates")
     for n, (size, d) in enumerate(zip(b, u, strict=True)):
-        what = f"axis {n} of `indices` and axis {n} of `updates` to be equal"
-        ctx.require(ctx.eq(size, d), what, (("indices", n), ("updates", n)))
+        ctx.require(Equal(Axis("indices", n, size), Axis("updates", n, d)))
     return a
 
 
@@ -205,16 +201,12 @@ def put_(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis
     i = place(ctx, a, axis)
     _equal_rank(ctx, a, u, "updates")
     for n, (size, d) in enumerate(zip(a, u, strict=True)):
-        at = number(a, n)
         if isinstance(size, Segment) or isinstance(d, Segment):
             if size != d:
                 raise RankUnknown
-        elif n == i:
-            what = f"axis {at} of `updates` and axis 0 of `indices` to be equal"
-            ctx.require(ctx.eq(d, count), what, (("updates", at), ("indices", 0)))
         else:
-            what = f"axis {at} of `updates` and axis {at} of `x` to be equal"
-            ctx.require(ctx.eq(d, size), what, (("updates", at), ("x", at)))
+            wanted = Axis("indices", 0, count) if n == i else axis_of("x", a, n)
+            ctx.require(Equal(Axis("updates", number(a, n), d), wanted))
     return a
 
 
@@ -228,11 +220,12 @@ def update_slice(ctx: Ctx, x: TensorInfo, update: TensorInfo, starts: tuple[Dim,
     a, u = ctx.dims(x), ctx.dims(update)
     _equal_rank(ctx, a, u, "update")
     if len(starts) != len(a):
-        ctx.fail(f"a start for each of the {len(a)} axes of `x`, but `starts` has {len(starts)}", (("starts", None),))
+        given, each = (Argument("x"), Argument("starts")), f"a start for each of the {len(a)} axes of {{0}}"
+        ctx.fail(Other(each, given, f"{{1}} has {len(starts)}", (("starts", None),)))
     for i, (size, d, start) in enumerate(zip(a, u, starts, strict=True)):
-        not_negative(ctx, start, f"entry {i} of `starts`", (("starts", i),))
-        what = f"entry {i} of `starts` plus axis {i} of `update` to be at most axis {i} of `x`"
-        ctx.require(ctx.le(start + d, size), what, (("update", i), ("x", i)))
+        entry = Entry("starts", i, start)
+        not_negative(ctx, entry)
+        ctx.require(AtMost(Plus(entry, Axis("update", i, d)), Axis("x", i, size)))
     return a
 
 
@@ -310,9 +303,8 @@ def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Shap
     """
     shape = known(ctx, x)
     i = place(ctx, shape, axis)
-    at = number(shape, i)
-    not_negative(ctx, k, "`k`", (("k", None),))
-    ctx.require(ctx.le(k, shape[i]), f"`k` to be at most axis {at} of `x`", (("k", None), ("x", at)))
+    not_negative(ctx, Argument("k", k))
+    ctx.require(AtMost(Argument("k", k), axis_of("x", shape, i)))
     return [put(shape, i, k)] * 2
 
 
@@ -326,7 +318,7 @@ def truncate(ctx: Ctx, x: TensorInfo, size: TensorInfo, axis: int) -> Shape:
     shape = known(ctx, x)
     i = place(ctx, shape, axis)
     if ctx.rank(size) != 0:
-        ctx.fail(f"`size` to be a scalar, but its rank is {ctx.rank(size)}", (("size", None),))
+        ctx.fail(Other("{0} to be a scalar", (Argument("size"),), f"its rank is {ctx.rank(size)}"))
     if size.data is None:
         return put(shape, i, ctx.fresh("k", 0, shape[i]))
     asked = size.data

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..axes import Shape, known, larger, number, place, places, put, same, smaller, without
+from ...lang.node import replace
+from ..axes import Shape, axis_of, known, larger, place, places, put, same, smaller, without
 from ..broadcast import broadcast
 from ..einsum import Equation, parse_equation
 from ..model import Ctx, Dim, RankUnknown, Segment, TensorInfo
 from ..operands import rank_at_least, ranked
 from ..registry import primitive
+from ..requirements import Argument, Axis, Equal, Is, Number, Other
 
 
-@primitive("matmul", "x: tensor, y: tensor", "T:numeric, T -> T", onnx=("MatMul",))
+@primitive("matmul", "x: tensor, y: tensor", "T:numeric, T -> T", onnx=("MatMul",), mismatch="E305")
 def matmul(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
     """The matrix product: `[*s, m, k]` and `[*s, k, n]` give `[*s, m, n]`.
 
@@ -42,11 +44,10 @@ def _operand(ctx: Ctx, x: TensorInfo, name: str) -> Shape:
 
 def _contract(ctx: Ctx, a: Shape, b: Shape, axis: int) -> None:
     i, j = place(ctx, a, -1), place(ctx, b, axis)
-    what = f"axis -1 of `x` and axis {axis} of `y` to be equal"
-    ctx.require(ctx.eq(a[i], b[j]), what, (("x", number(a, i)), ("y", number(b, j))))
+    ctx.require(Equal(axis_of("x", a, i), axis_of("y", b, j)))
 
 
-@primitive("linear", "x: tensor, weight: tensor, bias: tensor = none", "T:numeric, T, T -> T")
+@primitive("linear", "x: tensor, weight: tensor, bias: tensor = none", "T:numeric, T, T -> T", mismatch="E305")
 def linear(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) -> Shape:
     """A dense layer: `x` times the transpose of `weight`, plus `bias`. `[*s, i]` and `[o, i]` give `[*s, o]`; `bias`
     is `[o]`.
@@ -56,12 +57,10 @@ def linear(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None)
     source = _operand(ctx, x, "x")
     w = ranked(ctx, "weight", weight, 2, "[outputs, inputs]")
     i = place(ctx, source, -1)
-    what = "axis -1 of `x` and axis 1 of `weight` to be equal"
-    ctx.require(ctx.eq(source[i], w[1]), what, (("x", number(source, i)), ("weight", 1)))
+    ctx.require(Equal(axis_of("x", source, i), Axis("weight", 1, w[1])))
     if bias is not None:
         (b,) = ranked(ctx, "bias", bias, 1)
-        what = "axis 0 of `bias` and axis 0 of `weight` to be equal"
-        ctx.require(ctx.eq(b, w[0]), what, (("bias", 0), ("weight", 0)))
+        ctx.require(Equal(Axis("bias", 0, b), Axis("weight", 0, w[0])))
     return (*source[:-1], w[0])
 
 
@@ -75,7 +74,7 @@ def einsum(ctx: Ctx, equation: str, xs: tuple[TensorInfo, ...]) -> Shape:
     the labels that occur once, in alphabetical order. NumPy's `einsum`, ONNX Einsum.
     """
     eq = _parsed(ctx, equation, len(xs))
-    sizes: dict[str, tuple[Dim, int, int]] = {}
+    sizes: dict[str, Axis] = {}
     spread: dict[str, Shape] = {}
     for n, (x, term) in enumerate(zip(xs, eq.terms, strict=True)):
         shape = known(ctx, x)
@@ -83,7 +82,7 @@ def einsum(ctx: Ctx, equation: str, xs: tuple[TensorInfo, ...]) -> Shape:
         labelled = [*zip(term.head, range(head), strict=True)]
         labelled += zip(term.tail, range(len(shape) - tail, len(shape)), strict=True)
         for label, i in labelled:
-            sizes[label] = _label(ctx, sizes.get(label), label, shape, i, n)
+            sizes[label] = _label(ctx, sizes.get(label), label, axis_of(f"xs[{n}]", shape, i))
         if term.ellipsis:
             spread[f"xs[{n}]"] = rest
     tails = {len(term.tail) for term in eq.terms if term.ellipsis}
@@ -91,17 +90,18 @@ def einsum(ctx: Ctx, equation: str, xs: tuple[TensorInfo, ...]) -> Shape:
     last: Any = -1 - tails.pop() if len(tails) == 1 else None
     shared = broadcast(ctx, *spread.values(), names=tuple(spread), last=last)
     if shared and not eq.result.ellipsis:
-        ctx.fail('"..." in the result of the equation, because it stands for axes of the operands')
-    named = {label: size for label, (size, _, _) in sizes.items()}
+        ctx.fail(Other('"..." in the result of the equation, because it stands for axes of the operands'))
+    named = {label: axis.size for label, axis in sizes.items()}
     return (*(named[c] for c in eq.result.head), *shared, *(named[c] for c in eq.result.tail))
 
 
 def _parsed(ctx: Ctx, equation: str, count: int) -> Equation:
     parsed = parse_equation(equation)
-    if isinstance(parsed, str):
+    if isinstance(parsed, Other):
         ctx.fail(parsed)
     if len(parsed.terms) != count:
-        ctx.fail(f"as many terms in the equation as tensors in `xs`, but they are {len(parsed.terms)} and {count}")
+        phrase, but = "as many terms in the equation as tensors in {0}", f"they are {len(parsed.terms)} and {count}"
+        ctx.fail(Other(phrase, (Argument("xs"),), but, ()))
     return parsed
 
 
@@ -117,21 +117,14 @@ def _match_term(ctx: Ctx, shape: Shape, term: Any, n: int) -> tuple[int, Shape, 
         if any(isinstance(d, Segment) for d in shape):
             raise RankUnknown
         wanted = f"{least} or more" if term.ellipsis else f"{least}"
-        ctx.fail(f"`xs[{n}]` to have rank {wanted} (`{term}`), but its rank is {len(shape)}", ((f"xs[{n}]", None),))
+        phrase = f"{{0}} to have rank {wanted} (`{term}`)"
+        ctx.fail(Other(phrase, (Argument(f"xs[{n}]"),), f"its rank is {len(shape)}"))
     return head, shape[head : len(shape) - tail], tail
 
 
-def _label(
-    ctx: Ctx, before: tuple[Dim, int, int] | None, label: str, shape: Shape, i: int, n: int
-) -> tuple[Dim, int, int]:
+def _label(ctx: Ctx, before: Axis | None, label: str, axis: Axis) -> Axis:
     """The size that a label has, and where it was first seen."""
-    axis = number(shape, i)
-    if before is None:
-        return shape[i], n, axis
-    size, first, first_axis = before
-    what = f"axis {first_axis} of `xs[{first}]` and axis {axis} of `xs[{n}]`, both `{label}`, to be equal"
-    at = ((f"xs[{first}]", first_axis), (f"xs[{n}]", axis))
-    return same(ctx, size, shape[i], what, at), first, first_axis
+    return axis if before is None else replace(before, size=same(ctx, before, axis, label))
 
 
 @primitive(
@@ -155,8 +148,7 @@ def tensordot(
     a, b = ctx.dims(x), ctx.dims(y)
     left, right = _pairs(ctx, a, b, axes, x_axes, y_axes)
     for i, j in zip(left, right, strict=True):
-        what = f"axis {i} of `x` and axis {j} of `y` to be equal"
-        ctx.require(ctx.eq(a[i], b[j]), what, (("x", i), ("y", j)))
+        ctx.require(Equal(Axis("x", i, a[i]), Axis("y", j, b[j])))
     kept = tuple(d for i, d in enumerate(a) if i not in left)
     return kept + tuple(d for j, d in enumerate(b) if j not in right)
 
@@ -165,14 +157,15 @@ def _pairs(
     ctx: Ctx, a: Shape, b: Shape, axes: int, x_axes: tuple[int, ...] | None, y_axes: tuple[int, ...] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if (x_axes is None) != (y_axes is None):
-        ctx.fail("both of x_axes and y_axes, or neither")
+        ctx.fail(Other("both of x_axes and y_axes, or neither"))
     if x_axes is not None and y_axes is not None:
         if len(x_axes) != len(y_axes):
-            ctx.fail(f"as many axes in y_axes as in x_axes, but they have {len(y_axes)} and {len(x_axes)}")
+            but = f"they have {len(y_axes)} and {len(x_axes)}"
+            ctx.fail(Other("as many axes in y_axes as in x_axes", but=but))
         return places(ctx, a, x_axes, "x_axes"), places(ctx, b, y_axes, "y_axes")
     most = min(len(a), len(b))
     if not 0 <= axes <= most:
-        ctx.fail(f"axes to be between 0 and {most}, the smaller of the two ranks, but it is {axes}")
+        ctx.fail(Other(f"axes to be between 0 and {most}, the smaller of the two ranks", but=f"it is {axes}"))
     return tuple(range(len(a) - axes, len(a))), tuple(range(axes))
 
 
@@ -184,8 +177,7 @@ def vecdot(ctx: Ctx, x: TensorInfo, y: TensorInfo, axis: int) -> Shape:
     """
     a, b = _operand(ctx, x, "x"), _operand(ctx, y, "y")
     i, j = place(ctx, a, axis), place(ctx, b, axis)
-    what = f"axis {axis} of `x` and axis {axis} of `y` to be equal"
-    ctx.require(ctx.eq(a[i], b[j]), what, (("x", number(a, i)), ("y", number(b, j))))
+    ctx.require(Equal(axis_of("x", a, i), axis_of("y", b, j)))
     last = -2 if axis == -1 else -1
     return broadcast(ctx, without(a, i), without(b, j), last=last)
 
@@ -196,9 +188,10 @@ def cross(ctx: Ctx, x: TensorInfo, y: TensorInfo, axis: int) -> Shape:
     a, b = _operand(ctx, x, "x"), _operand(ctx, y, "y")
     i, j = place(ctx, a, axis), place(ctx, b, axis)
     for name, shape, at in (("x", a, i), ("y", b, j)):
-        ctx.require(ctx.eq(shape[at], 3), f"axis {axis} of `{name}` to be 3", ((name, number(shape, at)),))
+        ctx.require(Is(axis_of(name, shape, at), Number(3)))
     if axis >= 0 and len(a) != len(b):
-        ctx.fail("a negative axis where `x` and `y` have different ranks")
+        given = (Argument("x"), Argument("y"))
+        ctx.fail(Other("a negative axis where {0} and {1} have different ranks", given, blamed=()))
     return broadcast(ctx, put(a, i, 3), put(b, j, 3))
 
 

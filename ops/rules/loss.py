@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..axes import Shape, is_plain, known, number, place, without
+from ..axes import Shape, axis_of, is_plain, known, place, without
 from ..model import Ctx, Primitive, RankUnknown, Segment, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import parse_params, primitive, register
+from ..requirements import Argument, Axis, Equal, Other
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -25,16 +26,13 @@ def _alike(ctx: Ctx, a: Shape, b: Shape, axes: list[int] | None = None) -> None:
     places = list(range(len(a))) if axes is None else axes
     if is_plain(a) and is_plain(b):
         if len(places) != len(b):
-            than = "the rank of `x`" if axes is None else "one less than `x`"
-            at = (("x", None), ("target", None))
-            ctx.fail(f"`target` to have rank {len(places)}, {than}, but its rank is {len(b)}", at)
+            phrase = f"{{1}} to have rank {len(places)}, {'the rank of' if axes is None else 'one less than'} {{0}}"
+            ctx.fail(Other(phrase, (Argument("x"), Argument("target")), f"its rank is {len(b)}"))
     elif len(places) != len(b) or not all(_opposite(a[i], b[n]) for n, i in enumerate(places)):
         raise RankUnknown
     for n, i in enumerate(places):
         if not isinstance(a[i], Segment):
-            own, its = number(a, i), number(b, n)
-            what = f"axis {own} of `x` and axis {its} of `target` to be equal"
-            ctx.require(ctx.eq(a[i], b[n]), what, (("x", own), ("target", its)))
+            ctx.require(Equal(axis_of("x", a, i), axis_of("target", b, n)))
 
 
 def _opposite(a: Any, b: Any) -> bool:
@@ -111,9 +109,7 @@ def _by_class(
 
 def _class_weights(ctx: Ctx, a: Shape, i: int, weight: TensorInfo) -> None:
     (w,) = ranked(ctx, "weight", weight, 1)
-    axis = number(a, i)
-    what = f"axis 0 of `weight` and axis {axis} of `x` (the classes) to be equal"
-    ctx.require(ctx.eq(w, a[i]), what, (("weight", 0), ("x", axis)))
+    ctx.require(Equal(Axis("weight", 0, w), axis_of("x", a, i, "the classes")))
 
 
 _CLASSES = (

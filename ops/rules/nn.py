@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..axes import Shape, is_plain, known, number, place
+from ..axes import Shape, axis_of, is_plain, known, place
 from ..broadcast import broadcast
 from ..model import Ctx, Dim, RankUnknown, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
+from ..requirements import Argument, AtLeast, Axis, BroadcastTo, Equal, Multiple, Number, Other, Written
 from ..windows import image, spatial_ints, with_sizes
 
 
@@ -22,12 +21,10 @@ def dense(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) 
     rank_at_least(ctx, "x", source, 1)
     w = ranked(ctx, "weight", weight, 2)
     i = place(ctx, source, -1)
-    what = "axis -1 of `x` and axis 0 of `weight` to be equal"
-    ctx.require(ctx.eq(source[i], w[0]), what, (("x", number(source, i)), ("weight", 0)))
+    ctx.require(Equal(axis_of("x", source, i), Axis("weight", 0, w[0])))
     if bias is not None:
         (b,) = ranked(ctx, "bias", bias, 1)
-        what = "axis 0 of `bias` and axis 1 of `weight` to be equal"
-        ctx.require(ctx.eq(b, w[1]), what, (("bias", 0), ("weight", 1)))
+        ctx.require(Equal(Axis("bias", 0, b), Axis("weight", 1, w[1])))
     return (*source[:-1], w[1])
 
 
@@ -46,8 +43,8 @@ def prelu(ctx: Ctx, x: TensorInfo, slope: TensorInfo, layout: str) -> Shape:
     """
     dims, axis, _ = image(ctx, x, layout, least=2)
     (size,) = ranked(ctx, "slope", slope, 1)
-    what = f"axis 0 of `slope` to be 1, or axis {axis} of `x` (its channels)"
-    ctx.require(ctx.any_of(ctx.eq(size, 1), ctx.eq(size, dims[axis])), what, (("slope", 0), ("x", axis)))
+    channels = Axis("x", axis, dims[axis], "its channels")
+    ctx.require(BroadcastTo(Axis("slope", 0, size), channels, "{0} to be 1, or {1}"))
     return dims
 
 
@@ -59,8 +56,7 @@ def _by_channel(ctx: Ctx, channels: Dim, axis: int, **weights: TensorInfo | None
     for name, weight in weights.items():
         if weight is not None:
             (size,) = ranked(ctx, name, weight, 1)
-            what = f"axis 0 of `{name}` and axis {axis} of `x` (its channels) to be equal"
-            ctx.require(ctx.eq(size, channels), what, ((name, 0), ("x", axis)))
+            ctx.require(Equal(Axis(name, 0, size), Axis("x", axis, channels, "its channels")))
 
 
 @primitive(
@@ -123,12 +119,11 @@ def group_normalization(
     result has the shape of x. `layout` "channels_last" means `x : [n, *s, c]`. ONNX GroupNormalization.
     """
     dims, axis, _ = image(ctx, x, layout, least=2)
-    ctx.require(ctx.le(1, num_groups), "`num_groups` to be at least 1", (("num_groups", None),))
+    ctx.require(AtLeast(Argument("num_groups", num_groups), 1))
     _by_channel(ctx, dims[axis], axis, scale=scale, bias=bias)
-    groups = num_groups if isinstance(num_groups, int) else "`num_groups`"
     if not (isinstance(num_groups, int) and num_groups == 1):
-        what = f"axis {axis} of `x` (its channels) to be a multiple of {groups}, the groups"
-        ctx.require(ctx.eq(dims[axis] % num_groups, 0), what, (("x", axis),))
+        groups = Number(num_groups) if isinstance(num_groups, int) else Argument("num_groups", num_groups)
+        ctx.require(Multiple(Axis("x", axis, dims[axis], "its channels"), groups, "the groups"))
     return dims
 
 
@@ -146,7 +141,7 @@ def lrn(ctx: Ctx, x: TensorInfo, size: int, alpha: float, beta: float, bias: flo
     """
     dims, _, _ = image(ctx, x, layout)
     if size < 1:
-        ctx.fail(f"size to be at least 1, but it is {size}")
+        ctx.fail(Other("size to be at least 1", but=f"it is {size}"))
     return dims
 
 
@@ -159,7 +154,7 @@ _IMAGE = 'mode: str = "nearest", layout: str = "channels_first", align_corners: 
 def _modes(ctx: Ctx, mode: str, align_corners: bool) -> None:
     choice(ctx, "mode", mode, ("nearest", "linear", "cubic"))
     if align_corners and mode == "nearest":
-        ctx.fail('no align_corners where mode is "nearest"')
+        ctx.fail(Other('no align_corners where mode is "nearest"'))
 
 
 @primitive("upsample", f"x: tensor, scales: ints, {_IMAGE}", "T:floating -> T")
@@ -200,8 +195,7 @@ def pixel_shuffle(ctx: Ctx, x: TensorInfo, factor: int) -> Shape:
     """
     shape, (c, h, w) = _pixels(ctx, x, factor)
     squared = factor * factor
-    axis = number(shape, c)
-    ctx.require(ctx.eq(shape[c] % squared, 0), f"axis {axis} of `x` to be a multiple of {squared}", (("x", axis),))
+    ctx.require(Multiple(axis_of("x", shape, c), Number(squared)))
     return (*shape[:c], shape[c] // squared, shape[h] * factor, shape[w] * factor)
 
 
@@ -213,14 +207,13 @@ def pixel_unshuffle(ctx: Ctx, x: TensorInfo, factor: int) -> Shape:
     """
     shape, (c, h, w) = _pixels(ctx, x, factor)
     for i in (h, w):
-        axis = number(shape, i)
-        ctx.require(ctx.eq(shape[i] % factor, 0), f"axis {axis} of `x` to be a multiple of {factor}", (("x", axis),))
+        ctx.require(Multiple(axis_of("x", shape, i), Number(factor)))
     return (*shape[:c], shape[c] * (factor * factor), shape[h] // factor, shape[w] // factor)
 
 
 def _pixels(ctx: Ctx, x: TensorInfo, factor: int) -> tuple[Shape, tuple[int, int, int]]:
     if factor < 1:
-        ctx.fail(f"factor to be at least 1, but it is {factor}")
+        ctx.fail(Other("factor to be at least 1", but=f"it is {factor}"))
     shape = known(ctx, x)
     rank_at_least(ctx, "x", shape, 3)
     return shape, (place(ctx, shape, -3), place(ctx, shape, -2), place(ctx, shape, -1))
@@ -253,9 +246,8 @@ def attention(
     a, b, c = shapes.values()
     for first, second, axis in (("q", "k", -1), ("k", "v", -2)):
         one, two = shapes[first], shapes[second]
-        what = f"axis {axis} of `{first}` and axis {axis} of `{second}` to be equal"
         i, j = place(ctx, one, axis), place(ctx, two, axis)
-        ctx.require(ctx.eq(one[i], two[j]), what, ((first, number(one, i)), (second, number(two, j))))
+        ctx.require(Equal(axis_of(first, one, i), axis_of(second, two, j)))
     batch = broadcast(ctx, a[:-2], b[:-2], c[:-2], names=("q", "k", "v"), last=-3)
     if mask is not None:
         _mask(ctx, known(ctx, mask), (*batch, a[-2], b[-2]))
@@ -273,7 +265,8 @@ def _heads(ctx: Ctx, name: str, x: TensorInfo) -> Shape:
 def _mask(ctx: Ctx, given: Shape, scores: Shape) -> None:
     """The mask is broadcast to the scores, and they are not broadcast to it."""
     if is_plain(given) and is_plain(scores) and len(given) > len(scores):
-        ctx.fail(f"`mask` to have rank {len(scores)} or less, but its rank is {len(given)}", (("mask", None),))
+        phrase = f"{{0}} to have rank {len(scores)} or less"
+        ctx.fail(Other(phrase, (Argument("mask"),), f"its rank is {len(given)}"))
     if is_plain(scores) and len(given) > len(scores):
         raise RankUnknown
     for axis in range(-1, -1 - min(len(given), len(scores)), -1):
@@ -282,6 +275,7 @@ def _mask(ctx: Ctx, given: Shape, scores: Shape) -> None:
             if size is not wanted:
                 raise RankUnknown
             continue
-        where = {-1: "axis -2 of `k`", -2: "axis -2 of `q`"}.get(axis, f"axis {axis} of the scores")
-        fits: Any = ctx.any_of(ctx.eq(size, wanted), ctx.eq(size, 1))
-        ctx.require(fits, f"axis {axis} of `mask` and {where} to be equal, or the first to be 1", (("mask", axis),))
+        scores_axis = Written(f"axis {axis} of the scores", wanted)
+        where = Axis("qk"[axis], -2, wanted) if axis >= -2 else scores_axis
+        asked = BroadcastTo(Axis("mask", axis, size), where, "{0} and {1} to be equal, or the first to be 1")
+        ctx.require(asked)

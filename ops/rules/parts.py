@@ -7,6 +7,7 @@ from typing import Any
 from ..axes import (
     Shape,
     as_tuple,
+    axis_of,
     is_plain,
     known,
     not_negative,
@@ -22,21 +23,19 @@ from ..axes import (
 from ..model import TRACKED, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
+from ..requirements import Argument, Axis, Entry, Is, Multiple, Number, Other, Pad, Total
 from ..slices import SENTINEL, slice_length
 
 # Joining
 
 
-@primitive("concat", "xs: tensors, axis: int = 0", "T:any... -> T", onnx=("Concat",))
+@primitive("concat", "xs: tensors, axis: int = 0", "T:any... -> T", onnx=("Concat",), mismatch="E308")
 def concat(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     """Tensors joined along one axis, whose sizes are added; all other sizes are equal.
 
     At least one tensor, all of the same rank, which is at least 1. Array API `concat`, ONNX Concat.
     """
-    if not xs:
-        ctx.fail("at least one tensor in `xs`")
-    shapes = [known(ctx, x) for x in xs]
-    _same_rank(ctx, shapes)
+    shapes = _of_one_rank(ctx, xs)
     i = place(ctx, shapes[0], axis)
     common = shapes[0]
     for n, shape in enumerate(shapes[1:], 1):
@@ -45,7 +44,11 @@ def concat(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     return Out(joined, _joined([x.data for x in xs]) if len(joined) == 1 else None)
 
 
-def _same_rank(ctx: Ctx, shapes: list[Shape]) -> None:
+def _of_one_rank(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Shape]:
+    """The shapes of tensors, of which there is at least one."""
+    if not xs:
+        ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
+    shapes = [known(ctx, x) for x in xs]
     first = shapes[0]
     for n, shape in enumerate(shapes):
         if not is_plain(shape):
@@ -56,8 +59,10 @@ def _same_rank(ctx: Ctx, shapes: list[Shape]) -> None:
         elif not is_plain(first):
             raise RankUnknown
         elif len(shape) != len(first):
-            at = (("xs[0]", None), (f"xs[{n}]", None))
-            ctx.fail(f"tensors of one rank, but `xs[0]` has rank {len(first)} and `xs[{n}]` has rank {len(shape)}", at)
+            given = (Argument("xs[0]"), Argument(f"xs[{n}]"))
+            ranks = f"{{0}} has rank {len(first)} and {{1}} has rank {len(shape)}"
+            ctx.fail(Other("tensors of one rank", given, ranks))
+    return shapes
 
 
 def _agree(ctx: Ctx, common: Shape, shape: Shape, n: int, skip: int | None) -> Shape:
@@ -66,8 +71,7 @@ def _agree(ctx: Ctx, common: Shape, shape: Shape, n: int, skip: int | None) -> S
     for i, (a, b) in enumerate(zip(common, shape, strict=True)):
         if i != skip and not isinstance(a, Segment):
             axis = number(shape, i)
-            at = (("xs[0]", axis), (f"xs[{n}]", axis))
-            result[i] = same(ctx, a, b, f"axis {axis} of `xs[0]` and `xs[{n}]` to be equal", at)
+            result[i] = same(ctx, Axis("xs[0]", axis, a), Axis(f"xs[{n}]", axis, b))
     return tuple(result)
 
 
@@ -78,15 +82,12 @@ def _joined(parts: list[Any]) -> Any:
     return elements if len(elements) <= TRACKED else None
 
 
-@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T")
+@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T", mismatch="E308")
 def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     """Tensors of one shape joined along a new axis, whose size is their number. At least one tensor. Array API
     `stack`.
     """
-    if not xs:
-        ctx.fail("at least one tensor in `xs`")
-    shapes = [known(ctx, x) for x in xs]
-    _same_rank(ctx, shapes)
+    shapes = _of_one_rank(ctx, xs)
     common = shapes[0]
     for n, shape in enumerate(shapes[1:], 1):
         common = _agree(ctx, common, shape, n, None)
@@ -111,8 +112,7 @@ def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
     shape = known(ctx, x)
     i = place(ctx, shape, axis)
     if not isinstance(shape[i], int):
-        at = number(shape, i)
-        ctx.needs_literal(f"the size of axis {at} of `x` to be a number: so many results it has", (("x", at),))
+        ctx.needs_literal(Other("the size of {0} to be a number: so many results it has", (axis_of("x", shape, i),)))
     data = x.data if isinstance(x.data, tuple) else (None,) * shape[i]
     return [Out(without(shape, i), d) for d in data]
 
@@ -144,7 +144,7 @@ def split(
     shape = known(ctx, x)
     i = place(ctx, shape, axis)
     if sum(way is not None for way in (sections, sizes, indices)) != 1:
-        ctx.fail("one of sections, sizes and indices")
+        ctx.fail(Other("one of sections, sizes and indices"))
     if indices is not None:
         starts, stops = (0, *indices), (*indices, None)
         cuts = [(a, b) for a, b in zip(starts, stops, strict=True)]
@@ -155,26 +155,24 @@ def split(
 
 def _parts(ctx: Ctx, shape: Shape, i: int, sections: int, uneven: bool) -> tuple[Dim, ...]:
     if sections < 1:
-        ctx.fail(f"sections to be at least 1, but it is {sections}")
+        ctx.fail(Other("sections to be at least 1", but=f"it is {sections}"))
     if sections == 1:
         return (shape[i],)
-    axis = number(shape, i)
+    own = axis_of("x", shape, i)
     if not uneven:
-        what = f"axis {axis} of `x` to be a multiple of {sections}"
-        ctx.require(ctx.eq(shape[i] % sections, 0), what, (("x", axis),))
+        ctx.require(Multiple(own, Number(sections)))
         return (shape[i] // sections,) * sections
     part = ctx.ceildiv(shape[i], sections)
     last = shape[i] - part * (sections - 1)
-    what = f"axis {axis} of `x` to be large enough for {sections} parts of which only the last is smaller"
-    ctx.require(ctx.le(0, last), what, (("x", axis),))
+    enough = f"{{0}} to be large enough for {sections} parts of which only the last is smaller"
+    ctx.require(Other(enough, (own,)), ctx.le(0, last))
     return (*(part,) * (sections - 1), last)
 
 
 def _given_parts(ctx: Ctx, shape: Shape, i: int, sizes: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    axis = number(shape, i)
     for n, size in enumerate(sizes):
-        not_negative(ctx, size, f"entry {n} of `sizes`", (("sizes", n),))
-    ctx.require(ctx.eq(total(sizes), shape[i]), f"the sum of `sizes` to be axis {axis} of `x`", (("x", axis),))
+        not_negative(ctx, Entry("sizes", n, size))
+    ctx.require(Is(Total("sizes", total(sizes)), axis_of("x", shape, i)))
     return sizes
 
 
@@ -219,11 +217,11 @@ def slice_(
     axes = tuple(range(n)) if axes is None else axes
     steps = (1,) * n if steps is None else steps
     if not n == len(stops) == len(axes) == len(steps):
-        ctx.fail("as many entries in stops, axes and steps as in starts")
+        ctx.fail(Other("as many entries in stops, axes and steps as in starts"))
     if any(step == 0 for step in steps):
-        ctx.fail("steps that are not 0")
+        ctx.fail(Other("steps that are not 0"))
     if is_plain(shape) and axes and len(shape) == 0:
-        ctx.fail("a tensor with at least one axis, but the rank of `x` is 0")
+        ctx.fail(Other("a tensor with at least one axis", (Argument("x"),), "the rank of {0} is 0", ()))
     result = list(shape)
     data = x.data if len(shape) == 1 else None
     for i, start, stop, step in zip(places(ctx, shape, axes, "axes"), starts, stops, steps, strict=True):
@@ -258,12 +256,13 @@ def pad(ctx: Ctx, x: TensorInfo, pads: tuple[tuple[Dim, Dim], ...], mode: str, v
     shape = ctx.dims(x)
     choice(ctx, "mode", mode, ("constant", "edge", "reflect", "wrap"))
     if len(pads) != len(shape):
-        ctx.fail(f"a pair in `pads` for each of the {len(shape)} axes of `x`, but it has {len(pads)}")
+        given, each = (Argument("pads"), Argument("x")), f"a pair in {{0}} for each of the {len(shape)} axes of {{1}}"
+        ctx.fail(Other(each, given, f"it has {len(pads)}", ()))
     if value is not None and ctx.rank(value) != 0:
-        ctx.fail("`value` to be a scalar", (("value", None),))
+        ctx.fail(Other("{0} to be a scalar", (Argument("value"),)))
     for i, pair in enumerate(pads):
         for n, side in enumerate(pair):
-            not_negative(ctx, side, f"the pad {'after' if n else 'before'} axis {i}", (("pads", i),))
+            not_negative(ctx, Pad(i, bool(n), side, "axis"))
             _room(ctx, shape[i], side, mode, i)
     return tuple(total((before, d, after)) for d, (before, after) in zip(shape, pads, strict=True))
 
@@ -272,10 +271,10 @@ def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:
     """What a mode that repeats the tensor's own elements needs of an axis."""
     if mode == "constant" or (isinstance(pad, int) and pad == 0):
         return
-    at = (("x", axis), ("pads", axis))
     enough = ctx.lt(pad, size) if mode == "reflect" else ctx.le(1, size)
     wanted = "smaller than the axis" if mode == "reflect" else "0 where the axis is empty"
-    ctx.require(ctx.any_of(ctx.eq(pad, 0), enough), f"the pads of axis {axis} to be {wanted}", at)
+    asked = Other(f"the pads of axis {axis} to be {wanted}", blamed=(("x", axis), ("pads", axis)))
+    ctx.require(asked, ctx.any_of(ctx.eq(pad, 0), enough))
 
 
 @primitive("flip", "x: tensor, axis: ints = none", "T:any -> T")
@@ -332,7 +331,7 @@ def depth_to_space(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
     The channels are a multiple of `block ** 2`. ONNX DepthToSpace, mode DCR.
     """
     n, c, h, w = _image(ctx, x, block)
-    ctx.require(ctx.eq(c % (block * block), 0), f"axis 1 of `x` to be a multiple of {block * block}", (("x", 1),))
+    ctx.require(Multiple(Axis("x", 1, c), Number(block * block)))
     return (n, c // (block * block), h * block, w * block)
 
 
@@ -344,11 +343,11 @@ def space_to_depth(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
     """
     n, c, h, w = _image(ctx, x, block)
     for axis, size in ((2, h), (3, w)):
-        ctx.require(ctx.eq(size % block, 0), f"axis {axis} of `x` to be a multiple of {block}", (("x", axis),))
+        ctx.require(Multiple(Axis("x", axis, size), Number(block)))
     return (n, c * (block * block), h // block, w // block)
 
 
 def _image(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
     if block < 1:
-        ctx.fail(f"block to be at least 1, but it is {block}")
+        ctx.fail(Other("block to be at least 1", but=f"it is {block}"))
     return ranked(ctx, "x", x, 4, "[batch, channels, height, width]")

@@ -6,6 +6,7 @@ from ..axes import Shape
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import choice, rank_at_least
 from ..registry import parse_params, primitive, register
+from ..requirements import Argument, AtLeast, AtMost, Axis, Number, Other, Pad
 from ..windows import (
     LAYOUTS,
     Pairs,
@@ -38,13 +39,13 @@ def _image(ctx: Ctx, x: TensorInfo, kernel_shape: Ints, spatial: int | None) -> 
     """The dimensions, and how many of them are spatial; the batch axis may be missing."""
     a = ctx.dims(x)
     rank = len(a)
-    at = (("x", None),)
     if spatial is None:
         if len(kernel_shape) == 1:
             rank_at_least(ctx, "x", a, 3)
         spatial = spatial_count(kernel_shape, rank)
     if rank not in (spatial + 1, spatial + 2):
-        ctx.fail(f"`x` to have rank {spatial + 2}, or {spatial + 1} without a batch axis, but its rank is {rank}", at)
+        phrase = f"{{0}} to have rank {spatial + 2}, or {spatial + 1} without a batch axis"
+        ctx.fail(Other(phrase, (Argument("x"),), f"its rank is {rank}"))
     return a, spatial
 
 
@@ -79,11 +80,11 @@ def _pooled(
 def _at_most_half(ctx: Ctx, pads: tuple[Dim, Dim], size: int, i: int) -> None:
     half = size // 2
     for n, pad in enumerate(pads):
-        what = f"the pad {'after' if n else 'before'} spatial axis {i} to be at most {half}, half the kernel"
+        asked = Pad(i, bool(n), pad, "spatial axis")
         if not isinstance(pad, int):
-            ctx.require(ctx.le(pad, half), what, (("pads", i),))
+            ctx.require(AtMost(asked, Number(half), "half the kernel"))
         elif pad > half:
-            ctx.fail(f"{what}, but it is {pad}", (("pads", i),))
+            ctx.fail(Other(f"{{0}} to be at most {half}, half the kernel", (asked,), f"it is {pad}"))
 
 
 def _define_max_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
@@ -174,7 +175,7 @@ def global_max_pool(ctx: Ctx, x: TensorInfo, layout: str) -> Shape:
     """
     a, _, axes = image(ctx, x, layout)
     for axis in axes:
-        ctx.require(ctx.le(1, a[axis]), f"axis {axis} of `x` to be at least 1", (("x", axis),))
+        ctx.require(AtLeast(Axis("x", axis, a[axis]), 1))
     return tuple(1 if i in axes else d for i, d in enumerate(a))
 
 

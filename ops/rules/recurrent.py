@@ -8,6 +8,7 @@ from ..axes import Shape, same
 from ..model import Ctx, Dim, TensorInfo
 from ..operands import choice, ranked
 from ..registry import primitive
+from ..requirements import Axis, Is, Number, Times
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
 LAYOUTS = ("time_first", "batch_first")
@@ -29,43 +30,38 @@ class _Weights:
         outer = ranked(self.ctx, "w", w, 2 + self.lead, f"[{lead}{gates}hidden, inputs]")
         inner = ranked(self.ctx, "r", r, 2 + self.lead, f"[{lead}{gates}hidden, hidden]")
         hidden, last, first = inner[-1], self.lead + 1, self.lead
-        self._equal(("x", len(x) - 1, x[-1]), ("w", last, outer[-1]))
-        self._times(("r", first, inner[-2]), self.gates, ("r", last, hidden))
-        self._times(("w", first, outer[-2]), self.gates, ("r", last, hidden))
+        same(self.ctx, Axis("x", len(x) - 1, x[-1]), Axis("w", last, outer[-1]))
+        own = Axis("r", last, hidden)
+        self._times(Axis("r", first, inner[-2]), self.gates, own)
+        self._times(Axis("w", first, outer[-2]), self.gates, own)
         if b is not None:
             bias = ranked(self.ctx, "b", b, 1 + self.lead, f"[{lead}{2 * self.gates} * hidden]")
-            self._times(("b", first, bias[-1]), 2 * self.gates, ("r", last, hidden))
+            self._times(Axis("b", first, bias[-1]), 2 * self.gates, own)
         return hidden
 
-    def state(self, name: str, x: TensorInfo | None, axes: str, *sizes: tuple[str, int, Dim]) -> None:
-        """A state that is given has these sizes."""
+    def state(self, name: str, x: TensorInfo | None, axes: str, *sizes: Axis | Number) -> None:
+        """A state that is given has these sizes, of which a number is that of the directions."""
         if x is not None:
             dims = ranked(self.ctx, name, x, len(sizes), axes)
             for axis, other in enumerate(sizes):
-                if other[0]:
-                    self._equal((name, axis, dims[axis]), other)
+                if isinstance(other, Axis):
+                    same(self.ctx, Axis(name, axis, dims[axis]), other)
                 else:
-                    self._exactly(name, axis, dims[axis], other[2])
+                    self._exactly(Axis(name, axis, dims[axis]), other)
 
     def directions(self, count: int, **weights: TensorInfo | None) -> None:
         for name, weight in weights.items():
             if weight is not None:
-                self._exactly(name, 0, self.ctx.dims(weight)[0], count)
+                self._exactly(Axis(name, 0, self.ctx.dims(weight)[0]), Number(count))
 
-    def _exactly(self, name: str, axis: int, size: Dim, count: int) -> None:
-        what = f"axis {axis} of `{name}` to be {count}, the number of directions"
-        self.ctx.require(self.ctx.eq(size, count), what, ((name, axis),))
+    def _exactly(self, own: Axis, count: Number) -> None:
+        self.ctx.require(Is(own, count, "the number of directions"))
 
-    def _equal(self, one: tuple[str, int, Dim], two: tuple[str, int, Dim]) -> None:
-        what = f"axis {one[1]} of `{one[0]}` and axis {two[1]} of `{two[0]}` to be equal"
-        same(self.ctx, one[2], two[2], what, (one[:2], two[:2]))
-
-    def _times(self, one: tuple[str, int, Dim], count: int, two: tuple[str, int, Dim]) -> None:
+    def _times(self, one: Axis, count: int, two: Axis) -> None:
         if count == 1:
-            self._equal(one, two)
+            same(self.ctx, one, two)
         else:
-            what = f"axis {one[1]} of `{one[0]}` to be {count} times axis {two[1]} of `{two[0]}`, the hidden size"
-            self.ctx.require(self.ctx.eq(one[2], two[2] * count), what, (one[:2], two[:2]))
+            self.ctx.require(Is(one, Times(Number(count), two), "the hidden size"))
 
 
 # Cells
@@ -78,7 +74,7 @@ def _cell(
     weights = _Weights(ctx, kind, 0)
     hidden = weights.hidden(source, w, r, b)
     for name, state in states.items():
-        weights.state(name, state, "[batch, hidden]", ("x", 0, source[0]), ("r", 1, hidden))
+        weights.state(name, state, "[batch, hidden]", Axis("x", 0, source[0]), Axis("r", 1, hidden))
     return (source[0], hidden)
 
 
@@ -161,8 +157,8 @@ def _layer(
     hidden = weights.hidden(source, w, r, b)
     weights.directions(count, w=w, r=r, b=b)
     time, batch = (1, 0) if batch_first else (0, 1)
-    of_batch, of_hidden = ("x", batch, source[batch]), ("r", 2, hidden)
-    lead = [of_batch, ("", 0, count)] if batch_first else [("", 0, count), of_batch]
+    of_batch, of_hidden = Axis("x", batch, source[batch]), Axis("r", 2, hidden)
+    lead: list[Axis | Number] = [of_batch, Number(count)] if batch_first else [Number(count), of_batch]
     axes = "[batch, directions, hidden]" if batch_first else "[directions, batch, hidden]"
     for name, state in states.items():
         weights.state(name, state, axes, *lead, of_hidden)

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from ..axes import is_plain, number, place, places, product, total
+from ..axes import axis_of, is_plain, place, places, product, total
 from ..broadcast import known_shape
 from ..casts import computed_in
 from ..model import Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
 from ..registry import parse_params, primitive, register
+from ..requirements import Argument, AtLeast, Axis, Equal, Other
 
 Shape = tuple[Any, ...]
 # What a reduction makes of the tracked elements of a rank-1 tensor.
@@ -42,8 +43,7 @@ def _not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...]) -> None:
     if not is_plain(shape[i] for i in gone):
         raise RankUnknown
     for i in gone:
-        axis = number(shape, i)
-        ctx.require(ctx.le(1, shape[i]), f"axis {axis} of `x` to be at least 1", (("x", axis),))
+        ctx.require(AtLeast(axis_of("x", shape, i), 1))
 
 
 def _folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: Any, gone: tuple[int, ...], keepdims: bool) -> Any:
@@ -143,7 +143,8 @@ def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None
         computed_in(ctx, "x", x.dtype, dtype)
         shape = known_shape(ctx, x)
         if axis is None and ctx.rank(x) != 1:
-            ctx.fail(f"an axis where the rank is not 1, and the rank of `x` is {ctx.rank(x)}", (("x", None),))
+            phrase = f"an axis where the rank is not 1, and the rank of {{0}} is {ctx.rank(x)}"
+            ctx.fail(Other(phrase, (Argument("x"),)))
         i = place(ctx, shape, 0 if axis is None else axis)
         return (*shape[:i], shape[i] + 1, *shape[i + 1 :]) if include_initial else shape
 
@@ -189,10 +190,11 @@ def _normalized(ctx: Ctx, x: TensorInfo, axis: int, **weights: TensorInfo | None
 def _same_tail(ctx: Ctx, wanted: Shape, name: str, given: Shape) -> None:
     if len(given) != len(wanted):
         axes = "axis -1" if len(wanted) == 1 else f"axes -{len(wanted)} to -1"
-        ctx.fail(f"`{name}` to have rank {len(wanted)}, for {axes} of `x`, but its rank is {len(given)}")
+        phrase = f"{{0}} to have rank {len(wanted)}, for {axes} of {{1}}"
+        ctx.fail(Other(phrase, (Argument(name), Argument("x")), f"its rank is {len(given)}", ()))
     for back in range(len(wanted), 0, -1):
-        what = f"axis {len(given) - back} of `{name}` and axis -{back} of `x` to be equal"
-        ctx.require(ctx.eq(given[-back], wanted[-back]), what, ((name, len(given) - back), ("x", -back)))
+        own = Axis(name, len(given) - back, given[-back])
+        ctx.require(Equal(own, Axis("x", -back, wanted[-back])))
 
 
 @primitive(

@@ -8,6 +8,7 @@ from typing import Any
 from ..axes import (
     Shape,
     as_tuple,
+    axis_of,
     is_plain,
     known,
     not_negative,
@@ -21,11 +22,25 @@ from ..axes import (
 )
 from ..model import TRACKED, WILDCARD, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
 from ..registry import primitive
+from ..requirements import (
+    Argument,
+    At,
+    Axis,
+    BroadcastTo,
+    ElementsDivide,
+    Entry,
+    Is,
+    Number,
+    Other,
+    SameElements,
+)
 
 # Reshape
 
 
-@primitive("reshape", "x: tensor, shape: target", "T:any -> T", onnx=("Reshape",), needs={"shape": "exact"})
+@primitive(
+    "reshape", "x: tensor, shape: target", "T:any -> T", onnx=("Reshape",), needs={"shape": "exact"}, mismatch="E307"
+)
 def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     """The same elements, in row-major order, in another shape.
 
@@ -37,7 +52,8 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     source = known(ctx, x)
     wild = [i for i, d in enumerate(shape) if d is WILDCARD]
     if len(wild) > 1:
-        ctx.fail("at most one -1 in `shape`", tuple(("shape", i) for i in wild))
+        at = tuple(("shape", i) for i in wild)
+        ctx.fail(Other("at most one -1 in {0}", (Argument("shape"),), blamed=at))
     for i, d in enumerate(shape):
         if i not in wild and not isinstance(d, Segment):
             _new_size(ctx, d, i)
@@ -45,20 +61,20 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
         others = without(shape, wild[0])
         solved = put(shape, wild[0], _solve(ctx, source, others))
     else:
-        ctx.require(
-            ctx.eq(*_counts(ctx, source, shape)),
-            "as many elements in `shape` as `x` has",
-            tuple(("x", number(source, i)) for i, d in enumerate(source) if not isinstance(d, Segment)),
-        )
+        ctx.require(SameElements(_all_axes(source), _counts(ctx, source, shape)))
         solved = shape
     return Out(solved, _same_elements(x.data, solved))
 
 
+def _all_axes(source: Shape) -> At:
+    return tuple(("x", number(source, i)) for i, d in enumerate(source) if not isinstance(d, Segment))
+
+
 def _new_size(ctx: Ctx, size: Dim, axis: int) -> None:
-    what = f"size {axis} of `shape`"
+    own = Entry("shape", axis, size, "size")
     if isinstance(size, int) and size == -1:
-        ctx.fail(f"{what} to be at least 0 (only a -1 that is written in the call is solved)", (("shape", axis),))
-    not_negative(ctx, size, what, (("shape", axis),))
+        ctx.fail(Other("{0} to be at least 0 (only a -1 that is written in the call is solved)", (own,)))
+    not_negative(ctx, own)
 
 
 def _solve(ctx: Ctx, source: Shape, others: Shape) -> Dim:
@@ -69,16 +85,13 @@ def _solve(ctx: Ctx, source: Shape, others: Shape) -> Dim:
     if isinstance(divisor, int) and divisor == 1:
         return count
     empty = _zeros_that_may_cancel(ctx, left, rest)
-    ctx.require(ctx.any_of(ctx.le(1, divisor), *empty), "the sizes beside the -1 in `shape` to be at least 1")
+    beside = Other("the sizes beside the -1 in {0} to be at least 1", (Argument("shape"),), blamed=())
+    ctx.require(beside, ctx.any_of(ctx.le(1, divisor), *empty))
     if isinstance(divisor, int) and divisor < 1:
         return ctx.factor(count, divisor) if empty else 0
     exact = not empty or ctx.decide(ctx.le(1, divisor)) is True
     whole = divisor if exact else ctx.max(divisor, 1)
-    ctx.require(
-        ctx.any_of(ctx.eq(count % whole, 0), *empty),
-        "the elements of `x` to divide evenly into the sizes beside the -1 in `shape`",
-        tuple(("x", number(source, i)) for i, d in enumerate(source) if not isinstance(d, Segment)),
-    )
+    ctx.require(ElementsDivide(_all_axes(source)), ctx.any_of(ctx.eq(count % whole, 0), *empty))
     return count // divisor if exact else ctx.factor(count, divisor)
 
 
@@ -159,7 +172,8 @@ def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
         return Out((1,), _same_elements(x.data, (1,)))
     first, last = place(ctx, shape, start, "start"), place(ctx, shape, end, "end")
     if first > last:
-        ctx.fail(f"start to come before end, but they are axes {number(shape, first)} and {number(shape, last)}")
+        but = f"they are axes {number(shape, first)} and {number(shape, last)}"
+        ctx.fail(Other("start to come before end", but=but))
     return Out((*shape[:first], _count(ctx, shape[first : last + 1]), *shape[last + 1 :]), x.data)
 
 
@@ -176,7 +190,8 @@ def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Shape
     if axes is None:
         return dims[::-1]
     if len(axes) != len(dims):
-        ctx.fail(f"axes to name each of the {len(dims)} axes of `x` once, but it has {len(axes)} entries")
+        each = f"axes to name each of the {len(dims)} axes of {{0}} once"
+        ctx.fail(Other(each, (Argument("x"),), f"it has {len(axes)} entries", ()))
     return tuple(dims[i] for i in places(ctx, dims, axes, "axes"))
 
 
@@ -194,7 +209,8 @@ def moveaxis(ctx: Ctx, x: TensorInfo, source: tuple[int, ...], destination: tupl
     """Axes moved from `source` to `destination`; the others keep their order. Array API `moveaxis`."""
     dims = ctx.dims(x)
     if len(source) != len(destination):
-        ctx.fail(f"as many axes in destination as in source, but they have {len(destination)} and {len(source)}")
+        but = f"they have {len(destination)} and {len(source)}"
+        ctx.fail(Other("as many axes in destination as in source", but=but))
     return tuple(dims[i] for i in _move(ctx, dims, source, destination))
 
 
@@ -243,8 +259,7 @@ def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     else:
         gone = places(ctx, shape, as_tuple(axis), "axis")
         for i in gone:
-            at = number(shape, i)
-            ctx.require(ctx.eq(shape[i], 1), f"axis {at} of `x` to be 1", (("x", at),))
+            ctx.require(Is(axis_of("x", shape, i), Number(1)))
     solved = tuple(d for i, d in enumerate(shape) if i not in gone)
     return Out(solved, _same_elements(x.data, solved))
 
@@ -269,7 +284,7 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     source = known(ctx, x)
     for j, d in enumerate(shape):
         if not isinstance(d, Segment):
-            not_negative(ctx, d, f"axis {j} of `shape`", (("shape", j),))
+            not_negative(ctx, Axis("shape", j, d))
     for back in range(1, len(source) + 1):
         d = source[-back]
         if isinstance(d, Segment):
@@ -277,15 +292,15 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
                 break
             raise RankUnknown
         if back > len(shape):
-            ctx.fail(f"a `shape` of rank {len(source)} or more, the rank of `x`, but it has {len(shape)}")
+            given, phrase = (
+                (Argument("shape"), Argument("x")),
+                f"a {{0}} of rank {len(source)} or more, the rank of {{1}}",
+            )
+            ctx.fail(Other(phrase, given, f"it has {len(shape)}", ()))
         if isinstance(shape[-back], Segment):
             raise RankUnknown
-        i, j = number(source, len(source) - back), number(shape, len(shape) - back)
-        ctx.require(
-            ctx.any_of(ctx.eq(d, shape[-back]), ctx.eq(d, 1)),
-            f"axis {i} of `x` to be 1 or equal to axis {j} of `shape`",
-            (("x", i), ("shape", j)),
-        )
+        own, target = axis_of("x", source, len(source) - back), axis_of("shape", shape, len(shape) - back)
+        ctx.require(BroadcastTo(own, target))
     return Out(shape, _spread(x.data, shape))
 
 
@@ -309,7 +324,7 @@ def tile(ctx: Ctx, x: TensorInfo, repeats: tuple[Dim, ...]) -> Out:
     """
     dims = ctx.dims(x)
     for i, r in enumerate(repeats):
-        not_negative(ctx, r, f"entry {i} of `repeats`", (("repeats", i),))
+        not_negative(ctx, Entry("repeats", i, r))
     rank = max(len(dims), len(repeats))
     wide = (1,) * (rank - len(dims)) + dims
     times = (1,) * (rank - len(repeats)) + tuple(repeats)
@@ -333,7 +348,7 @@ def repeat(ctx: Ctx, x: TensorInfo, repeats: Dim, axis: int | None) -> Shape:
 
     `repeats` is not negative. Array API `repeat` with one number.
     """
-    not_negative(ctx, repeats, "`repeats`", (("repeats", None),))
+    not_negative(ctx, Argument("repeats", repeats))
     shape = known(ctx, x)
     if axis is None:
         return (product((_count(ctx, shape), repeats)),)

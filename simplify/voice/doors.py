@@ -10,12 +10,13 @@ from ...lang import core
 from ...lang.diagnostics import Diagnostic, Label, error
 from ...lang.source import Span
 from ...ops.model import TensorInfo
+from ...ops.spelling import ORDINALS
+from ...ops.wording import listed
 from ..known.outcome import Outcome
 from ..known.values import Entry, Env
 from .describe import type_text
 from .origins import place_of
-from .spoken import ORDINALS
-from .verdict import Speaker, finish, listed
+from .verdict import Speaker, finish
 from .wording import filled_type, size_label, values_text, why, wording
 
 

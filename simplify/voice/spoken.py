@@ -1,129 +1,95 @@
-"""A primitive's call in the user's words: operators as they are written, arguments by the names that stand there."""
+"""What a primitive's call was given, in the user's words, with sizes that may be symbolic."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any, Protocol
 
-from ...lang import core
-from ...lang.source import Span
+from ...lang.dtypes import DTYPES
+from ...ops import spelling
 from ...ops.model import TensorInfo
 from ..known.state import State
-from ..known.values import Entry, plain
+from ..known.values import Entry, NumberValue, Shape, ShapeValue, SizeValue, plain
+from .describe import dtype_text, readable, size_text, told
 
-OPERATORS = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "pow": "**",
-    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
-    "logical_and": "&&", "logical_or": "||",
-}  # fmt: skip
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
-_LONGEST = 40
-# A size that is longer than this is said after the sentence.
-_BEHIND = 20
-_PARAM = re.compile(r"`(\w+(?:\[\d+\])?)`(?: \(((?:its|the) [\w' ]+)\))?")
-_NO_AXIS = re.compile(r"axis to be between -\d+ and (\d+), but it is (\d+)")
-_SINGULAR = {"channels": "channel", "classes": "class"}
-_AXIS = re.compile(r"axis (-\d+) of `(\w+(?:\[\d+\])?)`")
+# What needs no brackets in a product: a name, a number, a function of others.
+_CALL = re.compile(r"\w+'*(\([^()]*\))?")
 
 
-class CallLike(Protocol):
-    """A primitive's call: where it stands, its name, its arguments as they are written and what they are."""
+class CallLike(spelling.CallLike, Protocol):
+    """A primitive's call and what its arguments are."""
 
-    @property
-    def span(self) -> Span: ...
-    @property
-    def name(self) -> str: ...
     @property
     def entries(self) -> tuple[tuple[str, Entry], ...]: ...
     @property
-    def arguments(self) -> tuple[core.Value, ...]: ...
+    def mismatch(self) -> str: ...
     def find(self, name: str) -> Entry | None: ...
+    def operands(self) -> Iterator[tuple[str, Entry]]: ...
 
 
-def operation(call: CallLike) -> str:
-    """`+`, `x[5, :]`, or @concat."""
-    written = call.span.text
-    if not written.startswith("@") and written.endswith("]") and len(written) <= _LONGEST and "\n" not in written:
-        return f"`{written}`"
-    return f"`{OPERATORS[call.name]}`" if _is_operator(call) else f"@{call.name}"
+class Operands:
+    """The operands of a call as ops/wording.py asks for them."""
 
+    def __init__(self, state: State, call: CallLike) -> None:
+        self.state = state
+        self.call = call
 
-def _is_operator(call: CallLike) -> bool:
-    written = re.match(r"@(?:prelude\.)?(\w+)", call.span.text)
-    return call.name in OPERATORS and (written is None or written[1] != call.name)
+    @property
+    def is_indexing(self) -> bool:
+        return not self.call.span.text.startswith("@")
 
+    def argument(self, param: str) -> str:
+        return spelling.argument(self.call, param)
 
-def argument(call: CallLike, param: str) -> str:
-    """What the user calls the argument: `h`, a literal shape, or its place among the arguments."""
-    base, _, index = param.partition("[")
-    for place, ((name, _), written) in enumerate(zip(call.entries, call.arguments, strict=False)):
-        if name != base:
-            continue
-        if index and isinstance(written, core.ListValue):
-            at = int(index.rstrip("]"))
-            if at >= len(written.items):
-                break
-            return _written(written.items[at]) or f"item {at} of `{base}`"
-        shown = _written(written)
-        if shown or not isinstance(written, core.Call | core.If):
-            return shown or f"`{param}`"
-        if _is_operator(call):
-            return ("its left operand", "its right operand")[place]
-        if len(call.entries) == 1 or not any(isinstance(e.value, TensorInfo) for n, e in call.entries if n != name):
-            return "its argument"
-        return f"its {ORDINALS[place]} argument" if place < len(ORDINALS) else f"`{param}`"
-    return f"`{param}`"
+    def shape(self, param: str) -> Shape | None:
+        """The sizes of a tensor or a shape; None where they are not all known."""
+        entry = self.call.find(param)
+        value = entry.value if entry is not None else None
+        dims = value.dims if isinstance(value, ShapeValue) else value.shape if isinstance(value, TensorInfo) else None
+        dims = None if dims is None else self.state.resolve(dims)
+        return dims if dims is not None and plain(dims) else None
 
+    def rank(self, param: str) -> int | None:
+        shape = self.shape(param) if isinstance(self._value(param), TensorInfo) else None
+        return None if shape is None else len(shape)
 
-def _written(expr: core.Value) -> str:
-    """A name, or a shape that is short enough to be said."""
-    if isinstance(expr, core.Var):
-        return f"`{expr.name}`" if expr.name.isidentifier() else ""
-    text = expr.span.text
-    return f"`{text}`" if isinstance(expr, core.ShapeLit | core.ShapeVar) and 0 < len(text) <= _LONGEST else ""
+    def size(self, param: str, axis: int) -> str | None:
+        """The size of a tensor's axis, or the entry of a shape that was passed."""
+        value, shape = self._value(param), self.shape(param)
+        if isinstance(value, TensorInfo) and not self.call.is_tensor(param):
+            shape = value.data if isinstance(value.data, tuple) and plain(value.data) else None
+        return told(shape[axis], self.state) if shape is not None and -len(shape) <= axis < len(shape) else None
 
+    def _value(self, param: str) -> Any:
+        entry = self.call.find(param)
+        return entry.value if entry is not None else None
 
-def what_is_needed(call: CallLike, what: str, state: State, sizes: Mapping[str, str]) -> str:
-    """A rule's words with the user's names for the parameters, and axes counted from the front where that is known; a size
-    that is given for a parameter stands behind it: "axis 1 of `h` (8 channels) and axis 1 of `w` (4) to be equal"."""
+    def scalar(self, param: str) -> str | None:
+        value = self._value(param)
+        if isinstance(value, SizeValue):
+            return size_text(value.size, self.state)
+        return str(value.value) if isinstance(value, NumberValue) else None
 
-    def counted(found: re.Match[str]) -> str:
-        entry = call.find(found[2])
-        if entry is None or not isinstance(entry.value, TensorInfo):
-            return found[0]
-        shape = state.resolve(entry.value.shape)
-        axis = int(found[1])
-        return f"axis {axis + len(shape)} of `{found[2]}`" if plain(shape) and -len(shape) <= axis else found[0]
+    def text(self, size: Any) -> str | None:
+        text = size_text(size, self.state)
+        return text if readable(text) else None
 
-    def named(found: re.Match[str]) -> str:
-        known = any(name == found[1].partition("[")[0] for name, _ in call.entries)
-        text = argument(call, found[1]) if known else found[0]
-        if found[1] not in sizes:
-            return text + (found[0].removeprefix(f"`{found[1]}`"))
-        return f"{text} ({_counted(sizes[found[1]], found[2])})"
+    def elements(self, param: str) -> str | None:
+        """A number of elements, as a product where it is long when that is multiplied out; None where neither can be read."""
+        dims = self.shape(param)
+        if dims is None or any(isinstance(d, int) and d < 0 for d in dims):
+            return None
+        parts = [size_text(dim, self.state) for dim in dims if dim != 1]
+        product = " * ".join(part if _CALL.fullmatch(part) else f"({part})" for part in parts)
+        return next((text for text in (size_text(prod(dims), self.state), product) if readable(text)), None)
 
-    missing = _NO_AXIS.fullmatch(what)
-    if missing and not call.span.text.startswith("@"):
-        tensor = next((argument(call, n) for n, e in call.entries if isinstance(e.value, TensorInfo)), "its operand")
-        return f"{tensor} to have an axis {missing[2]}, but its rank is {int(missing[1]) + 1}"
-    return _PARAM.sub(named, _AXIS.sub(counted, what))
+    def dtype(self, param: str) -> str | None:
+        value = self._value(param)
+        text = dtype_text(value.dtype, self.state) if isinstance(value, TensorInfo) else "?"
+        return text if text in DTYPES else None
 
-
-def _counted(size: str, noun: str | None) -> str:
-    """`8`, `8 channels`, `1 channel`, `8, the result's channels`."""
-    if noun is None:
-        return size
-    _, _, last = noun.partition(" ")
-    if last not in _SINGULAR:
-        return f"{size}, {noun}"
-    return f"{size} {_SINGULAR[last] if size == '1' else last}"
-
-
-def sizes_behind(what: str, found: Sequence[tuple[str, str | None]]) -> dict[str, str]:
-    """The sizes that can be said right behind their parameters: all short, each parameter named once, and not just the one
-    that the sentence is about."""
-    sizes = {param: size for param, size in found if size is not None and len(size) <= _BEHIND}
-    once = all(what.count(f"`{param}`") == 1 for param in sizes)
-    several = len(sizes) > 1 or not what.startswith(("axis ", "entry "))
-    return sizes if once and several and len(sizes) == len(found) else {}
+    def dtypes(self) -> Sequence[str | None]:
+        found = [dtype_text(e.value.dtype, self.state) for _, e in self.call.entries if isinstance(e.value, TensorInfo)]
+        return [None if text == "?" else text for text in found]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from ...lang import core
@@ -10,6 +9,7 @@ from ...lang.diagnostics import Diagnostic, Operand, Subject
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
+from ...ops.requirements import Multiple, Number, Requirement
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import Entry, Env, ListValue, ShapeValue, TupleValue, Value, plain
@@ -22,34 +22,22 @@ from .wording import bound, remainder
 _MOST = 6
 # How the formula for the size that others broadcast to begins, which nobody would write.
 _BROADCAST = "min(max("
-_MULTIPLE = re.compile(r"to be a multiple of ([1-9]\d*)\b")
 _LONGEST = 60
 
 
 def of_call(
-    state: State,
-    callee: str,
-    span: Span,
-    entries: Iterable[tuple[str, Entry]],
-    at: tuple[tuple[str, int | None], ...],
-    what: str = "",
+    state: State, span: Span, name: str, entries: Iterable[tuple[str, Entry]], asked: Requirement | None = None
 ) -> Subject:
-    """A call, and what a primitive needs of it (`what`)."""
-    operands = tuple(o for name, entry in entries for o in _operands(state, name, entry.value))
-    return Subject(span, callee, operands, at, wanted=_nearest_multiples(operands, at, what))
+    """A call, and what a primitive needs of it."""
+    operands = tuple(o for param, entry in entries for o in _operands(state, param, entry.value))
+    wanted = _nearest_multiples(state, asked) if isinstance(asked, Multiple) else ()
+    return Subject(span, name, operands, asked.at if asked is not None else (), wanted=wanted)
 
 
-def _nearest_multiples(
-    operands: Iterable[Operand], at: tuple[tuple[str, int | None], ...], what: str
-) -> tuple[int, ...]:
+def _nearest_multiples(state: State, asked: Multiple) -> tuple[int, ...]:
     """The sizes nearest to the one that is to be a multiple of some number."""
-    asked = _MULTIPLE.search(what)
-    for name, axis in at if asked is not None else ():
-        shape = next((o.shape for o in operands if o.name == name and o.dtype), None)
-        size = shape[axis] if shape is not None and axis is not None and -len(shape) <= axis < len(shape) else None
-        if asked is not None and isinstance(size, int):
-            return _around(size, int(asked[1]))
-    return ()
+    size = state.settled(asked.left.size)
+    return _around(size, asked.of.size) if isinstance(size, int) and isinstance(asked.of, Number) else ()
 
 
 def _around(size: int, step: int, rest: int = 0) -> tuple[int, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, error, warning
 from ...lang.node import replace
 from ...lang.source import Span
+from ...ops.wording import listed
 from ..known.outcome import Options, Outcome, Sufficient
 from ..known.state import State
 
@@ -98,8 +99,3 @@ def distinct(span: Span, labels: tuple[Label, ...]) -> tuple[Label, ...]:
         if label.span != span and label.span.source.text and label.span not in kept:
             kept[label.span] = label
     return tuple(kept.values())
-
-
-def listed(texts: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))

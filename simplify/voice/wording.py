@@ -7,12 +7,12 @@ from math import gcd
 from ...lang import core, sweet
 from ...lang.offsets import offset
 from ...ops.model import TensorInfo
+from ...ops.wording import listed
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
 from ..solver.terms import Size, Term, mod
 from .describe import annotation_text, dtype_text, shape_text, size_text, told, type_text
-from .verdict import listed
 
 
 def size_label(state: State, entry: Entry, axis: int) -> str:

@@ -16,6 +16,8 @@ from rxlang.ops import registry
 from rxlang.ops.dtypes_column import parse_dtypes
 from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate, outcomes
 from rxlang.ops.model import Out, Param, Primitive, TensorInfo
+from rxlang.ops.requirements import Requirement
+from rxlang.ops.wording import plain
 
 SIZES = (0, 1, 1, 2, 3)
 FLOATING = ("float16", "bfloat16", "float32", "float64")
@@ -178,7 +180,7 @@ def refusal(name: str, /, **values: Any) -> str:
     try:
         predict(name, **values)
     except Violation as violation:
-        return violation.what
+        return str(violation)
     raise AssertionError(f"@{name} was not refused")
 
 
@@ -269,14 +271,15 @@ class GridCtx:
     def rank(self, x: TensorInfo) -> int:
         return len(x.shape)
 
-    def require(self, cond: Any, what: str, at: Any = ()) -> None:
-        self.required.append((cond, what))
+    def require(self, asked: Requirement, cond: Any = None) -> None:
+        cond = asked.cond(self) if cond is None else cond
+        self.required.append((cond, plain(asked)))
         self.envs = [env for env in self.envs if _holds(cond, env)]
 
     dtype_in, require_dtype, require_either = GroundCtx.dtype_in, GroundCtx.require_dtype, GroundCtx.require_either
 
-    def fail(self, what: str, at: Any = ()) -> NoReturn:
-        raise Violation(what, at)
+    def fail(self, asked: Requirement) -> NoReturn:
+        raise Violation(asked)
 
     def decide(self, cond: Any) -> bool | None:
         answers = {_holds(cond, env) for env in self.envs}
@@ -376,7 +379,7 @@ def agrees(name: str, envs: Sequence[Env], /, **values: Any) -> list[Out]:
 
 def _same_at(out: Out, tensor: TensorInfo, env: Env) -> None:
     assert len(out.shape) == len(tensor.shape)
-    for size, plain in zip(out.shape, tensor.shape, strict=True):
-        assert size.admits(plain, env) if isinstance(size, Unknown) else ground(size, env) == plain, f"at {env}"
+    for size, wanted in zip(out.shape, tensor.shape, strict=True):
+        assert size.admits(wanted, env) if isinstance(size, Unknown) else ground(size, env) == wanted, f"at {env}"
     if out.data is not None:
         assert ground(out.data, env) == tensor.data, f"at {env}"

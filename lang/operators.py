@@ -8,3 +8,5 @@ BINARY = {
     "&&": "logical_and", "||": "logical_or",
 }  # fmt: skip
 UNARY = {"-": "negative", "!": "logical_not"}
+# How a primitive is written, where that is an operator.
+WRITTEN = {name: operator for operator, name in BINARY.items()}

@@ -1,0 +1,66 @@
+"""A primitive's call in the user's words: operators as they are written, arguments by the names that stand there."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from ..lang import core
+from ..lang.operators import WRITTEN
+from ..lang.source import Span
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+_LONGEST = 40
+
+
+class CallLike(Protocol):
+    """A primitive's call: where it stands, its name, and what is written for each parameter."""
+
+    @property
+    def span(self) -> Span: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def written(self) -> tuple[tuple[str, core.Value], ...]: ...
+    def is_tensor(self, name: str) -> bool: ...
+
+
+def operation(call: CallLike) -> str:
+    """`+`, `x[5, :]`, or @concat."""
+    written = call.span.text
+    if not written.startswith("@") and written.endswith("]") and len(written) <= _LONGEST and "\n" not in written:
+        return f"`{written}`"
+    return f"`{WRITTEN[call.name]}`" if _is_operator(call) else f"@{call.name}"
+
+
+def _is_operator(call: CallLike) -> bool:
+    written = re.match(r"@(?:prelude\.)?(\w+)", call.span.text)
+    return call.name in WRITTEN and (written is None or written[1] != call.name)
+
+
+def argument(call: CallLike, param: str) -> str:
+    """What the user calls the argument: `h`, a literal shape, or its place among the arguments."""
+    base, _, index = param.partition("[")
+    for place, (name, written) in enumerate(call.written):
+        if name != base:
+            continue
+        if index and isinstance(written, core.ListValue):
+            at = int(index.rstrip("]"))
+            return _written(written.items[at]) or f"item {at} of `{base}`" if at < len(written.items) else f"`{param}`"
+        shown = _written(written)
+        if shown or not isinstance(written, core.Call | core.If):
+            return shown or f"`{param}`"
+        if _is_operator(call):
+            return ("its left operand", "its right operand")[place]
+        if not any(call.is_tensor(n) and not isinstance(w, core.Number) for n, w in call.written if n != name):
+            return "its argument"
+        return f"its {ORDINALS[place]} argument" if place < len(ORDINALS) else f"`{param}`"
+    return f"`{param}`"
+
+
+def _written(expr: core.Value) -> str:
+    """A name, or a shape that is short enough to be said."""
+    if isinstance(expr, core.Var):
+        return f"`{expr.name}`" if expr.name.isidentifier() else ""
+    text = expr.span.text
+    return f"`{text}`" if isinstance(expr, core.ShapeLit | core.ShapeVar) and 0 < len(text) <= _LONGEST else ""

@@ -1,0 +1,118 @@
+"""What is said of a call that cannot be: while it runs the same sentence as where the shapes stand in the program.
+
+RX_FUZZ says how many refused calls of each primitive are tried.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+import rxlang as rx
+from rxlang.lang.dtypes import DType
+from rxlang.ops import registry
+from rxlang.ops.ground import NeedsData, Violation, evaluate
+from rxlang.ops.model import WILDCARD, Primitive, RankUnknown
+from support import ops, random_calls
+
+WANTED = int(os.environ.get("RX_FUZZ", "60")) // 60 or 1
+TRIES = 30 * WANTED
+VERDICT = ": this always fails"
+
+
+def refused(row: Primitive, values: dict[str, Any]) -> bool:
+    try:
+        evaluate(row, ops.infos(row, values))
+    except Violation:
+        return True
+    except (NeedsData, RankUnknown):
+        return False
+    return False
+
+
+def literal(value: Any) -> str:
+    """An attribute as it is written."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"'
+        case DType():
+            return value.name
+        case tuple() | list():
+            return f"[{', '.join(map(literal, value))}]"
+    return "-1" if value is WILDCARD else f"(0 - {-value})" if isinstance(value, int) and value < 0 else repr(value)
+
+
+def written(row: Primitive, values: dict[str, Any]) -> tuple[str, dict[str, np.ndarray]]:
+    """The call, and the tensors that it names."""
+    tensors: dict[str, np.ndarray] = {}
+
+    def named(value: Any) -> str:
+        if not isinstance(value, np.ndarray):
+            return literal(value)
+        tensors[f"t{len(tensors)}"] = value
+        return f"t{len(tensors) - 1}"
+
+    shown = []
+    for param in row.params:
+        value = values.get(param.name)
+        if value is not None:
+            text = f"[{', '.join(map(named, value))}]" if param.kind == "tensors" else named(value)
+            if param.kind == "pairs":
+                text = f"[{', '.join(f'({literal(a)}, {literal(b)})' for a, b in value)}]"
+            shown.append(f"{param.name}={text}")
+    return f"@{row.name}({', '.join(shown)})", tensors
+
+
+def sentences(call: str, tensors: dict[str, np.ndarray]) -> tuple[str, str] | None:
+    """What is said with the shapes in the program, and what is said when it runs; None where one of them is not refused, or
+    both are refused before anything runs."""
+    types = {n: f"Tensor([{', '.join(map(str, t.shape))}], {ops.dtype_of(t.dtype)})" for n, t in tensors.items()}
+    told = rx.check_source(f"@f = fn({', '.join(f'{n} : {t}' for n, t in types.items())}) {{ {call} }}").diagnostics
+    errors = [d.message for d in told if d.severity == "error"]
+    open_ = f"@f = fn({', '.join(f'{n} : Tensor' for n in tensors)}) {{ {call} }}"
+    if not errors or any(d.severity == "error" for d in rx.check_source(open_).diagnostics):
+        return None
+    try:
+        rx.loads(open_).f(*tensors.values())
+    except rx.ShapeError as problem:
+        return errors[0].removesuffix(VERDICT), problem.diagnostic.message
+    return None
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_refusal_while_it_runs_is_the_sentence_of_the_check(name: str) -> None:
+    row, compared = ops.row_of(name), 0
+    for n in range(TRIES):
+        random = np.random.default_rng((zlib.crc32(name.encode()), n))
+        values = random_calls.draw_call(random, row)
+        if compared < WANTED and refused(row, values):
+            call, tensors = written(row, values)
+            found = sentences(call, tensors)
+            if found is not None:
+                compared += 1
+                assert found[0] == found[1], call
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        ("@reshape(x, [n, 8])", "@reshape needs as many elements in `[n, 8]` as `x` has, but they are 32 and 20"),
+        ("@split(x, sizes=[n, 3], axis=1)", "@split needs the sum of `[n, 3]` (7) to be axis 1 of `x` (5)"),
+        ("@update_slice(x, y, [0, n])",
+         "@update_slice needs entry 1 of `[0, n]` (4) plus axis 1 of `y` (2) to be at most axis 1 of `x` (5)"),
+        ("@topk(x, k=n + 2, axis=1)", "@topk needs `k` (6) to be at most axis 1 of `x` (5)"),
+        ("@concat([x, @matrix_transpose(x)])", "@concat needs axis 1 of `x` (5) and item 1 of `xs` (4) to be equal"),
+        ("x + @ones([n + 1, n + 1], float32)",
+         "`+` needs axis 0 of `x` (4) and axis 0 of its right operand (5) to be equal, or one of them 1"),
+    ],
+)  # fmt: skip
+def test_a_refusal_while_it_runs_has_the_numbers_and_the_users_names(call: str, sentence: str) -> None:
+    module = rx.loads(f"@f = fn(x : Tensor([n, m], float32), y : Tensor([k, _p], float32)) {{ {call} }}")
+    with pytest.raises(rx.ShapeError) as caught:
+        module.f(np.zeros((4, 5), np.float32), np.zeros((3, 2), np.float32))
+    assert caught.value.diagnostic.message == sentence
