@@ -8,14 +8,14 @@ from ..lang import core
 from ..lang.diagnostics import Diagnostic, RxError, error, in_order
 from ..lang.modules import Modules
 from ..lang.pause import collector_paused
+from ..lang.walk import walk
 from ..ops.model import Primitive
 from .code import Hooks
 from .consts import consts
-from .declarations import declare, signature
+from .declarations import declare
 from .errors import Broken, count, fail, nearest
 from .function_values import lambda_
 from .functions import Translator
-from .scope import walk
 from .script import Script
 from .sorts import expand
 from .statements import block
@@ -180,4 +180,4 @@ def _complete(world: World, infos: list[FnInfo]) -> tuple[core.Function, ...]:
             del kept[name]
 
 
-__all__ = ["desugar", "signature"]
+__all__ = ["desugar"]

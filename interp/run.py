@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lang import core, sweet
+from ..lang import core
 from ..lang.diagnostics import Diagnostic, RxError, error
 from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
@@ -173,22 +173,21 @@ def _count(number: int) -> str:
 
 def defaults(function: core.Function) -> dict[str, Any]:
     """The parameters with a literal default, with their values."""
-    if function.origin is None:
+    if function.declaration is None:
         return {}
-    return {p.name.name: _literal(p.default) for p in function.origin.fn.params if p.default is not None}
+    return {p.name: _literal(p.default) for p in function.declaration.params if p.default is not None}
 
 
-def _literal(e: sweet.Expr) -> Any:
-    match e:
-        case sweet.IntLit(value=value) | sweet.FloatLit(value=value) | sweet.BoolLit(value=value):
-            return value
-        case sweet.Unary(op="-", operand=operand):
-            return -_literal(operand)
-        case sweet.Name(name=name) if name in DTYPES:
-            return numpy_dtype(DTYPES[name])
-        case sweet.ListExpr(items=items):
-            return tuple(_literal(i) for i in items)
-    raise ArgumentProblem(f"the default `{e.span.text}` is no literal")
+def _literal(default: core.Default) -> Any:
+    if default.value is None:
+        raise ArgumentProblem(f"the default `{default.span.text}` is no literal")
+    return _value(default.value)
+
+
+def _value(literal: core.Literal) -> Any:
+    if isinstance(literal, tuple):
+        return tuple(map(_value, literal))
+    return numpy_dtype(literal) if isinstance(literal, DType) else literal
 
 
 def convert(function: core.Function, values: Sequence[Any]) -> list[Any]:
@@ -266,9 +265,9 @@ def _unfit(function: core.Function, param: core.Param, wanted: str, value: Any) 
 
 def param_span(function: core.Function, name: str) -> Span:
     """Where the user declared a parameter."""
-    if function.origin is not None:
-        for param in function.origin.fn.params:
-            if param.name.name == name:
+    if function.declaration is not None:
+        for param in function.declaration.params:
+            if param.name == name:
                 return param.span
     return function.span
 

@@ -233,9 +233,9 @@ def _loads(value: core.Value) -> list[core.Load]:
 
 
 def _param_span(function: core.Function, name: str) -> Span:
-    if function.origin is not None:
-        for param in function.origin.fn.params:
-            if param.name.name == name:
+    if function.declaration is not None:
+        for param in function.declaration.params:
+            if param.name == name:
                 return param.span
     return function.span
 
