@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..lang import core
 from ..lang.checked import Binding, FunctionShapes
 from ..lang.core_printer import print_program
-from ..lang.node import replace
+from ..lang.node import Node, replace
 from ..lang.source import Span
+from ..lang.walk import rewrite, walk
 
 # Stands for a line end in a comment while the program is printed: a character that no program needs.
 _BREAK = "\ue000"
@@ -58,7 +59,7 @@ def _body(function: core.Function, described: FunctionShapes) -> Comments:
         found.setdefault(binding.name, []).append(binding)
     asserted = _asserted((*function.body.stmts, *function.promises))
     comments: Comments = {}
-    for let in _lets(core.Block(function.span, core.statements(function), function.body.result)):
+    for let in (n for n in walk(function.checks, function.body, function.promises) if isinstance(n, core.Let)):
         for name in let.names:
             if found.get(name):
                 facts = _facts(name, found[name].pop(0), name in asserted)
@@ -89,53 +90,22 @@ def _facts(name: str, binding: Binding, asserted: bool) -> list[str]:
 
 
 def _bare(program: core.Program) -> core.Program:
-    functions = tuple(_bare_function(f) for f in program.functions)
-    main = program.main and replace(program.main, body=_without_checks(program.main.body))
-    return replace(program, functions=functions, main=main)
+    return rewrite(program, _without_checks)
 
 
-def _bare_function(function: core.Function) -> core.Function:
-    checks, promises = _bare_stmts(function.checks), _bare_stmts(function.promises)
-    return replace(function, checks=checks, body=_without_checks(function.body), promises=promises)
+def _without_checks(node: Node) -> Node:
+    match node:
+        case core.Function():
+            return replace(node, checks=_kept(node.checks), promises=_kept(node.promises))
+        case core.Lambda():
+            return replace(node, checks=_kept(node.checks))
+        case core.Block():
+            return replace(node, stmts=_kept(node.stmts))
+    return node
 
 
-def _without_checks(block: core.Block) -> core.Block:
-    return replace(block, stmts=_bare_stmts(block.stmts), result=_bare_value(block.result))
-
-
-def _bare_stmts(stmts: tuple[core.Stmt, ...]) -> tuple[core.Stmt, ...]:
-    return tuple(_bare_stmt(s) for s in stmts if not isinstance(s, Check))
-
-
-def _bare_stmt(stmt: core.Stmt) -> core.Stmt:
-    if isinstance(stmt, core.Let | core.ExprStmt) and isinstance(stmt.value, core.If | core.Lambda):
-        return replace(stmt, value=_bare_value(stmt.value))
-    return stmt
-
-
-def _bare_value(value: core.Value) -> core.Value:
-    if isinstance(value, core.If):
-        return replace(value, then=_without_checks(value.then), orelse=_without_checks(value.orelse))
-    if isinstance(value, core.Lambda):
-        return replace(value, checks=_bare_stmts(value.checks), body=_without_checks(value.body))
-    return value
-
-
-def _lets(block: core.Block) -> Iterator[core.Let]:
-    for stmt in block.stmts:
-        if isinstance(stmt, core.Let):
-            yield stmt
-        if isinstance(stmt, core.Let | core.ExprStmt):
-            yield from _inner_lets(stmt.value)
-    yield from _inner_lets(block.result)
-
-
-def _inner_lets(value: core.Value) -> Iterator[core.Let]:
-    if isinstance(value, core.If):
-        yield from _lets(value.then)
-        yield from _lets(value.orelse)
-    elif isinstance(value, core.Lambda):
-        yield from _lets(replace(value.body, stmts=(*value.checks, *value.body.stmts)))
+def _kept(stmts: tuple[core.Stmt, ...]) -> tuple[core.Stmt, ...]:
+    return tuple(s for s in stmts if not isinstance(s, Check))
 
 
 # Comments on lines of their own

@@ -10,8 +10,9 @@ from ..lang import core, sweet
 from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.source import Span
+from ..lang.walk import walk
 from .errors import Broken, fail, nearest
-from .scope import SHAPE_SORTS, Entry, Scope, identifiers, walk
+from .scope import SHAPE_SORTS, Entry, Scope, identifiers
 from .sorts import describe
 from .world import FnInfo, Unit, World
 

@@ -13,11 +13,12 @@ from .type_names import shape_of
 from .world import ParamInfo
 
 
-def check(code: Code, declared: sweet.Param, param: ParamInfo) -> None:
-    """Raises for a default with which no call could be right. `code` is one that sees none of the function's names."""
+def check(code: Code, declared: sweet.Param, param: ParamInfo) -> core.Value | None:
+    """The value of a default, if there is one. Raises for one with which no call could be right. `code` sees none of the
+    function's names."""
     default = declared.default
     if default is None or param.sort is None:
-        return
+        return None
     value = arguments.of_sort(code, default, param).value
     if not _is_literal(value):
         fail("E220", f"the default of `{param.name}` has to be literal", default.span)
@@ -26,6 +27,7 @@ def check(code: Code, declared: sweet.Param, param: ParamInfo) -> None:
         _check_dtype(value, default, _dtype(type_))
         if isinstance(type_, sweet.TensorType | sweet.NamedType):
             _check_shape(value, default, declared, shape_of(type_) if isinstance(type_, sweet.TensorType) else None)
+    return value
 
 
 def _is_literal(value: core.Value) -> bool:

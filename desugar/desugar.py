@@ -8,15 +8,15 @@ from ..lang import core
 from ..lang.diagnostics import Diagnostic, RxError, error, in_order
 from ..lang.modules import Modules
 from ..lang.pause import collector_paused
+from ..lang.walk import walk
 from ..ops.model import Primitive
 from . import dtype_names
 from .code import Hooks
 from .consts import consts
-from .declarations import declare, signature
+from .declarations import declare
 from .function_values import lambda_
 from .functions import Translator
 from .implementations import compare_results, gather
-from .scope import walk
 from .script import Script
 from .sorts import expand
 from .statements import block
@@ -49,7 +49,7 @@ def desugar(modules: Modules, lookup: Callable[[str], Primitive | None]) -> tupl
     functions = _complete(world, infos)
     names = {f.name for f in functions}
     impls = tuple(
-        core.Impls(i.item.span, i.name, i.choices, i.item)
+        core.Impls(i.item.span, i.name, i.choices, tuple(c.span for c in i.item.choices))
         for unit in world.units
         for i in unit.impls.values()
         if i.model is not None and all(_is_there(world, c, names) for c in i.choices)
@@ -159,4 +159,4 @@ def _complete(world: World, infos: list[FnInfo]) -> tuple[core.Function, ...]:
             del kept[name]
 
 
-__all__ = ["desugar", "signature"]
+__all__ = ["desugar"]

@@ -7,9 +7,10 @@ from typing import TypeGuard
 from ..lang import core, sweet
 from ..lang.diagnostics import error, note
 from ..lang.dtypes import DTYPES
+from ..lang.walk import walk
 from .errors import did_you_mean, distance
 from .lint import unused
-from .scope import Entry, walk
+from .scope import Entry
 from .world import Unit, World
 
 # What element types are called elsewhere.

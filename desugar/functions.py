@@ -20,6 +20,7 @@ from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
 from ..lang.source import Span
+from ..lang.walk import walk
 from . import defaults, patterns, shapes
 from .annotations import leaves
 from .binding import Bound, Leaf
@@ -31,11 +32,12 @@ from .errors import Broken, fail
 from .function_values import fn_names, function_sort
 from .lint import by_line, unused
 from .naming import by_need, destructurings, is_destructuring, named_in, narrowed, only_matched, speaks_of
-from .scope import SHAPE_SORTS, Entry, Scope, identifiers, walk
+from .scope import SHAPE_SORTS, Entry, Scope, identifiers
 from .sorts import expand, sort_of
 from .statements import block_result, statements
 from .type_names import all_names, size_names
 from .world import FnInfo, ImplsInfo, ParamInfo, World
+from .written import declaration
 
 
 class Translator:
@@ -119,6 +121,7 @@ class Wrapper:
         self.info = info
         self.decl = info.decl
         self.unit = info.unit
+        self.defaults: dict[str, core.Value] = {}
         self.result_type = None if info.decl.fn.result is None else expand(info.unit, info.decl.fn.result)
         aliases = [expand(info.unit, p.type) for p in info.decl.fn.params if p.type is not None]
         self.taken = identifiers(info.decl, *aliases, self.result_type)
@@ -268,7 +271,7 @@ class Wrapper:
         sort = None if self.result_type is None else sort_of(self.result_type)
         return core.Function(
             self.decl.span, kind, self.info.name, tuple(self.params), sort, checks, body, promises, impl,
-            None, signature(self.decl), self.decl,
+            None, signature(self.decl), declaration(self.decl, self.defaults),
         )  # fmt: skip
 
     # The preconditions
@@ -335,7 +338,9 @@ class Wrapper:
         own = Code(self.unit, self.info.name, set(self.taken), self.code.hooks)
         own.may_hoist = False
         try:
-            defaults.check(own, param, info)
+            value = defaults.check(own, param, info)
+            if value is not None:
+                self.defaults[param.name.name] = value
         except RxError as problem:
             self.code.report(problem)
         if own.failed:
@@ -435,7 +440,7 @@ class Wrapper:
         made_body = core.Block(body.span, (*lets, *code.stmts), result)
         function = core.Function(
             self.decl.span, "private", self.info.impl, tuple(self.params), self.info.result, (), made_body,
-            origin=self.decl,
+            declaration=declaration(self.decl, self.defaults),
         )  # fmt: skip
         return function, used
 

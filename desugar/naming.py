@@ -6,8 +6,8 @@ from collections import Counter
 
 from ..lang import core
 from ..lang.node import replace
+from ..lang.walk import walk
 from .binding import Bound
-from .scope import walk
 
 
 def is_destructuring(stmt: core.Stmt) -> bool:

@@ -19,6 +19,7 @@ from .errors import Broken
 from .invert import Inverse
 from .scope import SHAPE_SORTS
 from .type_names import size_names, type_names
+from .written import annotation
 
 
 def solve(
@@ -86,8 +87,9 @@ class Solver(Binder):
                 continue
             if entry.sort in SHAPE_SORTS:
                 bound.append((name, entry.expr))
+        written = annotation(here.type)
         return core.Declared(
-            here.span, here.kind, here.subject, here.tensor, here.type, tuple(bound), self.code.function, here.position  # type: ignore[arg-type]
+            here.span, here.kind, here.subject, here.tensor, written, tuple(bound), self.code.function, here.position  # type: ignore[arg-type]
         )  # fmt: skip
 
     def _parts(self, i: int, declared: core.Declared) -> Iterator[Part]:

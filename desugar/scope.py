@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..lang import core, sweet
 from ..lang.node import Node, replace
 from ..lang.source import Span
+from ..lang.walk import children, walk
 
 SHAPE_SORTS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
 # A tuple whose length only its primitive knows (`@split`).
@@ -81,36 +82,15 @@ class Scope:
             scope = scope.outer
 
 
-def walk(*roots: object) -> Iterator[Node]:
-    """Every node of some trees, parents first; without recursion."""
-    stack = list(reversed(roots))
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Node):
-            yield node
-            stack.extend(getattr(node, f) for f in reversed(node._fields) if f not in ("span", "source", "origin"))
-        elif isinstance(node, tuple) and not isinstance(node, Span):
-            stack.extend(reversed(node))
-
-
 def identifiers(*roots: object) -> set[str]:
     """Every name that stands in some sweet trees."""
     return {node.name for node in walk(*roots) if isinstance(node, sweet.Name | sweet.Ident | sweet.NamedType)}
 
 
-def depth(root: object) -> int:
+def depth(root: Node) -> int:
     """How deeply the nodes of a tree are nested; without recursion."""
     deepest, level = 0, [root]
     while level:
         deepest += 1
-        below: list[object] = []
-        for node in level:
-            values = [getattr(node, f) for f in node._fields if f != "span"] if isinstance(node, Node) else [node]
-            while values:
-                value = values.pop()
-                if isinstance(value, Node):
-                    below.append(value)
-                elif isinstance(value, tuple) and not isinstance(value, Span):
-                    values.extend(value)
-        level = below
+        level = [below for node in level for below in children(node)]
     return deepest

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..lang import core, sweet
 from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.printer import print_type
-from ..lang.source import Span
+from ..lang.walk import rewrite
 from .errors import Broken, fail, nearest
 from .scope import Scope
 from .world import Unit
@@ -87,36 +87,19 @@ def in_core(code: Scoped, type_: sweet.Type) -> sweet.Type:
     return _renamed(type_, core_name)
 
 
+# In a type a name is a size, a shape or a dtype, except where it is called or asked for something.
+_NO_SIZES = frozenset({"span", "callee"})
+
+
 def _renamed(type_: sweet.Type, rename: Callable[[str], str]) -> sweet.Type:
     """A type with the names in its shapes and dtypes changed."""
-    match type_:
-        case sweet.TensorType():
-            shape, dtype = _renamed_in(type_.shape, rename), _renamed_in(type_.dtype, rename)
-            return sweet.TensorType(type_.span, shape, dtype)
-        case sweet.TupleType():
-            return replace(type_, items=tuple(_renamed(t, rename) for t in type_.items))
-        case sweet.FnType():
-            params = tuple(_renamed(t, rename) for t in type_.params)
-            return replace(type_, params=params, result=_renamed(type_.result, rename))
-        case sweet.NamedType():
-            return type_
 
-
-def _renamed_in(node: Any, rename: Callable[[str], str]) -> Any:
-    match node:
-        case sweet.Name():
-            return replace(node, name=rename(node.name))
-        case sweet.Splice():
+    def change(node: Node) -> Node:
+        if isinstance(node, sweet.Splice):
             return replace(node, name=replace(node.name, name=rename(node.name.name)))
-        case sweet.Call():
-            return replace(node, args=_renamed_in(node.args, rename))
-        case sweet.Attr() | sweet.FnName() | Span():
-            return node
-        case Node():
-            return replace(node, **{f: _renamed_in(getattr(node, f), rename) for f in node._fields if f != "span"})
-        case tuple():
-            return tuple(_renamed_in(item, rename) for item in node)
-    return node
+        return replace(node, name=rename(node.name)) if isinstance(node, sweet.Name) else node
+
+    return rewrite(type_, change, _NO_SIZES, lambda node: isinstance(node, sweet.Attr | sweet.FnName))
 
 
 def sort_of(type_: sweet.Type | None) -> core.Sort:

@@ -7,33 +7,25 @@ from collections.abc import Iterator
 from ..lang import sweet
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node
-from ..lang.source import Span
+from ..lang.walk import walk
+
+# What a dimension speaks of only as something else than a value: what is called, what a dtype may be.
+_NO_VALUES = frozenset({"span", "callee", "choices"})
 
 
 def size_names(expr: object) -> Iterator[sweet.Name]:
     """The names that a dimension speaks of as values: not the functions it calls, nor tensors asked for a dimension."""
-    stack = [expr]
-    while stack:
-        node = stack.pop()
-        match node:
-            case sweet.Name():
-                yield node
-            case sweet.Splice():
-                yield sweet.Name(node.name.span, node.name.name)
-            case sweet.Attr() | sweet.FnName() | sweet.Call(callee=sweet.Attr()):
-                pass
-            case sweet.InClass():
-                stack.append(node.item)
-            case sweet.Call(callee=sweet.FnName()):
-                pass
-            case sweet.Call():
-                stack.extend(a.value for a in reversed(node.args))
-            case sweet.If() | sweet.For() | sweet.While() | sweet.Lambda():
-                pass
-            case Node():
-                stack.extend(getattr(node, f) for f in reversed(node._fields) if f != "span")
-            case tuple() if not isinstance(node, Span):
-                stack.extend(reversed(node))
+    for node in walk(expr, fields=_NO_VALUES, without=_is_no_size):
+        if isinstance(node, sweet.Name):
+            yield node
+        elif isinstance(node, sweet.Splice):
+            yield sweet.Name(node.name.span, node.name.name)
+
+
+def _is_no_size(node: Node) -> bool:
+    if isinstance(node, sweet.Call):
+        return not isinstance(node.callee, sweet.Name)
+    return isinstance(node, sweet.Attr | sweet.FnName | sweet.If | sweet.For | sweet.While | sweet.Lambda)
 
 
 def type_names(type_: sweet.Type) -> Iterator[sweet.Name]:

@@ -9,11 +9,12 @@ from ..lang import core, sweet
 from ..lang.diagnostics import Diagnostic, Edit, Label, RxError, error
 from ..lang.modules import Loaded, Modules
 from ..lang.source import Span
+from ..lang.walk import walk
 from ..ops import elsewhere
 from ..ops.model import Primitive
 from ..ops.registry import names as primitive_names
 from .errors import Broken, did_you_mean, fail, nearest, problem
-from .scope import Entry, Scope, identifiers, walk
+from .scope import Entry, Scope, identifiers
 
 Lookup = Callable[[str], Primitive | None]
 

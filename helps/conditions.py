@@ -9,8 +9,8 @@ from ..lang import sweet
 from ..lang.diagnostics import Edit, RxError
 from ..lang.parser import parse_expr
 from ..lang.source import Span
+from ..lang.walk import walk
 from .case import Case, Mend, inserted, replaced
-from .tree import nodes_below
 
 # From here on nothing is mended: the program only says what it needs.
 RANK = 100
@@ -74,7 +74,7 @@ def _signature_names(fn: sweet.Fn) -> set[str]:
     found = {p.name.name for p in fn.params}
     for param in fn.params:
         if isinstance(param.type, sweet.TensorType) and param.type.shape is not None:
-            found |= {n.name for n in nodes_below(param.type.shape) if isinstance(n, sweet.Name)}
+            found |= {n.name for n in walk(param.type.shape) if isinstance(n, sweet.Name)}
     return found
 
 
@@ -83,7 +83,7 @@ def _said_in(text: str, names: set[str]) -> bool:
         expr = parse_expr(text)
     except RxError:
         return False
-    used = {n.name for n in nodes_below(expr) if isinstance(n, sweet.Name)} - _FUNCTIONS
+    used = {n.name for n in walk(expr) if isinstance(n, sweet.Name)} - _FUNCTIONS
     return used <= names
 
 
@@ -93,7 +93,7 @@ def _one_name(case: Case, decl: sweet.FnDecl, text: str, rank: int) -> Iterator[
         case sweet.Binary(op="==", left=sweet.Name(name=kept), right=sweet.Name(name=gone)):
             edits = [
                 replaced(node, kept)
-                for node in nodes_below(decl)
+                for node in walk(decl)
                 if isinstance(node, sweet.Name | sweet.Ident) and node.name == gone
             ]
             unique = {e.span: e for e in edits}

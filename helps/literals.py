@@ -8,16 +8,18 @@ from itertools import islice
 from math import prod
 from operator import eq, ge, gt, le, lt, ne
 
+from ..desugar.written import size_of
 from ..lang import sweet
 from ..lang.diagnostics import RxError
 from ..lang.node import replace
 from ..lang.parser import parse_expr
 from ..lang.source import Span
-from ..simplify.known.shape_level import sweet_size
+from ..lang.walk import walk
+from ..simplify.known.shape_level import written_size
 from ..simplify.solver.terms import Size
 from .case import Case, Mend, replaced
 from .conditions import GIVING_WAY
-from .tree import Tree, callee, nodes_below
+from .tree import Tree, callee
 
 _SHAPED = {"zeros", "ones", "full", "broadcast_to", "reshape"}
 _KEEPING = {
@@ -64,7 +66,7 @@ def _holds(condition: str, sizes: dict[str, Size]) -> bool:
         return False
     if not isinstance(expr, sweet.Binary) or expr.op not in _COMPARED:
         return False
-    left, right = sweet_size(expr.left, sizes), sweet_size(expr.right, sizes)
+    left, right = written_size(size_of(expr.left), sizes), written_size(size_of(expr.right), sizes)
     return isinstance(left, int) and isinstance(right, int) and _COMPARED[expr.op](left, right)
 
 
@@ -289,6 +291,6 @@ def named_literal(tree: Tree, expr: sweet.Expr, place: Span) -> sweet.Expr | Non
         bound = tree.binding(expr.name, place)
         value = bound.value if isinstance(bound, sweet.Let) else None
         return value if isinstance(value, sweet.IntLit) else None
-    if all(isinstance(n, sweet.IntLit | sweet.Binary) for n in nodes_below(expr)):
+    if all(isinstance(n, sweet.IntLit | sweet.Binary) for n in walk(expr)):
         return expr
     return None

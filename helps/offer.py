@@ -12,13 +12,14 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Edit, Help
 from ..lang.node import Node, replace
 from ..lang.source import Source
+from ..lang.walk import walk
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
 from . import attributes, claims, conditions, literals, names, operands, reshapes, windows
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap
 from .parts import Parts
-from .tree import Tree, children
+from .tree import Tree
 
 Recheck = Callable[[Source], Report]
 # A diagnostic as it is known again after an edit: code, kind, file, place, and which sizes conflict.
@@ -311,10 +312,6 @@ def open_checks(report: Report) -> dict[str, int]:
     return found
 
 
-def _residual(root: core.Function) -> int:
-    number, stack = 0, [root]
-    while stack:
-        node = stack.pop()
-        number += getattr(node, "status", None) is Status.RESIDUAL or getattr(node, "guard", False)
-        stack.extend(children(node))  # type: ignore[arg-type]
-    return number
+def _residual(function: core.Function) -> int:
+    checks = (getattr(n, "status", None) is Status.RESIDUAL or getattr(n, "guard", False) for n in walk(function))
+    return sum(checks)

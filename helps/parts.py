@@ -6,7 +6,8 @@ import re
 
 from ..lang import sweet
 from ..lang.source import Span
-from .tree import Tree, nodes_below
+from ..lang.walk import walk
+from .tree import Tree
 
 _LETTER = re.compile(r"[^\r\n]")
 
@@ -50,7 +51,7 @@ def _is_function(item: sweet.Item) -> bool:
 
 
 def _called(item: sweet.Item) -> set[str]:
-    return {n.name for n in nodes_below(item) if isinstance(n, sweet.FnName)}
+    return {n.name for n in walk(item) if isinstance(n, sweet.FnName)}
 
 
 def _closed(names: set[str], edges: dict[str, set[str]]) -> set[str]:

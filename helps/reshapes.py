@@ -9,12 +9,13 @@ from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.node import replace
 from ..lang.source import Span
+from ..lang.walk import walk
 from . import shapes
 from .case import Case, Dims, Mend, count, replaced
 from .edits import applied
 from .literals import open_rows, rewrite, sources_of_axis
 from .operands import wrap
-from .tree import callee, nodes_below
+from .tree import callee
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -128,7 +129,7 @@ def _heads(case: Case, target: sweet.ListExpr) -> Iterator[Mend]:
     for item in target.items:
         match item:
             case sweet.Binary(op="//", left=sweet.IntLit(value=total), right=sweet.IntLit(value=now)) if total > 0:
-                same = [n for n in nodes_below(target) if isinstance(n, sweet.IntLit) and n.value == now]
+                same = [n for n in walk(target) if isinstance(n, sweet.IntLit) and n.value == now]
                 divisors = sorted((d for d in range(1, total + 1) if total % d == 0), key=lambda d: abs(d - now))
                 for rank, divisor in enumerate(divisors[:2] if len(same) > 1 and total < 100_000 else ()):
                     edit = _as_one(target, [replaced(n, str(divisor)) for n in same])

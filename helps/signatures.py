@@ -141,11 +141,11 @@ def _with_type(demands: Demands, at: int, name: str, type_: str) -> Demands:
 
 def _declared(demands: Demands, function: core.Function) -> Demands:
     """The signature as it stands in the program."""
-    assert function.origin is not None
-    fn = function.origin.fn
+    written = function.declaration
+    assert written is not None
     return replace(
         demands,
-        params=tuple((p.name.name, p.type.span.text if p.type is not None else "Tensor") for p in fn.params),
-        where=tuple(c.span.text for c in fn.where),
-        result=fn.result.span.text if fn.result is not None else None,
+        params=tuple((p.name, p.annotation.span.text if p.annotation else "Tensor") for p in written.params),
+        where=tuple(c.span.text for c in written.where),
+        result=written.result.span.text if written.result is not None else None,
     )

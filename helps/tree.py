@@ -9,6 +9,7 @@ from ..lang import sweet
 from ..lang.node import Node
 from ..lang.parser import parse
 from ..lang.source import Source, Span
+from ..lang.walk import children
 from ..ops.registry import lookup
 
 N = TypeVar("N", bound=Node)
@@ -158,26 +159,6 @@ class Tree:
         """Every name that the program uses."""
         found = [*self._of_kind.get(sweet.Name, ()), *self._of_kind.get(sweet.Ident, ())]
         return {n.name for n in found if isinstance(n, sweet.Name | sweet.Ident)}
-
-
-def children(node: Node) -> Iterator[Node]:
-    for field in node._fields:
-        if field in ("span", "source", "comments"):
-            continue
-        value = getattr(node, field)
-        if isinstance(value, Node):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (v for v in value if isinstance(v, Node))
-
-
-def nodes_below(node: Node) -> Iterator[Node]:
-    """A node and everything in it."""
-    stack = [node]
-    while stack:
-        found = stack.pop()
-        yield found
-        stack.extend(reversed(list(children(found))))
 
 
 def callee(call: Node) -> str:

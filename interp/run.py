@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lang import core, sweet
+from ..lang import core
 from ..lang.diagnostics import Diagnostic, RxError, error
 from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
@@ -23,6 +23,7 @@ from .dispatch import asked, with_dtypes
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
+from .source import make_tensor
 from .trees import as_called, is_recursive
 
 # How many Python frames a program's recursion may take; a call takes two or three.
@@ -216,29 +217,30 @@ def _count(number: int) -> str:
 
 
 def defaults(function: core.Function) -> dict[str, Any]:
-    """The parameters with a literal default, with their values; a number has no dtype yet."""
-    if function.origin is None:
+    """The parameters with a literal default, with their values."""
+    if function.declaration is None:
         return {}
-    pairs = zip(function.params, function.origin.fn.params, strict=True)
-    return {p.name: _literal(declared.default) for p, declared in pairs if declared.default is not None}
+    return {p.name: _literal(p.default) for p in function.declaration.params if p.default is not None}
 
 
-def _literal(e: sweet.Expr) -> Any:
-    match e:
-        case sweet.IntLit(value=value) | sweet.FloatLit(value=value) | sweet.BoolLit(value=value):
+def _literal(default: core.Default) -> Any:
+    try:
+        return _value(default.value)
+    except TypeError:
+        raise ArgumentProblem(f"the default `{default.span.text}` is no literal") from None
+
+
+def _value(literal: core.Value | core.Splice | None) -> Any:
+    match literal:
+        case core.Number(value=value) | core.SizeLit(value=value) | core.BoolConst(value=value):
             return value
-        case sweet.Unary(op="-", operand=operand):
-            return -_literal(operand)
-        case sweet.Unary(op="+", operand=operand):
-            return _literal(operand)
-        case sweet.Name(name=name) if name in DTYPES:
-            return numpy_dtype(DTYPES[name])
-        case sweet.ListExpr(items=items) | sweet.TupleExpr(items=items):
-            return tuple(_literal(i) for i in items)
-        case sweet.Call(callee=sweet.Name(name="tensor"), args=args):
-            values, *dtype = (_literal(a.value) for a in sorted(args, key=lambda a: a.name is not None and a.name.name))
-            return np.array(values, *dtype)
-    raise ArgumentProblem(f"the default `{e.span.text}` is no literal")
+        case core.DTypeLit(dtype=dtype):
+            return numpy_dtype(dtype)
+        case core.ShapeLit(dims=items) | core.TupleValue(items=items):
+            return tuple(map(_value, items))
+        case core.TensorLit():
+            return make_tensor(literal)
+    raise TypeError(type(literal).__name__)
 
 
 def convert(function: core.Function, values: Sequence[Any]) -> list[Any]:
@@ -327,9 +329,9 @@ def _unfit(function: core.Function, param: core.Param, wanted: str, value: Any) 
 
 def param_span(function: core.Function, name: str) -> Span:
     """Where the user declared a parameter."""
-    if function.origin is not None:
-        for param in function.origin.fn.params:
-            if param.name.name == name:
+    if function.declaration is not None:
+        for param in function.declaration.params:
+            if param.name == name:
                 return param.span
     return function.span
 

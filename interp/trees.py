@@ -1,4 +1,4 @@
-"""Walks over core trees without recursion: the nodes below one, the names that are used, the functions that are reached."""
+"""What stands in core trees: the names that are used, the call behind a check, the functions that are reached."""
 
 from __future__ import annotations
 
@@ -7,60 +7,34 @@ from typing import Any
 
 from ..lang import core
 from ..lang.node import Node
-from ..lang.source import Span
+from ..lang.walk import walk
 from ..ops import registry as rows
 
-_PROVENANCE = ("span", "origin")
+# A check speaks of the names of its annotation too, of those that it is spelt with only in the user's words.
+_SPELLING = frozenset({"span", "annotation"})
 
 
-def call_of(name: str, following: Iterable[Any]) -> core.Call | None:
+def call_of(name: str, following: Iterable[core.Stmt | core.Value | None]) -> core.Call | None:
     """The first decided call of a function in what follows."""
-    for item in following:
-        for node in nodes_of(item):
-            if isinstance(node, core.Call) and node.decided and node.callee.name == name:
-                return node
+    for node in nodes_of(*following):
+        if isinstance(node, core.Call) and node.decided and node.callee.name == name:
+            return node
     return None
 
 
-def nodes_of(root: Any) -> Iterator[Any]:
-    """The nodes below one, from left to right, origins left out."""
-    stack = [root]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Span):
-            continue
-        if isinstance(item, tuple):
-            stack.extend(reversed(item))
-        elif isinstance(item, Node) and not isinstance(item, core.Origin | core.FnSort):
-            yield item
-            stack.extend(getattr(item, f) for f in reversed(item._fields) if f not in _PROVENANCE)
+def nodes_of(*roots: object) -> Iterator[Node]:
+    """The nodes below some, from left to right, without the annotations of function parameters."""
+    return walk(*roots, without=lambda node: isinstance(node, core.FnSort))
 
 
-def names_of(node: Any) -> set[str]:
+def names_of(*roots: object) -> set[str]:
     """The Rx names that a check speaks of, its annotation's included."""
     found: set[str] = set()
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        match item:
-            case core.SizeVar(name=n) | core.ShapeVar(name=n) | core.DTypeVar(name=n) | core.BoolVar(name=n):
-                found.add(n)
-            case core.Var(name=n) | core.Splice(name=n):
-                found.add(n)
-            case core.RankOf(tensor=n) | core.DimOf(tensor=n) | core.ShapeOf(tensor=n) | core.DTypeOf(tensor=n):
-                found.add(n)
-            case core.Declared():
-                found.add(item.tensor)
-                stack.extend(e for _, e in item.bound)
-            case core.MatchShape():
-                found.add(item.tensor)
-                stack.extend((item.dims, item.origin))
-            case Span():
-                pass
-            case Node():
-                stack.extend(getattr(item, f) for f in item._fields)
-            case tuple():
-                stack.extend(item)
+    for node in walk(*roots, fields=_SPELLING):
+        if isinstance(node, core.Variable | core.Splice):
+            found.add(node.name)
+        elif isinstance(node, core.RankOf | core.DimOf | core.ShapeOf | core.DTypeOf | core.Declared | core.MatchShape):
+            found.add(node.tensor)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lang import core, sweet
+from ..lang import core
 from ..lang.offsets import offset
 from .dtypes import numpy_dtype
 from .guards import Undefined, ceildiv, describe, dtype_name, exact, floor, modulo
@@ -153,38 +153,23 @@ def found_and_wanted(declared: core.Declared | None, env: Values, argument: str 
 
 def _filled(declared: core.Declared, env: Values) -> str:
     """The annotation as the user wrote it, with the names that were bound before it written as their values."""
-    span = declared.type.span if declared.type is not None else declared.span
+    annotation = declared.annotation
     known = {name: _evaluate(e, env) for name, e in declared.bound}
-    if not isinstance(declared.type, sweet.TensorType) or not isinstance(declared.type.shape, sweet.ListExpr):
-        return " ".join(span.text.split())
-    dims = ", ".join(_filled_dim(d, known) for d in declared.type.shape.items)
-    dtype = declared.type.dtype.span.text if declared.type.dtype is not None else ""
+    if annotation is None or annotation.dims is None:
+        return " ".join((annotation or declared).span.text.split())
+    dims = ", ".join(_filled_dim(d, known) for d in annotation.dims)
+    dtype = annotation.dtype.span.text if annotation.dtype is not None else ""
     if isinstance(known.get(dtype), np.dtype):
         dtype = dtype_name(known[dtype])
     return f"Tensor([{dims}], {dtype})" if dtype else f"Tensor([{dims}])"
 
 
-def _filled_dim(dim: sweet.Expr, known: Values) -> str:
-    value = _sweet_value(dim, known)
-    return " ".join(dim.span.text.split()) if value is None else str(value)
-
-
-def _sweet_value(e: sweet.Expr, known: Values) -> int | None:
-    match e:
-        case sweet.IntLit(value=value):
-            return value
-        case sweet.Name(name=name):
-            bound = known.get(name)
-            return bound if isinstance(bound, int) else None
-        case sweet.Binary(op=op, left=left, right=right) if op in ("+", "-", "*", "//", "%", "/"):
-            a, b = _sweet_value(left, known), _sweet_value(right, known)
-            if a is None or b is None:
-                return None
-            try:
-                return operate(op, a, b)
-            except Undefined:  # a size that has no value here is shown as it is written
-                return None
-    return None
+def _filled_dim(dim: core.Written, known: Values) -> str:
+    try:
+        value = evaluate(dim.size, known) if dim.size is not None else None
+    except (LookupError, TypeError, Undefined):  # a size that has no value here is shown as it is written
+        value = None
+    return str(value) if isinstance(value, int) else " ".join(dim.span.text.split())
 
 
 def values(check: core.Assert | core.MatchShape, env: Values) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-from . import sweet
 from .dtypes import DType
 from .node import Node
 from .source import Span
@@ -304,6 +303,65 @@ def variable(span: Span, name: str, sort: Sort) -> Variable:
     return Var(span, name)
 
 
+# What the user wrote
+
+
+class Written(Node):
+    """A dimension, shape, dtype or condition in the user's spelling, which is the text of `span`.
+
+    `names` are those that it speaks of, each once, in order. `size` is a dimension's value over them, made of numbers, names
+    and `+ - * / // %`; None where it is something else (`?`, `*s`, a call).
+    """
+
+    span: Span
+    names: tuple[str, ...]
+    size: SizeExpr | None = None
+
+
+class Annotation(Node):
+    """A type in the user's spelling. kind is tensor, name (`Size`, `int8`), tuple or function.
+
+    `names` are all that stand in it, `shape_names` those of shapes (`*s`, `Tensor(s)`). `dims` is None where a tensor's shape
+    is no list; `items` are a tuple's parts.
+    """
+
+    span: Span
+    kind: str
+    names: tuple[str, ...]
+    shape_names: tuple[str, ...] = ()
+    shape: Written | None = None
+    dims: tuple[Written, ...] | None = None
+    dtype: Written | None = None
+    items: tuple[Annotation, ...] = ()
+
+
+class Default(Node):
+    """The value that a parameter has where a call does not give it one; None for what is no literal."""
+
+    span: Span
+    value: Value | None
+
+
+class DeclaredParam(Node):
+    span: Span
+    name: str
+    annotation: Annotation | None
+    default: Default | None
+
+
+class Declaration(Node):
+    """A function's signature in the user's spelling. `place` is the text from the name to the body, None where the function
+    has no body or is in core form. `used` are the names that stand in its body, None where it has none; `bound` are those
+    that the body binds."""
+
+    params: tuple[DeclaredParam, ...]
+    where: tuple[Written, ...]
+    result: Annotation | None
+    place: Span | None
+    used: tuple[str, ...] | None
+    bound: tuple[str, ...]
+
+
 # Origins
 
 
@@ -312,7 +370,7 @@ class Declared(Node):
 
     `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern.
     `subject` is the annotated name as the user knows it (`x`; `the result of @f`), `tensor` the core name it has here.
-    `type` is the annotation itself. `bound` maps each name of the annotation that was bound somewhere else, before this
+    `annotation` is None for a condition. `bound` maps each name of the annotation that was bound somewhere else, before this
     annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`.
     """
 
@@ -320,7 +378,7 @@ class Declared(Node):
     kind: str
     subject: str
     tensor: str
-    type: sweet.Type | None
+    annotation: Annotation | None
     bound: tuple[tuple[str, ShapeLevel], ...]
     function: str | None
     position: int | None = None
@@ -408,7 +466,7 @@ class Function(Node):
     the postconditions: they speak of the name that the body gives, and are decided once in the function, facts for its
     callers. What `checks` and `body` bind is seen by what follows; see `statements`. `impl` is the function that the body
     calls for its result and does nothing else; None where callers see the body itself. `name` has no at sign.
-    `signature` is the sweet one, for people.
+    `signature` is what the user wrote, on one line; `declaration` the same as data.
     """
 
     span: Span
@@ -422,7 +480,7 @@ class Function(Node):
     impl: str | None = None
     target: str | None = None
     signature: str = ""
-    origin: sweet.FnDecl | None = None
+    declaration: Declaration | None = None
 
 
 def statements(function: Function) -> tuple[Stmt, ...]:
@@ -446,7 +504,8 @@ class Impls(Node):
     span: Span
     name: str
     choices: tuple[str, ...]
-    origin: sweet.Impls | None = None
+    # Where each of them is named.
+    places: tuple[Span, ...] = ()
 
 
 class ConstDef(Node):

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from math import isinf
 from typing import assert_never
 
-from . import core, sweet
+from . import core
 from .core import SizeExpr
 from .node import replace
-from .printer import print_expr as print_sweet
-from .source import NOWHERE
+from .printer import quote
 
 Comment = Callable[[core.Stmt | core.Call], str | None]
 
@@ -265,7 +264,3 @@ def _rows(literal: core.TensorLit) -> str:
             number *= outer
         texts = [f"[{', '.join(texts[i * size : (i + 1) * size])}]" for i in range(number)]
     return texts[0] if texts else "[]"
-
-
-def quote(text: str) -> str:
-    return print_sweet(sweet.StrLit(NOWHERE, text))

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
-_PROVENANCE = frozenset({"span", "name_span", "origin", "comments", "source"})
+# Fields that say where a node comes from.
+PROVENANCE = frozenset({"span", "name_span", "origin", "declaration", "comments", "source", "places"})
 
 
 @dataclass_transform(eq_default=True, frozen_default=True)
@@ -24,7 +25,7 @@ class _NodeMeta(type):
         namespace["__slots__"] = own
         namespace["_fields"] = inherited + own
         namespace["_defaults"] = defaults
-        namespace["_compared"] = tuple(f for f in inherited + own if f not in _PROVENANCE)
+        namespace["_compared"] = tuple(f for f in inherited + own if f not in PROVENANCE)
         namespace["__match_args__"] = inherited + own
         made = super().__new__(mcls, name, bases, namespace)
         # A slot's own setter goes around `__setattr__`, which refuses: that is how a node gets its fields, once.

@@ -93,7 +93,7 @@ def print_stmt(statement: sweet.Stmt) -> str:
         case sweet.Let():
             return _let(statement)
         case sweet.Assert():
-            message = f", {_quote(statement.message)}" if statement.message is not None else ""
+            message = f", {quote(statement.message)}" if statement.message is not None else ""
             return f"assert {print_expr(statement.cond)}{message}"
         case sweet.ExprStmt():
             return print_expr(statement.value)
@@ -147,7 +147,7 @@ def _bound(e: sweet.Expr) -> tuple[int, str]:
         case sweet.FloatLit():
             return (_SIGNED if e.text.startswith("-") else _ATOM), e.text
         case sweet.StrLit():
-            return _ATOM, _quote(e.value)
+            return _ATOM, quote(e.value)
         case sweet.BoolLit():
             return _ATOM, "true" if e.value else "false"
         case sweet.Unary():
@@ -228,7 +228,7 @@ def _tuple(items: list[str]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
-def _quote(value: str) -> str:
+def quote(value: str) -> str:
     return '"' + "".join(map(_character, value)) + '"'
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from ..lang import core, sweet
+from ..lang import core
 from ..lang.core import Status
 from ..lang.node import replace
 from ..ops.model import TensorInfo
@@ -196,11 +196,11 @@ class Assertions:
     def _note_axes(self, stmt: core.Assert, env: Env) -> None:
         """Every dimension that a parameter's annotation writes down comes from there."""
         declared = stmt.origin.declared
-        if stmt.origin.what != "rank" or declared is None or not isinstance(declared.type, sweet.TensorType):
+        if stmt.origin.what != "rank" or declared is None or declared.annotation is None:
             return
-        shape, entry = declared.type.shape, env.get(declared.tensor)
-        if isinstance(shape, sweet.ListExpr) and entry is not None:
-            env[declared.tensor] = replace(entry, axes=tuple(item.span for item in shape.items))
+        dims, entry = declared.annotation.dims, env.get(declared.tensor)
+        if dims is not None and entry is not None:
+            env[declared.tensor] = replace(entry, axes=tuple(item.span for item in dims))
 
     # What a size needs to have a value
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ..lang import core, sweet
+from ..lang import core
 from ..lang.checked import Demands
 from ..lang.dtypes import DTYPES, DType
 from ..lang.source import NOWHERE, Span
@@ -34,6 +34,7 @@ _LETTERS = ("n", "m", "k", "p", "q", "r", "s", "t", "u", "v", "w")
 _LONGEST = 72
 _DTYPE_LETTERS = ("d", "e", "dtype")
 Door = tuple[tuple[Cond, object], ...]  # conditions, each with what asks for it
+_UNDECLARED = core.Declaration((), (), None, None, None, ())
 
 
 def demands(
@@ -81,16 +82,16 @@ class _Signature:
         self.facts = Facts()
         for cond in self.door:
             self.facts.assume(cond)
-        self.fn = function.origin.fn if function.origin is not None else None
+        self.declared = function.declaration or _UNDECLARED
         self.written: dict[Var, Size] = {}
         self.names: dict[Var, str] = {}
         self.dims = tuple(self._dims())
         self.sizes = self._size_params()
         self.open = set(params) if stays else self._open_params()
         inside_open = {v for n in self.open for v in self._sizes_of(n)}
-        self.unsayable = {v for v in inside_open if v.name not in _names_in(self._types(self.open))} - self.sizes
+        self.unsayable = {v for v in inside_open if v.name not in self._names_in(self.open)} - self.sizes
         self.kept = self.sizes | self._written_by_alias() | inside_open
-        self.spoken = _names_used(self.fn, params, self._result_is_derived())
+        self.spoken = self._names_used()
 
     # The conditions
 
@@ -128,7 +129,7 @@ class _Signature:
     def _lost(self, params: Iterable[tuple[str, str]]) -> set[str]:
         """The names that the declared types bind, and those of the signature do not any more."""
         said = {word for name, text in params for word in (name, *re.findall(r"[A-Za-z_][\w']*", text))}
-        return _names_in(self._types(self.params)) - said
+        return self._names_in(self.params) - said
 
     def _unsaid(self, params: Iterable[tuple[str, str]], conds: Iterable[Cond], lost: set[str]) -> list[Cond]:
         """What the signature asks of the sizes of types that are written in another way now, and they do not say."""
@@ -157,10 +158,7 @@ class _Signature:
 
     def _place(self) -> Span:
         """Where the signature stands in the program: from the name to the body."""
-        origin = self.function.origin
-        if origin is None or origin.prefixes or origin.fn.body is None:
-            return NOWHERE
-        return Span(origin.span.source, origin.name.span.start, origin.fn.body.span.start)
+        return self.declared.place or NOWHERE
 
     def _absorb(self, cond: Cond) -> bool:
         """Whether the condition goes into the dimensions themselves: a size that is another, a constant, a multiple."""
@@ -219,19 +217,22 @@ class _Signature:
         shapes = [self.state.resolve(t.shape) for t in _tensors(self.params[name].value)]
         return {v for shape in shapes for d in shape if not isinstance(d, Segment) for v in variables(self._write(d))}
 
-    def _types(self, names: Iterable[str]) -> tuple[sweet.Type | None, ...]:
-        return tuple(map(self._declared_type, names))
+    def _names_in(self, params: Iterable[str]) -> set[str]:
+        """The names in the declared types of some parameters."""
+        types = map(self._declared_type, params)
+        return {n for t in types if t is not None for n in t.names}
 
     def _is_declared(self, name: str, text: str) -> bool:
         declared = self._declared_type(name)
-        if isinstance(declared, sweet.TensorType) and declared.shape is not None:
+        if declared is not None and declared.shape is not None:
             return text.startswith(f"Tensor({declared.shape.span.text}")
         return declared is not None and text.startswith(declared.span.text)
 
     def _open_params(self) -> set[str]:
         """The parameters of unknown rank, and those that share a stretch of dimensions with one: their shapes stay as
         they are declared."""
-        stretches = {name: _stretches(self._declared_type(name)) for name in self.params}
+        types = {name: self._declared_type(name) for name in self.params}
+        stretches = {name: set(t.shape_names) if t is not None else set() for name, t in types.items()}
         found = {name for name, entry in self.params.items() if self._is_open(entry.value)}
         while True:
             shared = {s for name in found for s in stretches[name]}
@@ -245,7 +246,8 @@ class _Signature:
 
     def _written_by_alias(self) -> set[Var]:
         """The sizes inside of types that stay as they are declared."""
-        named = [e.value for n, e in self.params.items() if isinstance(self._declared_type(n), sweet.NamedType)]
+        types = {n: self._declared_type(n) for n in self.params}
+        named = [self.params[n].value for n, t in types.items() if t is not None and t.kind == "name"]
         shapes = [self.state.resolve(t.shape) for value in named for t in _tensors(value)]
         return {v for shape in shapes for d in shape if not isinstance(d, Segment) for v in variables(d)}
 
@@ -255,8 +257,8 @@ class _Signature:
 
     def _name_dims(self) -> None:
         """Every size of the signature gets a name: its own, or a letter that nothing else has."""
-        bound = _names_bound(self.fn)
-        taken = {*self.spoken, *bound, *_names_in(self._types(self.params))}
+        bound = set(self.declared.bound)
+        taken = {*self.spoken, *bound, *self._names_in(self.params)}
         inside = (v for d in self.dims for v in variables(self._write(d)) if v not in self.unsayable)
         every = dict.fromkeys([*sorted(self.sizes), *inside])
         for variable in every:
@@ -286,16 +288,16 @@ class _Signature:
 
     def _param(self, name: str, value: Value) -> str:
         """The type of a parameter, and its default value if it has one."""
-        default = next((p.default for p in (self.fn.params if self.fn else ()) if p.name.name == name), None)
+        default = next((p.default for p in self.declared.params if p.name == name), None)
         text = self._type(self._declared_type(name), value, stays=name in self.open)
         return text if default is None else f"{text} = {default.span.text}"
 
-    def _type(self, declared: sweet.Type | None, value: Value, *, stays: bool) -> str:
+    def _type(self, declared: core.Annotation | None, value: Value, *, stays: bool) -> str:
         """As it is declared where nothing new is known of it."""
-        if isinstance(value, TupleValue) and isinstance(declared, sweet.TupleType):
+        if isinstance(value, TupleValue) and declared is not None and declared.kind == "tuple":
             parts = zip(declared.items, value.items, strict=False)
             return f"({', '.join(self._type(t, v, stays=stays) for t, v in parts)})"
-        if isinstance(value, TensorInfo) and (declared is None or isinstance(declared, sweet.TensorType)):
+        if isinstance(value, TensorInfo) and (declared is None or declared.kind == "tensor"):
             if stays:
                 shape = declared.shape.span.text if declared is not None and declared.shape is not None else "?"
                 return _tensor_text(shape, dtype_text(value.dtype, self.state))
@@ -304,9 +306,9 @@ class _Signature:
             )
         return declared.span.text if declared is not None else "Tensor"
 
-    def _says_all(self, declared: sweet.TensorType, value: TensorInfo) -> bool:
+    def _says_all(self, declared: core.Annotation, value: TensorInfo) -> bool:
         """Whether the annotation gives every dimension its name or value already."""
-        said = _names_in((declared.shape, declared.dtype))
+        said = declared.names
         dtype = dtype_text(value.dtype, self.state)
         if (
             dtype != "?"
@@ -314,12 +316,10 @@ class _Signature:
             and not (declared.dtype is not None and dtype in declared.dtype.span.text)
         ):
             return False
-        if declared.shape is None or isinstance(declared.shape, sweet.Unknown):
+        if declared.shape is None or (declared.dims is None and not declared.shape_names):
             return all(isinstance(d, Segment) for d in self.state.resolve(value.shape))
         inside = [v for d in self.state.resolve(value.shape) if not isinstance(d, Segment) for v in variables(d)]
-        whole = not isinstance(declared.shape, sweet.ListExpr) or len(declared.shape.items) >= len(
-            self.state.resolve(value.shape)
-        )
+        whole = declared.dims is None or len(declared.dims) >= len(self.state.resolve(value.shape))
         known = all(v not in self.written and (v.name in said or v.name in self.params) for v in inside)
         return whole and known and "?" not in declared.shape.span.text
 
@@ -336,9 +336,9 @@ class _Signature:
 
     def _result(self, lost: set[str]) -> str | None:
         """The result's type; None where a size of it only the run decides and nothing was declared."""
-        declared = self.fn.result if self.fn is not None else None
+        declared = self.declared.result
         known = self._known(self.result)
-        if declared is None or _is_bare(declared) or not lost.isdisjoint(_names_in(declared)):
+        if declared is None or _is_bare(declared) or not lost.isdisjoint(declared.names):
             return known
         return known if known is not None and self.written else declared.span.text
 
@@ -358,13 +358,21 @@ class _Signature:
             return None
         return self._tensor(TensorInfo(shape, value.dtype))
 
-    def _declared_type(self, name: str) -> sweet.Type | None:
-        params = self.fn.params if self.fn is not None else ()
-        return next((p.type for p in params if p.name.name == name), None)
+    def _declared_type(self, name: str) -> core.Annotation | None:
+        return next((p.annotation for p in self.declared.params if p.name == name), None)
 
     def _declared_where(self, lost: set[str]) -> tuple[str, ...]:
-        conds = self.fn.where if self.fn is not None else ()
-        return tuple(c.span.text for c in conds if lost.isdisjoint(_names_in(c)))
+        return tuple(c.span.text for c in self.declared.where if lost.isdisjoint(c.names))
+
+    def _names_used(self) -> frozenset[str]:
+        """The names that a pasted signature has to keep: those of the body, of conditions, of types that stay as they are."""
+        if self.declared.used is None:
+            return frozenset()
+        types = [p.annotation for p in self.declared.params]
+        kept = [t for t in types if t is not None and t.kind not in ("tensor", "tuple")]
+        kept += [self.declared.result] if self.declared.result is not None and not self._result_is_derived() else []
+        said = [n for t in kept for n in t.names] + [n for c in self.declared.where for n in c.names]
+        return frozenset({*self.declared.used, *said, *self.params})
 
     def _name_dtypes(self, demanded: Iterable[DTypeDemand]) -> None:
         """A dtype that two parameters share, or the result takes over, or that has to be of a class, gets a letter."""
@@ -410,13 +418,6 @@ def _is_where(reason: object) -> bool:
     return isinstance(reason, core.Assert) and reason.origin.what == "where"
 
 
-def _stretches(type_: sweet.Type | None) -> set[str]:
-    """The names of shapes in a type: `*s` and `Tensor(s)`."""
-    nodes = list(_nodes(type_))
-    named = [n.shape.name for n in nodes if isinstance(n, sweet.TensorType) and isinstance(n.shape, sweet.Name)]
-    return {*named, *(n.name.name for n in nodes if isinstance(n, sweet.Splice))}
-
-
 def _certain(dtypes: Iterable[DTypeDemand]) -> tuple[DTypeDemand, ...]:
     """The classes that are asked for whatever arms are taken."""
     found: dict[tuple[int, tuple[str, ...]], tuple[DTypeDemand, Cond]] = {}
@@ -440,49 +441,12 @@ def _tensors(value: Value | None) -> Iterator[TensorInfo]:
             yield from _tensors(item)
 
 
-def _names_used(fn: sweet.Fn | None, params: Env, derived: bool) -> frozenset[str]:
-    """The names that a pasted signature has to keep: those of the body, of conditions, of types that stay as they are."""
-    if fn is None or fn.body is None:
-        return frozenset()
-    kept = [p.type for p in fn.params if not isinstance(p.type, sweet.TensorType | sweet.TupleType)]
-    result = None if derived else fn.result
-    return frozenset({*_names_in((fn.body, fn.where, result, tuple(kept))), *params})
-
-
-def _names_bound(fn: sweet.Fn | None) -> set[str]:
-    """The names that a body binds itself: no size may be called so before."""
-    nodes = list(_nodes(fn.body if fn is not None else None))
-    matches = [n for n in nodes if isinstance(n, sweet.Call) and _is_match(n) and len(n.args) > 1]
-    binders = [i.name for n in nodes if isinstance(n, sweet.Let) for i in n.names]
-    binders += [n.name.name for n in nodes if isinstance(n, sweet.Param)]
-    return {*binders, *_names_in(tuple(m.args[1] for m in matches))}
-
-
-def _is_match(call: sweet.Call) -> bool:
-    return isinstance(call.callee, sweet.Name) and call.callee.name == "match_shape"
-
-
-def _names_in(root: object) -> set[str]:
-    return {n.name for n in _nodes(root) if isinstance(n, sweet.Name)}
-
-
-def _nodes(root: object) -> Iterator[object]:
-    stack: list[object] = [root]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, tuple):
-            stack.extend(node)
-        elif hasattr(node, "_compared"):
-            yield node
-            stack.extend(getattr(node, f) for f in node._compared)
-
-
 def _equations_first(cond: Cond) -> bool:
     return not isinstance(cond, Eq0)
 
 
-def _is_bare(type_: sweet.Type) -> bool:
-    return isinstance(type_, sweet.TensorType) and type_.shape is None
+def _is_bare(type_: core.Annotation) -> bool:
+    return type_.kind == "tensor" and type_.shape is None
 
 
 def _solved_for(term: Term, variable: Var) -> Size | None:

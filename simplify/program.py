@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..lang import core
+from ..lang.walk import walk
 from ..ops.model import Primitive, TensorInfo
 from .known.values import Env
 
@@ -42,24 +43,13 @@ class Program:
 
 
 def _names_in(program: core.Program) -> frozenset[str]:
+    """Every name that a program binds, but in the annotations of function parameters."""
     found: set[str] = {c.name for c in program.consts}
-    stack: list[object] = [program.functions, program.main]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, tuple):
-            stack.extend(node)
-        elif isinstance(node, core.Function | core.Lambda):
+    for node in walk(program.functions, program.main, without=lambda node: isinstance(node, core.FnSort)):
+        if isinstance(node, core.Function | core.Lambda):
             found.update(p.name for p in node.params)
-            stack.extend((*node.checks, node.body, *(node.promises if isinstance(node, core.Function) else ())))
-        elif isinstance(node, core.Block):
-            stack.extend((*node.stmts, node.result))
         elif isinstance(node, core.Let | core.MatchShape):
             found.update(bound_names(node))
-            stack.append(node.value if isinstance(node, core.Let) else None)
-        elif isinstance(node, core.If):
-            stack.extend((node.cond, node.then, node.orelse))
-        elif isinstance(node, core.Call):
-            stack.extend(a.value for a in node.args)
     return frozenset(found)
 
 

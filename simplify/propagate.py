@@ -150,7 +150,7 @@ class _Checker:
     def _never_chosen(self, impls: core.Impls) -> None:
         """Members that only get what fits one before them."""
         members = self._walk(f"@{impls.name}").lists.members(impls)
-        places = [c.span for c in impls.origin.choices] if impls.origin is not None else []
+        places = impls.places
         if len(members) != len(places) or len(members) > _MOST_MEMBERS:
             return
         for i, (name, _) in enumerate(members):
@@ -278,9 +278,9 @@ def _loads(value: core.Value) -> list[core.Load]:
 
 
 def _param_span(function: core.Function, name: str) -> Span:
-    if function.origin is not None:
-        for param in function.origin.fn.params:
-            if param.name.name == name:
+    if function.declaration is not None:
+        for param in function.declaration.params:
+            if param.name == name:
                 return param.span
     return function.span
 

@@ -112,6 +112,18 @@ def test_the_package_is_imported_relatively_so_that_no_class_exists_twice() -> N
     assert [place(module, line) for module, name, line in outside_imports() if name in own] == []
 
 
+def test_what_comes_after_desugaring_knows_no_sweet_tree() -> None:
+    knows = {module for module, target, _ in package_imports() if target in (("lang",), ("lang", "sweet"))}
+    wrong = [
+        "/".join(module)
+        for module in knows
+        if module[0] in ("simplify", "interp")
+        or module in (("lang", "core"), ("lang", "core_printer"), ("lang", "checked"))
+        if any(isinstance(n, ast.alias) and n.name == "sweet" for n in ast.walk(sources()[module]))
+    ]
+    assert wrong == []
+
+
 def test_z3_appears_in_one_file() -> None:
     assert importers_of("z3") <= {"simplify/solver/smt"}
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ...lang import core, sweet
+from ...lang import core
 from ...lang.dtypes import DTYPES
 from ...ops.model import TensorInfo
 from ..solver.conditions import eq, ge
 from ..solver.sizes import single_var
 from ..solver.terms import Size, mod, variables
 from ..solver.trail import Table
-from .shape_level import Poisoned, ShapeLevel, sweet_names, sweet_size
+from .shape_level import Poisoned, ShapeLevel, written_size
 from .state import State
 from .values import AnyDType, DTypeSymbol, Entry, Env, Shape, plain
 
@@ -35,23 +35,23 @@ def name_dimension(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) ->
     """
     origin = stmt.origin
     declared = origin.declared
-    if declared is None or not isinstance(declared.type, sweet.TensorType):
+    entry = env.get(declared.tensor) if declared is not None else None
+    if declared is None or declared.annotation is None or entry is None or not isinstance(entry.value, TensorInfo):
         return
-    shape = declared.type.shape
-    entry = env.get(declared.tensor)
-    if entry is not None and isinstance(entry.value, TensorInfo) and isinstance(declared.type.dtype, sweet.Name):
-        _name_dtype(names.state, entry.value.dtype, declared.type.dtype.name)
-    if not isinstance(shape, sweet.ListExpr) or entry is None or not isinstance(entry.value, TensorInfo):
+    written, dtype = declared.annotation.dims, declared.annotation.dtype
+    if dtype is not None and dtype.names:
+        _name_dtype(names.state, entry.value.dtype, dtype.names[0])
+    if written is None:
         return
     if origin.what == "rank":
         dims = names.state.resolve(entry.value.shape)
-        bound = _bound_sizes(names, declared, env, shape.items)
+        bound = _bound_sizes(names, declared, env, written)
         if plain(dims):
-            for size, item in zip(dims, shape.items, strict=False):
-                if isinstance(item, sweet.Name) and item.name not in bound:
-                    _name_size(names, size, item.name)
-    elif origin.what == "dim" and origin.axis is not None and -len(shape.items) <= origin.axis < len(shape.items):
-        item = shape.items[origin.axis]
+            for size, item in zip(dims, written, strict=False):
+                if isinstance(item.size, core.SizeVar) and item.size.name not in bound:
+                    _name_size(names, size, item.size.name)
+    elif origin.what == "dim" and origin.axis is not None and -len(written) <= origin.axis < len(written):
+        item = written[origin.axis]
         bound = _bound_sizes(names, declared, env, (item,))
         _name_inside(names, env, declared.tensor, origin.axis, item, bound, rebind)
 
@@ -59,13 +59,13 @@ def name_dimension(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) ->
 def name_computed(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) -> None:
     """After all assertions of a signature: `x : Tensor([n - 5])` asserts nothing of the dimension, and yet it is written so."""
     declared = stmt.origin.declared
-    if stmt.origin.what != "rank" or declared is None or not isinstance(declared.type, sweet.TensorType):
+    if stmt.origin.what != "rank" or declared is None or declared.annotation is None:
         return
-    shape, entry = declared.type.shape, env.get(declared.tensor)
-    if not isinstance(shape, sweet.ListExpr) or entry is None or not isinstance(entry.value, TensorInfo):
+    written, entry = declared.annotation.dims, env.get(declared.tensor)
+    if written is None or entry is None or not isinstance(entry.value, TensorInfo):
         return
-    for axis, item in enumerate(shape.items):
-        if isinstance(item, sweet.Binary) and len(names.state.resolve(entry.value.shape)) == len(shape.items):
+    for axis, item in enumerate(written):
+        if isinstance(item.size, core.SizeOp) and len(names.state.resolve(entry.value.shape)) == len(written):
             bound = _bound_sizes(names, declared, env, (item,))
             _name_inside(names, env, declared.tensor, axis, item, bound, rebind)
 
@@ -76,9 +76,9 @@ def _name_dtype(state: State, dtype: AnyDType | None, name: str) -> None:
         state.call(symbol, name)
 
 
-def _bound_sizes(names: Names, declared: core.Declared, env: Env, items: Iterable[sweet.Expr]) -> dict[str, Size]:
+def _bound_sizes(names: Names, declared: core.Declared, env: Env, items: Iterable[core.Written]) -> dict[str, Size]:
     """What the names of some dimensions stand for, where that is known."""
-    wanted = {name for item in items for name in sweet_names(item)}
+    wanted = {name for item in items for name in item.names}
     sizes = {name: names.sizes[name] for name in wanted if name in names.sizes}
     for name, expr in declared.bound:
         if name in wanted and isinstance(expr, core.SizeExpr):
@@ -113,12 +113,12 @@ def _name_inside(
     env: Env,
     tensor: str,
     axis: int,
-    item: sweet.Expr,
+    item: core.Written,
     bound: dict[str, Size],
     rebind: Rebind,
 ) -> None:
     """`[q * 64]`: the dimension is written as `q * 64` from here on, if it is nothing better yet."""
-    free = [n for n in sweet_names(item) if n not in bound]
+    free = [n for n in item.names if n not in bound]
     entry = env[tensor]
     assert isinstance(entry.value, TensorInfo)
     shape = names.state.resolve(entry.value.shape)
@@ -132,7 +132,7 @@ def _name_inside(
     if not _can_be_written(names.state, size, item, bound, free[0]):
         return
     named = _new_size(names, free[0])
-    written = sweet_size(item, {**bound, free[0]: named})
+    written = written_size(item.size, {**bound, free[0]: named})
     if written is None:
         return
     names.sizes[free[0]] = named
@@ -154,10 +154,10 @@ def _at(shape: Shape, axis: int) -> Size | None:
     return beside[-1] if axis >= 0 else beside[0]  # type: ignore[no-any-return]
 
 
-def _can_be_written(state: State, size: Size, item: sweet.Expr, bound: dict[str, Size], name: str) -> bool:
+def _can_be_written(state: State, size: Size, item: core.Written, bound: dict[str, Size], name: str) -> bool:
     """Whether some size of that name makes the expression equal to the dimension, as far as is known now: the checks of
     an inversion come one by one, and only the last of them makes it certain."""
-    at = [sweet_size(item, {**bound, name: n}) for n in (0, 1, 2)]
+    at = [written_size(item.size, {**bound, name: n}) for n in (0, 1, 2)]
     if any(a is None for a in at):
         return False
     zero, one, two = (a for a in at if a is not None)

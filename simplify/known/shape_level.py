@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from ...lang import core, sweet
+from ...lang import core
 from ...lang.dtypes import DType
 from ...lang.node import replace
 from ...ops.dtypes_column import dtypes_of
@@ -403,7 +403,7 @@ def _or(a: Truth, b: Truth) -> Truth:
     return any_of(a, b)
 
 
-_SWEET_OPS: dict[str, Callable[[Size, Size], Size]] = {
+_WRITTEN_OPS: dict[str, Callable[[Size, Size], Size]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -413,30 +413,16 @@ _SWEET_OPS: dict[str, Callable[[Size, Size], Size]] = {
 }
 
 
-def sweet_size(expr: sweet.Expr, names: dict[str, Size]) -> Size | None:
+def written_size(size: core.SizeExpr | None, names: dict[str, Size]) -> Size | None:
     """An annotation's dimension with its names filled in; None where one is missing or it is no size."""
-    match expr:
-        case sweet.IntLit():
-            return expr.value
-        case sweet.Name():
-            return names.get(expr.name)
-        case sweet.Binary() if expr.op in _SWEET_OPS:
-            left, right = sweet_size(expr.left, names), sweet_size(expr.right, names)
-            if left is None or right is None or (expr.op in ("/", "//", "%") and right == 0):
+    match size:
+        case core.SizeLit():
+            return size.value
+        case core.SizeVar():
+            return names.get(size.name)
+        case core.SizeOp() if size.op in _WRITTEN_OPS:
+            left, right = written_size(size.left, names), written_size(size.right, names)
+            if left is None or right is None or (size.op in ("/", "//", "%") and right == 0):
                 return None
-            return _SWEET_OPS[expr.op](left, right)
+            return _WRITTEN_OPS[size.op](left, right)
     return None
-
-
-def sweet_names(expr: sweet.Expr) -> tuple[str, ...]:
-    """The names that a dimension speaks of, in order, each once."""
-    match expr:
-        case sweet.Name():
-            return (expr.name,)
-        case sweet.Binary():
-            return tuple(dict.fromkeys(sweet_names(expr.left) + sweet_names(expr.right)))
-        case sweet.Unary():
-            return sweet_names(expr.operand)
-        case sweet.Call():
-            return tuple(dict.fromkeys(n for a in expr.args for n in sweet_names(a.value)))
-    return ()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...lang import core, sweet
+from ...lang import core
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, error, note
 from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ..known.outcome import Outcome
-from ..known.shape_level import Obligation, Poisoned, ShapeLevel, sweet_size
+from ..known.shape_level import Obligation, Poisoned, ShapeLevel, written_size
 from ..known.state import State
 from ..known.values import Entry, Env, SizeValue, plain
 from . import equations
@@ -38,7 +38,7 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     code = "E313" if origin.what == "dtype" else "E302" if origin.claim else "E303"
     if entry is None:
         return finish(walker, outcome, code, f"{speaker} needs {needs}", found, origin.span)
-    wanted = declared.type.span.text if declared.type is not None else "this"
+    wanted = declared.annotation.span.text if declared.annotation is not None else "this"
     text = type_text(entry.value, walker.state)
     rows = _beside_declared(walker.state, stmt, env, entry, subject.replace("its result", "result"))
     equation = _unsolvable(walker.state, stmt, env, outcome) if origin.what == "dim" else ""
@@ -68,18 +68,18 @@ def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env
     """A tensor's shape above the annotation that does not fit it."""
     declared, axis = stmt.origin.declared, stmt.origin.axis
     shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
-    pattern = declared.type.shape if declared is not None and isinstance(declared.type, sweet.TensorType) else None
-    if declared is None or stmt.origin.what != "dim" or axis is None or not isinstance(pattern, sweet.ListExpr):
+    pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    if declared is None or stmt.origin.what != "dim" or axis is None or pattern is None:
         return ""
-    if len(shape) < 2 or not plain(shape) or len(shape) != len(pattern.items):
+    if len(shape) < 2 or not plain(shape) or len(shape) != len(pattern):
         return ""
     known, _ = known_names(state, declared, env)
-    wanted = [sweet_size(item, known) for item in pattern.items]
+    wanted = [written_size(item.size, known) for item in pattern]
     differ = [w is not None and isinstance(w - d, int) and w != d for w, d in zip(wanted, shape, strict=True)]
     bad = tuple(i for i, d in enumerate(differ) if d or i == axis % len(shape))
     rows = (
         Row(subject, tuple(size_text(d, state) for d in shape), bad),
-        Row("declared", tuple(item.span.text for item in pattern.items), bad),
+        Row("declared", tuple(item.span.text for item in pattern), bad),
     )
     return aligned(rows, from_the_end=False)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ...lang import sweet
+from ...lang import core
 from ...lang.checked import Binding
 from ...lang.source import Span
 from ...ops.model import Segment, TensorInfo
-from ..known.shape_level import sweet_size
+from ..known.shape_level import written_size
 from ..known.state import State
 from ..known.values import (
     BoolValue,
@@ -117,21 +117,21 @@ def type_text(value: Value, state: State) -> str:
     return "?"
 
 
-def annotation_text(type_: sweet.TensorType, sizes: dict[str, Size], dtypes: dict[str, str], state: State) -> str:
+def annotation_text(annotation: core.Annotation, sizes: dict[str, Size], dtypes: dict[str, str], state: State) -> str:
     """An annotation with the names that are known filled in: `Tensor([3, n], int8)`."""
-    if type_.shape is None:
+    if annotation.shape is None:
         return "Tensor"
-    shape = type_.shape.span.text or "?"
-    if isinstance(type_.shape, sweet.ListExpr):
-        shape = f"[{', '.join(_dim_text(d, sizes, state) for d in type_.shape.items)}]"
-    if type_.dtype is None:
+    shape = annotation.shape.span.text or "?"
+    if annotation.dims is not None:
+        shape = f"[{', '.join(_dim_text(d, sizes, state) for d in annotation.dims)}]"
+    if annotation.dtype is None:
         return f"Tensor({shape})"
-    dtype = type_.dtype.span.text or "?"
+    dtype = annotation.dtype.span.text or "?"
     return f"Tensor({shape}, {dtypes.get(dtype, dtype)})"
 
 
-def _dim_text(dim: sweet.Expr, sizes: dict[str, Size], state: State) -> str:
-    known = sweet_size(dim, sizes)
+def _dim_text(dim: core.Written, sizes: dict[str, Size], state: State) -> str:
+    known = written_size(dim.size, sizes)
     text = "?" if known is None else size_text(known, state)
     return dim.span.text if "?" in text or ".dim(" in text else text
 

@@ -58,7 +58,7 @@ def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subjec
         subject = replace(
             subject, span=entry.span, operands=tuple(_operands(state, declared.subject, entry.value)),
         )  # fmt: skip
-    asked = declared.type.span if declared.type is not None else origin.span
+    asked = declared.annotation.span if declared.annotation is not None else origin.span
     wanted = _wanted(state, stmt, env) if isinstance(stmt, core.Assert) else ()
     return replace(subject, at=((declared.subject, origin.axis),), declared=asked, what=origin.what, wanted=wanted)
 

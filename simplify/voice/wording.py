@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from ...lang import core, sweet
+from ...lang import core
 from ...lang.offsets import offset
 from ...ops.model import TensorInfo
 from ...ops.wording import listed
@@ -203,8 +203,8 @@ def _pattern_text(stmt: core.MatchShape) -> str:
 def _shape_pattern(stmt: core.Assert | core.MatchShape) -> str:
     """The shape of the annotation that an assertion was made of, as it is written."""
     declared = stmt.origin.declared
-    if declared is not None and isinstance(declared.type, sweet.TensorType) and declared.type.shape is not None:
-        return " ".join(declared.type.shape.span.text.split())
+    if declared is not None and declared.annotation is not None and declared.annotation.shape is not None:
+        return " ".join(declared.annotation.shape.span.text.split())
     return ""
 
 
@@ -250,10 +250,10 @@ def _never(size: Size, factor: Size, wanted: Size, state: State) -> str:
 
 def filled_type(state: State, declared: core.Declared, env: Env) -> str:
     """The annotation with what is known filled in: `Tensor([3, n], int8)`."""
-    if not isinstance(declared.type, sweet.TensorType):
-        return declared.type.span.text if declared.type is not None else "Tensor"
+    if declared.annotation is None or declared.annotation.kind != "tensor":
+        return declared.annotation.span.text if declared.annotation is not None else "Tensor"
     sizes, dtypes = known_names(state, declared, env)
-    return annotation_text(declared.type, sizes, dtypes, state)
+    return annotation_text(declared.annotation, sizes, dtypes, state)
 
 
 def known_names(state: State, declared: core.Declared, env: Env) -> tuple[dict[str, Size], dict[str, str]]:

@@ -1,0 +1,92 @@
+"""Annotations and signatures of the sweet tree to the record of them that the core keeps: spans, names and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..lang import core, sweet
+from ..lang.source import Span
+from ..lang.walk import walk
+from .type_names import size_names
+
+_OPS = ("+", "-", "*", "/", "//", "%")
+
+
+def annotation(type_: sweet.Type) -> core.Annotation:
+    names = _names(type_)
+    match type_:
+        case sweet.TensorType(shape=shape, dtype=dtype):
+            items = shape.items if isinstance(shape, sweet.ListExpr) else None
+            return core.Annotation(
+                type_.span, "tensor", names, _shape_names(type_),
+                None if shape is None else core.Written(shape.span, _names(shape)),
+                None if items is None else tuple(map(dimension, items)),
+                None if dtype is None else core.Written(dtype.span, _names(dtype)),
+            )  # fmt: skip
+        case sweet.TupleType(items=types):
+            return core.Annotation(type_.span, "tuple", names, _shape_names(type_), items=tuple(map(annotation, types)))
+        case sweet.FnType():
+            return core.Annotation(type_.span, "function", names, _shape_names(type_))
+        case sweet.NamedType():
+            return core.Annotation(type_.span, "name", ())
+
+
+def dimension(expr: sweet.Expr) -> core.Written:
+    names = () if isinstance(expr, sweet.Splice) else tuple(dict.fromkeys(n.name for n in size_names(expr)))
+    return core.Written(expr.span, names, size_of(expr))
+
+
+def size_of(expr: sweet.Expr) -> core.SizeExpr | None:
+    """A size that is made of numbers and names by arithmetic."""
+    match expr:
+        case sweet.IntLit(value=value):
+            return core.SizeLit(expr.span, value)
+        case sweet.Name(name=name):
+            return core.SizeVar(expr.span, name)
+        case sweet.Binary(op=op) if op in _OPS:
+            left, right = size_of(expr.left), size_of(expr.right)
+            return None if left is None or right is None else core.SizeOp(expr.span, op, left, right)
+    return None
+
+
+def declaration(decl: sweet.FnDecl, defaults: Mapping[str, core.Value]) -> core.Declaration:
+    """`defaults` are the values of the defaults that are literal, by the parameters' names."""
+    fn = decl.fn
+    return core.Declaration(
+        tuple(_param(p, defaults.get(p.name.name)) for p in fn.params),
+        tuple(core.Written(c.span, _names(c)) for c in fn.where),
+        None if fn.result is None else annotation(fn.result),
+        None if decl.prefixes or fn.body is None else Span(decl.span.source, decl.name.span.start, fn.body.span.start),
+        None if fn.body is None else _names(fn.body),
+        tuple(dict.fromkeys(_bound(fn.body))),
+    )
+
+
+def _param(param: sweet.Param, value: core.Value | None) -> core.DeclaredParam:
+    type_ = None if param.type is None else annotation(param.type)
+    default = None if param.default is None else core.Default(param.default.span, value)
+    return core.DeclaredParam(param.span, param.name.name, type_, default)
+
+
+def _names(root: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(n.name for n in walk(root) if isinstance(n, sweet.Name)))
+
+
+def _shape_names(type_: sweet.Type) -> tuple[str, ...]:
+    nodes = list(walk(type_))
+    whole = [n.shape.name for n in nodes if isinstance(n, sweet.TensorType) and isinstance(n.shape, sweet.Name)]
+    return (*whole, *(n.name.name for n in nodes if isinstance(n, sweet.Splice)))
+
+
+def _bound(body: sweet.Block | None) -> list[str]:
+    """The names that a body binds itself."""
+    found: list[str] = []
+    for node in walk(body):
+        match node:
+            case sweet.Let(names=names):
+                found += [n.name for n in names]
+            case sweet.Param(name=name):
+                found.append(name.name)
+            case sweet.Call(callee=sweet.Name(name="match_shape"), args=(_, binds, *_)):
+                found += _names(binds)
+    return found
