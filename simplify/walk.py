@@ -93,11 +93,13 @@ class Walker(Branches):
         self.out.append(replace(stmt, value=value))
         if not stmt.is_tuple:
             if isinstance(entry.value, SizeValue):
-                entry = replace(entry, value=SizeValue(self._name_size(stmt, entry.value)))
+                entry = replace(entry, value=SizeValue(self._name_size(stmt.names[0], entry.value)))
             return self.bind(env, stmt.names[0], entry, stmt.span)
         match entry.value:
             case TupleValue(items) if len(items) == len(stmt.names):
                 for name, item in zip(stmt.names, items, strict=True):
+                    if isinstance(item, SizeValue) and not self.opaque_names:  # a wrapper's own names are nobody's
+                        item = SizeValue(self._name_size(name, item))
                     self.bind(env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
             case _:
                 if isinstance(entry.value, Unknown):
@@ -115,12 +117,12 @@ class Walker(Branches):
             part: Value = value if value.dtype is None else TensorInfo((self.state.segment("?"),), value.dtype)
             self.bind(env, name, Entry(part, entry.span, origin=entry.origin), stmt.span)
 
-    def _name_size(self, stmt: core.Let, value: SizeValue) -> Size:
+    def _name_size(self, name: str, value: SizeValue) -> Size:
         """A size that the data decides takes the name that the user gives it."""
         size = self.state.settled(value.size)
         variable = dims.lone_variable(size)
         if variable is not None and self._is_nameless(variable):
-            named = self.state.size(stmt.names[0], nonneg=variable.nonneg)
+            named = self.state.size(name, nonneg=variable.nonneg)
             self.state.rename(variable, named)
             return named
         return size
@@ -128,7 +130,8 @@ class Walker(Branches):
     def _is_nameless(self, variable: Var) -> bool:
         if variable in self.state.anonymous:
             return variable.name.startswith("?")  # what @item gave, but not `x.dim(0)`
-        return variable in self.state.opaque and not variable.name.isidentifier()
+        nobody_s = variable.name.startswith("?")  # a size that a called function gives
+        return nobody_s or (variable in self.state.opaque and not variable.name.isidentifier())
 
     # Expressions
 
