@@ -9,7 +9,7 @@ import click
 
 from .. import pipeline
 from ..lang import core
-from ..lang.core_printer import print_program
+from ..lang.core_printer import Comment, print_program
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import replace
 from ..lang.parser import decode
@@ -44,7 +44,7 @@ def desugar(file: str, simplified: bool, annotated: bool, name: str | None, root
     found, diagnostics = _desugared(program, places)
     print_diagnostics(diagnostics)
     if found is not None:
-        click.echo(print_program(_chosen(found, name, file)), nl=False)
+        click.echo(_printed(_chosen(found, name, file)), nl=False)
     return _status(found, diagnostics)
 
 
@@ -64,8 +64,35 @@ def _checked(program: Program, places: tuple[Path, ...], simplified: bool, annot
     if annotated:
         click.echo(print_annotated(chosen, report.checked.shapes), nl=False)
     else:
-        click.echo(print_program(chosen, _status_of), nl=False)
+        click.echo(_printed(chosen, _status_of), nl=False)
     return 0 if report.ok else 1
+
+
+def _printed(program: core.Program, comment: Comment | None = None) -> str:
+    """The program. Of a function whose body is wrong its annotations are known: its body stands as a call of itself, so that
+    what is printed is a program."""
+    split = [_with_a_body(f) for f in program.functions]
+    left_out = {f"private @{own[1].name} " for own in split if len(own) > 1}
+    text = print_program(replace(program, functions=tuple(f for own in split for f in own)), comment)
+    lines = text.splitlines(keepends=True)
+    return "".join(f"{line}{_LEFT_OUT}" if line.startswith(tuple(left_out)) else line for line in lines)
+
+
+_LEFT_OUT = "  # the body has errors: it is left out\n"
+
+
+def _with_a_body(function: core.Function) -> tuple[core.Function, ...]:
+    written = function.declaration is not None and function.declaration.used is not None
+    if function.kind != "extern" or not written:
+        return (function,)
+    [call] = function.body.stmts
+    assert (
+        isinstance(call, core.Let) and isinstance(call.value, core.Call) and isinstance(call.value.callee, core.FnRef)
+    )
+    again = replace(call.value, callee=core.FnRef(call.span, function.name))
+    body = core.Block(function.body.span, (), again)
+    impl = core.Function(function.span, "private", call.value.callee.name, function.params, function.result, (), body)
+    return replace(function, kind="inline"), impl
 
 
 def _status(found: core.Program | None, diagnostics: tuple[Diagnostic, ...]) -> int:

@@ -60,7 +60,7 @@ def _type(binding: Binding) -> str:
         return "Size" if binding.shape[0] == binding.name else f"Size = {binding.shape[0]}"
     shape = "?" if binding.shape is None else f"[{', '.join(map(str, binding.shape))}]"
     if binding.sort != "Tensor":
-        return f"Shape = {shape}" if binding.sort == "Shape" else binding.sort
+        return f"Shape = {shape}" if binding.sort == "Shape" and binding.shape is not None else binding.sort
     return f"Tensor({shape}, {binding.dtype or '?'})"
 
 

@@ -120,11 +120,13 @@ class Walk:
         frame.out.write(replace(stmt, value=value))
         if not stmt.is_tuple:
             if isinstance(entry.value, SizeValue):
-                entry = replace(entry, value=SizeValue(self._name_size(stmt, entry.value)))
+                entry = replace(entry, value=SizeValue(self._name_size(stmt, stmt.names[0], entry.value)))
             return self.bindings.bind(frame, env, stmt.names[0], entry, stmt.span)
         match entry.value:
             case TupleValue(items) if len(items) == len(stmt.names):
                 for name, item in zip(stmt.names, items, strict=True):
+                    if isinstance(item, SizeValue) and not frame.names.opaque:  # a wrapper's own names are nobody's
+                        item = SizeValue(self._name_size(stmt, name, item))
                     self.bindings.bind(frame, env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
             case _:
                 if isinstance(entry.value, Unknown):
@@ -142,18 +144,18 @@ class Walk:
             part: Value = value if value.dtype is None else TensorInfo((self.state.segment("?"),), value.dtype)
             self.bindings.bind(frame, env, name, Entry(part, entry.span, origin=entry.origin), stmt.span)
 
-    def _name_size(self, stmt: core.Let, value: SizeValue) -> Size:
+    def _name_size(self, stmt: core.Let, name: str, value: SizeValue) -> Size:
         """A size that the data decides takes the name that the user gives it."""
         size = self.state.settled(value.size)
-        if not self.bindings.is_named(stmt.names[0], stmt.span):
+        if not self.bindings.is_named(name, stmt.span):
             return size
         variable = single_var(size)
         if variable is not None and self._is_nameless(variable):
-            named = self.state.size(stmt.names[0], nonneg=variable.nonneg)
+            named = self.state.size(name, nonneg=variable.nonneg)
             self.state.rename(variable, named)
             return named
         if any(map(self._is_element, variables(size))) and not any(v in self.state.opaque for v in variables(size)):
-            named = self.state.size(stmt.names[0], nonneg=False)
+            named = self.state.size(name, nonneg=False)
             self.state.assume(eq(named, size))
             return named
         return size
@@ -161,7 +163,8 @@ class Walk:
     def _is_nameless(self, variable: Var) -> bool:
         if variable in self.state.anonymous:
             return self._is_element(variable)
-        return variable in self.state.opaque and not variable.name.isidentifier()
+        nobody_s = variable.name.startswith("?")  # a size that a called function gives
+        return nobody_s or (variable in self.state.opaque and not variable.name.isidentifier())
 
     def _is_element(self, variable: Var) -> bool:
         """What @item gave, but not `x.dim(0)`."""

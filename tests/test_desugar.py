@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rxlang import pipeline
+from rxlang.cli.main import invoke
 from rxlang.desugar.desugar import desugar
 from rxlang.desugar.errors import CODES, nearest
 from rxlang.lang import core, sweet
@@ -505,3 +506,16 @@ def test_a_name_that_may_be_a_slip_is_told_with_the_name_that_is_near() -> None:
 def test_an_underscore_may_stand_for_several_parts_of_a_tuple() -> None:
     text = "@f = fn(x : Tensor([n, 3], float32)) : Tensor { let (a, _, _) = @split(x, 3, axis=1); a }"
     assert "let (a, _, _) = @split(x, 3, axis=1)" in assertions(find(fine(text), "f"))
+
+
+@pytest.mark.parametrize(("text", "code", "message"), WRONG, ids=[f"{c}-{i}" for i, (_, c, _) in enumerate(WRONG)])
+def test_the_core_of_a_rejected_program_is_a_program(
+    text: str, code: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wrong.rx"
+    path.write_text(text)
+    assert invoke(["desugar", str(path)]) == 1
+    printed = capsys.readouterr().out
+    assert "extern" in text or "extern" not in printed
+    program, diagnostics = pipeline.desugar_text(printed, "core.rx", tmp_path)
+    assert program is not None and not [d for d in errors(diagnostics) if d.code != "E213"], printed

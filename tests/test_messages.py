@@ -402,11 +402,14 @@ def test_many_names_that_nothing_uses_are_counted() -> None:
 
 
 def test_a_slip_of_the_pen_has_a_note_of_its_own() -> None:
-    found = said("@f = fn(x : Tensor([n, m], float)) : Tensor { @sum(x) }", "N201")
+    found = said(
+        "@f = fn(x : Tensor([batch, m], float32), y : Tensor([bacth, m], float32)) : Tensor { @sum(x) }", "N201"
+    )
     assert sorted(d.message for d in found) == [
-        "`float` is bound here and never used", "`n` and `m` are bound here and never used",
-    ]  # fmt: skip
-    assert any("did you mean `float32`?" in (d.help or "") for d in found)
+        "`bacth` is bound here and never used",
+        "`batch` is bound here and never used",
+    ]
+    assert any("did you mean `batch`?" in (d.help or "") for d in found)
 
 
 def test_a_size_that_only_the_result_has_is_not_taken_for_another() -> None:

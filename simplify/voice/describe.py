@@ -149,7 +149,10 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
                 name, span, "Size", (_dim(value.size, state)[0],), *_ends([_dim(value.size, state)]), "int64"
             )
         case ShapeValue():
-            dims = [_dim(d, state) for d in state.resolve(value.dims) if not isinstance(d, Segment)]
+            shape = state.resolve(value.dims)
+            if any(isinstance(d, Segment) for d in shape):
+                return Binding(name, span, "Shape", None, (), (), "int64")
+            dims = [_dim(d, state) for d in shape]
             return Binding(name, span, "Shape", tuple(d[0] for d in dims), *_ends(dims), "int64")
         case NumberValue():
             return Binding(name, span, "Tensor", (), (), (), _number_dtype(value))
@@ -185,6 +188,7 @@ def _dim(size: Size, state: State) -> Dim:
     if not unknown:
         return size_text(size, state), "exact", None
     bound = state.upper_bound(size)
-    if bound is None:
+    text = None if bound is None else render(bound)
+    if text is None or "?" in text:  # nobody has a name for what bounds it
         return "?", "unknown", None
-    return "?", "upper_bound", render(bound)
+    return "?", "upper_bound", text

@@ -1,0 +1,62 @@
+"""What `rx shapes` says: the user's names alone, and nothing of a Shape whose length nobody knows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+import rxlang as rx
+from rxlang.cli.main import invoke
+from support import random_programs as programs
+
+TOTAL = int(os.environ.get("RX_FUZZ", "60"))
+GOLDENS = sorted((Path(__file__).parent / "goldens" / "desugar").glob("*.rx"))
+# A name that begins with `?`, or that checking or desugaring made: `?elements`, `?.0`, `out_0`.
+NOBODYS = re.compile(r"\?[\w.]|\bout'*_\d|\bt\d+'")
+
+
+def listed(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
+    invoke(["shapes", str(path), *more])
+    return capsys.readouterr().out
+
+
+def test_no_name_that_nobody_wrote_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "random.rx"
+    for seed in range(TOTAL // 3):
+        path.write_text(programs.Maker(seed).source + programs.LIBRARY)
+        for form in ("text", "json"):
+            said = listed(path, capsys, "--format", form)
+            assert not NOBODYS.search(said), (seed, said)
+    for golden in GOLDENS:
+        assert not NOBODYS.search(listed(golden, capsys)), golden
+
+
+SIZES = """@f = fn(k : Size, x : Tensor([n], float32)) : (Size, Tensor([m], float32)) where m <= n {
+  (k + 1, @filter(x, x > 1.0))
+}
+@g = fn(x : Tensor([n], float32)) : Tensor {
+  let (k, y) = @f(3, x)
+  assert k >= 1
+  @reshape(@broadcast_to(y, [k, y.dim(0)]), [k * y.dim(0)])
+}
+"""
+
+
+def test_a_size_in_a_tuple_has_the_name_that_it_is_bound_to() -> None:
+    report = rx.check_source(SIZES)
+    assert report.checked is not None and not [d for d in report.diagnostics if d.severity != "note"]
+    (found,) = [f for f in report.checked.shapes if f.name == "@g"]
+    assert [b.shape for b in found.bindings if b.name == "k"] == [("k",)]
+
+
+def test_of_a_shape_of_unknown_length_no_dimension_is_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "f.rx"
+    path.write_text("@f = fn(s : Shape, t : Shape) : Tensor { assert t == []; @zeros(s) + @zeros(t) }\n")
+    assert "  s      : Shape\n  t      : Shape = []\n" in listed(path, capsys)
+    params = json.loads(listed(path, capsys, "--format", "json"))["functions"]["@f"]["params"]
+    assert [p["shape"] for p in params] == [None, []]
