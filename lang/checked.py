@@ -87,7 +87,7 @@ class Checked(Node):
     """`program` is the simplified core: proved assertions gone, decided branches folded, implementations chosen; residual
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
     `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silenced`
-    are the warnings that an error takes the place of: they come to light when it is mended."""
+    are the warnings that an error takes the place of: they come to light when it is mended. `steps` is what reasoning took."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
@@ -98,6 +98,7 @@ class Checked(Node):
     demand: Callable[[], tuple[Demands, ...]]
     explain: Callable[[str], tuple[Explanation, ...]]
     silenced: tuple[Diagnostic, ...] = ()
+    steps: int = 0
 
     @property
     def shapes(self) -> tuple[FunctionShapes, ...]:

@@ -33,7 +33,7 @@ from .known.values import (
 )
 from .operand_dtypes import result_dtypes
 from .rule_context import CallInfo, Refuted, SymbolicCtx
-from .solver.terms import TooLarge
+from .solver.terms import Allowance, TooLarge
 from .voice import preconditions
 from .voice.describe import type_text
 from .walk import Walker
@@ -120,7 +120,8 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
         return TensorInfo(arguments[0].shape, dtypes[0])
     assert row.rule is not None
     try:
-        result = row.rule(ctx, *arguments)
+        with Allowance(_RULE, _LEAST):
+            result = row.rule(ctx, *arguments)
     except (RankUnknown, TooLarge):
         if _refuted_in_an_arm(walker, row, ctx, arguments):
             raise Refuted from None
@@ -132,6 +133,7 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
 
 
 _UNREADABLE = object()
+_RULE, _LEAST = 60_000, 600  # steps that a shape rule may take, and may where the program has spent all
 # Kinds of parameters that take sizes, and the rank of a tensor that is given for them.
 _RANKS = {"size": 0, "sizes": 1, "shape": 1, "target": 1}
 
@@ -200,7 +202,8 @@ def _fails_with(
     demands = len(walker.demands)
     walker.state.push()
     try:
-        row.rule(SymbolicCtx(walker, info), *given)
+        with Allowance(_RULE, _LEAST):
+            row.rule(SymbolicCtx(walker, info), *given)
     except Refuted:
         return next((d for d in walker.log.diagnostics if d.severity == "error"), None)
     except (RankUnknown, TooLarge):

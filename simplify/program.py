@@ -28,7 +28,7 @@ class Program:
         # What a script prints has names there, written or not.
         self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
-        self.taken = _names_in(core_program)
+        self.taken = names_in(core_program)
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
         self.explained: str | None = None
 
@@ -51,7 +51,8 @@ class Program:
         return wrapper.kind == "extern" or is_signature(wrapper) or self.implementation(wrapper) is not None
 
 
-def _names_in(program: core.Program) -> frozenset[str]:
+def names_in(program: core.Program) -> frozenset[str]:
+    """Every name that a program binds."""
     found: set[str] = {c.name for c in program.consts}
     stack: list[object] = [program.functions, program.main]
     while stack:

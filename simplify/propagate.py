@@ -23,11 +23,11 @@ from .judge import Log
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
-from .program import Program
+from .program import Program, names_in
 from .solver.conditions import ge, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
-from .solver.terms import Size, substitute
+from .solver.terms import Purse, Size, substitute
 from .voice import doors
 from .voice.describe import binding
 from .voice.explain import explain
@@ -44,9 +44,13 @@ def check(
     header: Header,
 ) -> Checked:
     """`header` tells shape and dtype of a weights file without reading its data (None if there is none)."""
-    return _Checker(program, lookup, options, header).run()
+    with Purse(_STEPS + _STEPS_OF_A_NAME * len(names_in(program))) as purse:
+        checked = _Checker(program, lookup, options, header).run()
+    return replace(checked, steps=purse.spent)
 
 
+# What may be asked about the sizes of a program, in steps of reasoning: questions behind that are answered if it is plain.
+_STEPS, _STEPS_OF_A_NAME = 250_000, 200
 # So many conditions of a signature are looked at for those that exclude each other.
 _MOST_CONDITIONS = 40
 

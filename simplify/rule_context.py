@@ -19,7 +19,7 @@ from .known.shape_level import Truth
 from .known.values import UNDECIDED, AnyDType, Entry, ListValue, TupleValue, Undecided, Value, plain
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
-from .solver.terms import Size, Term, ceildiv, smax, smin
+from .solver.terms import Apart, Size, Term, ceildiv, smax, smin
 from .voice import preconditions, subject, verdict
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
@@ -115,17 +115,19 @@ class SymbolicCtx:
             )
             return preconditions.rooted(self.walker, self.doubt, [(info.find(param), axis) for param, axis in at])
 
-        status = self.walker.judge(
-            cond,
-            explain,
-            claim=not self.residual and not told,
-            sizes=self._sizes,
-            demand=code != "E313",
-        )
+        with Apart():
+            status = self.walker.judge(
+                cond,
+                explain,
+                claim=not self.residual and not told,
+                sizes=self._sizes,
+                demand=code != "E313",
+            )
         if status is Status.REFUTED:
             raise Refuted
         if status is Status.RESIDUAL and self.residual and not self.walker.quiet and not isinstance(cond, Undecided):
-            text = only_where(self.walker.state, cond)
+            with Apart():
+                text = only_where(self.walker.state, cond)
             self.others |= {text: _in_rx(text, cond)} if text is not None else {}
         if status is Status.RESIDUAL and not self.residual and not isinstance(cond, Undecided):
             self.walker.doubted[self.info.span] = cond

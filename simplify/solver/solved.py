@@ -296,15 +296,15 @@ class Solved:
                     work += [(eq0(term), mask), naming]
                     return None, 0
             q = self.fresh(at_least(floor.num, 0, self.ranges) and at_least(floor.den, 1, self.ranges))
-            assert type(opaque) is Term
             opaque = replace_atom(opaque, floor, of_atom(q))
+            if type(opaque) is not Term:  # it holds whatever the quotients are, or never
+                work.append((eq0(opaque), mask | self.spanned_by(term_vars(term))))
+                return None, 0
             defined.append((floor, q))
-            solution = solve_equation(opaque, avoid=q) if type(opaque) is Term else None
+            solution = solve_equation(opaque, avoid=q)
             if solution is not None:
                 self._define(defined, mask, work)
                 return solution
-        if type(opaque) is not Term:
-            return None
         reduced = self._reduce(opaque)
         if reduced is None:
             return None
