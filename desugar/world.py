@@ -129,6 +129,8 @@ class World:
         self.entry = self.units[-1]
         self.names: set[str] = set()
         self.rings: set[frozenset[str]] = set()
+        self.room = 200_000  # parts that all types together may still have, written out
+        self.parts = 0  # those of the one at hand
         self.const_names: dict[tuple[str, str], str] = {}
         for unit in self.units:
             self._gather(unit)

@@ -33,7 +33,7 @@ from .known.values import (
 )
 from .operand_dtypes import result_dtypes
 from .rule_context import CallInfo, Refuted, SymbolicCtx
-from .solver.terms import Allowance, TooLarge
+from .solver.terms import Allowance, TooLarge, charge
 from .voice import preconditions
 from .voice.describe import type_text
 from .walk import Walker
@@ -122,6 +122,8 @@ def _apply(walker: Walker, row: Primitive, ctx: SymbolicCtx, entries: dict[str, 
     try:
         with Allowance(_RULE, _LEAST):
             result = row.rule(ctx, *arguments)
+            if row.results == "tuple":
+                charge(2 * len(result))
     except (RankUnknown, TooLarge):
         if _refuted_in_an_arm(walker, row, ctx, arguments):
             raise Refuted from None
@@ -159,7 +161,7 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> str:
         if isinstance(a, TensorInfo) and not plain(state.resolve(a.shape))
     ]  # fmt: skip
     if not unknown:
-        return "shapes that fit, but a rank is not known"
+        return "shapes that fit, but their sizes are too intricate"
     ranks = f"the rank of {unknown[0]} is" if len(unknown) == 1 else f"the ranks of {' and '.join(unknown)} are"
     return f"shapes that fit, but {ranks} not known"
 

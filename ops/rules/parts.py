@@ -24,6 +24,9 @@ from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
 from ..slices import SENTINEL, slice_length
 
+# A tuple of more parts is nobody's tuple.
+MOST_PARTS = 8_192
+
 # Joining
 
 
@@ -136,7 +139,7 @@ def split(
 ) -> list[Out]:
     """`x` cut along one axis into parts, a tuple. One of three says how.
 
-    `sections` equal parts: the size is a multiple of it; with `uneven` each part has ceildiv(size, sections) and the
+    `sections` equal parts, at most 8192: the size is a multiple of it; with `uneven` each part has ceildiv(size, sections) and the
     last one what is left, which is not negative (ONNX Split 18 with `num_outputs`). `sizes`: their sum is the size of
     the axis. `indices`: where the second part and each later one begins, clamped as slices are. `numpy.split`, ONNX
     Split.
@@ -156,6 +159,8 @@ def split(
 def _parts(ctx: Ctx, shape: Shape, i: int, sections: int, uneven: bool) -> tuple[Dim, ...]:
     if sections < 1:
         ctx.fail(f"sections to be at least 1, but it is {sections}")
+    if sections > MOST_PARTS:
+        ctx.fail(f"sections to be at most {MOST_PARTS}, but it is {sections}")
     if sections == 1:
         return (shape[i],)
     axis = number(shape, i)

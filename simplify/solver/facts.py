@@ -45,7 +45,7 @@ class Verdict(Node):
     mask: int = 0
 
 
-LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown")
+LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown", "stopped")
 _UNKNOWN = Verdict("unknown", "unknown")
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
 _CASES = 60
@@ -181,8 +181,9 @@ class Facts:
         if cond is True or cond is False:
             self.counts["ground"] += 1
             return _GROUND[cond]
+        stopped = self._stopped
         verdict = self._decide(cond)
-        self.counts[verdict.by] += 1
+        self.counts["stopped" if self._stopped > stopped else verdict.by] += 1
         return verdict
 
     def _decide(self, cond: Condition) -> Verdict:
@@ -282,6 +283,10 @@ class Facts:
         if self._session is None:
             self._session = import_module(".smt", __package__).Session()
         return self._session
+
+    @property
+    def _stopped(self) -> int:
+        return 0 if self._session is None else int(self._session.stopped)
 
     def rest(self) -> None:
         """Lets go of what z3 holds for these facts; a later question makes it anew."""

@@ -38,7 +38,7 @@ from .polynomials import (
     without,
 )
 from .ranges import Bounds, Ranges, at_least, bounds, is_nonneg, lower, mono_interval
-from .steps import Allowance, Apart, OutOfSteps, Purse, TooLarge, charge
+from .steps import Allowance, Apart, OutOfSteps, Purse, TooLarge, charge, left, spend
 from .substitution import evaluate, replace_atom, substitute
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "floordiv",
     "is_nonneg",
     "lead",
+    "left",
     "lower",
     "Max",
     "merge_floors",
@@ -76,6 +77,7 @@ __all__ = [
     "size_key",
     "smax",
     "smin",
+    "spend",
     "substitute",
     "Term",
     "term_key",

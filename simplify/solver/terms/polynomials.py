@@ -263,9 +263,9 @@ def _bearable(weight: int) -> int:
 
 
 def _product(a: Term, b: Term) -> Size:
-    pairs = len(a.mons) * len(b.mons)
-    charge(pairs)
-    if pairs > _MOST_MONOMIALS or (pairs > 1 and max(map(len, a.mons)) + max(map(len, b.mons)) > _MOST_FACTORS):
+    pairs, factors = len(a.mons) * len(b.mons), max(map(len, a.mons)) + max(map(len, b.mons))
+    charge(pairs * (1 + factors // 8))
+    if pairs > _MOST_MONOMIALS or factors > _MOST_FACTORS:
         raise TooLarge
     mons: dict[Mono, int] = {}
     squares = False

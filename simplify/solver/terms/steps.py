@@ -37,6 +37,16 @@ def charge(steps: int) -> None:
         raise OutOfSteps
 
 
+def spend(steps: int) -> None:
+    """Counts steps that were taken elsewhere; whoever goes on is told."""
+    _here.left -= steps
+
+
+def left() -> int:
+    """How many steps there are left."""
+    return max(_here.left, 0)
+
+
 class Purse:
     """The steps of a program: what is taken within counts, and within the purse around it as well."""
 
