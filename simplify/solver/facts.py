@@ -208,6 +208,8 @@ class Facts:
         plain = substitute_cond(cond, state.solved)
         if isinstance(plain, bool):
             return Verdict("proved" if plain else "refuted", "normal-form", None, mask)
+        if plain in state.lits:
+            return Verdict("proved", "facts", None, mask | state.lits[plain])
         if not state.ranges.keys().isdisjoint(cond_vars(plain)):
             folded = substitute_cond(plain, {}, state.ranges)
             if isinstance(folded, bool):

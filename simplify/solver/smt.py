@@ -19,7 +19,7 @@ from .terms import Atom, Floor, Max, Size, Term, Var, left, spend
 
 LIMIT = 200_000
 _A_STEP = 4  # so many of z3's units of resources count as one step of ours
-_FAR = 0.8  # seconds of CPU time, many times what the limit takes
+_FAR = 0.6  # seconds of CPU time, many times what the limit takes
 _FEE = 250_000  # steps that a question counts for which had to be stopped
 Answer = dict[Var, int] | bool | None
 
@@ -192,7 +192,6 @@ class Solver:
         self.solver.pop()
         return found
 
-
     def account(self) -> None:
         """Counts what z3 has taken since it was last asked."""
         statistics = self.solver.statistics()
@@ -262,6 +261,17 @@ def _too_hard(term: Term) -> bool:
     """Would z3 spend long in one step, where it does not look at its limit?"""
     if len(term.mons) > 200 or any(k.bit_length() > 128 for k in term.mons.values()):
         return True
-    if max(map(len, term.mons)) > 4:
+    if max(map(len, term.mons)) > 4 or _divisions(term) > 1:
         return True
     return any(_too_hard(p) for atom in _atoms([term]) for p in _parts(atom) if type(p) is Term)
+
+
+def _divisions(size: Size) -> int:
+    """How deep divisions by sizes stand in each other: z3 can be lost in two, whatever its limit."""
+    if isinstance(size, int):
+        return 0
+    return max((max(map(_divisions, _parts(a)), default=0) + _by_a_size(a) for a in _atoms([size])), default=0)
+
+
+def _by_a_size(atom: Atom) -> bool:
+    return type(atom) is Floor and type(atom.den) is Term
