@@ -111,10 +111,7 @@ def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Op
         return
     trials = _Trials(report, lambda source: check_source(source, base, roots, options), tree)
     for diagnostic in wrong:
-        if trials.steps <= 0:
-            return
-        trials.looked_at()
-        yield Offer(diagnostic, trials.working(diagnostic, candidates(Case(tree, diagnostic))))
+        yield Offer(diagnostic, trials.mends(diagnostic, tree))
 
 
 def _imported(report: Report, own: Source) -> dict[str, Source]:
@@ -161,9 +158,12 @@ class _Trials:
         checked = report.checked
         self._silenced = {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
 
-    def looked_at(self) -> None:
-        """Counts what it takes to look for what may be wrong in one place."""
+    def mends(self, diagnostic: Diagnostic, tree: Tree) -> tuple[Mend, ...]:
+        """Those of one diagnostic that work, as long as there are steps left."""
+        if self.steps <= 0:
+            return ()
         self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
+        return self.working(diagnostic, candidates(Case(tree, diagnostic)))
 
     def working(self, diagnostic: Diagnostic, mends: Iterable[Mend]) -> tuple[Mend, ...]:
         tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC)

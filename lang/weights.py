@@ -6,6 +6,9 @@ import ast
 import json
 import struct
 import zipfile
+from collections.abc import Collection
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -90,13 +93,9 @@ def _npz(path: Path, key: str | None) -> Header:
 
 def safetensors_entry(path: Path, key: str | None) -> Place:
     """What a `.safetensors` file says of one tensor, its place in the file included; raises BadWeights."""
-    with path.open("rb") as handle:
-        size = path.stat().st_size
-        length = int.from_bytes(handle.read(8), "little")
-        if size < 8 or length > min(size - 8, _MAX_HEADER):
-            raise BadWeights("is not a .safetensors file")
-        header = _json(handle.read(length))
-    entry = header[choose(key, [n for n in header if n != "__metadata__"])]
+    state = path.stat()
+    header, length, size = _safetensors(path, state.st_size, state.st_mtime_ns)
+    entry = header[choose(key, header)]
     if entry["dtype"] not in _SAFETENSORS:
         raise BadWeights(f"has elements of a type that Rx does not know: {entry['dtype']}")
     shape = tuple(int(n) for n in entry["shape"])
@@ -106,6 +105,16 @@ def safetensors_entry(path: Path, key: str | None) -> Place:
     return Place(shape, DTYPES[_SAFETENSORS[entry["dtype"]]], begin, end)
 
 
+@lru_cache(maxsize=4)
+def _safetensors(path: Path, size: int, changed: int) -> tuple[dict[str, Any], int, int]:
+    """What a file says of all its tensors, how long that is, and the length of the file: read once for all of them."""
+    with path.open("rb") as handle:
+        length = int.from_bytes(handle.read(8), "little")
+        if size < 8 or length > min(size - 8, _MAX_HEADER):
+            raise BadWeights("is not a .safetensors file")
+        return _json(handle.read(length)), length, size
+
+
 def _json(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text)
@@ -113,16 +122,17 @@ def _json(text: bytes) -> dict[str, Any]:
         header = None
     if not isinstance(header, dict):
         raise BadWeights("is not a .safetensors file")
+    header.pop("__metadata__", None)
     return header
 
 
-def choose(key: str | None, keys: list[str]) -> str:
+def choose(key: str | None, keys: Collection[str]) -> str:
     """The key of a tensor in a file that has these; raises BadWeights."""
     if key is None and len(keys) == 1:
-        return keys[0]
-    if key in keys:
+        return next(iter(keys))
+    if key is not None and key in keys:
         return key
-    shown = ", ".join(keys[:8]) + (", ..." if len(keys) > 8 else "")
+    shown = ", ".join(islice(keys, 8)) + (", ..." if len(keys) > 8 else "")
     if key is None:
         raise BadWeights(f"holds {len(keys)} tensors: say which ({shown})")
     raise BadWeights(f"has no tensor {key!r}; it has {shown}")

@@ -116,13 +116,13 @@ class _Checker:
     def _walker(self, name: str) -> CallWalker:
         return CallWalker(self.program, State(), self.log, self.options, name)
 
-    def _env(self, walker: Walker) -> Env:
-        """The consts; each function sees them."""
-        return {name: walker.adopt(name, entry) for name, entry in self.program.consts.items()}
+    def _env(self, walker: Walker, used_in: core.Function | core.ConstDef) -> Env:
+        """The consts that are used there, or in what is called there."""
+        return {name: walker.adopt(name, self.program.consts[name]) for name in self.program.consts_used(used_in)}
 
     def _function(self, function: core.Function) -> tuple[core.Function, core.Function | None]:
         walker = self._walker(f"@{function.name}")
-        env = self._env(walker)
+        env = self._env(walker, function)
         params = self._bind_params(walker, function, env)
         door = function.body.stmts[: function.door]
         entry = walker.assume_all(door, env, name_dims=True)
@@ -152,7 +152,7 @@ class _Checker:
         for condition in conditions[:_MOST_CONDITIONS]:
             fewer = [s for s in kept if s is not condition]
             walker = self._walker(f"@{function.name}")
-            env = self._env(walker)
+            env = self._env(walker, function)
             self._bind_params(walker, function, env)
             walker.assume_all(fewer, env, name_dims=True)
             if walker.contradictory():
@@ -172,7 +172,7 @@ class _Checker:
     def _private(self, function: core.Function) -> core.Function:
         """A private function that no wrapper calls: nothing is known of its parameters."""
         walker = self._walker(f"@{function.name}")
-        env = self._env(walker)
+        env = self._env(walker, function)
         params = self._bind_params(walker, function, env)
         result, body = walker.block(function.body, env)
         self._close(walker, function.name, params, result)
@@ -180,7 +180,7 @@ class _Checker:
 
     def _main(self, main: core.Function) -> core.Function:
         walker = self._walker("@main")
-        result, body = walker.block(main.body, self._env(walker))
+        result, body = walker.block(main.body, self._env(walker, main))
         self._close(walker, "main", {}, result)
         return replace(main, body=body)
 
@@ -211,7 +211,7 @@ class _Checker:
     def _const(self, const: core.ConstDef) -> core.ConstDef:
         """A const's checks run once, when the weights are loaded; what a file's header tells is decided now."""
         walker = self._walker(const.name)
-        env = self._env(walker)
+        env = self._env(walker, const)
         entry, value = walker.value(const.value, env)
         env[const.name] = Entry(entry.value, const.span)
         known = all(self.program.header(load) is not None for load in _loads(const.value))
@@ -269,7 +269,7 @@ def result_shapes(
     checker.log = Log(certain=True)
     function = checker.program.functions[name]
     walker = checker._walker(f"@{name}")
-    env = checker._env(walker)
+    env = checker._env(walker, function)
     names: dict[str, Size] = {}
     entries = tuple(Entry(_argument(walker, p, arguments[p.name], names), function.span) for p in function.params)
     result = walker.call_with(function, entries, env)

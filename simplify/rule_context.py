@@ -218,6 +218,19 @@ class SymbolicCtx:
     def common(self, *sizes: Size) -> Size:
         """A size of its own, of which it is known which one it is: as a formula it would grow with every broadcast."""
         state = self.walker.state
+        bases = frozenset[Size]().union(*(state.bases_of(size) for size in sizes))
+        known = state.broadcasts.get(bases)
+        if known is not None:
+            for one in sizes:
+                state.assume(any_of(eq(known, one), eq(one, 1)))
+            return known
+        size = self._new_common(sizes)
+        state.broadcasts[bases] = size
+        state.bases[only_var(size)] = bases
+        return size
+
+    def _new_common(self, sizes: tuple[Size, ...]) -> Term:
+        state = self.walker.state
         positive = all(self.decide(le(1, size)) is True for size in sizes)
         text = common_text(sizes, state, positive)
         size = state.size(text or "?")

@@ -139,10 +139,10 @@ def split(
 ) -> list[Out]:
     """`x` cut along one axis into parts, a tuple. One of three says how.
 
-    `sections` equal parts, at most 8192: the size is a multiple of it; with `uneven` each part has ceildiv(size, sections) and the
-    last one what is left, which is not negative (ONNX Split 18 with `num_outputs`). `sizes`: their sum is the size of
-    the axis. `indices`: where the second part and each later one begins, clamped as slices are. `numpy.split`, ONNX
-    Split.
+    `sections` equal parts, at most 8192: the size is a multiple of it; with `uneven` each part has
+    ceildiv(size, sections) and the last one what is left, which is not negative (ONNX Split 18 with `num_outputs`).
+    `sizes`: their sum is the size of the axis. `indices`: where the second part and each later one begins, clamped as
+    slices are. `numpy.split`, ONNX Split.
     """
     shape = known(ctx, x)
     i = place(ctx, shape, axis)

@@ -195,7 +195,7 @@ class Solver:
     def account(self) -> None:
         """Counts what z3 has taken since it was last asked."""
         statistics = self.solver.statistics()
-        used = statistics.get_key_value("rlimit count") if "rlimit count" in statistics.keys() else 0
+        used = next((statistics.get_key_value(k) for k in statistics.keys() if k == "rlimit count"), 0)  # noqa: SIM118
         spend(max(used - self.session.used, 0) // _A_STEP)
         self.session.used = used
 

@@ -1,6 +1,6 @@
 """Steps of reasoning, counted, never timed: where an allowance of them is used up, what was being worked out is given up.
 
-A purse holds the steps of a whole program, an allowance those of one question. The same program takes the same steps everywhere.
+A purse holds the steps of a whole program, an allowance those of one question: the same program takes the same ones everywhere.
 """
 
 from __future__ import annotations
