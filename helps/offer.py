@@ -32,7 +32,7 @@ FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
 MOST_PER_DIAGNOSTIC = 12
 MOST_IN_TWO_STEPS = 18
 # What looking for mends may cost, in steps of reasoning: this, or once more what it takes to read the program.
-MOST_STEPS = 120_000
+MOST_STEPS = 100_000
 STEPS_OF_A_LETTER = 3
 LETTERS_OF_A_STEP = 10
 _BEFORE_CONDITIONS = 9

@@ -50,7 +50,7 @@ def check(
 
 
 # What may be asked about the sizes of a program, in steps of reasoning: questions behind that are answered if it is plain.
-_STEPS, _STEPS_OF_A_NAME = 250_000, 200
+_STEPS, _STEPS_OF_A_NAME = 180_000, 200
 # So many conditions of a signature are looked at for those that exclude each other.
 _MOST_CONDITIONS = 40
 

@@ -20,7 +20,7 @@ from .terms import Atom, Floor, Max, Size, Term, Var, left, spend
 LIMIT = 200_000
 _A_STEP = 4  # so many of z3's units of resources count as one step of ours
 _FAR = 0.6  # seconds of CPU time, many times what the limit takes
-_FEE = 250_000  # steps that a question counts for which had to be stopped
+_FEE = 180_000  # steps that a question counts for which had to be stopped
 Answer = dict[Var, int] | bool | None
 
 
