@@ -66,7 +66,7 @@ class Binder:
         self.leaves = leaves
         self.named = named
         self.kind = kind
-        self.before = set(code.scope.names())
+        self.made: set[str] = set()  # names that nothing had before
         self.shapes = [shape_of(leaf.type) for leaf in leaves]
         self.later = list(dimensions(later))
         self.axes = [axis for i in range(len(leaves)) for axis in self._axes(i)]
@@ -79,6 +79,14 @@ class Binder:
         self.broken: set[str] = set()
         self.bad_leaves: set[int] = set()
         self.compound_names: dict[str, str] = {}
+
+    def _was_there(self, name: str) -> bool:
+        return name not in self.made and self.code.scope.find(name) is not None
+
+    def _put(self, entry: Entry) -> None:
+        if not self._was_there(entry.name):
+            self.made.add(entry.name)
+        self.code.scope.bind(entry)
 
     def bind(self) -> None:
         self._bind_dtypes_and_shapes()
@@ -115,7 +123,7 @@ class Binder:
     # Binding
 
     def _is_free(self, name: str) -> bool:
-        return name not in self.before and name not in self.binder and name not in self.broken
+        return not self._was_there(name) and name not in self.binder and name not in self.broken
 
     def _bind(self, name: sweet.Name | sweet.Ident, sort: core.Sort, expr: core.Value, leaf: int, by: object) -> None:
         """A name is bound: in scope it stands for `expr`, or for itself where it gets a `let`."""
@@ -124,7 +132,7 @@ class Binder:
         stands_for = core.variable(name.span, core_name, sort) if self.named or matched else expr
         nonneg = sort == core.SIZE
         entry = Entry(name.name, sort, stands_for, name.span, self.kind, nonneg)
-        self.code.scope.bind(entry)
+        self._put(entry)
         if (
             not isinstance(by, Inverse) and name.name not in self.code.compounds
         ):  # `[k * 64]` says something even if nothing uses k
@@ -190,7 +198,7 @@ class Binder:
             name, span = self.code.fresh("size"), axis.expr.span
             here = core.SizeVar(span, name)
             self.between[id(axis)] = name
-            self.code.scope.bind(Entry(name, core.SIZE, here, span, "generated", True))
+            self._put(Entry(name, core.SIZE, here, span, "generated", True))
             self.binder[name] = (axis.leaf, axis)
             self.order[name] = len(self.bound)
             self.bound.append(Bound(name, name, core.SIZE, here, span, True))
@@ -271,7 +279,7 @@ class Binder:
 
     def _break(self, name: str) -> None:
         self.broken.add(name)
-        self.code.scope.bind(Entry(name, None, None, self.leaves[0].span, self.kind))
+        self._put(Entry(name, None, None, self.leaves[0].span, self.kind))
 
     def _refuse_what_is_left(self) -> None:
         for axis in self.axes:

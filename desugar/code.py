@@ -11,7 +11,7 @@ from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.source import Span
 from ..lang.walk import walk
-from .errors import Broken, fail, nearest
+from .errors import Broken, fail
 from .scope import SHAPE_SORTS, Entry, Scope, identifiers
 from .sorts import describe
 from .world import FnInfo, Unit, World
@@ -131,8 +131,11 @@ class Code:
         return f"only the result has `{name}`, so the body chooses it and names it: `let y : {type_} = ...`"
 
     def _near(self, name: str, fits: Callable[[Entry], bool]) -> str | None:
+        world = self.unit.world
+        if not world.may_compare():
+            return None
         found = {n: self.scope.find(n) for n in self.scope.names() if not n.startswith("::")}
-        known = nearest(name, (n for n, entry in found.items() if entry is not None and fits(entry)))
+        known = world.nearest(name, [n for n, entry in found.items() if entry is not None and fits(entry)])
         return f"did you mean `{known}`?" if known else None
 
     def foreign(self, attr: sweet.Attr) -> Entry | None:

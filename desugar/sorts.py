@@ -24,16 +24,31 @@ _SORTS: dict[str, core.Sort] = {
 SIMPLE_NAMES = ("Tensor", *_SORTS)
 
 
+_MOST_PARTS = 4_096  # of a type that is written out
+
+
 def expand(unit: Unit, type_: sweet.Type, seen: tuple[str, ...] = ()) -> sweet.Type:
     """The type with the names of `type` items written out, whatever file they come from."""
+    world = unit.world
+    world.parts = min(_MOST_PARTS, world.room)
+    try:
+        return _expanded(unit, type_, seen)
+    finally:
+        world.room -= min(_MOST_PARTS, world.room) - max(world.parts, 0)
+
+
+def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...]) -> sweet.Type:
+    unit.world.parts -= bool(seen)  # what is written where it stands has its length for a bound
+    if unit.world.parts < 0:
+        fail("E299", "a type of so many parts, written out, is not supported", type_.span)
     match type_:
         case sweet.NamedType():
             return _named(unit, type_, seen)
         case sweet.TupleType():
-            return replace(type_, items=tuple(expand(unit, t, seen) for t in type_.items))
+            return replace(type_, items=tuple(_expanded(unit, t, seen) for t in type_.items))
         case sweet.FnType():
-            params = tuple(expand(unit, t, seen) for t in type_.params)
-            return replace(type_, params=params, result=expand(unit, type_.result, seen))
+            params = tuple(_expanded(unit, t, seen) for t in type_.params)
+            return replace(type_, params=params, result=_expanded(unit, type_.result, seen))
         case sweet.TensorType():
             return type_
 
@@ -61,7 +76,7 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
         unit.world.once(frozenset(seen[seen.index(key) :]))
         again = Label(type_.span, "it stands here again")
         fail("E217", f"the type `{rest}` is defined by itself", decl.name.span, labels=(again,))
-    found = expand(home, decl.type, (*seen, key))
+    found = _expanded(home, decl.type, (*seen, key))
     return found if home is unit else _abroad(home, found)
 
 

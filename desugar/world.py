@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ..lang import core, sweet
 from ..lang.diagnostics import Diagnostic, Edit, Label, RxError, error
@@ -138,6 +138,9 @@ class World:
         # Where names stand of which an error says that they are misspelt.
         self.misspelt: set[Span] = set()
         self.rings: set[frozenset[str]] = set()
+        self.comparisons = 20_000
+        self.room = 200_000  # parts that all types together may still have, written out
+        self.parts = 0  # those of the one at hand
         self.const_names: dict[tuple[str, str], str] = {}
         for unit in self.units:
             self._gather(unit)
@@ -309,8 +312,17 @@ class World:
     def _meant(self, unit: Unit, name: str) -> Iterator[str]:
         """What other libraries call so, else the nearest name."""
         found = tuple(n for n in elsewhere.primitives(name) if self.lookup(n) is not None)
-        near = None if found else nearest(name, self._known(unit))
+        near = None if found or not self.may_compare() else self.nearest(name, list(self._known(unit)))
         yield from (f"@{n}" for n in (found if near is None else (near,)))
+
+    def may_compare(self) -> bool:
+        """Whether another wrong name is compared with those that there are: of thousands not each has its suggestion."""
+        return self.comparisons > 0
+
+    def nearest(self, name: str, candidates: Sequence[str]) -> str | None:
+        """The name that is most likely meant."""
+        self.comparisons -= len(candidates)
+        return nearest(name, candidates)
 
     def _known(self, unit: Unit) -> Iterator[str]:
         yield from unit.fns

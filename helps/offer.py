@@ -15,6 +15,7 @@ from ..lang.source import Source
 from ..lang.walk import walk
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
+from ..simplify.solver.terms import Purse
 from . import attributes, claims, conditions, literals, names, operands, reshapes, windows
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap
@@ -31,8 +32,10 @@ FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
 )  # fmt: skip
 MOST_PER_DIAGNOSTIC = 12
 MOST_IN_TWO_STEPS = 18
-MOST_PER_PROGRAM = 100
-MOST_TEXT = 200_000
+# What looking for mends may cost, in steps of reasoning: this, or once more what it takes to read the program.
+MOST_STEPS = 100_000
+STEPS_OF_A_LETTER = 3
+LETTERS_OF_A_STEP = 10
 _BEFORE_CONDITIONS = 9
 _FIRST_STEPS = 4
 _SECOND_STEPS = 5
@@ -109,7 +112,7 @@ def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Op
         return
     trials = _Trials(report, lambda source: check_source(source, base, roots, options), tree)
     for diagnostic in wrong:
-        yield Offer(diagnostic, trials.working(diagnostic, candidates(Case(tree, diagnostic))))
+        yield Offer(diagnostic, trials.mends(diagnostic, tree))
 
 
 def _imported(report: Report, own: Source) -> dict[str, Source]:
@@ -149,11 +152,19 @@ class _Trials:
         self.source = tree.source
         self.imported = tree.imported
         self.parts = Parts(tree)
-        self.checks = MOST_PER_PROGRAM
-        self.text = MOST_TEXT
+        self.a_reading = STEPS_OF_A_LETTER * len(tree.source.text) // 2
+        self.steps = max(MOST_STEPS, 2 * self.a_reading)
+        self.begun = False
         self._open = open_checks(report)
         checked = report.checked
         self._silenced = {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
+
+    def mends(self, diagnostic: Diagnostic, tree: Tree) -> tuple[Mend, ...]:
+        """Those of one diagnostic that work, as long as there are steps left."""
+        if self.steps <= 0:
+            return ()
+        self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
+        return self.working(diagnostic, candidates(Case(tree, diagnostic)))
 
     def working(self, diagnostic: Diagnostic, mends: Iterable[Mend]) -> tuple[Mend, ...]:
         tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC)
@@ -168,7 +179,7 @@ class _Trials:
         """Of mends that mean the same only the first that works is of interest."""
         found: list[Trial] = []
         for mend in mends:
-            if len(found) >= most or self.checks <= 0 or self.text <= 0:
+            if len(found) >= most or self.steps <= 0 or (self.begun and self.steps < self.a_reading):
                 break
             if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
                 found.append(self._trial(diagnostic, mend))
@@ -193,8 +204,10 @@ class _Trials:
         kept = self.parts.kept([diagnostic.span, *(e.span for e in mend.edits)])
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, mend.edits))
-        after = self.recheck(source)
-        self.checks, self.text = self.checks - 1, self.text - len(blanked.replace(" ", ""))
+        self.begun = True
+        with Purse(self.steps) as purse:
+            after = self.recheck(source)
+        self.steps -= purse.spent + STEPS_OF_A_LETTER * len(blanked.replace(" ", ""))
         before = [d for d in self.report.diagnostics if self.parts.holds(kept, d.span)]
         places = Places(mend.edits)
         had = Counter(self._key(d, places.normal) for d in before)

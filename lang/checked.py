@@ -91,7 +91,7 @@ class Checked(Node):
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
     `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silenced`
     are the warnings that an error takes the place of: they come to light when it is mended. `headers` are those of the weights
-    that the answers rest on, by path and key."""
+    that the answers rest on, by path and key. `steps` is what reasoning took."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
@@ -103,6 +103,7 @@ class Checked(Node):
     explain: Callable[[str], tuple[Explanation, ...]]
     silenced: tuple[Diagnostic, ...] = ()
     headers: Mapping[tuple[str, str | None], Header] = {}
+    steps: int = 0
 
     @property
     def shapes(self) -> tuple[FunctionShapes, ...]:

@@ -14,8 +14,10 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -202,10 +204,8 @@ def _safetensors(file: IO[bytes], key: str | None) -> Place:
     length = int.from_bytes(file.read(8), "little")
     if size < 8 or length > min(size - 8, _MAX_JSON):
         raise BadWeights("is not a .safetensors file")
-    header = _json(file.read(length))
-    name = choose(key, [n for n in header if n != "__metadata__"])
-    places = {n: _offsets(header[n]) for n in header if n != "__metadata__"}
-    _without_gaps(places, size - 8 - length)
+    header, places = _tensors(file.read(length), size - 8 - length)
+    name = choose(key, places)
     place = _entry(header[name])
     begin, end = places[name]
     if place.length != end - begin:
@@ -221,7 +221,18 @@ def _json(text: bytes) -> dict[str, Any]:
         header = None
     if not isinstance(header, dict):
         raise BadWeights("is not a .safetensors file")
+    header.pop("__metadata__", None)
     return header
+
+
+@lru_cache(maxsize=4)
+def _tensors(text: bytes, size: int) -> tuple[dict[str, Any], dict[str, tuple[int, int]]]:
+    """A header and where the data of each tensor begins and ends, read once for all of them."""
+    header = _json(text)
+    header.pop("__metadata__", None)
+    places = {name: _offsets(entry) for name, entry in header.items()}
+    _without_gaps(places, size)
+    return header, places
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -259,13 +270,13 @@ def _entry(entry: dict[str, Any]) -> Place:
     return Place(shape, found, found.bits // 8)
 
 
-def choose(key: str | None, keys: list[str]) -> str:
+def choose(key: str | None, keys: Collection[str]) -> str:
     """The key of a tensor in a file that has these; raises BadWeights."""
     if key is None and len(keys) == 1:
-        return keys[0]
-    if key in keys:
+        return next(iter(keys))
+    if key is not None and key in keys:
         return key
-    shown = ", ".join(keys[:8]) + (", ..." if len(keys) > 8 else "")
+    shown = ", ".join(islice(keys, 8)) + (", ..." if len(keys) > 8 else "")
     if key is None:
         raise BadWeights(f"holds {len(keys)} tensors: say which ({shown})")
     raise BadWeights(f"has no tensor {key!r}; it has {shown or 'none'}")

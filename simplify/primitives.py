@@ -36,7 +36,7 @@ from .known.values import (
 )
 from .operand_dtypes import result_dtypes
 from .rule_context import CallInfo, Refuted, SymbolicCtx
-from .solver.terms import TooLarge
+from .solver.terms import Allowance, TooLarge, charge
 from .visitor import Visitor
 from .voice import preconditions
 from .voice.describe import type_text
@@ -172,7 +172,10 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
         return TensorInfo(arguments[0].shape, dtypes[0])
     assert row.rule is not None
     try:
-        result = row.rule(ctx, *arguments)
+        with Allowance(_RULE, _LEAST):
+            result = row.rule(ctx, *arguments)
+            if row.results == "tuple":
+                charge(2 * len(result))
     except (RankUnknown, TooLarge):
         if _refuted_in_an_arm(row, ctx, arguments):
             raise Refuted from None
@@ -189,6 +192,7 @@ def _unread(param: Param) -> Requirement:
 
 
 _UNREADABLE = object()
+_RULE, _LEAST = 60_000, 600  # steps that a shape rule may take, and may where the program has spent all
 # Kinds of parameters that take sizes, and the rank of a tensor that is given for them.
 _RANKS = {"size": 0, "sizes": 1, "shape": 1, "target": 1}
 
@@ -213,7 +217,9 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Other
         Argument(p.name) for p, a in zip(row.params, arguments, strict=True)
         if isinstance(a, TensorInfo) and not plain(state.resolve(a.shape))
     )  # fmt: skip
-    ranks = "a rank is" if not unknown else "the rank of {0} is"
+    if not unknown:
+        return Other("shapes that fit", (), "their sizes are too intricate")
+    ranks = "the rank of {0} is"
     if len(unknown) > 1:
         ranks = f"the ranks of {' and '.join(f'{{{i}}}' for i in range(len(unknown)))} are"
     return Other("shapes that fit", unknown, f"{ranks} not known")
@@ -257,7 +263,8 @@ def _fails_with(
     aside = ctx.prover.aside()
     ctx.state.push()
     try:
-        row.rule(SymbolicCtx(aside, ctx.frame, info), *given)
+        with Allowance(_RULE, _LEAST):
+            row.rule(SymbolicCtx(aside, ctx.frame, info), *given)
     except Refuted:
         return next((d for d in aside.log.diagnostics if d.severity == "error"), None)
     except (RankUnknown, TooLarge):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 
 from ..lang import core
+from ..lang.node import Node
 from ..lang.walk import walk
 from ..ops.model import Primitive, TensorInfo
 from .known.values import Env
 
 Check = core.Assert | core.MatchShape
+_WORD = re.compile(r"[\w.']+")
 
 
 class Program:
@@ -26,12 +29,35 @@ class Program:
         self.lookup = lookup
         self.header = header
         self.consts: Env = {}
+        self._defined: dict[str, core.Function | core.Impls | core.ConstDef] = {c.name: c for c in core_program.consts}
+        self._defined.update(self.impls)
+        self._defined.update(self.functions)
+        self._named: dict[str, frozenset[str]] = {}
+        self._places = {c.name: i for i, c in enumerate(core_program.consts)}
         # What a script prints has names there, written or not.
         self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
-        self.taken = _names_in(core_program)
+        self.taken = names_in(core_program)
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
         self.explained: str | None = None
+
+    def consts_used(self, user: core.Function | core.ConstDef | core.Impls) -> list[str]:
+        """The consts that something names, or what it names does, in their order."""
+        if not self.consts:
+            return []
+        todo, found = list(self._names_of(user)), set()
+        while todo:
+            name = todo.pop()
+            if name not in found:
+                found.add(name)
+                todo.extend(self._names_of(self._defined[name]))
+        return sorted((name for name in found if name in self.consts), key=self._places.__getitem__)
+
+    def _names_of(self, user: core.Function | core.Impls | core.ConstDef) -> frozenset[str]:
+        """The consts and functions that something names, and perhaps some more."""
+        if user.name not in self._named:
+            self._named[user.name] = frozenset(w for w in _words(user) if w in self._defined)
+        return self._named[user.name]
 
     def implementation(self, wrapper: core.Function) -> core.Function | None:
         """The private function that a wrapper calls for its result, if it has one."""
@@ -42,7 +68,7 @@ class Program:
         return wrapper.impl is not None or is_signature(wrapper)
 
 
-def _names_in(program: core.Program) -> frozenset[str]:
+def names_in(program: core.Program) -> frozenset[str]:
     """Every name that a program binds, but in the annotations of function parameters."""
     found: set[str] = {c.name for c in program.consts}
     for node in walk(program.functions, program.main, without=lambda node: isinstance(node, core.FnSort)):
@@ -51,6 +77,20 @@ def _names_in(program: core.Program) -> frozenset[str]:
         elif isinstance(node, core.Let | core.MatchShape):
             found.update(bound_names(node))
     return frozenset(found)
+
+
+def _words(user: Node) -> Iterator[str]:
+    """Every word of the texts in a tree."""
+    stack: list[object] = [user]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            yield from (node,) if node.isidentifier() else _WORD.findall(node)
+            yield node
+        elif isinstance(node, tuple | frozenset):
+            stack.extend(node)
+        elif isinstance(node, Node):
+            stack.extend(getattr(node, f) for f in node._compared)
 
 
 def is_signature(function: core.Function) -> bool:

@@ -24,12 +24,12 @@ from .known.fresh import settle, unknown
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
-from .program import Program
+from .program import Program, names_in
 from .prover import Log
 from .solver.conditions import ge, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
-from .solver.terms import Size, substitute
+from .solver.terms import Purse, Size, substitute
 from .voice import doors
 from .voice import implementations as voice
 from .voice.describe import binding
@@ -47,11 +47,15 @@ def check(
     header: Header,
 ) -> Checked:
     """`header` tells shape and dtype of a weights file without reading its data (None if there is none)."""
-    return _Checker(program, lookup, options, header).run()
+    with Purse(_STEPS + _STEPS_OF_A_NAME * len(names_in(program))) as purse:
+        checked = _Checker(program, lookup, options, header).run()
+    return replace(checked, steps=purse.spent)
 
 
 # Of longer lists nobody is told what is never chosen.
 _MOST_MEMBERS = 24
+# What may be asked about the sizes of a program, in steps of reasoning: questions behind that are answered if it is plain.
+_STEPS, _STEPS_OF_A_NAME = 180_000, 200
 # So many conditions of a signature are looked at for those that exclude each other.
 _MOST_CONDITIONS = 40
 
@@ -119,13 +123,14 @@ class _Checker:
     def _walk(self, name: str) -> Walk:
         return Walk(self.program, self.log, self.options, name)
 
-    def _env(self, walk: Walk) -> Env:
-        """The consts; each function sees them."""
-        return {name: walk.bindings.adopt(name, entry) for name, entry in self.program.consts.items()}
+    def _env(self, walk: Walk, used_in: core.Function | core.ConstDef | core.Impls) -> Env:
+        """The consts that are used there, or in what is called there."""
+        used = self.program.consts_used(used_in)
+        return {name: walk.bindings.adopt(name, self.program.consts[name]) for name in used}
 
     def _function(self, function: core.Function) -> tuple[core.Function, core.Function | None]:
         walk = self._walk(f"@{function.name}")
-        env = self._env(walk)
+        env = self._env(walk, function)
         params = self._bind_params(walk, function, env)
         entry = walk.assume_all(walk.frame, function.checks, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
@@ -162,7 +167,7 @@ class _Checker:
     def _covers(self, members: list[tuple[str, Member]], before: int, behind: int, impls: core.Impls) -> bool:
         """Whether whatever fits one member surely fits another one."""
         walk = self._walk(f"@{impls.name}")
-        env = self._env(walk)
+        env = self._env(walk, impls)
         member = members[behind][1]
         if isinstance(member, core.Function):
             self._bind_params(walk, member, env)
@@ -189,7 +194,7 @@ class _Checker:
         for condition in conditions[:_MOST_CONDITIONS]:
             fewer = [s for s in kept if s is not condition]
             walk = self._walk(f"@{function.name}")
-            env = self._env(walk)
+            env = self._env(walk, function)
             self._bind_params(walk, function, env)
             walk.assume_all(walk.frame, fewer, env, name_dims=True)
             if contradictory(walk.state):
@@ -209,7 +214,7 @@ class _Checker:
     def _private(self, function: core.Function) -> core.Function:
         """A private function that no wrapper calls: nothing is known of its parameters."""
         walk = self._walk(f"@{function.name}")
-        env = self._env(walk)
+        env = self._env(walk, function)
         params = self._bind_params(walk, function, env)
         result, body = walk.block(walk.frame, function.body, env)
         self._close(walk, function.name, params, result)
@@ -217,7 +222,7 @@ class _Checker:
 
     def _main(self, main: core.Function) -> core.Function:
         walk = self._walk("@main")
-        result, body = walk.block(walk.frame, main.body, self._env(walk))
+        result, body = walk.block(walk.frame, main.body, self._env(walk, main))
         self._close(walk, "main", {}, result)
         return replace(main, body=body)
 
@@ -250,7 +255,7 @@ class _Checker:
     def _const(self, const: core.ConstDef) -> core.ConstDef:
         """A const's checks run once, when the weights are loaded; what a file's header tells is decided now."""
         walk = self._walk(const.name)
-        env = self._env(walk)
+        env = self._env(walk, const)
         entry, value = walk.value(walk.frame, const.value, env)
         env[const.name] = Entry(entry.value, const.span)
         known = all(self.program.header(load) is not None for load in _loads(const.value))
@@ -307,9 +312,9 @@ def result_shapes(
         checker._const(const)
     checker.log = Log(certain=True)
     walk = checker._walk(f"@{name}")
-    env = checker._env(walk)
     names: dict[str, Size] = {}
     impls = checker.program.impls.get(name)
+    env = checker._env(walk, impls or checker.program.functions[name])
     if impls is not None:
         given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
         return walk.lists.call_with(walk.frame, impls, given, env).value, walk.state, checker.log.all()

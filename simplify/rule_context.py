@@ -22,7 +22,7 @@ from .known.values import UNDECIDED, AnyDType, Entry, ListValue, TupleValue, Und
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
-from .solver.terms import Size, Term, ceildiv, smax, smin
+from .solver.terms import Apart, Size, Term, ceildiv, smax, smin
 from .voice import preconditions, subject, verdict
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
@@ -123,13 +123,15 @@ class SymbolicCtx:
                 return said
             return preconditions.rooted(self.prover, self.doubt, [(info.find(param), axis) for param, axis in asked.at])
 
-        status = self.prover.judge(
-            self.frame, cond, explain, claim=not self.residual and not told, sizes=self._sizes, demand=not of_dtypes
-        )
+        with Apart():
+            status = self.prover.judge(
+                self.frame, cond, explain, claim=not self.residual and not told, sizes=self._sizes, demand=not of_dtypes
+            )
         if status is Status.REFUTED:
             raise Refuted
         if status is Status.RESIDUAL and self.residual and not self.frame.quiet and not isinstance(cond, Undecided):
-            text = only_where(self.state, cond)
+            with Apart():
+                text = only_where(self.state, cond)
             self.others |= {text: _in_rx(text, cond)} if text is not None else {}
         if status is Status.RESIDUAL and not (self.residual or self.frame.trial or isinstance(cond, Undecided)):
             self.prover.doubted[self.info.span] = cond
@@ -214,6 +216,19 @@ class SymbolicCtx:
 
     def common(self, *sizes: Size) -> Size:
         """A size of its own, of which it is known which one it is: as a formula it would grow with every broadcast."""
+        state = self.state
+        bases = frozenset[Size]().union(*(state.bases_of(size) for size in sizes))
+        known = state.broadcasts.get(bases)
+        if known is not None:
+            for one in sizes:
+                state.assume(any_of(eq(known, one), eq(one, 1)))
+            return known
+        size = self._new_common(sizes)
+        state.broadcasts[bases] = size
+        state.bases.begin(only_var(size), bases)
+        return size
+
+    def _new_common(self, sizes: tuple[Size, ...]) -> Term:
         state = self.state
         positive = all(self.decide(le(1, size)) is True for size in sizes)
         text = common_text(sizes, state, positive)

@@ -26,6 +26,9 @@ from ..registry import primitive
 from ..requirements import Argument, Axis, Entry, Is, Multiple, Number, Other, Pad, Total
 from ..slices import SENTINEL, slice_length
 
+# A tuple of more parts is nobody's tuple.
+MOST_PARTS = 8_192
+
 # Joining
 
 
@@ -136,10 +139,10 @@ def split(
 ) -> list[Out]:
     """`x` cut along one axis into parts, a tuple. One of three says how.
 
-    `sections` equal parts: the size is a multiple of it; with `uneven` each part has ceildiv(size, sections) and the
-    last one what is left, which is not negative (ONNX Split 18 with `num_outputs`). `sizes`: their sum is the size of
-    the axis. `indices`: where the second part and each later one begins, clamped as slices are. `numpy.split`, ONNX
-    Split.
+    `sections` equal parts, at most 8192: the size is a multiple of it; with `uneven` each part has
+    ceildiv(size, sections) and the last one what is left, which is not negative (ONNX Split 18 with `num_outputs`).
+    `sizes`: their sum is the size of the axis. `indices`: where the second part and each later one begins, clamped as
+    slices are. `numpy.split`, ONNX Split.
     """
     shape = known(ctx, x)
     i = place(ctx, shape, axis)
@@ -156,6 +159,8 @@ def split(
 def _parts(ctx: Ctx, shape: Shape, i: int, sections: int, uneven: bool) -> tuple[Dim, ...]:
     if sections < 1:
         ctx.fail(Other("sections to be at least 1", but=f"it is {sections}"))
+    if sections > MOST_PARTS:
+        ctx.fail(Other(f"sections to be at most {MOST_PARTS}", but=f"it is {sections}"))
     if sections == 1:
         return (shape[i],)
     own = axis_of("x", shape, i)

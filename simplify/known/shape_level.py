@@ -16,7 +16,7 @@ from ...lang.node import replace
 from ...ops.dtypes_column import dtypes_of
 from ...ops.model import Segment, TensorInfo
 from ..solver.conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
-from ..solver.terms import Size, TooLarge, ceildiv, floordiv, mod, smax, smin
+from ..solver.terms import MOST_BITS, Allowance, Size, TooLarge, ceildiv, floordiv, mod, smax, smin
 from .state import State
 from .values import (
     UNDECIDED,
@@ -75,11 +75,19 @@ class ShapeLevel:
             case core.DimOf():
                 return self._dim(expr)
             case core.SizeOp():
+                left, right = self.size(expr.left), self.size(expr.right)
                 try:
-                    return self._operation(expr, self.size(expr.left), self.size(expr.right))
+                    with Allowance(_OPERATION, _LEAST):
+                        return self._bearable(expr, self._operation(expr, left, right))
                 except TooLarge:  # what cannot be written out is some size of which nothing is known
                     return self.state.unknown_integer()
         raise TypeError(f"not a size: {expr!r}")
+
+    def _bearable(self, expr: core.SizeOp, result: Size) -> Size:
+        if isinstance(result, int) and result.bit_length() > MOST_BITS:
+            self.need(False, f"its result to be a number of at most {MOST_BITS} bits", expr)
+            raise Poisoned
+        return result
 
     def _size_named(self, name: str) -> Size:
         value = self.look(name)
@@ -403,6 +411,8 @@ def _or(a: Truth, b: Truth) -> Truth:
     return any_of(a, b)
 
 
+# Steps that one operation may take, and may where the program has spent all.
+_OPERATION, _LEAST = 20_000, 300
 _WRITTEN_OPS: dict[str, Callable[[Size, Size], Size]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,

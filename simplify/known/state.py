@@ -58,6 +58,9 @@ class State:
         self.inlined: Table[tuple[object, ...], Value] = Table(trail)
         # Sizes that are one of several: each with the condition under which it is that one.
         self.choices: Table[Var, tuple[tuple[Cond, Size], ...]] = Table(trail)
+        # The common size of some that were broadcast together, by those; and of a common size which those are.
+        self.broadcasts: Table[frozenset[Size], Term] = Table(trail)
+        self.bases: Table[Var, frozenset[Size]] = Table(trail)
         # What sizes that differ between the arms of an `if` are in each arm.
         self.either: Table[Var, tuple[Size, Size]] = Table(trail)
         # How a size is printed whose normal form is not for reading.
@@ -91,6 +94,11 @@ class State:
     def size(self, name: str, nonneg: bool = True) -> Term:
         """A new size that is called `name` (primed if another one is)."""
         return var(self.fresh_name(name), self.serial(), nonneg)
+
+    def bases_of(self, size: Size) -> frozenset[Size]:
+        """The sizes that a common size was made of: itself for any other."""
+        found = None if isinstance(size, int) else single_var(size)
+        return self.bases.get(found, frozenset((size,))) if found is not None else frozenset((size,))
 
     def dimension(self, name: str) -> Term:
         """A new dimension of a tensor that nothing is known of yet."""

@@ -7,6 +7,7 @@ from .cases import split
 from .conditions import Eq0, Ge0, cond_vars
 from .propagation import propagate
 from .solved import Point, Solved
+from .terms import charge
 
 
 class Budget:
@@ -21,6 +22,7 @@ class Budget:
 def solve(state: Solved, budget: Budget) -> Point | int | None:
     """A point that satisfies everything, the facts that exclude each other, or None where neither was found."""
     budget.cases -= 1
+    charge(4 * (len(state.lits) + len(state.solved) + len(state.ranges)))
     propagate(state)
     if state.contradiction is not None:
         return state.contradiction

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -27,7 +28,7 @@ from .ledger import Ledger
 from .nearby import Standing
 from .propagation import propagate
 from .solved import Point, Solved, degree, solve_equation
-from .terms import Bounds, Size, Term, Var, bounds, of_atom, substitute, variables
+from .terms import Allowance, Bounds, Size, Term, TooLarge, Var, bounds, of_atom, substitute, variables
 from .trail import Solutions, Trail
 
 
@@ -44,7 +45,8 @@ class Verdict(Node):
     mask: int = 0
 
 
-LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown")
+LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown", "stopped")
+_UNKNOWN = Verdict("unknown", "unknown")
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
 _CASES = 60
 _FEW_CASES = 6  # where many facts hang together
@@ -54,6 +56,9 @@ _NEAR = 24  # so many facts that hang together are looked at as a whole
 _STEPS = 600
 _MOST_DEGREE = 4
 _TRIES = 80
+# Steps: of one question by the cheap layers, and by all of them; of a fact that is learnt; of a point for the user's eyes.
+_CHEAP, _SEARCH, _LEARNING, _SHOWING = 4_000, 150_000, 40_000, 60_000
+_LEAST = 300  # what a fact, and a question, may take where a program has spent all its steps
 _NEVER = Ge0(Term({(): -1}))
 Fact = tuple[Condition, object]
 
@@ -68,8 +73,9 @@ class Facts:
         self._state = Ledger(self.trail)
         self._standing = Standing(self._state)
         self._possible: bool | None = True  # is there a point? as far as was asked; None: ask again
-        self._scopes: list[tuple[int, int, bool | None, tuple[Point, int]]] = []
+        self._scopes: list[tuple[int, int, bool | None, tuple[Point, int], bool]] = []
         self._patience = _PATIENCE
+        self._complete = True  # was every fact understood? then what satisfies the state satisfies them all
         self._session: Any = None  # with z3, from the first question to it on
         self.counts: dict[str, int] = dict.fromkeys(LAYERS, 0)
 
@@ -82,21 +88,43 @@ class Facts:
         mask = 1 << len(self._facts)
         self._possible = None
         self._facts.append((_NEVER if cond is False else cond, reason))
-        if cond is not False:
-            self._show(cond)
-        self._state.learn(cond, mask)
+        self._state.push()
+        mark = len(self.trail.steps)
+        try:
+            with Allowance(_LEARNING, _LEAST):
+                if cond is not False:
+                    self._show(cond)
+                self._state.learn(cond, mask)
+        except TooLarge:  # nothing is known of it but that it is there
+            self.trail.back(mark)
+            self._state.pop()
+            self._complete = False
+        else:
+            self._state.keep()
 
     def push(self) -> None:
         """Opens a scope."""
-        self._scopes.append((len(self._facts), len(self.trail.steps), self._possible, self._standing.place))
+        place = self._standing.place
+        self._scopes.append((len(self._facts), len(self.trail.steps), self._possible, place, self._complete))
         self._state.push()
 
     def pop(self) -> None:
         """Forgets what was assumed since the matching push."""
-        count, mark, self._possible, self._standing.place = self._scopes.pop()
+        count, mark, self._possible, self._standing.place, self._complete = self._scopes.pop()
         self.trail.back(mark)
         self._state.pop()
         del self._facts[count:]
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """What is done within is given up, and its scopes are closed, where it takes too many steps."""
+        scopes = len(self._scopes)
+        try:
+            with Allowance(_SHOWING, _LEAST):
+                yield
+        except TooLarge:
+            while len(self._scopes) > scopes:
+                self.pop()
 
     @property
     def contradictory(self) -> bool:
@@ -132,24 +160,46 @@ class Facts:
 
     def simplify(self, size: Size) -> Size:
         """The size in terms of the variables that stand for their equals: constants first, then older variables."""
-        now = substitute(size, self._shown)
         solved = self._state.solved
-        return substitute(now, {v: solved[v] for v in variables(now) if isinstance(solved.get(v), int)})
+        try:
+            with Allowance(_CHEAP, _LEAST):
+                now = substitute(size, self._shown)
+                return substitute(now, {v: solved[v] for v in variables(now) if isinstance(solved.get(v), int)})
+        except TooLarge:
+            return size
 
     def bounds(self, size: Size) -> Bounds:
         """A range that the size does not leave."""
-        return bounds(substitute(size, self._state.solved), self._state.ranges)
+        try:
+            with Allowance(_CHEAP, _LEAST):
+                return bounds(substitute(size, self._state.solved), self._state.ranges)
+        except TooLarge:
+            return None, None
 
     def decide(self, cond: Cond) -> Verdict:
         """Whether the facts entail the condition, exclude it, or leave it open."""
         if cond is True or cond is False:
             self.counts["ground"] += 1
             return _GROUND[cond]
+        stopped = self._stopped
         verdict = self._decide(cond)
-        self.counts[verdict.by] += 1
+        self.counts["stopped" if self._stopped > stopped else verdict.by] += 1
         return verdict
 
     def _decide(self, cond: Condition) -> Verdict:
+        try:
+            with Allowance(_CHEAP, _LEAST):
+                found = self._plainly(cond)
+            if isinstance(found, Verdict):
+                return found
+            with Allowance(_SEARCH):
+                return self._search(*found)
+        except TooLarge:
+            return _UNKNOWN
+
+    def _plainly(self, cond: Condition) -> Verdict | tuple[Condition, int]:
+        """What normal forms and ranges say; if nothing, the question in what is left of the variables, and on what that
+        rests."""
         state = self._state
         if state.contradiction is not None:
             return Verdict("vacuous", "facts", None, state.contradiction)
@@ -158,12 +208,14 @@ class Facts:
         plain = substitute_cond(cond, state.solved)
         if isinstance(plain, bool):
             return Verdict("proved" if plain else "refuted", "normal-form", None, mask)
+        if plain in state.lits:
+            return Verdict("proved", "facts", None, mask | state.lits[plain])
         if not state.ranges.keys().isdisjoint(cond_vars(plain)):
             folded = substitute_cond(plain, {}, state.ranges)
             if isinstance(folded, bool):
                 mask |= state.spanned_by(cond_vars(plain))
                 return Verdict("proved" if folded else "refuted", "facts", None, mask)
-        return self._search(plain, mask)
+        return plain, mask
 
     def _search(self, plain: Condition, mask: int) -> Verdict:
         """Points first; then a proof or a point for what was not seen."""
@@ -172,7 +224,7 @@ class Facts:
             return self._search_nearby(near, plain, mask)
         part = self._state.part(plain)
         seen = _sampled(part, plain)
-        if len(seen) == 2:
+        if len(seen) == 2 and self._complete:
             return Verdict("open", "points", self._shown_point(seen[False]), mask | part.mask())
         answers: dict[bool, Point | int | None] = dict(seen)
         for value in (True, False):
@@ -234,6 +286,10 @@ class Facts:
             self._session = import_module(".smt", __package__).Session()
         return self._session
 
+    @property
+    def _stopped(self) -> int:
+        return 0 if self._session is None else int(self._session.stopped)
+
     def rest(self) -> None:
         """Lets go of what z3 holds for these facts; a later question makes it anew."""
         self._session = None
@@ -247,7 +303,7 @@ class Facts:
         if isinstance(yes, int):
             return Verdict("refuted", by, None, mask | yes)
         everything = mask | part.mask()
-        if yes is None or no is None:
+        if yes is None or no is None or not self._complete:
             return Verdict("unknown", "unknown", None, everything)
         return Verdict("open", by, None, everything)
 
@@ -298,13 +354,21 @@ class Facts:
         """Is there a point that satisfies all facts? None where that could not be told."""
         if self._state.contradiction is not None:
             return False
-        if self._possible is None and len(self._state.lits) > _NEAR and self._standing.now() is not None:
-            self._possible = True
         if self._possible is None:
-            found = [self._point(part) for part in self._state.parts()]
-            excluded = any(isinstance(p, int) for p in found)
-            self._possible = False if excluded else None if None in found else True
+            try:
+                with Allowance(_SEARCH):
+                    self._possible = self._satisfied()
+            except TooLarge:
+                return None
         return self._possible
+
+    def _satisfied(self) -> bool | None:
+        if self._complete and len(self._state.lits) > _NEAR and self._standing.now() is not None:
+            return True
+        found = [self._point(part) for part in self._state.parts()]
+        if any(isinstance(p, int) for p in found):
+            return False
+        return None if None in found or not self._complete else True
 
     def _point(self, state: Solved) -> Point | int | None:
         found = solve(state.copy(), Budget(_CASES))
@@ -326,6 +390,13 @@ class Facts:
 
     def _anywhere(self, wish: Cond) -> Point | None:
         """A witness with values for all variables, where it was left out."""
+        try:
+            with Allowance(_SHOWING):
+                return self._found_anywhere(wish)
+        except TooLarge:
+            return None
+
+    def _found_anywhere(self, wish: Cond) -> Point | None:
         now = substitute_cond(wish, self._state.solved)
         point: Point | int | None = self._standing.where(now)
         if point is None:
@@ -336,6 +407,13 @@ class Facts:
 
     def _everywhere(self, witness: Point) -> Point | None:
         """The witness with values for the variables that have nothing to do with the question."""
+        try:
+            with Allowance(_SHOWING):
+                return self._found_everywhere(witness)
+        except TooLarge:
+            return None
+
+    def _found_everywhere(self, witness: Point) -> Point | None:
         conds = [c for c, _ in self._facts]
         if points.holds_given(conds, witness):
             return witness
@@ -353,6 +431,14 @@ class Facts:
 
     def witness(self, cond: Cond, wanted: bool, at_least_one: Iterable[Size] = ()) -> Point | None:
         """The smallest point that satisfies the facts where the condition is `wanted`; sizes from 1 are preferred."""
+        try:
+            with Allowance(_SHOWING):
+                found = self._found_smallest(cond, wanted, at_least_one)
+        except TooLarge:
+            return None
+        return found if found is None or self._complete else self._everywhere(found)
+
+    def _found_smallest(self, cond: Cond, wanted: bool, at_least_one: Iterable[Size]) -> Point | None:
         state = self._state
         goal = substitute_cond(cond if wanted else negate(cond), state.solved)
         if goal is False or self.satisfiable() is False:
@@ -370,11 +456,15 @@ class Facts:
 
     def possible(self, cond: Cond) -> bool:
         """Is there surely a point that satisfies the facts and the condition?"""
-        now = substitute_cond(cond, self._state.solved)
-        if now is False or self._state.contradiction is not None:
+        try:
+            with Allowance(_SHOWING):
+                now = substitute_cond(cond, self._state.solved)
+                if now is False or self._state.contradiction is not None:
+                    return False
+                found = self._standing.now() if now is True else self._standing.where(now)
+        except TooLarge:
             return False
-        found = self._standing.now() if now is True else self._standing.where(now)
-        return found is not None or self.witness(cond, True) is not None
+        return (found is not None and self._complete) or self.witness(cond, True) is not None
 
     def _witness_nearby(self, asked: Cond, goal: Condition, lively: Cond) -> Point | None:
         """A point that is as small as can be near the question, told only there."""

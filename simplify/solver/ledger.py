@@ -31,6 +31,10 @@ class Ledger(Solved):
         """Opens a scope. What is on the trail is for its owner to undo."""
         self.scopes.append((self.contradiction, self.made))
 
+    def keep(self) -> None:
+        """Closes a scope, and keeps what was learnt in it."""
+        self.scopes.pop()
+
     def pop(self) -> None:
         """Closes a scope, after the trail was undone."""
         self.contradiction, self.made = self.scopes.pop()

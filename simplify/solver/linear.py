@@ -21,6 +21,7 @@ from .terms import (
     Var,
     at_least,
     bounds,
+    charge,
     evaluate,
     floordiv,
     lower,
@@ -313,6 +314,7 @@ def _combined(a: Row, b: Row, column: int) -> Row:
 
 
 def _sum(a: Row, x: int, b: Row, y: int) -> Row:
+    charge(1 + len(a.coefs) + len(b.coefs) + (x.bit_length() + a.constant.bit_length()) // 64)
     coefs = {c: k * x for c, k in a.coefs.items()}
     for c, k in b.coefs.items():
         total = coefs.get(c, 0) + k * y

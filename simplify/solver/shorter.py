@@ -47,8 +47,14 @@ def shorter(facts: Facts, cond: Cond, empties: Collection[Var] | None = None) ->
 
     n * (d % 8) == 0  ->  d % 8 == 0;      (h + 1) // 2 >= 3  ->  h >= 5;      n == m || n == 1, for n >= 2  ->  n == m
     """
-    if isinstance(cond, bool):
-        return cond
+    found = cond
+    if not isinstance(cond, bool):
+        with facts.trying():
+            found = _shorter(facts, cond, empties)
+    return found
+
+
+def _shorter(facts: Facts, cond: Condition, empties: Collection[Var] | None) -> Cond:
     kind = facts.decide(cond).kind
     if kind in ("proved", "vacuous", "refuted"):
         return kind != "refuted"

@@ -1,20 +1,26 @@
 """Questions that the cheap layers leave open, asked of z3: are these conditions satisfiable, and by which values?
 
 A session is one context for the questions of one function, with every term made once. Each question has a solver of its own
-in it, with what is known below and what is wanted in a scope above, and a limit of resources, never of time.
+in it, with what is known below and what is wanted in a scope above, and a limit of resources, never of time. What z3 does
+is not all counted by it, though: far past the time that the limit takes it is stopped, and the question stays unknown.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterable
 from typing import Any
 
 import z3
 
 from .conditions import AllOf, AnyOf, Cond, Condition, Eq0, Ge0, cond_terms, cond_vars
-from .terms import Atom, Floor, Max, Size, Term, Var
+from .terms import Atom, Floor, Max, Size, Term, Var, left, spend
 
 LIMIT = 200_000
+_A_STEP = 4  # so many of z3's units of resources count as one step of ours
+_FAR = 0.6  # seconds of CPU time, many times what the limit takes
+_FEE = 180_000  # steps that a question counts for which had to be stopped
 Answer = dict[Var, int] | bool | None
 
 
@@ -23,11 +29,14 @@ class Session:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.limit = limit
+        self.stopped = 0  # how often z3 had to be stopped
+        self.in_vain: set[tuple[Cond, ...]] = set()  # questions that the limit came before
         self.renew()
 
     def renew(self) -> None:
         """Forgets everything."""
         self.asked = False
+        self.used = 0  # units of resources, of this context
         self.terms: dict[Term, Any] = {}
         self.atoms: dict[Atom, Any] = {}
         self.conds: dict[Condition, Any] = {}
@@ -43,7 +52,8 @@ class Session:
         solver: Solver | None = None
         answers: list[Answer] = []
         for cond in wanted:
-            if hard or _hard(cond):
+            question = (*known, cond)
+            if hard or _hard(cond) or question in self.in_vain:
                 answers.append(None)
                 continue
             first, self.asked = not self.asked, True
@@ -56,6 +66,8 @@ class Session:
                 solver = None
                 self.renew()
                 answer = self.solve(known, [cond])[0]
+            if answer is None:
+                self.in_vain.add(question)
             answers.append(answer)
         return answers
 
@@ -147,7 +159,7 @@ class Solver:
         self.known = known
         self.told: set[Atom] = set()
         self.solver = z3.Solver(ctx=session.context)
-        self.solver.set("rlimit", session.limit)
+        self.solver.set("rlimit", max(min(session.limit, left() * _A_STEP), 1))
         self.solver.set("ctrl_c", False)
         self.solver.set("arith.nl.grobner", False)  # it does not look at the limit, and may take minutes
         self.solver.push()  # from the first scope on it is another engine, the quicker one
@@ -169,7 +181,9 @@ class Solver:
         """Whether a condition is satisfiable beside what is known, and by which values."""
         self.solver.push()
         self.tell(cond, set(self.told))
-        answer = self.solver.check()
+        with _Watch(self.session):
+            answer = self.solver.check()
+        self.account()
         found: Answer = False if answer == z3.unsat else None
         if answer == z3.sat:
             model, atom = self.solver.model(), self.session.atom
@@ -177,6 +191,50 @@ class Solver:
             found = {v: model.eval(atom(v), model_completion=True).as_long() for v in free}
         self.solver.pop()
         return found
+
+    def account(self) -> None:
+        """Counts what z3 has taken since it was last asked."""
+        statistics = self.solver.statistics()
+        used = next((statistics.get_key_value(k) for k in statistics.keys() if k == "rlimit count"), 0)  # noqa: SIM118
+        spend(max(used - self.session.used, 0) // _A_STEP)
+        self.session.used = used
+
+
+class _Watch:
+    """Stops z3 where it runs on far past its limit."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.context = session.context
+        self.over = threading.Event()
+        self.asking = threading.get_ident()
+        self.began = _cpu(self.asking)
+        self.stopped = False
+
+    def __enter__(self) -> _Watch:
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join()
+        if self.stopped:
+            self.session.stopped += 1
+            spend(_FEE)
+
+    def _watch(self) -> None:
+        while not self.over.wait(_FAR / 4):
+            if _cpu(self.asking) - self.began > _FAR:
+                self.stopped = True
+                self.context.interrupt()
+
+
+def _cpu(thread: int) -> float:
+    """The CPU time of a thread, or of the process where threads have none of their own."""
+    if hasattr(time, "pthread_getcpuclockid"):
+        return time.clock_gettime(time.pthread_getcpuclockid(thread))
+    return time.process_time()
 
 
 def _atoms(terms: Iterable[Term]) -> list[Atom]:
@@ -203,6 +261,17 @@ def _too_hard(term: Term) -> bool:
     """Would z3 spend long in one step, where it does not look at its limit?"""
     if len(term.mons) > 200 or any(k.bit_length() > 128 for k in term.mons.values()):
         return True
-    if max(map(len, term.mons)) > 4:
+    if max(map(len, term.mons)) > 4 or _divisions(term) > 1:
         return True
     return any(_too_hard(p) for atom in _atoms([term]) for p in _parts(atom) if type(p) is Term)
+
+
+def _divisions(size: Size) -> int:
+    """How deep divisions by sizes stand in each other: z3 can be lost in two, whatever its limit."""
+    if isinstance(size, int):
+        return 0
+    return max((max(map(_divisions, _parts(a)), default=0) + _by_a_size(a) for a in _atoms([size])), default=0)
+
+
+def _by_a_size(atom: Atom) -> bool:
+    return type(atom) is Floor and type(atom.den) is Term

@@ -285,7 +285,7 @@ class Solved:
             named = self._name_lone_floor(term, mask, work)
             return (None, 0) if named else None
         floors = sorted({a for m in term.mons for a in m if type(a) is Floor}, key=lambda a: a.key)
-        opaque: Size = term
+        opaque = term
         defined: list[tuple[Floor, Var]] = []
         for floor in reversed(floors):
             if not isinstance(floor.den, int):
@@ -296,15 +296,16 @@ class Solved:
                     work += [(eq0(term), mask), naming]
                     return None, 0
             q = self.fresh(at_least(floor.num, 0, self.ranges) and at_least(floor.den, 1, self.ranges))
-            assert type(opaque) is Term
-            opaque = replace_atom(opaque, floor, of_atom(q))
+            replaced = replace_atom(opaque, floor, of_atom(q))
+            if type(replaced) is not Term:  # it holds whatever the quotients are, or never
+                work.append((eq0(replaced), mask | self.spanned_by(term_vars(term))))
+                return None, 0
+            opaque = replaced
             defined.append((floor, q))
-            solution = solve_equation(opaque, avoid=q) if type(opaque) is Term else None
+            solution = solve_equation(opaque, avoid=q)
             if solution is not None:
                 self._define(defined, mask, work)
                 return solution
-        if type(opaque) is not Term:
-            return None
         reduced = self._reduce(opaque)
         if reduced is None:
             return None

@@ -34,8 +34,14 @@ def only_where(state: State, cond: Cond) -> str | None:
     What is said is exact: it was found by solving, and is verified both ways. Where it leaves out that empty tensors pass
     too, it is `Sufficient`.
     """
-    if isinstance(cond, bool):
-        return None
+    found = None
+    if not isinstance(cond, bool):
+        with state.facts.trying():
+            found = _only_where(state, cond)
+    return found
+
+
+def _only_where(state: State, cond: Cond) -> str | None:
     settled = substitute_cond(cond, {v: state.settled(of_atom(v)) for v in cond_variables(cond)})
     if isinstance(settled, bool):
         return None

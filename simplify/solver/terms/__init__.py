@@ -14,13 +14,13 @@ Each module uses those before it: polynomials, ranges, division, extrema, substi
 from .division import ceildiv, floordiv, merge_floors, mod
 from .extrema import smax, smin
 from .polynomials import (
+    MOST_BITS,
     Atom,
     Floor,
     Max,
     Mono,
     Size,
     Term,
-    TooLarge,
     Var,
     atom_key,
     close,
@@ -38,15 +38,19 @@ from .polynomials import (
     without,
 )
 from .ranges import Bounds, Ranges, at_least, bounds, is_nonneg, lower, mono_interval
+from .steps import Allowance, Apart, OutOfSteps, Purse, TooLarge, charge, left, spend
 from .substitution import evaluate, replace_atom, substitute
 
 __all__ = [
+    "Allowance",
+    "Apart",
     "at_least",
     "Atom",
     "atom_key",
     "Bounds",
     "bounds",
     "ceildiv",
+    "charge",
     "close",
     "common_atoms",
     "divides",
@@ -55,20 +59,25 @@ __all__ = [
     "floordiv",
     "is_nonneg",
     "lead",
+    "left",
     "lower",
     "Max",
     "merge_floors",
     "mod",
     "Mono",
     "mono_interval",
+    "MOST_BITS",
     "mono_key",
     "of_atom",
+    "OutOfSteps",
+    "Purse",
     "Ranges",
     "replace_atom",
     "Size",
     "size_key",
     "smax",
     "smin",
+    "spend",
     "substitute",
     "Term",
     "term_key",

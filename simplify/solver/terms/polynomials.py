@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Union, final
 
+from .steps import TooLarge, charge
+
 Size = Union[int, "Term"]
 
 
@@ -45,7 +47,7 @@ class Floor:
         self.key: tuple[Any, ...] = (1, size_key(den), size_key(num))
         self._hash = hash((num, den))
         self.vars = _size_vars(num) | _size_vars(den)
-        self.weight: int = 1 + weight(num) + weight(den)
+        self.weight: int = _bearable(1 + weight(num) + weight(den))
 
     def __hash__(self) -> int:
         return self._hash
@@ -70,7 +72,7 @@ class Max:
         self.key: tuple[Any, ...] = (2, *(size_key(a) for a in args))
         self._hash = hash(args) + 1
         self.vars = frozenset().union(*(_size_vars(a) for a in args))
-        self.weight: int = 1 + sum(weight(a) for a in args)
+        self.weight: int = _bearable(1 + sum(weight(a) for a in args))
 
     def __hash__(self) -> int:
         return self._hash
@@ -127,6 +129,7 @@ class Term:
         if type(other) is not Term:
             return NotImplemented
         mons = self.mons.copy()
+        charge(len(mons))
         for mono, k in other.mons.items():
             total = mons.get(mono, 0) + k
             if total:
@@ -146,6 +149,7 @@ class Term:
         if type(other) is not Term:
             return NotImplemented
         mons = self.mons.copy()
+        charge(len(mons))
         for mono, k in other.mons.items():
             total = mons.get(mono, 0) - k
             if total:
@@ -161,6 +165,9 @@ class Term:
         if isinstance(other, int):
             if other == 1:
                 return self
+            charge(len(self.mons))
+            if other and (next(iter(self.mons.values())).bit_length() + other.bit_length() > MOST_BITS):
+                raise TooLarge
             return Term({mono: k * other for mono, k in self.mons.items()}) if other else 0
         if type(other) is not Term:
             return NotImplemented
@@ -240,16 +247,25 @@ def leads_negative(x: Size) -> bool:
 # Products
 
 
-class TooLarge(ArithmeticError):
-    """A product of so many monomials that nobody can reason about it."""
-
-
-# A product with more monomials than this is not written out.
+# A product with more monomials than this is not written out, nor one of more factors, nor an atom of more parts.
 _MOST_MONOMIALS = 4096
+_MOST_FACTORS = 48
+_MOST_WEIGHT = 1_500
+# What a tensor can have of anything has 63 bits; numbers on the way to it may have more, but there is an end.
+MOST_BITS = 4_096
+
+
+def _bearable(weight: int) -> int:
+    charge(weight)
+    if weight > _MOST_WEIGHT:
+        raise TooLarge
+    return weight
 
 
 def _product(a: Term, b: Term) -> Size:
-    if len(a.mons) * len(b.mons) > _MOST_MONOMIALS:
+    pairs, factors = len(a.mons) * len(b.mons), max(map(len, a.mons)) + max(map(len, b.mons))
+    charge(pairs * (1 + factors // 8))
+    if pairs > _MOST_MONOMIALS or factors > _MOST_FACTORS:
         raise TooLarge
     mons: dict[Mono, int] = {}
     squares = False

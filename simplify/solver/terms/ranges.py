@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .polynomials import Atom, Floor, Max, Mono, Size, Term, Var, atom_key
+from .steps import charge
 
 Bounds = tuple[int | None, int | None]
 Ranges = Mapping[Var, Bounds]
@@ -91,6 +92,7 @@ def _lower_without(size: Term, atom: Atom, ranges: Ranges, depth: int) -> int | 
 
 def _interval_lower(term: Term, ranges: Ranges) -> int | None:
     total = 0
+    charge(len(term.mons))
     for mono, k in term.mons.items():
         if not mono:
             total += k

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from .division import floordiv
 from .extrema import smax
 from .polynomials import Atom, Floor, Max, Mono, Size, Term, Var, close, mono_key, of_atom, term_vars
+from .steps import charge
 
 
 def substitute(size: Size, values: Mapping[Var, Size]) -> Size:
@@ -15,6 +16,7 @@ def substitute(size: Size, values: Mapping[Var, Size]) -> Size:
         return size
     mons: dict[Mono, int] = {}
     result: Size = 0
+    charge(2 * len(size.mons))
     for mono, k in size.mons.items():
         if all(_untouched(atom, values) for atom in mono):
             mons[mono] = k
@@ -46,6 +48,7 @@ def replace_atom(size: Size, atom: Atom, by: Size) -> Size:
     if type(size) is not Term:
         return size
     result: Size = 0
+    charge(2 * len(size.mons))
     for mono, k in sorted(size.mons.items(), key=lambda p: mono_key(p[0])):
         product: Size = k
         for a in mono:
@@ -69,6 +72,7 @@ def evaluate(size: Size, point: Mapping[Var, int]) -> int:
     if isinstance(size, int):
         return size
     total = 0
+    charge(len(size.mons))
     for mono, k in size.mons.items():
         for atom in mono:
             k *= point[atom] if type(atom) is Var else _evaluate_atom(atom, point)

@@ -1,0 +1,120 @@
+"""Steps of reasoning, counted, never timed: where an allowance of them is used up, what was being worked out is given up.
+
+A purse holds the steps of a whole program, an allowance those of one question: the same program takes the same ones everywhere.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+
+_ENDLESS = 1 << 62
+
+
+class TooLarge(ArithmeticError):
+    """A size that nobody can reason about: of too many parts, or of too large numbers."""
+
+
+class OutOfSteps(TooLarge):
+    """The allowance is used up."""
+
+
+class _Here(threading.local):
+    """What this thread may still take."""
+
+    left = _ENDLESS
+    inside = False
+    purse: Purse | None = None
+
+
+_here = _Here()
+
+
+def charge(steps: int) -> None:
+    """Counts steps; raises OutOfSteps where there are none left."""
+    _here.left -= steps
+    if _here.left < 0:
+        raise OutOfSteps
+
+
+def spend(steps: int) -> None:
+    """Counts steps that were taken elsewhere; whoever goes on is told."""
+    _here.left -= steps
+
+
+def left() -> int:
+    """How many steps there are left."""
+    return max(_here.left, 0)
+
+
+class Purse:
+    """The steps of a program: what is taken within counts, and within the purse around it as well."""
+
+    __slots__ = ("_around", "left", "reserve", "spent")
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+        self.spent = 0
+        self.reserve = steps // 2
+        self._around: Purse | None = None
+
+    def __enter__(self) -> Purse:
+        self._around = _here.purse
+        if self._around is not None:
+            self.left = min(self.left, self._around.left)
+            self.reserve = min(self.reserve, max(self._around.left + self._around.reserve, 0))
+        _here.purse = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _here.purse = self._around
+        if self._around is not None:
+            self._around.take(self.spent)
+
+    def room(self, least: int) -> int:
+        """How many steps there are, at least `least` as long as there is a reserve."""
+        return max(self.left, least) if self.left + self.reserve > 0 else 0
+
+    def take(self, steps: int) -> None:
+        """Spends steps."""
+        self.left -= steps
+        self.spent += steps
+
+
+class Allowance:
+    """So many steps for what is done within, or what the purse has left; `least` there are even if it is empty, until its
+    reserve is spent as well."""
+
+    __slots__ = ("_granted", "_inside", "_left", "least", "most")
+
+    def __init__(self, most: int, least: int = 0) -> None:
+        self.most = most
+        self.least = least
+
+    def __enter__(self) -> Allowance:
+        purse = _here.purse
+        room = self.most if purse is None else min(self.most, purse.room(self.least))
+        self._inside, self._left = _here.inside, _here.left
+        _here.left = self._granted = min(room, _here.left)
+        _here.inside = True
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: object, trace: TracebackType | None) -> None:
+        used = self._granted - _here.left
+        _here.inside, _here.left = self._inside, self._left - used
+        if not self._inside and _here.purse is not None:
+            _here.purse.take(used)
+
+
+class Apart:
+    """What is done within has nothing to do with the allowance around it."""
+
+    __slots__ = ("_inside", "_left")
+
+    def __enter__(self) -> Apart:
+        self._inside, self._left = _here.inside, _here.left
+        _here.inside, _here.left = False, _ENDLESS
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _here.inside, _here.left = self._inside, self._left

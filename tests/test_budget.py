@@ -1,0 +1,191 @@
+"""What checking may cost: steps of reasoning are counted, and where they are used up the answer is "unknown".
+
+RX_FUZZ says how many programs whose sizes grow into each other are tried; the ordinary run takes a sample.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rxlang import pipeline
+from rxlang.helps.offer import with_helps
+from rxlang.simplify.solver.conditions import eq, ge
+from rxlang.simplify.solver.facts import Facts
+from rxlang.simplify.solver.sizes import only_var as var_of
+from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, TooLarge, charge, var
+from support import nested_sizes
+
+SUPPORT = Path(__file__).parent / "support"
+SLOW = Path(__file__).resolve().parents[2] / "shared" / "cases" / "wrong"
+TOTAL = min(int(os.environ.get("RX_FUZZ", "12")), 5_000)
+# CPU seconds and megabytes of one program, on a machine that has more to do; steps are the same everywhere.
+SECONDS, MEGABYTES, STEPS = 6, 300, 450_000
+
+
+def check(text):
+    return pipeline.check_text(text, "budget.rx", Path("."))
+
+
+def codes(text):
+    return [d.code for d in check(text).diagnostics if d.severity == "error"]
+
+
+def body(*lines):
+    inside = "\n  ".join(lines)
+    return f"@f = fn(x : Tensor([n, m], float32)) : Tensor {{\n  {inside}\n  x\n}}\n"
+
+
+# Counting
+
+
+def test_an_allowance_ends_and_the_one_around_it_goes_on():
+    with Purse(1_000) as purse:
+        with Allowance(100):
+            with pytest.raises(OutOfSteps), Allowance(10):
+                charge(11)
+            charge(50)
+        assert purse.spent == 61
+
+
+def test_an_empty_purse_leaves_what_is_plain_until_its_reserve_is_spent_too():
+    with Purse(100) as purse:
+        purse.take(120)
+        with Allowance(1_000, 20):
+            charge(20)
+        assert purse.room(20) == 20
+        purse.take(20)
+        assert purse.room(20) == 0
+
+
+def test_a_purse_within_a_purse_has_no_more_than_that():
+    with Purse(100) as around:
+        with Purse(1_000) as within:
+            assert within.left == 100
+            within.take(40)
+        assert (around.left, around.spent) == (60, 40)
+
+
+def test_with_a_fact_that_was_given_up_nothing_is_said_to_be_possible():
+    n, m = var("n", 1), var("m", 2)
+    facts = Facts()
+    with Purse(0):
+        facts.assume(eq(n * 7 // 3, m * m + 5))
+    assert facts.decide(ge(n, 4)).kind == "unknown"
+    assert facts.satisfiable() is None
+    assert facts.decide(ge(n, 0)).kind == "proved"
+    witness = facts.witness(ge(n, 4), False)
+    assert witness is None or witness[var_of(n)] * 7 // 3 == witness[var_of(m)] ** 2 + 5
+
+
+def test_a_scope_forgets_that_a_fact_was_given_up():
+    n, m = var("n", 1), var("m", 2)
+    facts = Facts()
+    facts.push()
+    with Purse(0):
+        facts.assume(eq(n * 7 // 3, m * m + 5))
+    facts.pop()
+    assert facts.decide(ge(n, 4)).kind == "open"
+
+
+# Sizes
+
+
+def test_numbers_have_an_end():
+    assert codes(body("let a0 : Size = 2", *(f"let a{i + 1} : Size = a{i} * a{i}" for i in range(40)))) == ["E303"]
+
+
+def test_a_product_that_grows_without_end_is_a_size_of_which_nothing_is_known():
+    lines = ["let a0 : Size = n + 1", *(f"let a{i + 1} : Size = a{i} * a{i}" for i in range(38))]
+    report = check(body(*lines))
+    assert report.ok
+    assert report.checked.steps < 50_000
+
+
+def test_strided_slices_in_a_row_grow_with_their_number():
+    def steps(count):
+        return check(body(*(f"let y{i + 1} = {f'y{i}' if i else 'x'}[1::2]" for i in range(count)))).checked.steps
+
+    assert steps(16) <= 3 * steps(8)
+
+
+def test_a_tuple_of_a_million_parts_is_refused():
+    assert codes(body("let t = @split(x, 1000000)")) == ["E314"]
+
+
+def test_types_that_double_are_refused():
+    types = "type T0 = (Tensor, Tensor)\n" + "".join(f"type T{i + 1} = (T{i}, T{i})\n" for i in range(30))
+    assert set(codes(types + "@f = fn(x : T30) : Tensor { x.0 }\n")) >= {"E299"}
+
+
+def test_types_that_are_used_often_are_not():
+    types = "type Pair = (Tensor([n], int32), Tensor([n], int32))\n"
+    functions = "".join(f"@f{i} = fn(t : Pair) : Tensor {{\n  let (a, b) = t\n  a + b\n}}\n" for i in range(300))
+    assert codes(types + functions) == []
+
+
+def test_sizes_that_were_broadcast_once_need_no_second_check():
+    layers = "\n".join(f"  let h{i + 1} = (p + s) + h{i}" for i in range(24))
+    text = (
+        "@f = fn(h0 : Tensor([n], float32), p : Tensor([a], float32), s : Tensor([b], float32)) : Tensor {\n"
+        f"{layers}\n  h24\n}}\n"
+    )
+    assert check(text).counts.residual <= 4
+
+
+# Programs
+
+
+def test_thousands_of_names_that_do_not_exist_cost_a_suggestion_for_some():
+    text = body(*(f"let y{i} = @relu(zz{i})" for i in range(1_000)))
+    report = with_helps(check(text), Path("."))
+    assert [d.code for d in report.diagnostics].count("E201") == 1_000
+
+
+def test_consts_cost_where_they_are_used():
+    consts = "".join(f"const w{i} : Size = {i}\n" for i in range(300))
+    text = (
+        consts
+        + "@g = fn(x : Tensor([w7], float32)) : Tensor { x }\n@f = fn(x : Tensor([7], float32)) : Tensor { @g(x) }\n"
+    )
+    report = check(text)
+    assert codes(text) == []
+    assert report.counts.residual == 0
+
+
+@pytest.mark.parametrize("name", ["slow/*.rx", "z3_budget.rx", "solver_assertion.rx"])
+def test_programs_that_took_long_are_done_soon(name):
+    paths = sorted(SLOW.glob(name))
+    if not paths:
+        pytest.skip("the programs are not here")
+    for path in paths:
+        found = nested_sizes.cost(path.read_text(encoding="utf-8"))
+        assert found["seconds"] < SECONDS, path.name
+        assert found["steps"] < STEPS, path.name
+
+
+def test_programs_whose_sizes_grow_into_each_other_are_done_soon():
+    ran = subprocess.run(
+        [sys.executable, SUPPORT / "nested_sizes.py", "0", str(TOTAL)], capture_output=True, text=True, check=False
+    )
+    found = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert ran.returncode == 0, (found[-1], ran.stderr[-2_000:])
+    costs = [row for row in found if "seconds" in row]
+    assert len(costs) == TOTAL
+    assert [
+        row for row in costs if row["seconds"] > SECONDS or row["steps"] > STEPS or row["megabytes"] > MEGABYTES
+    ] == []
+
+
+def test_the_same_program_takes_the_same_steps():
+    text = nested_sizes.program(3)
+    assert check(text).checked.steps == check(text).checked.steps
+
+
+def test_a_size_that_is_too_large_is_said_to_be():
+    n = var("n", 1)
+    with pytest.raises(TooLarge):
+        for _ in range(12):
+            n = (n + 1) * (n + 2)
