@@ -21,6 +21,7 @@ from .compile import Code, ExternError, Options, compile_program, guarded_call
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
+from .trace import failure
 
 
 class ShapeError(Exception):
@@ -102,8 +103,8 @@ class Machine:
 
     def explained(self, problem: BaseException) -> BaseException:
         """A ShapeError for what the program did wrong; a bug of ours, or the user's own exception, as it is."""
-        diagnostic = diagnose(problem, problem.__traceback__)
-        return problem if diagnostic is None else ShapeError(diagnostic)
+        found = failure(problem)
+        return problem if found is None else ShapeError(diagnose(found))
 
     def function(self, name: str) -> core.Function | None:
         """The function a user may call by this name; None where there is none."""
