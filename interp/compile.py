@@ -12,6 +12,7 @@ import numpy as np
 
 from ..lang import core
 from ..lang.node import Node, replace
+from ..lang.pause import collector_paused
 from ..ops.model import WILDCARD, Primitive
 from . import guards
 from .entry_checks import write_routine
@@ -101,6 +102,7 @@ _HELPERS: dict[str, Any] = {
 }
 
 
+@collector_paused
 def compile_program(program: core.Program, weights: Weights | None = None, options: Options | None = None) -> Code:
     """Lower, write and compile; nothing of the program is executed but the reading of its weights."""
     options = options or Options()

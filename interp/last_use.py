@@ -54,7 +54,10 @@ class _LastUse:
 
 
 def _is_read(slot: str, live: Live) -> bool:
-    return any(slot in slots for slots in live)
+    for slots in live:
+        if slot in slots:
+            return True
+    return False
 
 
 def _is_pure(step: Step) -> bool:

@@ -13,6 +13,7 @@ from .frame import Frame
 from .known.naming import Names
 from .known.state import State
 from .known.values import DTypeSymbol, Entry, Env, ListValue, ShapeValue, SizeValue, TupleValue, Value
+from .known.written import Written
 from .program import Program
 from .voice.describe import binding
 from .voice.explain import explain
@@ -32,6 +33,7 @@ class Bindings:
         self._closed: list[Binding] = []
         self._told: list[Explanation] = []
         self._adopted: dict[object, object] = {}
+        self.written = Written(state)
 
     # Consts
 

@@ -112,8 +112,9 @@ class Walk:
     def _let(self, frame: Frame, stmt: core.Let, env: Env) -> None:
         kept = self.assertions.open_obligations(stmt.value, env) if isinstance(stmt.value, core.ShapeLevel) else ()
         entry, value = self.value(frame, stmt.value, env)
+        parts = entry.value.items if stmt.is_tuple and isinstance(entry.value, TupleValue) else (entry.value,)
         frame.out.write(*kept)
-        frame.out.write(replace(stmt, value=value))
+        frame.out.write(replace(stmt, value=value, known=tuple(map(self.bindings.written.known, parts))))
         if not stmt.is_tuple:
             if isinstance(entry.value, SizeValue):
                 entry = replace(entry, value=SizeValue(self._name_size(stmt, entry.value)))
@@ -124,8 +125,9 @@ class Walk:
                     self.bindings.bind(frame, env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
             case _:
                 if isinstance(entry.value, TupleValue):
-                    parts = len(entry.value.items)
-                    self.prover.judge(frame, False, lambda _: claims.wrong_number(self.prover, stmt, parts), claim=True)
+                    self.prover.judge(
+                        frame, False, lambda _: claims.wrong_number(self.prover, stmt, len(parts)), claim=True
+                    )
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
         return None
@@ -182,7 +184,10 @@ class Walk:
             case core.If():
                 return self.branches.choose(frame, expr, env)
             case core.Call():
-                return self.calls.call(frame, expr, env)
+                entry, after = self.calls.call(frame, expr, env)
+                if isinstance(after, core.Call):
+                    after = replace(after, known=self.bindings.written.known(entry.value))
+                return entry, after
         raise TypeError(f"not a value: {expr!r}")
 
     def values(self, frame: Frame, exprs: Iterable[core.Value], env: Env) -> list[tuple[Entry, core.Value]]:
