@@ -15,8 +15,8 @@ from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..ops.model import WILDCARD, Primitive
 from . import guards
-from .entry_checks import write_routine
 from .dtypes import numpy_dtype
+from .entry_checks import write_routine
 from .kernels import registry as kernels
 from .lower import Lowered, lower
 from .names import mangle
