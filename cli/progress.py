@@ -1,4 +1,4 @@
-"""A progress bar for a long run: another thread looks now and then which line of the program is being executed."""
+"""A progress bar for a long run: another thread looks now and then which step of the program is running."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..interp.compile import current_frame, progress_of
+from ..interp.trace import running
 
 DELAY = 0.5
 INTERVAL = 0.1
@@ -35,6 +35,7 @@ def _watch(thread: int, finished: threading.Event) -> None:
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
         task = bar.add_task("running", total=1.0)
         while not finished.wait(INTERVAL):
-            found = progress_of(current_frame(thread))
-            if found is not None:
-                bar.update(task, completed=found[0], description=f"running @{found[1]}")
+            sites = running(thread)
+            if sites:
+                function = sites[-1].function.removesuffix("_impl")
+                bar.update(task, completed=sites[0].done, description=f"running @{function}")

@@ -1,13 +1,11 @@
-"""An error of generated code to a diagnostic: which check or primitive it was, on which actual shapes, and who called it."""
+"""A failure to a diagnostic: which check or primitive it was, on which actual shapes, and who called it."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -15,15 +13,17 @@ import numpy as np
 from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.source import NOWHERE, Span
-from ..ops.binding import bind
-from ..ops.registry import lookup
 from ..ops.requirements import Argument, Axis, Entry, Requirement, parts
 from ..ops.spelling import argument, operation
 from ..ops.wording import sentence
-from .compile import ExternError, Frame, frames
+from .compile import ExternError
 from .dispatch import NoneFits
+from .dtypes import numpy_dtype
 from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
+from .steps import Branch, Check, Compute, Invoke, Match, Names, Site, Step
+from .trace import Failure
+from .trace import failure as failure_of
 from .words import assertion, found_and_wanted, values
 
 # What a kernel, NumPy's conversions and a size expression may raise on values that do not fit.
@@ -41,67 +41,67 @@ RUNTIME_ERRORS = (
 )
 
 
-def diagnose(problem: BaseException, traceback: TracebackType | None) -> Diagnostic | None:
-    """The diagnostic of an error that passed through generated code; None where it did not: that is a bug of ours."""
-    trail = frames(traceback)
-    if not trail:
-        return None
-    last = trail[-1]
+def diagnose(failure: Failure) -> Diagnostic:
+    """The diagnostic of a failure."""
+    problem, site, step = failure.problem, failure.site, failure.site.step
     if isinstance(problem, ExternError):
-        return _extern(problem, trail)
+        return _extern(failure, str(problem))
     if isinstance(problem, RecursionError | MemoryError):
-        return _exhausted(problem, trail)
+        return _exhausted(failure)
     if isinstance(problem, NoneFits):
-        return _none_fits(problem, trail)
-    if last.site.check is not None:
-        return _check(problem, trail, last.site.check)
-    if isinstance(problem, Violation):
-        return _violation(problem, trail)
-    if last.site.kind == "kernel":
-        return _kernel(problem, trail)
+        return _none_fits(failure, problem)
+    if isinstance(step, Check | Match):
+        return _check(failure, step)
+    if isinstance(step, Compute):
+        return _violation(failure, problem, step) if isinstance(problem, Violation) else _kernel(failure, step)
+    if isinstance(step, Branch) and not isinstance(step.cond, core.BoolExpr):
+        return _kernel(failure, step)
     message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
-    return error("R401", message, last.site.span, function=_function(last), labels=_chain(trail, last.site.span))
+    return error("R401", message, site.span, function=_function(site), labels=_chain(failure, site.span))
 
 
 # Checks
 
 
-def _check(problem: BaseException, trail: Sequence[Frame], check: core.Assert | core.MatchShape) -> Diagnostic:
+def _check(failure: Failure, step: Check | Match) -> Diagnostic:
     """A check that does not hold. Of a callee's check that stands before its call, the condition speaks of the caller's names
     and the annotation of the callee's."""
-    frame = trail[-1]
-    origin, declared, site = check.origin, check.origin.declared, frame.site
-    env = {name: frame.locals[local] for name, local in site.names if local in frame.locals}
-    outer = env if site.call is None else {n: frame.locals[local] for n, local in site.given if local in frame.locals}
+    check = step.check
+    origin, declared, problem = check.origin, check.origin.declared, failure.problem
+    env = _named(step.names, failure.values)
+    call, given = (step.call, step.given) if isinstance(step, Check) else (None, ())
+    outer = env if call is None else _named(given, failure.values)
     message = assertion(check, env, outer)
     if isinstance(problem, Undefined) and str(problem) not in message:
         message += f" ({problem})"
-    call = site.call.span if site.call is not None else _calls_span(origin, trail)
-    span = call or origin.span
-    labels = _chain(trail, span)
-    if call is not None:
+    at = call.span if call is not None else _calls_span(origin, failure)
+    span = at or origin.span
+    labels = _chain(failure, span)
+    if at is not None:
         asker = f"@{declared.function}" if declared is not None and declared.function else "the callee"
         labels = (Label(origin.span, f"{asker} asks for it here"), *labels)
-    argument = (
-        _argument(site.call, site.given, declared.tensor) if site.call is not None and declared is not None else ""
-    )
+    argument = _argument(call, given, declared.tensor) if call is not None and declared is not None else ""
     found = values(check, outer)
     return error(
         "R401", message, span, caption=found_and_wanted(declared, outer, argument), labels=labels,
-        notes=() if origin.text.isidentifier() or found in message else (f"here {found}",), function=_function(frame),
+        notes=() if origin.text.isidentifier() or found in message else (f"here {found}",), function=_function(failure.site),
     )  # fmt: skip
 
 
-def _calls_span(origin: core.Origin, trail: Sequence[Frame]) -> Span | None:
+def _named(names: Names, slots: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: slots[slot] for name, slot in names if slot in slots}
+
+
+def _calls_span(origin: core.Origin, failure: Failure) -> Span | None:
     """For a check at a door: the call, if the program itself made it."""
     declared = origin.declared
     if declared is None or declared.kind != "param":
         return None
-    caller = _caller(trail)
-    return caller.site.span if caller is not None else None
+    caller = _caller(failure)
+    return caller.span if caller is not None else None
 
 
-def _argument(call: core.Call, given: Sequence[tuple[str, str]], param: str) -> str:
+def _argument(call: core.Call, given: Names, param: str) -> str:
     """The argument as the caller wrote it, if that is short."""
     names = [name for name, _ in given]
     if param not in names or len(names) != len(call.args):
@@ -113,26 +113,24 @@ def _argument(call: core.Call, given: Sequence[tuple[str, str]], param: str) -> 
 # Primitives, externs, resources
 
 
-def _violation(problem: Violation, trail: Sequence[Frame]) -> Diagnostic:
+def _violation(failure: Failure, problem: Violation, step: Compute) -> Diagnostic:
     """A precondition of a primitive, said as it is where the program is checked."""
-    frame = trail[-1]
-    operands, span = Operands(frame, problem.asked), frame.site.span
+    operands = Operands(step, failure.values, problem.asked)
     message = ", but ".join(filter(None, sentence(problem.asked, operands)))
     return error(
-        "R401", f"{operation(operands)} needs {message}", span, caption=_given_types(frame), labels=_chain(trail, span),
-        function=_function(frame),
+        "R401", f"{operation(operands)} needs {message}", step.span, caption=_given_types(step, failure.values),
+        labels=_chain(failure, step.span), function=_function(failure.site),
     )  # fmt: skip
 
 
 class Operands:
     """What a call of a primitive was given, as ops/wording.py asks for it."""
 
-    def __init__(self, frame: Frame, asked: Requirement | None = None) -> None:
-        self.span, self.name = frame.site.span, frame.site.callee
-        self.row, call = lookup(self.name), frame.site.call
-        bound = bind(self.row, call) if self.row is not None and call is not None else ()
-        self.written = tuple((param.name, value) for param, value in bound if value is not None)
-        self.values: dict[str, Any] = {name: value for name, _, value in _given(frame)}
+    def __init__(self, step: Compute, slots: Mapping[str, Any], asked: Requirement | None = None) -> None:
+        self.span, self.name, self.row = step.span, step.row.name, step.row
+        pairs = zip(step.row.params, step.inputs, strict=True)
+        self.written = tuple((param.name, value) for param, value in pairs if value is not None)
+        self.values: dict[str, Any] = dict(_given(step, slots))
         # What stands in the generated code as an expression has no local of its own: the requirement has its size.
         asked_of = [part for quantity in asked.quantities for part in parts(quantity)] if asked is not None else []
         self.sizes = {(p.param, p.axis): p.size for p in asked_of if isinstance(p, Axis | Entry)}
@@ -146,7 +144,7 @@ class Operands:
         return not self.span.text.startswith("@")
 
     def is_tensor(self, name: str) -> bool:
-        return self.row is not None and self.row.is_tensor(name)
+        return self.row.is_tensor(name)
 
     def argument(self, param: str) -> str:
         return argument(self, param)
@@ -190,15 +188,15 @@ class Operands:
 _UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)")
 
 
-def _kernel(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
-    frame = trail[-1]
-    operands = _given_types(frame)
-    wrong = _UNPACKING.match(str(problem))
-    message = f"@{frame.site.callee} failed: {_reason(problem)}"
+def _kernel(failure: Failure, step: Compute | Branch) -> Diagnostic:
+    wrong = _UNPACKING.match(str(failure.problem))
+    message = f"@{_callee(failure.site)} failed: {_reason(failure.problem)}"
     if wrong:
         message = f"this gives {wrong[2] or 'more'} values; here are {wrong[1]} names"
-    span = frame.site.span
-    return error("R402", message, span, caption=operands, labels=_chain(trail, span), function=_function(frame))
+    return error(
+        "R402", message, step.span, caption=_given_types(step, failure.values), labels=_chain(failure, step.span),
+        function=_function(failure.site),
+    )  # fmt: skip
 
 
 def _reason(problem: BaseException) -> str:
@@ -208,142 +206,145 @@ def _reason(problem: BaseException) -> str:
     return "a number does not fit its dtype" if isinstance(problem, OverflowError) else "its operands do not fit"
 
 
-def _given_types(frame: Frame) -> str:
+def _given_types(step: Step | None, slots: Mapping[str, Any]) -> str:
     """ "`x` is Tensor([2, 3], float32), `y` is Tensor([4, 5], float32)"."""
-    operands, parts = Operands(frame), []
-    for name, text, value in _given(frame):
+    if not isinstance(step, Compute):
+        return ""
+    operands, parts = Operands(step, slots), []
+    for name, value in _given(step, slots):
         shown = operands.argument(name)
         if isinstance(value, np.dtype):
             parts.append(f"{shown} is {dtype_name(value)}")
-        elif value is not None and hasattr(value, "shape"):
+        elif hasattr(value, "shape"):
             parts.append(f"{shown} is {describe(value)}")
-        elif isinstance(value, int | tuple):
-            parts.append(f"{shown} is {list(value) if isinstance(value, tuple) else value}")
-        elif not any(c.isalpha() for c in text):
-            parts.append(f"{shown} is {text}")
+        elif isinstance(value, tuple):
+            parts.append(f"{shown} is {list(value)}")
+        elif type(value) in (int, float) and not any(c.isalpha() for c in repr(value)):
+            parts.append(f"{shown} is {value!r}")
     return ", ".join(parts)
 
 
-def _given(frame: Frame) -> Iterator[tuple[str, str, object]]:
-    """The operands with their texts and values; of a list each tensor by itself, as `xs[0]`."""
-    for name, text in frame.site.operands:
-        value = _value(text, frame)
+def _given(step: Compute, slots: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The operands with their values; of a list each tensor by itself, as `xs[0]`."""
+    for param, operand in zip(step.row.params, step.inputs, strict=True):
+        value = _value(operand, slots) if operand is not None else None
         if isinstance(value, tuple) and any(hasattr(item, "shape") for item in value):
-            yield from ((f"{name}[{n}]", text, item) for n, item in enumerate(value))
-        else:
-            yield name, text, value
+            yield from ((f"{param.name}[{n}]", item) for n, item in enumerate(value))
+        elif value is not None:
+            yield param.name, value
 
 
-def _value(text: str, frame: Frame) -> object:
-    """An operand by its text in the generated code: a local, an integer, or a tuple of those; None for anything else."""
-    if text in frame.locals:
-        return frame.locals[text]
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return None
-    return _literal(tree, frame)
-
-
-def _literal(tree: ast.expr, frame: Frame) -> object:
-    if isinstance(tree, ast.Name):
-        return frame.locals.get(tree.id)
-    if isinstance(tree, ast.Tuple):
-        items = tuple(_literal(item, frame) for item in tree.elts)
-        return None if any(item is None for item in items) else items
-    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub) and isinstance(tree.operand, ast.Constant):
-        value = tree.operand.value
-        return -value if type(value) is int else None
-    if isinstance(tree, ast.Constant) and type(tree.value) is int:
-        return tree.value
+def _value(operand: core.Value, slots: Mapping[str, Any]) -> Any:
+    """An operand's value, where it stands in a slot or is a literal; None for anything that is computed."""
+    match operand:
+        case core.Number(value=value) | core.SizeLit(value=value):
+            return value
+        case core.DTypeLit(dtype=dtype):
+            return numpy_dtype(dtype)
+        case core.Var(name=slot) | core.SizeVar(name=slot) | core.ShapeVar(name=slot) | core.DTypeVar(name=slot):
+            return slots.get(slot)
+        case core.ShapeLit(dims=items) | core.ListValue(items=items) | core.TupleValue(items=items):
+            values = tuple(_value(item, slots) for item in items)  # type: ignore[arg-type]
+            return None if any(value is None for value in values) else values
     return None
 
 
-def _extern(problem: ExternError, trail: Sequence[Frame]) -> Diagnostic:
-    frame = trail[-1]
-    call = _caller(trail)
-    span = call.site.span if call is not None else frame.site.span
-    text = str(problem)
-    message = text if text.startswith("@") else f"@{frame.site.callee} failed: {text}"
-    return error("R403", message, span, labels=_chain(trail, span), function=_function(frame, call))
+def _extern(failure: Failure, text: str) -> Diagnostic:
+    call = _caller(failure)
+    span = call.span if call is not None else failure.site.span
+    message = text if text.startswith("@") else f"@{_callee(failure.site)} failed: {text}"
+    return error("R403", message, span, labels=_chain(failure, span), function=_function(call or failure.site))
 
 
-def _exhausted(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
+def _exhausted(failure: Failure) -> Diagnostic:
+    problem, site = failure.problem, failure.site
     if isinstance(problem, MemoryError):
-        frame = trail[-1]
-        what = f"@{frame.site.callee}" if frame.site.kind == "kernel" else f"@{_shown(frame.site.function)}"
+        what = f"@{_callee(site)}" if isinstance(site.step, Compute) else f"@{_shown(site.function)}"
         detail = str(problem).strip().split("\n")[0]
         message = f"{what} needs more memory than there is" + (f": {detail}" if detail else "")
-        return error("R402", message, frame.site.span, caption=_given_types(frame), function=_function(frame))
-    frame = _recursing(trail)
-    message = f"@{_shown(frame.site.callee or frame.site.function)} calls itself too deeply"
-    return error("R402", message, frame.site.span, function=_function(frame))
+        caption = _given_types(site.step, failure.values)
+        return error("R402", message, site.span, caption=caption, function=_function(site))
+    trail = (*failure.calls, site)
+    first = _recursing(trail)
+    message = f"@{_shown(_callee(first))} calls itself too deeply"
+    return error("R402", message, first.span, function=_function(first))
 
 
-def _none_fits(problem: NoneFits, trail: Sequence[Frame]) -> Diagnostic:
+def _none_fits(failure: Failure, problem: NoneFits) -> Diagnostic:
     """A list of implementations none of which fits: a line for each of them."""
-    frame = trail[-1]
-    call = _caller(trail)
-    span = call.site.span if call is not None else frame.site.span
+    site, call = failure.site, _caller(failure)
+    span = call.span if call is not None else site.span
     notes = tuple(_unfit(name, reason) for name, reason in problem.reasons)
-    message = f"no implementation of @{frame.site.callee} fits this call"
-    return error("R401", message, span, notes=notes, labels=_chain(trail, span), function=_function(frame, call))
+    message = f"no implementation of @{_callee(site)} fits this call"
+    return error("R401", message, span, notes=notes, labels=_chain(failure, span), function=_function(call or site))
 
 
 def _unfit(name: str, reason: BaseException) -> str:
     """Why one of them does not fit."""
     if isinstance(reason, Violation):
         return f"@{name} needs {reason}"
-    said = diagnose(reason, reason.__traceback__)
-    return said.message if said is not None else f"@{name} does not take this"
+    found = failure_of(reason)
+    return diagnose(found).message if found is not None else f"@{name} does not take this"
 
 
-def _recursing(trail: Sequence[Frame]) -> Frame:
+def _recursing(trail: Sequence[Site]) -> Site:
     """The first call of the function that is called most often: one that calls itself, directly or through others."""
-    calls = [f for f in trail if f.site.kind == "call" and _is_written(f)]
+    calls = [s for s in trail if _is_call(s) and _is_written(s)]
     if not calls:
         return trail[0]
-    times = Counter(f.site.callee for f in calls)
+    times = Counter(map(_callee, calls))
     most = max(times.values())
     # Functions that call each other differ by one.
-    return next(f for f in calls if times[f.site.callee] >= max(most - 1, 1) and times[f.site.callee] * 2 > most)
+    return next(s for s in calls if times[_callee(s)] >= max(most - 1, 1) and times[_callee(s)] * 2 > most)
 
 
 # The way there
 
 
-def _caller(trail: Sequence[Frame]) -> Frame | None:
-    """The call, somewhere in the program, at whose door the last frame's check stands."""
-    inner = trail[-1].site.function
-    for frame in reversed(trail[:-1]):
-        if frame.site.kind == "call" and frame.site.function != inner:
-            return frame
-        if frame.site.kind == "call" and frame.site.callee == inner:
-            return frame
+def _is_call(site: Site) -> bool:
+    return isinstance(site.step, Invoke) and site.step.way != "extern"
+
+
+def _callee(site: Site) -> str:
+    """What a step calls; the function itself where it calls its own checks."""
+    match site.step:
+        case Compute(row=row):
+            return row.name
+        case Invoke(callee=callee):
+            return callee
+        case Branch():
+            return "if"
+    return site.function
+
+
+def _caller(failure: Failure) -> Site | None:
+    """The call, somewhere in the program, at whose door the check stands."""
+    inner = failure.site.function
+    for site in reversed(failure.calls):
+        if _is_call(site) and (site.function != inner or _callee(site) == inner):
+            return site
     return None
 
 
-def _chain(trail: Sequence[Frame], primary: Span) -> tuple[Label, ...]:
+def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:
     """The calls that led here, innermost first, at most three of them."""
     labels: list[Label] = []
-    for frame in reversed(trail[:-1]):
-        span = frame.site.span
-        seen = span == primary or any(label.span == span for label in labels)
-        if frame.site.kind == "call" and span.source is not NOWHERE.source and not seen and _is_written(frame):
-            labels.append(Label(span, f"called from here, in @{_shown(frame.site.function)}"))
+    for site in reversed(failure.calls):
+        seen = site.span == primary or any(label.span == site.span for label in labels)
+        if _is_call(site) and site.span.source is not NOWHERE.source and not seen and _is_written(site):
+            labels.append(Label(site.span, f"called from here, in @{_shown(site.function)}"))
     return tuple(labels[:3])
 
 
-def _is_written(frame: Frame) -> bool:
+def _is_written(site: Site) -> bool:
     """Whether the user wrote the call: a wrapper's call of its own implementation is ours."""
-    return frame.site.callee.rstrip("'") != frame.site.function + "_impl"
+    return _callee(site).rstrip("'") != site.function + "_impl"
 
 
-def _shown(function: str | None) -> str:
+def _shown(function: str) -> str:
     """A function's name as the user knows it."""
-    name = (function or "").rstrip("'")
-    return name.removesuffix("_impl")
+    return function.rstrip("'").removesuffix("_impl")
 
 
-def _function(frame: Frame, call: Frame | None = None) -> str:
-    return "@" + _shown((call or frame).site.function)
+def _function(site: Site) -> str:
+    return "@" + _shown(site.function)

@@ -1,28 +1,30 @@
-"""Core program to callable Python functions: generated source over NumPy, compiled once."""
+"""Core program to callable Python functions: lowered to steps, written as source over NumPy, compiled once."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
 from time import perf_counter_ns
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from ..lang import core
 from ..lang.node import Node, replace
+from ..lang.pause import collector_paused
 from ..ops.model import WILDCARD
 from . import guards
 from .dispatch import HELPERS, primitive_value, write_list
-from .entry_checks import write_function
+from .dtypes import numpy_dtype
+from .entry_checks import write_routine
+from .lower import Lowered, lower
 from .names import mangle
-from .source import FunctionWriter
-from .unit import Site, Unit
+from .steps import Routine, outputs
+from .text import RoutineText
+from .trace import FILENAME
+from .unit import Unit
 
-FILENAME = "<rx>"
 Weights = Callable[[core.Load], Any]
 
 
@@ -41,26 +43,19 @@ class ExternError(Exception):
     """The user's own Python callable could not be found, or raised; the cause is the exception that it raised."""
 
 
-class Frame(Node):
-    """One line of the program that was being executed, and the Python locals there."""
-
-    site: Site
-    locals: Mapping[str, Any]
-
-
 class Code:
     """A compiled program: its functions by Rx name. `source` is the generated Python text."""
 
-    def __init__(self, unit: Unit, program: core.Program, options: Options) -> None:
-        self.program = program
+    def __init__(self, unit: Unit, program: core.Program, options: Options, shown: Sequence[str]) -> None:
         self.options = options
-        self.source, self.sites = unit.text()
-        self.namespace: dict[str, Any] = {**unit.globals, **_HELPERS, "rx_code": self}
+        self.shown = shown
+        self.source, sites = unit.text()
         self.ran = [0]
         self.times: dict[str, list[int]] = {}
-        self.namespace["ran"] = self.ran
-        for name, function in unit.externs.items():
-            self.namespace["x_" + mangle(name)] = _extern(function, options)
+        self.namespace: dict[str, Any] = {**unit.globals, **_HELPERS, "rx_sites": sites, "ran": self.ran}
+        for function in program.functions:
+            if function.kind == "extern":
+                self.namespace["x_" + mangle(function.name)] = _extern(function, options)
         exec(compile(self.source, FILENAME, "exec"), self.namespace)
         if options.instrument:
             self._time_functions(program)
@@ -83,8 +78,8 @@ class Code:
 
     def main(self) -> dict[str, Any]:
         """Run the script; its names with their values."""
-        result: dict[str, Any] = self._quietly(self.namespace["script"])()
-        return result
+        values = self._quietly(self.namespace["s_main"])()
+        return dict(zip(self.shown, values, strict=True))
 
     def _time_functions(self, program: core.Program) -> None:
         wrapped = {f.name for f in program.functions if f.kind != "private"}
@@ -108,26 +103,27 @@ _HELPERS: dict[str, Any] = {
 }
 
 
+@collector_paused
 def compile_program(program: core.Program, weights: Weights | None = None, options: Options | None = None) -> Code:
-    """Generate and compile; nothing of the program is executed but the reading of its weights."""
+    """Lower, write and compile; nothing of the program is executed but the reading of its weights."""
     options = options or Options()
-    unit = _write(program, weights or _no_weights, options)
-    if unit.direct and (unit.extended or unit.externs):
+    lowered = lower(program, guard_all=options.guard_all)
+    unit = _write(program, lowered, weights or _no_weights, options)
+    if unit.direct and (unit.extended or any(f.kind == "extern" for f in program.functions)):
         options = replace(options, direct=False)
-        unit = _write(program, weights or _no_weights, options)
-    return Code(unit, program, options)
+        unit = _write(program, lowered, weights or _no_weights, options)
+    return Code(unit, program, options, lowered.shown)
 
 
-def _write(program: core.Program, weights: Weights, options: Options) -> Unit:
-    unit = Unit(
-        program, direct=options.direct, guard_all=options.guard_all, count_checks=options.instrument
-    )  # fmt: skip
-    unit.globals["weights"] = weights
-    _write_consts(unit, program)
-    for function in program.functions:
-        write_function(unit, function)
-    if program.main is not None:
-        _write_script(unit, program, program.main)
+def _write(program: core.Program, lowered: Lowered, weights: Weights, options: Options) -> Unit:
+    functions: dict[str, core.Function | core.Impls] = {f.name: f for f in program.functions}
+    functions.update({i.name: i for i in program.impls})
+    unit = Unit(functions, direct=options.direct, count_checks=options.instrument)
+    for slot, value in lowered.constants:
+        unit.array(slot, make_tensor(value) if isinstance(value, core.TensorLit) else weights(value))
+    _write_consts(unit, lowered.consts)
+    for routine in lowered.routines:
+        write_routine(unit, routine)
     for impls in program.impls:
         write_list(unit, impls)
     unit.finish()
@@ -136,40 +132,23 @@ def _write(program: core.Program, weights: Weights, options: Options) -> Unit:
     return unit
 
 
+def _write_consts(unit: Unit, consts: Routine) -> None:
+    unit.write(0, "def consts():")
+    names = sorted({slot for step in consts.body.steps for slot in outputs(step) if slot.startswith("c_")})
+    text = RoutineText(unit, consts.name)
+    text.write(f"global {', '.join(names)}" if names else "pass")
+    text.locals = {name: name for name in names}
+    text.routine(consts.body.steps)
+
+
 def _no_weights(load: core.Load) -> Any:
     raise FileNotFoundError(load.path)
 
 
-def _write_consts(unit: Unit, program: core.Program) -> None:
-    unit.write(0, "def consts():")
-    writer = FunctionWriter(unit, "const", (), 1)
-    if not program.consts:
-        writer.write("pass")
-    for const in program.consts:
-        writer.let(core.Let(const.span, (const.name,), False, const.sort, const.value))
-        writer.statements(const.checks)
-        for name in (const.name, *_names_bound(const.checks)):
-            unit.consts.add(name)
-            writer.write(f"global c_{mangle(name)}; c_{mangle(name)} = {writer.local(name)}")
-
-
-def _names_bound(stmts: tuple[core.Stmt, ...]) -> list[str]:
-    names: list[str] = []
-    for stmt in stmts:
-        if isinstance(stmt, core.Let):
-            names.extend(stmt.names)
-        elif isinstance(stmt, core.MatchShape):
-            names.extend(stmt.binds)
-    return names
-
-
-def _write_script(unit: Unit, program: core.Program, main: core.Function) -> None:
-    unit.write(0, "def script():")
-    writer = FunctionWriter(unit, main.name, (), 1)
-    writer.statements(main.body.stmts)
-    shown = [n for n in program.script if writer.scope.find(n) is not None]
-    pairs = ", ".join(f"{n!r}: {writer.local(n)}" for n in shown)
-    writer.write(f"return {{{pairs}}}")
+def make_tensor(v: core.TensorLit) -> Any:
+    made = np.array(v.values, dtype=numpy_dtype(v.dtype)).reshape(v.shape)
+    made.flags.writeable = False
+    return made
 
 
 def _timed(function: Callable[..., Any], record: list[int]) -> Callable[..., Any]:
@@ -261,46 +240,3 @@ def _returned(result: Any) -> str:
     if isinstance(result, tuple):
         return f"a tuple of {len(result)}"
     return guards.describe(result) if isinstance(result, np.ndarray | np.generic) else guards.foreign(result)
-
-
-# Where an error came from
-
-
-def frames(traceback: TracebackType | None) -> list[Frame]:
-    """The lines of generated code that an error passed through, outermost first."""
-    found: list[Frame] = []
-    while traceback is not None:
-        frame = traceback.tb_frame
-        if frame.f_code.co_filename == FILENAME:
-            code = frame.f_globals["rx_code"]
-            site = code.sites.get(traceback.tb_lineno)
-            if site is not None:
-                found.append(Frame(site, {**_referred(site, frame.f_globals), **frame.f_locals}))
-        traceback = traceback.tb_next
-    return found
-
-
-def _referred(site: Site, namespace: Mapping[str, Any]) -> dict[str, Any]:
-    texts = [t for _, t in (*site.names, *site.operands)]
-    return {t: namespace[t] for t in texts if t in namespace}
-
-
-def progress_of(frame: Any) -> tuple[float, str] | None:
-    """How far the outermost function of a running program is, by its lines, and the function that it is in now."""
-    outermost, inside = None, ""
-    while frame is not None:
-        if frame.f_code.co_filename == FILENAME:
-            site = frame.f_globals["rx_code"].sites.get(frame.f_lineno)
-            inside = inside or (site.function if site is not None else "")
-            outermost = frame
-        frame = frame.f_back
-    if outermost is None:
-        return None
-    lines = [line for _, _, line in outermost.f_code.co_lines() if line is not None]
-    first, last = min(lines), max(lines)
-    return (outermost.f_lineno - first) / max(last - first, 1), inside.removesuffix("_impl")
-
-
-def current_frame(thread: int) -> Any:
-    """The innermost Python frame of a thread."""
-    return sys._current_frames().get(thread)

@@ -15,7 +15,8 @@ from . import guards
 from .dtypes import dtype_of, numpy_dtype
 from .kernels import registry as kernels
 from .names import mangle
-from .unit import Site, Unit
+from .steps import Site
+from .unit import Unit
 
 _UNFIT = (guards.Failed, guards.Undefined, IndexError, TypeError, AttributeError)
 # Of a parameter what the door asks of its dtype, in order: a dtype, or the position of the argument that has the same one.
@@ -34,11 +35,11 @@ class NoneFits(Exception):
 def write_list(unit: Unit, impls: core.Impls) -> None:
     """`f_name`: each member in turn; where none fits, all that was wrong is raised at once."""
     unit.write(0, f"def f_{mangle(impls.name)}(*args, **named):")
-    site = Site(impls.span, "list", impls.name, callee=impls.name)
+    site = Site(impls.name, impls.span, None, 0.0)
     unit.write(1, "reasons = []")
     for choice in impls.choices:
         function = unit.functions.get(choice)
-        if function is not None:
+        if isinstance(function, core.Function):
             _write_function(unit, function, site)
         else:
             _write_primitive(unit, choice, site)

@@ -1,174 +1,132 @@
-"""A function's entry checks: one fast test of all of them, and the same checks one by one for when the test fails."""
+"""A routine to Python: its entry checks as one fast test, the same checks one by one for when that fails, and without."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..lang import core
 from ..lang.node import replace
 from .names import mangle
-from .source import LIVE, FunctionWriter
-from .trees import names_of
-from .unit import Site, Unit
+from .steps import Bind, Check, Match, Routine, Site, Step, inside, outputs, reads
+from .text import RoutineText
+from .unit import Unit
 
 # What the combined test may raise on values that do not fit; the checks one by one then say which one failed.
 _UNFIT = "(ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
-_INLINE = core.Var | core.ShapeLevel
 
 
-def write_function(unit: Unit, fn: core.Function) -> None:
-    """`f_name` with the checks and, where there may be some, `d_name` (the checks) and `b_name` (what follows them)."""
-    if fn.kind == "private":
-        _plain(unit, fn, "f_", fn.body.stmts)
+def write_routine(unit: Unit, routine: Routine) -> None:
+    """`f_name` with the checks and, of a function that has some, `d_name` (the checks) and `b_name` (what comes after them)."""
+    if routine.kind in ("private", "script"):
+        _header(unit, routine, "f_" if routine.kind == "private" else "s_").routine(routine.body.steps)
         return
-    _checks(unit, fn)
-    _entry(unit, fn)
-    rest = (*fn.body.stmts, *fn.promises)
-    _plain(unit, fn, "b_", (*_unchecked(_needed(fn.checks, rest, fn.body.result)), *rest))
+    checks = _header(unit, routine, "d_")
+    checks.routine(routine.entry)
+    checks.write("return")
+    _entry(unit, routine)
+    text = _header(unit, routine, "b_")
+    text.routine((*_believed(_needed(routine.entry, inside(routine.body))), *routine.body.steps))
 
 
-def _writer(unit: Unit, fn: core.Function, prefix: str) -> FunctionWriter:
-    writer = FunctionWriter(unit, fn.name, (p.name for p in fn.params), 1)
-    writer.used = None if unit.guard_all else names_of((fn.checks, fn.body, fn.promises))
-    unit.write(0, f"def {prefix}{mangle(fn.name)}({', '.join(writer.params)}):")
-    if fn.kind == "extern":
-        writer.extern = fn.name
-        unit.externs[fn.name] = fn
-    return writer
+def _header(unit: Unit, routine: Routine, prefix: str) -> RoutineText:
+    unit.write(0, f"def {prefix}{mangle(routine.name)}({', '.join(routine.params)}):")
+    return RoutineText(unit, routine.name)
 
 
-def _plain(unit: Unit, fn: core.Function, prefix: str, stmts: tuple[core.Stmt, ...]) -> None:
-    writer = _writer(unit, fn, prefix)
-    writer.statements(stmts, fn.body.result)
-    writer.deliver(fn.body.result, "return ")
-
-
-def _checks(unit: Unit, fn: core.Function) -> None:
-    writer = _writer(unit, fn, "d_")
-    writer.statements(fn.checks)
-    writer.write("return")
-
-
-def _entry(unit: Unit, fn: core.Function) -> None:
-    """The checks as one expression over shapes and dtypes; where it is false or fails, the checks say which one it was."""
-    writer = _writer(unit, fn, "f_")
-    args = ", ".join(writer.params)
-    name, site = mangle(fn.name), Site(fn.span, "door", fn.name, callee=fn.name)
-    if not any(_is_live(s) for s in fn.checks) and not _takes_functions(fn):
-        writer.write(f"return b_{name}({args})", site)
+def _entry(unit: Unit, routine: Routine) -> None:
+    """The checks as one expression over shapes and dtypes; where it is false or fails, they say which one it was."""
+    text = _header(unit, routine, "f_")
+    call = f"{mangle(routine.name)}({', '.join(routine.params)})"
+    site = Site(routine.name, routine.span, None, 0.0)
+    if not any(map(_is_live, routine.entry)) and not routine.wrapped:
+        unit.write(1, f"return b_{call}", site)
         return
-    if unit.count_checks or _takes_functions(fn) or not all(_is_simple(s) for s in fn.checks):
-        writer.write(f"d_{name}({args})", site)
-        _wrap_functions(writer, fn)
-        writer.write(f"return b_{name}({args})", site)
+    if unit.count_checks or routine.wrapped or not all(map(_is_simple, routine.entry)):
+        unit.write(1, f"d_{call}", site)
+        for slot, closure in routine.wrapped:  # a function from outside is checked at every call
+            text.step(closure)
+            text.write(f"{slot} = {closure.output}")
+        unit.write(1, f"return b_{call}", site)
         return
-    writer.write("try:")
-    writer.indent += 1
-    ranks = _unpack_shapes(writer, fn)
-    tested = [s for s in fn.checks if _is_live(s) and id(s) not in ranks]
-    used = {id(s) for s in (*tested, *_needed(fn.checks, tested, None))}
-    tests = [t for s in fn.checks if id(s) in used for t in _tests(writer, s, ranks)]
-    writer.write(f"fits = {' and '.join(tests) or 'True'}")
-    writer.indent -= 1
-    writer.write(f"except {_UNFIT}: fits = False")
-    writer.write("if not fits:")
-    writer.indent += 1
-    writer.write(f"d_{name}({args})", site)
-    writer.write(f"return b_{name}({args})", site)
-    writer.indent -= 1
-    rest = (*fn.body.stmts, *fn.promises)
-    unbound = [s for s in _needed(fn.checks, rest, fn.body.result) if id(s) not in used]
-    writer.statements((*_unchecked(unbound), *rest), fn.body.result)
-    writer.deliver(fn.body.result, "return ")
+    text.write("try:")
+    text.indent += 1
+    ranks = _unpack_shapes(text, routine)
+    tested = [s for s in routine.entry if _is_live(s) and id(s) not in ranks]
+    used = {id(s) for s in (*tested, *_needed(routine.entry, [n for s in tested for n in reads(s)]))}
+    tests = [t for s in routine.entry if id(s) in used for t in _tests(text, s)]
+    text.write(f"fits = {' and '.join(tests) or 'True'}")
+    text.indent -= 1
+    text.write(f"except {_UNFIT}: fits = False")
+    text.write("if not fits:")
+    unit.write(2, f"d_{call}", site)
+    unit.write(2, f"return b_{call}", site)
+    unbound = [s for s in _needed(routine.entry, inside(routine.body)) if id(s) not in used]
+    text.routine((*_believed(unbound), *routine.body.steps))
 
 
-def _takes_functions(fn: core.Function) -> bool:
-    return any(isinstance(p.sort, core.FnSort) for p in fn.params)
+def _is_live(step: Step) -> bool:
+    return isinstance(step, Check) or (isinstance(step, Match) and step.checked)
 
 
-def _wrap_functions(writer: FunctionWriter, fn: core.Function) -> None:
-    """A function that comes from outside is checked against its annotation at every call."""
-    for param in fn.params:
-        if isinstance(param.sort, core.FnSort):
-            sig = param.sort.signature
-            body = replace(sig.body, stmts=(*sig.body.stmts, *sig.promises))
-            checked = writer.closure(core.Lambda(fn.span, sig.params, sig.result, sig.checks, body))
-            writer.write(f"{writer.local(param.name)} = {checked}")
+def _is_simple(step: Step) -> bool:
+    return isinstance(step, Check | Match | Bind) and not isinstance(
+        step.output if isinstance(step, Bind) else "", tuple
+    )
 
 
-def _is_live(stmt: core.Stmt) -> bool:
-    return isinstance(stmt, core.Assert | core.MatchShape) and stmt.status in LIVE
+def _unpack_shapes(text: RoutineText, routine: Routine) -> set[int]:
+    """`a0, a1 = x.shape` for each parameter whose rank is checked: that tests the rank and names the sizes at once.
 
-
-def _is_simple(stmt: core.Stmt) -> bool:
-    return not isinstance(stmt, core.Let) or isinstance(stmt.value, _INLINE)
-
-
-def _unpack_shapes(writer: FunctionWriter, fn: core.Function) -> set[int]:
-    """`a0, a1 = x.shape` for each parameter whose rank the checks fix: that tests the rank and names the sizes at once.
-
-    Gives the identities of the assertions that are tested this way.
+    Gives the identities of the checks that are made this way.
     """
-    params = {p.name for p in fn.params}
-    rebound = {n for s in fn.checks for n in _bound(s)}
     found: set[int] = set()
-    for stmt in fn.checks:
-        match stmt:
-            case core.Assert(cond=core.Compare(op="==", left=core.RankOf(tensor=x), right=core.SizeLit(value=rank))):
-                if stmt.status not in LIVE or x not in params - rebound or (x, 0) in writer.dims:
+    for step in routine.entry:
+        match step:
+            case Check(cond=core.Compare(op="==", left=core.RankOf(tensor=x), right=core.SizeLit(value=rank))):
+                if x not in routine.params or (x, 0) in text.dims:
                     continue
-                sizes = [f"{writer.local(x)}_d{i}" for i in range(rank)]
-                writer.write(
-                    f"[{', '.join(sizes)}] = {writer.local(x)}.shape" if rank != 0 else f"() = {writer.local(x)}.shape"
-                )
-                writer.dims.update({(x, i): s for i, s in enumerate(sizes)})
-                writer.dims.update({(x, i - rank): s for i, s in enumerate(sizes)})
-                found.add(id(stmt))
+                sizes = [f"{x}_d{i}" for i in range(rank)]
+                text.write(f"[{', '.join(sizes)}] = {x}.shape" if rank != 0 else f"() = {x}.shape")
+                text.dims.update({(x, i): s for i, s in enumerate(sizes)})
+                text.dims.update({(x, i - rank): s for i, s in enumerate(sizes)})
+                found.add(id(step))
     return found
 
 
-def _bound(stmt: core.Stmt) -> tuple[str, ...]:
-    return stmt.names if isinstance(stmt, core.Let) else stmt.binds if isinstance(stmt, core.MatchShape) else ()
-
-
-def _tests(writer: FunctionWriter, stmt: core.Stmt, ranks: set[int]) -> list[str]:
-    """What an entry check adds to the combined test; what it binds is written before it."""
-    match stmt:
-        case core.Let():
-            writer.let(stmt)
-        case core.Assert(cond=cond) if stmt.status in LIVE and id(stmt) not in ranks:
-            return [_test(writer, cond)]
-        case core.MatchShape():
-            whole = writer.temp()
-            writer.write(f"{whole} = {writer.local(stmt.tensor)}.shape")
-            fits, binds, rest = writer.pattern(stmt, whole)
-            for name, text in binds:
-                local = writer.scope.reserve(name)
-                writer.scope.bind(name, local)
-                writer.write(f"{local} = {text}")
-            return [fits, *rest()] if stmt.status in LIVE else []
+def _tests(text: RoutineText, step: Step) -> list[str]:
+    """What a step of the entry adds to the combined test; what it binds is written before it."""
+    match step:
+        case Check(cond=cond):
+            return [_test(text, cond)]
+        case Match(checked=checked):
+            whole = f"{step.tensor}_s"
+            fits, binds, tests = text.pattern(step, whole)
+            text.write(f"{whole} = {step.tensor}.shape")
+            for slot, size in binds:
+                text.write(f"{slot} = {size}")
+            return [fits, *tests] if checked else []
+    text.step(step)
     return []
 
 
-def _test(writer: FunctionWriter, cond: core.BoolExpr) -> str:
+def _test(text: RoutineText, cond: core.BoolExpr) -> str:
     """A dtype is compared by identity here: NumPy has one object for each, and any other one goes the slow way."""
     if isinstance(cond, core.Compare) and cond.op == "==" and isinstance(cond.right, core.DTypeLit):
-        return f"{writer.shape_level(cond.left)} is {writer.shape_level(cond.right)}"
-    return writer.boolean(cond)
+        return f"{text.shape_level(cond.left)} is {text.shape_level(cond.right)}"
+    return text.boolean(cond)
 
 
-def _needed(checks: Iterable[core.Stmt], rest: Iterable[core.Stmt], result: core.Value | None) -> list[core.Stmt]:
-    """The entry checks that bind what the rest uses, directly or through one another."""
-    needed = names_of((tuple(rest), result))
-    kept: list[core.Stmt] = []
-    for stmt in reversed(tuple(checks)):
-        if not isinstance(stmt, core.Assert) and not needed.isdisjoint(_bound(stmt)):
-            needed |= names_of(stmt)
-            kept.append(stmt)
+def _needed(entry: Sequence[Step], slots: Iterable[str]) -> list[Step]:
+    """The steps of the entry that bind slots, directly or through one another."""
+    needed = set(slots)
+    kept: list[Step] = []
+    for step in reversed(entry):
+        if not isinstance(step, Check) and not needed.isdisjoint(outputs(step)):
+            needed |= reads(step)
+            kept.append(step)
     return kept[::-1]
 
 
-def _unchecked(stmts: Iterable[core.Stmt]) -> tuple[core.Stmt, ...]:
+def _believed(steps: Iterable[Step]) -> list[Step]:
     """The same bindings without their checks."""
-    proved = core.Status.PROVED
-    return tuple(replace(s, status=proved) if isinstance(s, core.MatchShape) else s for s in stmts)
+    return [replace(s, checked=False) if isinstance(s, Match) else s for s in steps]

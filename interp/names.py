@@ -1,4 +1,4 @@
-"""Rx names to Python identifiers, one to one."""
+"""Rx names to Python identifiers, one to one, and the slots that bindings get."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ def mangle(name: str) -> str:
 
 
 class Scope:
-    """Which Python local each Rx name is at a place. An arm of an `if` opens an inner scope, and what it binds ends there."""
+    """Which slot each Rx name is at a place. An arm of an `if` opens an inner scope, and what it binds ends there. `taken`
+    counts the slots that there are of each kind, for all scopes of a routine."""
 
-    __slots__ = ("names", "outer", "taken")
+    __slots__ = ("names", "outer", "stem", "taken")
 
-    def __init__(self, outer: Scope | None = None) -> None:
+    def __init__(self, outer: Scope | None = None, *, stem: str = "v_", taken: dict[str, int] | None = None) -> None:
         self.outer = outer
+        self.stem = stem
         self.names: dict[str, str] = {}
-        self.taken: dict[str, int] = outer.taken if outer is not None else {}
+        self.taken: dict[str, int] = outer.taken if outer is not None else taken if taken is not None else {}
 
     def find(self, name: str) -> str | None:
         scope: Scope | None = self
@@ -30,13 +32,13 @@ class Scope:
         return None
 
     def reserve(self, name: str) -> str:
-        """The local that a binding of `name` here will use: the one it has in this very scope, else one nobody has."""
-        if name in self.names:
-            return self.names[name]
-        stem = "v_" + mangle(name)
+        """A slot for a binding of `name` that nothing else has."""
+        stem = self.stem + mangle(name)
         count = self.taken.get(stem, 0)
         self.taken[stem] = count + 1
         return f"{stem}_{count}" if count else stem
 
-    def bind(self, name: str, local: str) -> None:
-        self.names[name] = local
+    def temp(self) -> str:
+        """A slot for what has no name."""
+        count = self.taken["t"] = self.taken.get("t", 0) + 1
+        return f"t{count}"

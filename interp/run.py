@@ -18,12 +18,12 @@ from ..lang.node import replace
 from ..lang.source import Span
 from ..lang.weights import BadWeights, Header
 from .blame import RUNTIME_ERRORS, diagnose
-from .compile import Code, ExternError, Options, compile_program, guarded_call
+from .compile import Code, ExternError, Options, compile_program, guarded_call, make_tensor
 from .dispatch import asked, with_dtypes
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
-from .source import make_tensor
+from .trace import failure
 from .trees import as_called, is_recursive
 
 # How many Python frames a program's recursion may take; a call takes two or three.
@@ -122,8 +122,8 @@ class Machine:
 
     def explained(self, problem: BaseException) -> BaseException:
         """A ShapeError for what the program did wrong; a bug of ours, or the user's own exception, as it is."""
-        diagnostic = diagnose(problem, problem.__traceback__)
-        return problem if diagnostic is None else ShapeError(diagnostic)
+        found = failure(problem)
+        return problem if found is None else ShapeError(diagnose(found))
 
     def function(self, name: str) -> core.Function | None:
         """The function a user may call by this name; None where there is none."""

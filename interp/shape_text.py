@@ -1,4 +1,4 @@
-"""Sizes, shapes, dtypes and conditions of the core to Python text, evaluated where it stands."""
+"""Sizes, shapes, dtypes and conditions over slots to Python text, evaluated where it stands."""
 
 from __future__ import annotations
 
@@ -8,81 +8,23 @@ from typing import Any
 from ..lang import core
 from ..lang.dtypes import CLASSES, DTYPES, members
 from .dtypes import numpy_dtype
-from .names import Scope, mangle
-from .unit import Site, Unit
+from .unit import Unit
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 class ShapeTexts:
-    """The names that are known at a place of a Python function, and the texts of what is made of them."""
+    """The Python locals that slots are in, and the texts of what is made of them. A local that is free takes the next slot, so
+    that what it held goes as soon as it may: `locals` has the slots that are not in a local of their own name."""
 
-    def __init__(self, unit: Unit, function: str, params: Iterable[str], indent: int) -> None:
+    def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.function = function
-        self.indent = indent
-        self.outer: ShapeTexts | None = None
-        self.captured: dict[str, str] = {}
-        self.scope = Scope()
+        self.locals: dict[str, str] = {}
+        # Sizes of parameters that have locals of their own.
         self.dims: dict[tuple[str, int], str] = {}
-        self._live: list[str] = []
-        self._free: list[str] = []
-        self._temps = 0
-        self.params = [self._bind(p) for p in params]
 
-    # Names
-
-    def _bind(self, name: str) -> str:
-        local = self.scope.reserve(name)
-        self.scope.bind(name, local)
-        return local
-
-    def local(self, name: str) -> str:
-        """The Python text of an Rx name: a local, one captured from the function around a Lambda, or a const."""
-        found = self.scope.find(name)
-        if found is not None:
-            return found
-        if self.outer is not None and self.outer.knows(name):
-            outside = self.outer.local(name)
-            if not outside.startswith("v_"):
-                return outside
-            inside = self.scope.reserve(name)
-            root = self.scope
-            while root.outer is not None:
-                root = root.outer
-            root.bind(name, inside)
-            self.captured[inside] = outside
-            return inside
-        if name in self.unit.consts:
-            return "c_" + mangle(name)
-        raise LookupError(f"{name} is not bound in @{self.function}")
-
-    def forget(self, name: str) -> None:
-        """The tensor is bound again: its sizes are no longer the ones of the door."""
-        for key in [k for k in self.dims if k[0] == name]:
-            del self.dims[key]
-
-    def knows(self, name: str) -> bool:
-        if self.scope.find(name) is not None or name in self.unit.consts:
-            return True
-        return self.outer is not None and self.outer.knows(name)
-
-    def temp(self) -> str:
-        if self._free:
-            name = self._free.pop()
-        else:
-            self._temps += 1
-            name = f"t{self._temps}"
-        self._live.append(name)
-        return name
-
-    def release(self, mark: int) -> None:
-        """Temporaries made since `mark` are read by the line that is written next, and free after it."""
-        self._free.extend(reversed(self._live[mark:]))
-        del self._live[mark:]
-
-    def write(self, text: str, site: Site | None = None) -> int:
-        return self.unit.write(self.indent, text, site)
+    def local(self, slot: str) -> str:
+        return self.locals.get(slot, slot)
 
     # Shape-level expressions: pure text, evaluated where it stands
 
@@ -95,8 +37,7 @@ class ShapeTexts:
             case core.RankOf(tensor=tensor):
                 return f"{self.local(tensor)}.ndim"
             case core.DimOf(tensor=tensor, axis=axis):
-                known = self.dims.get((tensor, axis)) if self.dims else None
-                return known or f"{self.local(tensor)}.shape[{axis}]"
+                return self.dims.get((tensor, axis)) or f"{self.local(tensor)}.shape[{axis}]"
             case core.SizeOp(op=op, left=left, right=right):
                 return self._size_op(op, left, right)
 

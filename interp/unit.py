@@ -5,62 +5,38 @@ A failure is found again by its line: nothing is recorded while a program runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..lang import core
 from ..lang.dtypes import DType
-from ..lang.node import Node
-from ..lang.source import Span
 from ..ops import registry as rows
 from ..ops.model import Primitive
 from .dtypes import PLAIN, numpy_dtype
 from .kernels import registry as kernels
 from .names import mangle
+from .steps import Site
 
-
-class Site(Node):
-    """What a generated line does, for the diagnostic when it fails.
-
-    kind is check, door (the call of a function's own checks), call (of a function of the program), kernel, extern or size.
-    `names` maps the Rx names that a check speaks of to Python locals; `operands` pairs a kernel's parameters with Python
-    texts, which are locals where a diagnostic can show them; `call` is the call itself. Of a callee's check that stands before
-    its call, `call` is that call and `given` maps the callee's parameters to Python locals.
-    """
-
-    span: Span
-    kind: str
-    function: str
-    check: core.Assert | core.MatchShape | None = None
-    callee: str = ""
-    names: tuple[tuple[str, str], ...] = ()
-    operands: tuple[tuple[str, str], ...] = ()
-    call: core.Call | None = None
-    given: tuple[tuple[str, str], ...] = ()
-
-
-Line = tuple[str, Site | None]
+# A line's text, what it stands for, and the locals of slots that are not in one of their own name.
+Line = tuple[str, Site | None, Mapping[str, str]]
+_OWN: Mapping[str, str] = {}
 
 
 class Unit:
     """One program's generated module while it grows: its lines, the sites of the lines, and the constants it refers to."""
 
     def __init__(
-        self, program: core.Program, *, direct: bool = True, guard_all: bool = False, count_checks: bool = False
+        self, functions: Mapping[str, core.Function | core.Impls], *, direct: bool = True, count_checks: bool = False
     ) -> None:
-        self.functions = {f.name: f for f in (*program.functions, *((program.main,) if program.main else ()))}
-        self.impls = {i.name: i for i in program.impls}
-        self.consts: set[str] = set()
+        self.functions = functions
         self.direct = direct
-        self.guard_all = guard_all
         self.count_checks = count_checks
         self.lines: list[Line] = []
         self.later: list[Callable[[], None]] = []
         self._outlined = 0
         self.globals: dict[str, Any] = {}
-        self.externs: dict[str, core.Function] = {}
         self.primitives: set[str] = set()
         # Whether a dtype of ml_dtypes or strings turned up, to which NumPy's functions do not do what the kernels do.
         self.extended = False
@@ -86,11 +62,18 @@ class Unit:
             self.extended = self.extended or numpy_dtype(dtype) not in PLAIN
         return name
 
-    def array(self, key: Any, make: Callable[[], Any]) -> str:
-        """The global that holds an array that is there before anything runs."""
-        name = self.constant(key, make)
-        self.extended = self.extended or self.globals[name].dtype not in PLAIN
-        return name
+    def array(self, slot: str, value: Any) -> None:
+        """An array that is there before anything runs."""
+        self.globals[slot] = value
+        self.extended = self.extended or value.dtype not in PLAIN
+
+    def function_value(self, name: str) -> str:
+        """The global that holds a function of the program, or a primitive as a function."""
+        if name in self.functions:
+            return "f_" + mangle(name)
+        row = self.row(name)
+        self.primitives.add(row.name)
+        return "p_" + mangle(row.name)
 
     def row(self, name: str) -> Primitive:
         found = rows.lookup(name.removeprefix("prelude."))
@@ -110,20 +93,20 @@ class Unit:
         self.globals.setdefault(name, numpy_function(direct.removeprefix("np.")))
         return name
 
-    def write(self, indent: int, text: str, site: Site | None = None) -> int:
-        """Append a line; gives its index, for a header that is completed later."""
-        self.lines.append((" " * indent + text, site))
-        return len(self.lines) - 1
+    def write(self, indent: int, text: str, site: Site | None = None, locals_: Mapping[str, str] = _OWN) -> None:
+        self.lines.append((" " * indent + text, site, locals_))
 
     def finish(self) -> None:
         """Write the functions that were put off."""
         while self.later:
             self.later.pop()()
 
-    def text(self) -> tuple[str, dict[int, Site]]:
-        """The module's text and the site of each line that has one."""
-        sites = {number: site for number, (_, site) in enumerate(self.lines, start=1) if site is not None}
-        return "\n".join(text for text, _ in self.lines) + "\n", sites
+    def text(self) -> tuple[str, dict[int, tuple[Site, Mapping[str, str]]]]:
+        """The module's text, and for each line what it stands for and the locals of its slots."""
+        sites = {
+            number: (site, names) for number, (_, site, names) in enumerate(self.lines, start=1) if site is not None
+        }
+        return "\n".join(text for text, _, _ in self.lines) + "\n", sites
 
 
 def numpy_function(path: str) -> Any:

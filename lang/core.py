@@ -151,6 +151,19 @@ BoolExpr = BoolConst | BoolVar | Compare | InClass | Not | Logic
 ShapeLevel = SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
 
 
+# What is known of a value
+
+
+class Known(Node):
+    """What checking knows of a tensor: its dimensions (None where even their number is open), its dtype, and its elements where
+    they are sizes. Sizes are expressions over the checker's names for them, which are not names of the program: equal
+    expressions of one function are equal sizes. One that nobody named is called `?` and a number."""
+
+    shape: tuple[SizeExpr, ...] | None
+    dtype: DTypeExpr
+    data: SizeExpr | tuple[SizeExpr, ...] | None = None
+
+
 # Values
 
 
@@ -214,6 +227,7 @@ class Call(Node):
     The checker sets `guard` on a primitive call whose preconditions were not proved: they are checked on the actual
     shapes before the kernel runs. It sets `decided` on a call of a function of the program whose entry checks
     were decided at this call: what is left of them stands as assertions before the call, so they need not run again.
+    `known` is what it knows of the result.
     """
 
     span: Span
@@ -221,6 +235,7 @@ class Call(Node):
     args: tuple[Arg, ...]
     guard: bool = False
     decided: bool = False
+    known: Known | None = None
 
 
 class TupleValue(Node):
@@ -403,13 +418,15 @@ class Origin(Node):
 
 
 class Let(Node):
-    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones only."""
+    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones only.
+    The checker sets what is `known` of each name (None: no tensor)."""
 
     span: Span
     names: tuple[str, ...]
     is_tuple: bool
     sort: Sort | None
     value: Value
+    known: tuple[Known | None, ...] = ()
 
 
 class Assert(Node):

@@ -96,5 +96,9 @@ N = TypeVar("N", bound=Node)
 
 def replace(node: N, **changes: Any) -> N:
     """The same node with some fields changed."""
-    values = {f: getattr(node, f) for f in node._fields}
-    return type(node)(**{**values, **changes})
+    made = object.__new__(type(node))
+    for field, put in zip(node._fields, node._setters, strict=True):
+        put(made, changes.pop(field) if field in changes else getattr(node, field))
+    if changes:
+        raise TypeError(f"{type(node).__name__} has no field {sorted(changes)}")
+    return made

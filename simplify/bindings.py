@@ -15,6 +15,7 @@ from .known.fresh import unknown
 from .known.naming import Names
 from .known.state import State
 from .known.values import DTypeSymbol, Entry, Env, ListValue, ShapeValue, SizeValue, TupleValue, Unknown, Value
+from .known.written import Written
 from .program import Program
 from .voice.describe import binding
 from .voice.explain import explain
@@ -34,6 +35,7 @@ class Bindings:
         self._closed: list[Binding] = []
         self._told: list[Explanation] = []
         self._adopted: dict[object, object] = {}
+        self.written = Written(state)
 
     # Consts
 

@@ -116,8 +116,9 @@ class Walk:
     def _let(self, frame: Frame, stmt: core.Let, env: Env) -> None:
         kept = self.assertions.open_obligations(stmt.value, env) if isinstance(stmt.value, core.ShapeLevel) else ()
         entry, value = self.value(frame, stmt.value, env)
+        parts = entry.value.items if stmt.is_tuple and isinstance(entry.value, TupleValue) else (entry.value,)
         frame.out.write(*kept)
-        frame.out.write(replace(stmt, value=value))
+        frame.out.write(replace(stmt, value=value, known=tuple(map(self.bindings.written.known, parts))))
         if not stmt.is_tuple:
             if isinstance(entry.value, SizeValue):
                 entry = replace(entry, value=SizeValue(self._name_size(stmt, stmt.names[0], entry.value)))
@@ -132,8 +133,9 @@ class Walk:
                 if isinstance(entry.value, Unknown):
                     return self._let_parts(frame, stmt, entry, entry.value, env)
                 if isinstance(entry.value, TupleValue):
-                    parts = len(entry.value.items)
-                    self.prover.judge(frame, False, lambda _: claims.wrong_number(self.prover, stmt, parts), claim=True)
+                    self.prover.judge(
+                        frame, False, lambda _: claims.wrong_number(self.prover, stmt, len(parts)), claim=True
+                    )
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
         return None
@@ -208,7 +210,10 @@ class Walk:
             case core.If():
                 return self.branches.choose(frame, expr, env)
             case core.Call():
-                return self._call(frame, expr, env)
+                entry, after = self._call(frame, expr, env)
+                if isinstance(after, core.Call):
+                    after = replace(after, known=self.bindings.written.known(entry.value))
+                return entry, after
         raise TypeError(f"not a value: {expr!r}")
 
     def _call(self, frame: Frame, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:

@@ -1,0 +1,67 @@
+"""Steps in order to the same steps, each with the slots that nothing reads after it; what is never read is left out.
+
+Last use crosses lists: what an arm reads from outside, and nothing reads behind the arms, ends in that arm, and in another arm
+that does not read it at its beginning. (What a turn of a loop reads from outside will live until the loop ends.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..lang import core
+from ..lang.node import replace
+from .steps import RESULT, Bind, Block, Branch, Match, Step, outputs, reads
+
+# The slots that are read further on: here, and behind each of the arms around.
+Live = tuple[set[str], ...]
+
+
+def released(block: Block, held: Collection[str], *, keep: bool = False) -> Block:
+    """A routine's body with its last uses. Slots that are `held` never end; with `keep` sizes that nothing reads stay."""
+    return _LastUse(frozenset(held), keep).block(block, ({RESULT},))[0]
+
+
+class _LastUse:
+    def __init__(self, held: frozenset[str], keep: bool) -> None:
+        self.held = held
+        self.keep = keep
+
+    def block(self, block: Block, after: Live) -> tuple[Block, set[str]]:
+        """The block, and what it reads from outside that nothing reads behind it."""
+        live: set[str] = set()
+        around = (live, *after)
+        steps: list[Step] = []
+        for step in reversed(block.steps):
+            bound = outputs(step)
+            if not self.keep and _is_pure(step) and not any(_is_read(slot, around) for slot in bound):
+                continue
+            ended = [slot for slot in bound if not _is_read(slot, around)] if not isinstance(step, Branch) else []
+            if isinstance(step, Branch):
+                step = self._arms(step, live, around)
+            live.difference_update(bound)
+            used = [slot for slot in reads(step) if not _is_read(slot, around)]
+            live.update(used)
+            last = sorted(slot for slot in (*ended, *used) if slot not in self.held)
+            steps.append(replace(step, last=tuple(last)) if last else step)
+        return Block(tuple(reversed(steps))), live
+
+    def _arms(self, step: Branch, live: set[str], around: Live) -> Branch:
+        then, by_then = self.block(step.then, around)
+        orelse, by_orelse = self.block(step.orelse, around)
+        live |= by_then | by_orelse
+        dead_then, dead_orelse = (tuple(sorted(s - self.held)) for s in (by_orelse - by_then, by_then - by_orelse))
+        return replace(step, then=replace(then, dead=dead_then), orelse=replace(orelse, dead=dead_orelse))
+
+
+def _is_read(slot: str, live: Live) -> bool:
+    for slots in live:  # noqa: SIM110 - asked of every slot, and a generator takes four times as long
+        if slot in slots:
+            return True
+    return False
+
+
+def _is_pure(step: Step) -> bool:
+    """Whether a step does nothing but to bind sizes, shapes and the like."""
+    if isinstance(step, Match):
+        return not step.checked
+    return isinstance(step, Bind) and isinstance(step.value, core.ShapeLevel)

@@ -1,0 +1,375 @@
+"""Core functions to routines: every name has a slot, every call is a step of its own, in the order in which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..lang import core
+from ..lang.node import Node
+from ..lang.source import NOWHERE, Span
+from ..ops import registry as rows
+from ..ops.binding import bind
+from ..ops.model import Param
+from .last_use import released
+from .names import Scope
+from .steps import (
+    RESULT,
+    Bind,
+    Block,
+    Branch,
+    Check,
+    Closure,
+    Compute,
+    Invoke,
+    Match,
+    Names,
+    Operand,
+    Output,
+    Read,
+    Routine,
+    Step,
+)
+from .trees import call_of, names_of
+
+LIVE = (core.Status.OPEN, core.Status.RESIDUAL, core.Status.ENTRY, core.Status.REFUTED)
+# What a Python name cannot stand for: the tensors that are there before anything runs.
+Constant = core.TensorLit | core.Load
+
+
+class Lowered(Node):
+    """A program as routines. `consts` makes the consts; `constants` are the slots of tensors that are there before anything
+    runs; the script, if there is one, gives the values of the names `shown`, in order."""
+
+    consts: Routine
+    routines: tuple[Routine, ...]
+    constants: tuple[tuple[str, Constant], ...]
+    shown: tuple[str, ...]
+
+
+def lower(program: core.Program, *, guard_all: bool = False) -> Lowered:
+    """Lower every function, the script and the consts; with `guard_all` every precondition is checked and nothing left out."""
+    table = _Program(program, guard_all)
+    consts = _consts(table, program.consts)
+    routines = [_function(table, f) for f in program.functions]
+    shown: tuple[str, ...] = ()
+    if program.main is not None:
+        script, shown = _script(table, program.main, program.script)
+        routines.append(script)
+    return Lowered(consts, tuple(routines), tuple(table.constants.values()), shown)
+
+
+class _Program:
+    """What the functions of one program are lowered against."""
+
+    def __init__(self, program: core.Program, guard_all: bool) -> None:
+        self.functions = {f.name: f for f in program.functions}
+        self.impls = {i.name: i for i in program.impls}
+        self.consts: dict[str, str] = {}
+        self.constants: dict[str, tuple[str, Constant]] = {}
+        self.guard_all = guard_all
+
+    def constant(self, value: Constant) -> str:
+        """The slot of a literal tensor or of weights; one per value."""
+        return self.constants.setdefault(repr(value), (f"w{len(self.constants)}", value))[0]
+
+
+def _function(program: _Program, fn: core.Function) -> Routine:
+    lowering = _Lowering(program, fn.name, [p.name for p in fn.params])
+    params = tuple(lowering.slot(p.name) for p in fn.params)
+    lowering.extern = fn.name if fn.kind == "extern" else None
+    lowering.statements(fn.checks)
+    entry, lowering.steps = tuple(lowering.steps), []
+    functions = [p for p in fn.params if isinstance(p.sort, core.FnSort) and fn.kind != "private"]
+    wrapped = tuple(lowering.wrapper(fn, p) for p in functions)
+    lowering.statements((*fn.body.stmts, *fn.promises), fn.body.result)
+    return Routine(fn.name, fn.span, fn.kind, params, entry, lowering.finished(fn.body.result), wrapped)
+
+
+def _script(program: _Program, main: core.Function, shown: Sequence[str]) -> tuple[Routine, tuple[str, ...]]:
+    """The script; it gives a tuple of the values of the names that are shown, which come beside it."""
+    lowering = _Lowering(program, main.name, ())
+    lowering.statements(main.body.stmts)
+    bound = tuple(n for n in shown if lowering.scope.find(n) is not None)
+    values = core.TupleValue(main.span, tuple(core.Var(main.span, n) for n in bound))
+    return Routine(main.name, main.span, "script", (), (), lowering.finished(values)), bound
+
+
+def _consts(program: _Program, consts: Iterable[core.ConstDef]) -> Routine:
+    """What makes the consts, and checks them; what it binds every other routine sees."""
+    lowering = _Lowering(program, "const", ())
+    lowering.scope.stem = "c_"
+    for const in consts:
+        lowering.let(core.Let(const.span, (const.name,), False, const.sort, const.value))
+        lowering.statements(const.checks)
+        lowering.held.update(lowering.scope.names.values())
+        program.consts.update(lowering.scope.names)
+    return Routine("const", NOWHERE, "private", (), (), released(lowering.block(), lowering.held, keep=True))
+
+
+class _Lowering:
+    """Lowers one routine. What a value needs before it has been appended to `steps` by the time it comes back as an operand."""
+
+    def __init__(self, program: _Program, function: str, params: Iterable[str], outer: _Lowering | None = None) -> None:
+        self.program = program
+        self.function = function
+        self.outer = outer
+        self.extern: str | None = outer.extern if outer is not None else None
+        self.steps: list[Step] = []
+        self.captured: dict[str, None] = {}
+        # No two slots of a routine and of the closures in it have one name.
+        self.scope: Scope = Scope(taken=outer.scope.taken if outer is not None else None)
+        # Slots that are not released: parameters, which the caller holds, and what is no tensor.
+        self.held: set[str] = set()
+        for name in params:
+            self.held.add(self._bind(name))
+
+    # Names
+
+    def _bind(self, name: str) -> str:
+        slot = self.scope.names[name] = self.scope.reserve(name)
+        return slot
+
+    def slot(self, name: str) -> str:
+        """The slot of an Rx name: of this routine, of the one around it, or a const's."""
+        found = self.scope.find(name)
+        if found is not None:
+            return found
+        if self.outer is not None and self.outer.knows(name):
+            outside = self.outer.slot(name)
+            if not outside.startswith("c_"):
+                self.captured[outside] = None
+                self.held.add(outside)
+            return outside
+        if name in self.program.consts:
+            self.held.add(self.program.consts[name])
+            return self.program.consts[name]
+        raise LookupError(f"{name} is not bound in @{self.function}")
+
+    def knows(self, name: str) -> bool:
+        if self.scope.find(name) is not None or name in self.program.consts:
+            return True
+        return self.outer is not None and self.outer.knows(name)
+
+    def temp(self) -> str:
+        return self.scope.temp()
+
+    def finished(self, result: core.Value) -> Block:
+        """All steps, the last of which gives the result."""
+        self.deliver(result, RESULT)
+        return released(self.block(), self.held, keep=self.program.guard_all)
+
+    def block(self) -> Block:
+        return Block(tuple(self.steps))
+
+    # Values
+
+    def operand(self, v: core.Value) -> Operand:
+        """A value as an operand: what has effects is put into a slot first."""
+        match v:
+            case core.Call() | core.If() | core.Lambda():
+                target = self.temp()
+                self.deliver(v, target)
+                return core.Var(v.span, target)
+            case core.TensorLit() | core.Load():
+                slot = self.program.constant(v)
+                self.held.add(slot)
+                return core.Var(v.span, slot)
+            case core.TupleValue(items=items) | core.ListValue(items=items):
+                return type(v)(v.span, tuple(map(self.operand, items)))
+            case core.Var(name=name):
+                return core.Var(v.span, self.slot(name))
+            case core.FnRef() | core.Number() | core.Text():
+                return v
+        made: Operand = self.shape_level(v)
+        return made
+
+    def deliver(self, v: core.Value, output: Output) -> None:
+        """Append the steps that put v into a slot, or, of a tuple, its parts into slots."""
+        match v:
+            case core.Call():
+                self._call(v, output)
+            case core.If():
+                self._branch(v, output)
+            case core.Lambda() if output and output != RESULT and isinstance(output, str):
+                self._closure(v.params, (*v.checks, *v.body.stmts), v.body.result, v.span, output)
+            case _:
+                self.steps.append(Bind(v.span, self.operand(v), output))
+
+    def _branch(self, v: core.If, output: Output) -> None:
+        cond = self.shape_level(v.cond) if isinstance(v.cond, core.BoolExpr) else self.operand(v.cond)
+        self.steps.append(Branch(v.span, cond, self._arm(v.then, output), self._arm(v.orelse, output), output))
+
+    def _arm(self, block: core.Block, output: Output) -> Block:
+        outside, self.steps, self.scope = self.steps, [], Scope(self.scope)
+        self.statements(block.stmts, block.result)
+        self.deliver(block.result, output)
+        made = self.block()
+        assert self.scope.outer is not None
+        self.steps, self.scope = outside, self.scope.outer
+        return made
+
+    def _closure(
+        self, params: Iterable[core.Param], stmts: Sequence[core.Stmt], result: core.Value, span: Span, output: str
+    ) -> None:
+        inner = _Lowering(self.program, self.function, [p.name for p in params], self)
+        names = tuple(inner.slot(p.name) for p in params)
+        inner.statements(stmts, result)
+        block = inner.finished(result)
+        self.steps.append(Closure(span, names, block, tuple(inner.captured), output))
+
+    def wrapper(self, fn: core.Function, param: core.Param) -> tuple[str, Closure]:
+        """The closure that checks a function from outside against its annotation at every call."""
+        assert isinstance(param.sort, core.FnSort)
+        sig = param.sort.signature
+        outside, self.steps = self.steps, []
+        self._closure(sig.params, core.statements(sig), sig.body.result, fn.span, self.temp())
+        made, self.steps = self.steps[0], outside
+        assert isinstance(made, Closure)
+        return self.slot(param.name), made
+
+    # Calls
+
+    def _call(self, c: core.Call, output: Output) -> None:
+        name = c.callee.name
+        functions = self.program.functions
+        if isinstance(c.callee, core.Var):
+            return self._invoke(c, self.slot(name), "value", output)
+        if self.extern is not None and name.rstrip("'") == self.extern + "_impl" and name not in functions:
+            return self._invoke(c, self.extern, "extern", output)
+        if name in self.program.impls:
+            return self._invoke_list(c, self.program.impls[name], output)
+        if name in functions:
+            is_decided = c.decided and not self.program.guard_all
+            skips = is_decided and functions[name].kind != "private"
+            return self._invoke(c, name, "decided" if skips else "checked", output)
+        row = rows.lookup(name.removeprefix("prelude."))
+        assert row is not None, f"no function or primitive is called @{name}"
+        inputs = tuple(None if v is None else self._argument(p, v) for p, v in bind(row, c))
+        guard = c.guard or self.program.guard_all
+        self.steps.append(Compute(c.span, row, inputs, output, c.known, guard))
+        return None
+
+    def _invoke(self, c: core.Call, callee: str, way: str, output: Output) -> None:
+        inputs = tuple(self.operand(a.value) for a in c.args)
+        self.steps.append(Invoke(c.span, callee, way, inputs, output))
+
+    def _invoke_list(self, c: core.Call, impls: core.Impls, output: Output) -> None:
+        """A literal number takes its dtype from the member that is chosen; where all are primitives, the sizes are theirs."""
+        own = any(choice in self.program.functions for choice in impls.choices)
+        row = None if own else rows.lookup(impls.choices[-1].removeprefix("prelude."))
+        params = {p.name: p for p in row.params} if row is not None else {}
+        takes, inputs = [], []
+        for position, arg in enumerate(c.args):
+            param = None if row is None else params.get(arg.name or "", row.params[position])
+            takes.append((arg.name, param))
+            value = arg.value
+            given = self.operand(value) if param is None else self._argument(param, value)
+            inputs.append(given)
+        self.steps.append(Invoke(c.span, impls.name, "list", tuple(inputs), output, tuple(takes)))
+
+    def _argument(self, param: Param, v: core.Value) -> Operand:
+        """An argument as an operand: sizes that are given as tensors are read first."""
+        if isinstance(v, core.Number):
+            return v
+        match param.kind:
+            case "shape" | "sizes" | "ints" | "target":
+                if isinstance(v, core.ListValue | core.TupleValue):
+                    items = tuple(self._argument(_SIZE, item) for item in v.items)
+                    return core.ListValue(v.span, items)
+                return self.shape_level(v) if isinstance(v, _SIZES) else self._read(v, many=True)
+            case "size" if not isinstance(v, core.SizeExpr):
+                return self._read(v, many=False)
+        return self.operand(v)
+
+    def _read(self, v: core.Value, *, many: bool) -> Operand:
+        value, target = self.operand(v), self.temp()
+        self.held.add(target)
+        self.steps.append(Read(v.span, value, many, target))
+        return core.ShapeVar(v.span, target) if many else core.SizeVar(v.span, target)
+
+    # Statements
+
+    def statements(self, stmts: Sequence[core.Stmt], result: core.Value | None = None) -> None:
+        """Statements in order; `result` is what follows them."""
+        for i, stmt in enumerate(stmts):
+            match stmt:
+                case core.Let():
+                    self.let(stmt)
+                case core.Assert():
+                    if stmt.status in LIVE:
+                        callee = self._callee_of(stmt)
+                        self._check(stmt, call_of(callee, (*stmts[i + 1 :], result)) if callee else None)
+                case core.MatchShape():
+                    self._match(stmt)
+                case core.ExprStmt(value=value):
+                    if not isinstance(value, core.Var | core.Number | core.FnRef):
+                        self.deliver(value, "")
+
+    def let(self, stmt: core.Let) -> None:
+        slots = tuple(map(self.scope.reserve, stmt.names))
+        if isinstance(stmt.value, core.ShapeLevel):
+            self.held.update(slots)
+        self.deliver(stmt.value, slots if stmt.is_tuple else slots[0])
+        self.scope.names.update(zip(stmt.names, slots, strict=True))
+
+    def _callee_of(self, stmt: core.Assert) -> str | None:
+        """The function whose check of a parameter this is, where that is another one than the one that it stands in."""
+        declared = stmt.origin.declared
+        if stmt.status is not core.Status.RESIDUAL or declared is None or declared.kind != "param":
+            return None
+        return declared.function if declared.function != self.function else None
+
+    def _check(self, stmt: core.Assert, call: core.Call | None) -> None:
+        given = self._given(call) if call is not None else ()
+        self.steps.append(Check(stmt.span, self.shape_level(stmt.cond), stmt, self._names(stmt), call, given))
+
+    def _names(self, stmt: core.Assert | core.MatchShape) -> Names:
+        """What the message of a check may speak of."""
+        return tuple((n, self.slot(n)) for n in sorted(names_of(stmt)) if self.knows(n))
+
+    def _given(self, call: core.Call) -> Names:
+        """The callee's parameters with the slots that hold their arguments."""
+        callee = self.program.functions.get(call.callee.name)
+        pairs = zip(callee.params, call.args, strict=False) if callee is not None else ()
+        return tuple(
+            (p.name, self.slot(a.value.name))
+            for p, a in pairs
+            if isinstance(a.value, core.Var | core.SizeVar | core.ShapeVar | core.DTypeVar) and self.knows(a.value.name)
+        )
+
+    def _match(self, stmt: core.MatchShape) -> None:
+        names, tensor = self._names(stmt), self.slot(stmt.tensor)
+        binds = tuple(map(self._bind, stmt.binds))
+        self.held.update(binds)
+        dims = tuple(map(self.shape_level, stmt.dims))
+        self.steps.append(Match(stmt.span, tensor, binds, dims, stmt, names, stmt.status in LIVE))
+
+    # Sizes, shapes, dtypes and conditions, over slots
+
+    def shape_level(self, e: Any) -> Any:
+        """An expression of the shape level with slots for its names."""
+        match e:
+            case core.SizeLit() | core.DTypeLit() | core.BoolConst():
+                return e
+            case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Splice():
+                return type(e)(e.span, self.slot(e.name))
+            case core.DimOf(tensor=tensor, axis=axis):
+                return core.DimOf(e.span, self.slot(tensor), axis)
+            case core.RankOf(tensor=tensor) | core.ShapeOf(tensor=tensor) | core.DTypeOf(tensor=tensor):
+                return type(e)(e.span, self.slot(tensor))
+            case core.SizeOp(op=op, left=left, right=right) | core.Compare(op=op, left=left, right=right):
+                return type(e)(e.span, op, self.shape_level(left), self.shape_level(right))
+            case core.Logic(op=op, left=left, right=right):
+                return core.Logic(e.span, op, self.shape_level(left), self.shape_level(right))
+            case core.ShapeLit(dims=dims):
+                return core.ShapeLit(e.span, tuple(map(self.shape_level, dims)))
+            case core.Not(operand=operand):
+                return core.Not(e.span, self.shape_level(operand))
+            case core.InClass(item=item):
+                return core.InClass(e.span, self.shape_level(item), e.choices, e.braces)
+        raise TypeError(f"not of the shape level: {e!r}")
+
+
+_SIZE = Param("", "size")
+_SIZES = core.SizeExpr | core.ShapeExpr

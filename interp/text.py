@@ -1,0 +1,302 @@
+"""Routines to Python source text: one line per step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..lang import core
+from ..lang.source import NOWHERE
+from ..ops.model import Param
+from .guards import make_guard
+from .names import mangle
+from .shape_text import ShapeTexts, tuple_text
+from .steps import (
+    RESULT,
+    Bind,
+    Block,
+    Branch,
+    Check,
+    Closure,
+    Compute,
+    Invoke,
+    Match,
+    Operand,
+    Output,
+    Read,
+    Site,
+    Step,
+    inside,
+)
+from .unit import Unit, numpy_function
+
+# Primitives that are one method of an array: called without a kernel in between.
+METHODS = {
+    "reshape": "{}.reshape({})",
+    "permute_dims": "{}.transpose({})",
+    "matrix_transpose": "{}.swapaxes(-1, -2)",
+    "swapaxes": "{}.swapaxes({}, {})",
+}
+# Python takes a hundred levels of indentation; what is deeper is outlined.
+DEEPEST = 40
+_PREFIXES = {"checked": "f_", "decided": "b_", "extern": "x_", "list": "f_"}
+_MINUS_ONE = core.SizeLit(NOWHERE, -1)
+
+
+class RoutineText(ShapeTexts):
+    """Writes one Python function, whose header stands already."""
+
+    def __init__(self, unit: Unit, function: str, indent: int = 1) -> None:
+        super().__init__(unit)
+        self.function = function
+        self.indent = indent
+        self.done = 0.0
+
+    def write(self, text: str, step: Step | None = None) -> None:
+        site = Site(self.function, step.span, step, self.done) if step is not None else None
+        self.unit.write(self.indent, text, site, self.locals)
+
+    # Steps
+
+    def routine(self, steps: Sequence[Step]) -> None:
+        """The steps of a routine's body."""
+        for number, step in enumerate(steps):
+            self.done = number / len(steps)
+            self.step(step)
+
+    def block(self, block: Block) -> None:
+        self._release(block.dead)
+        for step in block.steps:
+            self.step(step)
+
+    def step(self, step: Step) -> None:
+        match step:
+            case Compute():
+                self._finish(step, self.compute(step))
+            case Invoke(callee=callee, way=way):
+                name = self.local(callee) if way == "value" else _PREFIXES[way] + mangle(callee)
+                given = map(self._listed, step.takes, step.inputs) if step.takes else map(self.operand, step.inputs)
+                self._finish(step, f"{name}({', '.join(given)})")
+            case Bind(value=value):
+                self._finish(step, self.operand(value))
+            case Read(value=value, many=many):
+                self._finish(step, f"{'as_sizes' if many else 'as_size'}({self.operand(value)})")
+            case Check(cond=cond):
+                self._count()
+                self.write(f"if {self.negated(cond)}: raise Failed", step)
+                self._release(step.last)
+            case Match():
+                self._match(step)
+            case Branch():
+                self._branch(step)
+            case Closure():
+                self._closure(step)
+
+    def _finish(self, step: Compute | Invoke | Bind | Read, text: str) -> None:
+        """The line that puts a text's value where the step wants it. The local of an operand that ends takes a result."""
+        output, last = step.output, list(step.last)
+        if output == RESULT:
+            self.write(f"return {text}", step)
+            return
+        if isinstance(output, str) and output not in self.locals:
+            ending = [slot for slot in last if slot != output]
+            if ending and output:
+                self.locals[output] = self.local(ending[0])
+                last.remove(ending[0])
+        self.write(f"{self.target(output)}{text}{self._released(last)}", step)
+
+    def target(self, output: Output) -> str:
+        if isinstance(output, str):
+            return f"{self.local(output)} = " if output else ""
+        return "".join(f"{self.local(slot)}, " for slot in output).rstrip() + " = "
+
+    def _released(self, slots: Sequence[str]) -> str:
+        return f"; del {', '.join(map(self.local, slots))}" if slots else ""
+
+    def _release(self, slots: Sequence[str]) -> None:
+        if slots:
+            self.write(f"del {', '.join(map(self.local, slots))}")
+
+    def _count(self) -> None:
+        if self.unit.count_checks:
+            self.write("ran[0] += 1")
+
+    # Branches and closures
+
+    def _branch(self, step: Branch) -> None:
+        for slot in (step.output,) if isinstance(step.output, str) else step.output:
+            self.locals.setdefault(slot, slot)
+        test = self.boolean(step.cond) if isinstance(step.cond, core.BoolExpr) else self.operand(step.cond)
+        self.write(f"if {test}:", step)
+        self._arm(step.then, step.last, step.output)
+        self.write("else:")
+        self._arm(step.orelse, step.last, step.output)
+
+    def _arm(self, block: Block, dead: Sequence[str], output: Output) -> None:
+        self.indent += 1
+        self._release(dead)
+        if self.indent > DEEPEST:
+            self._outlined(block, output)
+        else:
+            self.block(block)
+        if not block.steps:
+            self.write("pass")
+        self.indent -= 1
+
+    def _outlined(self, block: Block, output: Output) -> None:
+        """A function of its own for what Python would not indent any further; it is written later."""
+        slots = inside(block)
+        name = self.unit.outlined_name()
+        call = f"{name}({', '.join(map(self.local, slots))})"
+        self.write(f"return {call}" if output == RESULT else f"{self.target(output)}{call}")
+
+        def write() -> None:
+            self.unit.write(0, f"def {name}({', '.join(slots)}):")
+            text = RoutineText(self.unit, self.function)
+            text.block(block)
+            if output != RESULT:
+                text.write(f"return {tuple_text(output) if isinstance(output, tuple) else output or None}")
+
+        self.unit.later.append(write)
+
+    def _closure(self, step: Closure) -> None:
+        """A Python function inside this one; what it uses of the outside is bound when it is made."""
+        captured = [f"{slot}={self.local(slot)}" for slot in step.captured]
+        params = ", ".join((*step.params, *(["*", *captured] if captured else ())))
+        self.write(f"def {self.local(step.output)}({params}):")
+        RoutineText(self.unit, self.function, self.indent + 1).routine(step.body.steps)
+        self._release(step.last)
+
+    # Patterns
+
+    def _match(self, step: Match) -> None:
+        whole = f"{self.local(step.tensor)}_s"
+        fits, binds, tests = self.pattern(step, whole)
+        self.write(f"{whole} = {self.local(step.tensor)}.shape")
+        if step.checked:
+            self._count()
+            self.write(f"if not ({fits}): raise Failed", step)
+        for slot, text in binds:
+            self.write(f"{slot} = {text}")
+        if step.checked and tests:
+            self.write(f"if not ({' and '.join(tests)}): raise Failed", step)
+        self._release(step.last)
+
+    def pattern(self, step: Match, whole: str) -> tuple[str, list[tuple[str, str]], list[str]]:
+        """A pattern against the shape in the local `whole`: the test of its length, the slots that it binds, and the tests that
+        follow once they are bound."""
+        dims = step.dims
+        loose = [i for i, d in enumerate(dims) if isinstance(d, core.Splice) and d.name in step.binds]
+        at = loose[0] if loose else len(dims)
+        before, after = dims[:at], dims[at + 1 :]
+        ahead, behind = self._length(before), self._length(after)
+        fits = f"len({whole}) >= {_plus(ahead, behind)}" if loose else f"len({whole}) == {ahead}"
+        binds: list[tuple[str, str]] = []
+        tests: list[str] = []
+        for group, fixed in ((before, "0"), (after, f"len({whole}) - {behind}")):
+            for i, d in enumerate(group):
+                start = _plus(fixed, self._length(group[:i]))
+                if isinstance(d, core.SizeVar) and d.name in step.binds:
+                    binds.append((d.name, f"{whole}[{start}]"))
+                elif isinstance(d, core.Splice):
+                    stop = _plus(fixed, self._length(group[: i + 1]))
+                    tests.append(f"{whole}[{start}:{stop}] == {self.local(d.name)}")
+                else:
+                    tests.append(f"{whole}[{start}] == {self.size(d)}")
+        if loose:
+            splice = dims[at]
+            assert isinstance(splice, core.Splice)
+            binds.append((splice.name, f"{whole}[{ahead}:len({whole}) - {behind}]"))
+        return fits, binds, tests
+
+    def _length(self, dims: tuple[core.SizeExpr | core.Splice, ...]) -> str:
+        fixed = sum(not isinstance(d, core.Splice) for d in dims)
+        spliced = [f"len({self.local(d.name)})" for d in dims if isinstance(d, core.Splice)]
+        return f"({' + '.join([str(fixed), *spliced])})" if spliced else str(fixed)
+
+    # Operands
+
+    def operand(self, v: Operand) -> str:
+        match v:
+            case core.Var(name=slot):
+                return self.local(slot)
+            case core.FnRef(name=name):
+                return self.unit.function_value(name)
+            case core.Number(value=value):
+                return self._number(value)
+            case core.TupleValue(items=items):
+                return tuple_text(map(self.operand, items))
+            case core.ListValue(items=items):
+                return f"[{', '.join(map(self.operand, items))}]"
+            case core.Text(value=text):
+                return repr(text)
+        assert isinstance(v, core.ShapeLevel), f"not an operand: {v!r}"
+        return self.shape_level(v)
+
+    def _number(self, value: int | float | bool) -> str:
+        """A literal that stands alone: int64, float64 or bool."""
+        dtype = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
+        return self.unit.constant(("number", dtype, repr(value)), lambda: numpy_function(dtype)(value))
+
+    def compute(self, step: Compute) -> str:
+        """The call of a primitive's kernel; what checks its preconditions is written before it."""
+        row, inputs = step.row, step.inputs
+        texts = list(map(self._argument, row.params, inputs))
+        if step.guard:
+            self._count()
+            guard = self.unit.constant(("guard", row.name), lambda: make_guard(row))
+            self.write(f"{guard}({', '.join(texts)})", step)
+        if self.unit.direct and row.name in METHODS and texts[0].isidentifier() and "WILDCARD" not in texts[-1]:
+            return METHODS[row.name].format(*texts)
+        plain = all(v is None for p, v in zip(row.params, inputs, strict=True) if not p.required)
+        kernel = self.unit.kernel(row, plain=plain)
+        if kernel.startswith("np_"):
+            texts = [t for p, t in zip(row.params, texts, strict=True) if p.required]
+        if step.into is not None:
+            texts.append(self.local(step.into))
+        return f"{kernel}({', '.join(texts)})"
+
+    def _listed(self, takes: tuple[str | None, Param | None], v: Operand) -> str:
+        """One argument of a list of implementations."""
+        name, param = takes
+        text = self._items(v) if param is None else self._argument(param, v)
+        return f"{name}={text}" if name else text
+
+    def _argument(self, param: Param, v: Operand | None) -> str:
+        """One argument as the kernel wants it."""
+        if v is None:
+            return self._literal(param.default)
+        is_shape = param.kind in ("ints", "sizes", "shape", "target")
+        if isinstance(v, core.Number):
+            literal = self._literal(float(v.value) if param.kind == "float" else v.value)
+            return f"({literal},)" if is_shape else literal
+        if param.kind == "target" and isinstance(v, core.ShapeLit):
+            return tuple_text("WILDCARD" if d == _MINUS_ONE else self.dim(d) for d in v.dims)
+        if is_shape and isinstance(v, core.SizeExpr):
+            return f"({self.size(v)},)"
+        if is_shape and isinstance(v, core.ListValue):
+            return tuple_text(self._argument(_SIZE, item) for item in v.items)
+        if param.kind in ("tensors", "pairs") and isinstance(v, core.ListValue | core.TupleValue):
+            return self._items(v)
+        return self.operand(v)
+
+    def _items(self, v: Operand) -> str:
+        if isinstance(v, core.ListValue | core.TupleValue):
+            return tuple_text(map(self._items, v.items))
+        return self._literal(v.value) if isinstance(v, core.Number) else self.operand(v)
+
+    def _literal(self, value: Any) -> str:
+        """A Python scalar: weakly typed by NumPy's rules."""
+        if isinstance(value, float) and not math.isfinite(value):
+            return self.unit.constant(("float", repr(value)), lambda: value)
+        return repr(value)
+
+
+_SIZE = Param("", "size")
+
+
+def _plus(a: str, b: str) -> str:
+    if a.isdigit() and b.isdigit():
+        return str(int(a) + int(b))
+    return a if b == "0" else b if a == "0" else f"{a} + {b}"

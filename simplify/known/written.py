@@ -1,0 +1,83 @@
+"""Abstract values as data of the core tree: sizes as expressions over the checker's names for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...lang import core
+from ...lang.dtypes import DType
+from ...lang.source import NOWHERE
+from ...ops.model import Segment, TensorInfo
+from ..solver.terms import Floor, Max, Size, Term, Var, mono_key, weight
+from .state import State
+from .values import AnyDType, Value
+
+# What is made of more parts is given a name of its own.
+_HEAVIEST = 60
+
+
+class Written:
+    """Writes out what is known under one State; a size that was written before is the same expression."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._sizes: dict[Size, core.SizeExpr] = {}
+        self._latest: tuple[Value | None, core.Known | None] = (None, None)
+
+    def known(self, value: Value) -> core.Known | None:
+        """What is known of a tensor; None for anything else."""
+        if value is not self._latest[0]:  # a call, and then the name that it is bound to
+            self._latest = value, self._known(value)
+        return self._latest[1]
+
+    def _known(self, value: Value) -> core.Known | None:
+        if not isinstance(value, TensorInfo) or value.dtype is None:
+            return None
+        shape = self.state.resolve(value.shape)
+        dims = None if any(isinstance(d, Segment) for d in shape) else tuple(map(self.size, shape))
+        data = value.data
+        if data is not None:
+            data = tuple(map(self.size, data)) if isinstance(data, tuple) else self.size(data)
+        return core.Known(dims, self._dtype(value.dtype), data)
+
+    def size(self, size: Size) -> core.SizeExpr:
+        size = self.state.settled(size)
+        found = self._sizes.get(size)
+        if found is None:
+            found = self._sizes[size] = self._written(size)
+        return found
+
+    def _dtype(self, dtype: AnyDType) -> core.DTypeExpr:
+        dtype = self.state.dtype(dtype)
+        if isinstance(dtype, DType):
+            return core.DTypeLit(NOWHERE, dtype)
+        return core.DTypeVar(NOWHERE, f"?{dtype.serial}")
+
+    def _written(self, size: Size) -> core.SizeExpr:
+        if isinstance(size, int):
+            return core.SizeLit(NOWHERE, size)
+        if weight(size) > _HEAVIEST:
+            return core.SizeVar(NOWHERE, f"?size{len(self._sizes)}")
+        monos = sorted(size.mons, key=mono_key)
+        return _joined("+", (self._product(size, mono) for mono in monos))
+
+    def _product(self, size: Term, mono: tuple[Var | Floor | Max, ...]) -> core.SizeExpr:
+        factors = [self._atom(atom) for atom in mono]
+        if size.mons[mono] != 1 or not factors:
+            factors.append(core.SizeLit(NOWHERE, size.mons[mono]))
+        return _joined("*", factors)
+
+    def _atom(self, atom: Var | Floor | Max) -> core.SizeExpr:
+        match atom:
+            case Var(name=name):
+                return core.SizeVar(NOWHERE, name if name in self.state.used_names else f"?{atom.serial}")
+            case Floor(num=num, den=den):
+                return core.SizeOp(NOWHERE, "//", self._written(num), self._written(den))
+        return _joined("max", (core.SizeLit(NOWHERE, 0), *map(self._written, atom.args)))
+
+
+def _joined(op: str, parts: Iterable[core.SizeExpr]) -> core.SizeExpr:
+    first, *rest = parts
+    for part in rest:
+        first = core.SizeOp(NOWHERE, op, first, part)
+    return first
