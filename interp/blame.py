@@ -13,6 +13,7 @@ import numpy as np
 from ..lang import core
 from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.source import NOWHERE, Span
+from ..ops.binding import bind
 from ..ops.requirements import Argument, Axis, Entry, Requirement, parts
 from ..ops.spelling import argument, operation
 from ..ops.wording import sentence
@@ -128,8 +129,8 @@ class Operands:
 
     def __init__(self, step: Compute, slots: Mapping[str, Any], asked: Requirement | None = None) -> None:
         self.span, self.name, self.row = step.span, step.row.name, step.row
-        pairs = zip(step.row.params, step.inputs, strict=True)
-        self.written = tuple((param.name, value) for param, value in pairs if value is not None)
+        bound = bind(step.row, step.call)
+        self.written = tuple((param.name, value) for param, value in bound if value is not None)
         self.values: dict[str, Any] = dict(_given(step, slots))
         # What stands in the generated code as an expression has no local of its own: the requirement has its size.
         asked_of = [part for quantity in asked.quantities for part in parts(quantity)] if asked is not None else []

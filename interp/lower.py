@@ -247,7 +247,7 @@ class _Lowering:
         assert row is not None, f"no function or primitive is called @{name}"
         inputs = tuple(None if v is None else self._argument(p, v) for p, v in bind(row, c))
         guard = c.guard or self.program.guard_all
-        self.steps.append(Compute(c.span, row, inputs, output, c.known, guard))
+        self.steps.append(Compute(c.span, row, inputs, output, c.known, guard, c))
         return None
 
     def _invoke(self, c: core.Call, callee: str, way: str, output: Output) -> None:

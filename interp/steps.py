@@ -30,8 +30,9 @@ class Block(Node):
 
 class Compute(Node):
     """`output = kernel(*inputs)`: a call of a primitive, with an operand for each of the row's parameters (None: its
-    default). `known` is the result's shape, dtype and data. With `guard` the preconditions are checked first. `last` are
-    the slots that nothing reads any more. `into` is the dying input whose memory takes the result."""
+    default). `known` is the result's shape, dtype and data. With `guard` the preconditions are checked first. `call` is
+    the call as it is written. `last` are the slots that nothing reads any more. `into` is the dying input whose memory
+    takes the result."""
 
     span: Span
     row: Primitive
@@ -39,6 +40,7 @@ class Compute(Node):
     output: Output
     known: core.Known | None
     guard: bool
+    call: core.Call
     last: tuple[str, ...] = ()
     into: str | None = None
 
