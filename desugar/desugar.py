@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, RxError, error, in_order
 from ..lang.modules import Modules
 from ..lang.pause import collector_paused
@@ -89,22 +89,22 @@ def _choices(world: World, info: ImplsInfo) -> None:
             case PrimitiveInfo():
                 names.append(found.name)
             case ImplsInfo():
-                fail("E222", f"@{choice.name} is a list of implementations itself", choice.span)
+                fail(codes.E222, f"@{choice.name} is a list of implementations itself", choice.span)
             case None if unit.is_lost(choice.name):
                 raise Broken
             case None:
                 known = nearest(choice.name, unit.fns)
                 help = f"did you mean `@{known}`?" if known else None
-                fail("E202", f"there is no function `@{choice.name}`", choice.span, help=help)
+                fail(codes.E202, f"there is no function `@{choice.name}`", choice.span, help=help)
     if not models:
-        fail("E222", f"@{info.item.name.name} needs a function of the program", info.item.name.span)
+        fail(codes.E222, f"@{info.item.name.name} needs a function of the program", info.item.name.span)
     model = models[-1]
     for other, choice in zip(models, (c for c in info.item.choices), strict=False):
         if len(other.params) != len(model.params):
             message = (
                 f"@{other.name} takes {count(len(other.params), 'argument')}, @{model.name} takes {len(model.params)}"
             )
-            fail("E222", message, choice.span)
+            fail(codes.E222, message, choice.span)
     info.choices = tuple(names)
     info.model = model
 
@@ -146,7 +146,7 @@ def _refuse_recursion(world: World, info: FnInfo, call: core.FnRef) -> None:
     info.state = "broken"
     world.diagnostics.append(
         error(
-            "E212",
+            codes.E212,
             f"@{info.name} calls itself: its result has to be annotated",
             call.span,
             help=f"`@{info.decl.name.name} = fn(...) : Tensor([...], ...)` says what it gives",

@@ -73,7 +73,12 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
 def _pairs(case: Case) -> Iterator[Mend]:
     """Pads as others write them: one number for all sides, one for each axis, or first all that come before (ONNX)."""
     span = case.diagnostic.span
-    if case.diagnostic.code != "E206" or "is a list of pairs" not in case.diagnostic.message:
+    call = case.tree.enclosing(span, sweet.Call)
+    row, given = (
+        lookup(callee(call)) if call is not None else None,
+        case.tree.arguments(call) if call is not None else {},
+    )
+    if row is None or all(p.kind != "pairs" or p.name not in given or given[p.name].span != span for p in row.params):
         return
     match parse_expr(span.text):
         case sweet.IntLit(value=pad):

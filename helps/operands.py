@@ -28,7 +28,6 @@ _LOSSES = {
 }  # fmt: skip
 # What takes an element for each index along an axis, which the indices have too.
 _ALONG = {"take_along_axis", "gather_elements"}
-_OF_SIZES = {"E304", "E305", "E306", "E308", "W311"}
 # "to have rank 4"
 _RANK = re.compile(r"to have rank (\d+)")
 _ELEMENTWISE = {
@@ -40,11 +39,11 @@ _ELEMENTWISE = {
 def mends(case: Case) -> Iterator[Mend]:
     if case.call is None:
         return
-    if case.diagnostic.code == "E313":
+    if case.diagnostic.code.of_dtypes:
         yield from _one_hot(case)
         yield from _swap(case)
         return
-    if case.diagnostic.code == "N202":
+    if case.diagnostic.code.spreads:
         yield from _paired(case)
         return
     yield from _inlined(case)
@@ -64,7 +63,7 @@ def mends(case: Case) -> Iterator[Mend]:
 def _left_out(case: Case) -> Iterator[Mend]:
     """The call itself, or one that made an operand, only moves axes, and there was no need to."""
     assert case.call is not None
-    if case.callee in _MOVING and case.diagnostic.code not in ("W311", "E310"):
+    if case.callee in _MOVING and not (case.diagnostic.code.is_doubt or case.diagnostic.code.only_empty):
         yield from _without(case, case.call, 23)
     for _, expr, _ in case.tensors():
         bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
@@ -129,7 +128,7 @@ def _swap(case: Case) -> Iterator[Mend]:
 def _one_size(case: Case) -> Iterator[Mend]:
     """Of two sizes that should be one, the smaller is repeated, or the larger cut."""
     found = [(name, axis) for name, axis in case.subject.at if case.size(name, axis) is not None]
-    if len(found) != 2 or case.diagnostic.code not in _OF_SIZES:
+    if len(found) != 2 or not (case.diagnostic.code.of_sizes or case.diagnostic.code.is_doubt):
         return
     for (name, axis), (other_name, other_axis) in (found, found[::-1]):
         dims, expr = case.shape(name), case.arguments.get(name)

@@ -15,8 +15,6 @@ from .tree import callee
 
 _CONVOLUTIONS = {"conv", "conv1d", "conv2d", "conv3d"}
 _SAME = '"same_upper"'
-# Sizes disagree, or there is too little for a window.
-_OF_SIZES = {"E304", "E305", "E306", "E307", "E308", "E310", "W311"}
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -33,6 +31,12 @@ def mends(case: Case) -> Iterator[Mend]:
     yield from _output_shape(case)
 
 
+def _is_of_sizes(case: Case) -> bool:
+    """Sizes disagree, or there is too little for a window."""
+    code = case.diagnostic.code
+    return code.of_sizes or code.of_elements or code.only_empty or code.is_doubt
+
+
 def _is_window(name: str) -> bool:
     """Whether a primitive is a convolution or pools."""
     row = lookup(name)
@@ -42,7 +46,7 @@ def _is_window(name: str) -> bool:
 def _padded(case: Case) -> Iterator[Mend]:
     """Convolutions before took the border away: pads that keep the size, in the last one or in all."""
     assert case.call is not None
-    if case.diagnostic.code not in _OF_SIZES:
+    if not _is_of_sizes(case):
         return
     upstream = case.tree.upstream([case.call])
     found = [(call, edit) for call in upstream if (edit := _to_same(case, call)) is not None]
@@ -69,7 +73,7 @@ def _to_same(case: Case, call: sweet.Call) -> Edit | None:
 
 def _resized(case: Case) -> Iterator[Mend]:
     """What was made larger by a whole number is made as large as the tensor that it meets."""
-    if case.diagnostic.code not in _OF_SIZES:
+    if not _is_of_sizes(case):
         return
     for name, expr, dims in case.tensors():
         made = next((c for c in case.tree.upstream([expr]) if callee(c) == "upsample"), None)

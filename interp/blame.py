@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.source import NOWHERE, Span
 from ..ops.binding import bind
@@ -55,7 +55,7 @@ def diagnose(problem: BaseException, traceback: TracebackType | None) -> Diagnos
     if last.site.kind == "kernel":
         return _kernel(problem, trail)
     message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
-    return error("R401", message, last.site.span, function=_function(last), labels=_chain(trail, last.site.span))
+    return error(codes.R401, message, last.site.span, function=_function(last), labels=_chain(trail, last.site.span))
 
 
 # Checks
@@ -82,7 +82,7 @@ def _check(problem: BaseException, trail: Sequence[Frame], check: core.Assert | 
     )
     found = values(check, outer)
     return error(
-        "R401", message, span, caption=found_and_wanted(declared, outer, argument), labels=labels,
+        codes.R401, message, span, caption=found_and_wanted(declared, outer, argument), labels=labels,
         notes=() if origin.text.isidentifier() or found in message else (f"here {found}",), function=_function(frame),
     )  # fmt: skip
 
@@ -114,7 +114,7 @@ def _violation(problem: Violation, trail: Sequence[Frame]) -> Diagnostic:
     operands, span = Operands(frame, problem.asked), frame.site.span
     message = ", but ".join(filter(None, sentence(problem.asked, operands)))
     return error(
-        "R401", f"{operation(operands)} needs {message}", span, caption=_given_types(frame), labels=_chain(trail, span),
+        codes.R401, f"{operation(operands)} needs {message}", span, caption=_given_types(frame), labels=_chain(trail, span),
         function=_function(frame),
     )  # fmt: skip
 
@@ -193,7 +193,7 @@ def _kernel(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
     if wrong:
         message = f"this gives {wrong[2] or 'more'} values; here are {wrong[1]} names"
     span = frame.site.span
-    return error("R402", message, span, caption=operands, labels=_chain(trail, span), function=_function(frame))
+    return error(codes.R402, message, span, caption=operands, labels=_chain(trail, span), function=_function(frame))
 
 
 def _reason(problem: BaseException) -> str:
@@ -260,7 +260,7 @@ def _extern(problem: ExternError, trail: Sequence[Frame]) -> Diagnostic:
     span = call.site.span if call is not None else frame.site.span
     text = str(problem)
     message = text if text.startswith("@") else f"@{frame.site.callee} failed: {text}"
-    return error("R403", message, span, labels=_chain(trail, span), function=_function(frame, call))
+    return error(codes.R403, message, span, labels=_chain(trail, span), function=_function(frame, call))
 
 
 def _exhausted(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
@@ -269,10 +269,10 @@ def _exhausted(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
         what = f"@{frame.site.callee}" if frame.site.kind == "kernel" else f"@{_shown(frame.site.function)}"
         detail = str(problem).strip().split("\n")[0]
         message = f"{what} needs more memory than there is" + (f": {detail}" if detail else "")
-        return error("R402", message, frame.site.span, caption=_given_types(frame), function=_function(frame))
+        return error(codes.R402, message, frame.site.span, caption=_given_types(frame), function=_function(frame))
     frame = next((f for f in trail if f.site.kind == "call"), trail[0])
     message = f"@{_shown(frame.site.callee or frame.site.function)} calls itself too deeply"
-    return error("R402", message, frame.site.span, function=_function(frame))
+    return error(codes.R402, message, frame.site.span, function=_function(frame))
 
 
 # The way there

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from .codes import Code
 from .node import Node
 from .source import Span
 
@@ -67,7 +68,7 @@ class Diagnostic(Node):
     `helps` are all changes that were checked, that one first.
     """
 
-    code: str
+    code: Code
     severity: Severity
     message: str
     span: Span
@@ -90,15 +91,15 @@ class RxError(Exception):
         self.diagnostics = diagnostics
 
 
-def error(code: str, message: str, span: Span, **rest: object) -> Diagnostic:
+def error(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:
     return Diagnostic(code, "error", message, span, **rest)  # type: ignore[arg-type]
 
 
-def warning(code: str, message: str, span: Span, **rest: object) -> Diagnostic:
+def warning(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:
     return Diagnostic(code, "warning", message, span, **rest)  # type: ignore[arg-type]
 
 
-def note(code: str, message: str, span: Span, **rest: object) -> Diagnostic:
+def note(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:
     return Diagnostic(code, "note", message, span, **rest)  # type: ignore[arg-type]
 
 

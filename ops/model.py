@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol
 
+from ..lang.codes import Code
 from ..lang.node import Node
 from .requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
 
@@ -172,7 +173,7 @@ class Primitive(Node):
     elementwise: bool = False
     onnx: tuple[str, ...] = ()
     needs: Mapping[str, str] = {}
-    mismatch: str = ""
+    mismatch: Code | None = None
 
     def is_tensor(self, name: str) -> bool:
         """Whether a parameter (`xs[1]` is one of `xs`) takes a tensor."""

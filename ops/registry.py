@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from ..lang.codes import Code
 from . import prelude
 from .model import Param, Primitive
 
@@ -42,7 +43,7 @@ def primitive(
     elementwise: bool = False,
     onnx: tuple[str, ...] = (),
     needs: Mapping[str, str] | None = None,
-    mismatch: str = "",
+    mismatch: Code | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive whose rule is the decorated function; its docstring is the primitive's documentation."""
 

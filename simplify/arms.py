@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import replace
 from ..ops.model import TensorInfo
@@ -57,7 +57,7 @@ def in_one_arm(said: Diagnostic, entry: Entry, arm: Entry, found: str) -> Diagno
     text = said.message.rpartition(": ")[0]
     labels = [Label(arm.span, f"this arm gives {found}"), Label(said.span, "this needs another one")]
     return replace(
-        said, code="E315", severity="error", span=entry.span, caption="",
+        said, code=codes.E315, severity="error", span=entry.span, caption="",
         message=f"{text} from one arm of this `if`: this fails whenever that arm is taken",
         labels=tuple(label for label in labels if label.span != entry.span), witness=None, notes=(),
     )  # fmt: skip
@@ -67,7 +67,7 @@ def with_the_wrong_rank(
     state: State, path: Path, said: Diagnostic, stmt: core.Assert | core.MatchShape, entry: Entry | None
 ) -> Diagnostic:
     """A rank that is asked for and that one arm has not: whenever that arm is taken the call fails."""
-    if said.code != "W311" or entry is None or not isinstance(stmt, core.Assert) or not stmt.origin.claim:
+    if not said.code.is_doubt or entry is None or not isinstance(stmt, core.Assert) or not stmt.origin.claim:
         return said
     match stmt.cond:
         case core.Compare(op="==", left=core.RankOf(), right=core.SizeLit(value=wanted)):

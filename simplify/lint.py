@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label, note
 from ..ops.model import TensorInfo
 from ..ops.requirements import Axis, Broadcast
@@ -66,7 +66,7 @@ def _grown(state: State, call: CallLike, result: Value, function: str) -> Diagno
     )
     labels = [Label(e.span, f"this is {shape_text(s, state)}") for e, s in ((first, x), (second, y))]
     notes = ("if it is meant, say so with @expand_dims",)
-    said = note("N202", message, call.span, labels=tuple(labels), function=function, notes=notes)
+    said = note(codes.N202, message, call.span, labels=tuple(labels), function=function, notes=notes)
     asked = Broadcast(Axis(left, -other[0]), Axis(right, -one[0]))
     return about(said, of_call(state, call.span, call.name, call.entries, asked))
 
@@ -105,7 +105,7 @@ def _single(state: State, call: CallLike, function: str) -> Diagnostic | None:
     message = f"axis {axis} of {argument(call, 'x')}, which is {shape_text(shape, state)}, has one element: "
     message += f"@{call.name} along it {outcome.removeprefix('it ') or 'combines nothing'}"
     label = Label(place_of(state, entries["x"], axis).span, "1 comes from here")
-    return note("N203", message, call.span, labels=(label,), function=function)
+    return note(codes.N203, message, call.span, labels=(label,), function=function)
 
 
 def _axis(entry: Entry | None, default: int | None) -> int | None:

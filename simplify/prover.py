@@ -50,26 +50,28 @@ class Log:
     def silenced(self) -> tuple[Diagnostic, ...]:
         """Doubts about a body that are not worth telling where some call of it fails at that very place."""
         wrong = {inner.span for _, inner in self.inlined}
-        return tuple(d for d in self.diagnostics if d.code == "W311" and d.span in wrong)
+        return tuple(d for d in self.diagnostics if d.code.is_doubt and d.span in wrong)
 
     def is_implied(self, said: Diagnostic) -> bool:
         """A doubt about a part of an annotation where the rank is not known either: that one names the whole shape."""
         about = said.subject
-        if said.code != "W311" or about is None or about.declared is None or about.what not in ("dim", "shape"):
+        if not said.code.is_doubt or about is None or about.declared is None or about.what not in ("dim", "shape"):
             return False
         return any(
-            d.code == "W311" and d.subject is not None and d.subject.what == "rank"
+            d.code.is_doubt and d.subject is not None and d.subject.what == "rank"
             and (d.subject.declared, d.subject.span) == (about.declared, about.span)
             for d in self.diagnostics
         )  # fmt: skip
 
     def forget(self, span: Span) -> None:
         """What could not be proved of a call, or fails on some tensors only, does not matter where the call is an error."""
-        self.diagnostics[:] = [d for d in self.diagnostics if d.code not in ("W311", "E310") or d.span != span]
+        self.diagnostics[:] = [
+            d for d in self.diagnostics if not (d.code.is_doubt or d.code.only_empty) or d.span != span
+        ]
 
     def outweigh(self, span: Span) -> None:
         """Nor does what works only on empty tensors, in an annotation that always fails."""
-        self.diagnostics[:] = [d for d in self.diagnostics if d.code != "E310" or not d.span.within(span)]
+        self.diagnostics[:] = [d for d in self.diagnostics if not d.code.only_empty or not d.span.within(span)]
 
     def revise(self, said: Diagnostic, change: Callable[[Diagnostic], Diagnostic]) -> Diagnostic:
         """Say it differently; what is said then."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from ..lang import core
+from ..lang import codes, core
+from ..lang.codes import Code
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES, WEAK, DType, int_range
@@ -45,7 +46,7 @@ class CallInfo(Node):
         return self.row.name
 
     @property
-    def mismatch(self) -> str:
+    def mismatch(self) -> Code | None:
         return self.row.mismatch
 
     @property
@@ -111,13 +112,13 @@ class SymbolicCtx:
         if self.judged(asked, cond) is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
             self.state.assume(cond, self.info)
 
-    def judged(self, asked: Requirement, cond: Truth, code: str | None = None, told: bool = False) -> Status:
+    def judged(self, asked: Requirement, cond: Truth, code: Code | None = None, told: bool = False) -> Status:
         """`told`: a doubt about it was reported with an earlier call."""
         of_dtypes = isinstance(asked, DTypeRequirement)
 
         def explain(outcome: Outcome) -> Diagnostic:
             info = self.info
-            said = preconditions.precondition(self.prover, info, asked, outcome, "E313" if of_dtypes else code)
+            said = preconditions.precondition(self.prover, info, asked, outcome, codes.E313 if of_dtypes else code)
             self.doubt = subject.about(said, subject.of_call(self.state, info.span, info.name, info.entries, asked))
             return preconditions.rooted(self.prover, self.doubt, [(info.find(param), axis) for param, axis in asked.at])
 
@@ -136,7 +137,7 @@ class SymbolicCtx:
 
     def conclude(self) -> None:
         """Tells with the first doubt what else the call needs."""
-        if self.doubt is None or self.doubt.code != "W311" or not self.others:
+        if self.doubt is None or not self.doubt.code.is_doubt or not self.others:
             return
         others = self.others
         self.doubt = self.prover.log.revise(self.doubt, lambda said: verdict.with_others(said, others))
@@ -166,11 +167,11 @@ class SymbolicCtx:
             self.judged(asked, UNDECIDED if known is None else known)
 
     def fail(self, asked: Requirement) -> NoReturn:
-        self.judged(asked, False, "E314")
+        self.judged(asked, False, codes.E314)
         raise Refuted
 
     def needs_literal(self, asked: Requirement) -> NoReturn:
-        self.judged(asked, False, "E220")
+        self.judged(asked, False, codes.E220)
         raise Refuted
 
     def decide(self, cond: Cond) -> bool | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...lang import codes
 from ...lang.node import replace
 from ..axes import Shape, axis_of, known, larger, place, places, put, same, smaller, without
 from ..broadcast import broadcast
@@ -14,7 +15,7 @@ from ..registry import primitive
 from ..requirements import Argument, Axis, Equal, Is, Number, Other
 
 
-@primitive("matmul", "x: tensor, y: tensor", "T:numeric, T -> T", onnx=("MatMul",), mismatch="E305")
+@primitive("matmul", "x: tensor, y: tensor", "T:numeric, T -> T", onnx=("MatMul",), mismatch=codes.E305)
 def matmul(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
     """The matrix product: `[*s, m, k]` and `[*s, k, n]` give `[*s, m, n]`.
 
@@ -47,7 +48,7 @@ def _contract(ctx: Ctx, a: Shape, b: Shape, axis: int) -> None:
     ctx.require(Equal(axis_of("x", a, i), axis_of("y", b, j)))
 
 
-@primitive("linear", "x: tensor, weight: tensor, bias: tensor = none", "T:numeric, T, T -> T", mismatch="E305")
+@primitive("linear", "x: tensor, weight: tensor, bias: tensor = none", "T:numeric, T, T -> T", mismatch=codes.E305)
 def linear(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) -> Shape:
     """A dense layer: `x` times the transpose of `weight`, plus `bias`. `[*s, i]` and `[o, i]` give `[*s, o]`; `bias`
     is `[o]`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...lang import codes
 from ..axes import (
     Shape,
     as_tuple,
@@ -29,7 +30,7 @@ from ..slices import SENTINEL, slice_length
 # Joining
 
 
-@primitive("concat", "xs: tensors, axis: int = 0", "T:any... -> T", onnx=("Concat",), mismatch="E308")
+@primitive("concat", "xs: tensors, axis: int = 0", "T:any... -> T", onnx=("Concat",), mismatch=codes.E308)
 def concat(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     """Tensors joined along one axis, whose sizes are added; all other sizes are equal.
 
@@ -82,7 +83,7 @@ def _joined(parts: list[Any]) -> Any:
     return elements if len(elements) <= TRACKED else None
 
 
-@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T", mismatch="E308")
+@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T", mismatch=codes.E308)
 def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     """Tensors of one shape joined along a new axis, whose size is their number. At least one tensor. Array API
     `stack`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...lang import codes
 from ..axes import (
     Shape,
     as_tuple,
@@ -39,7 +40,12 @@ from ..requirements import (
 
 
 @primitive(
-    "reshape", "x: tensor, shape: target", "T:any -> T", onnx=("Reshape",), needs={"shape": "exact"}, mismatch="E307"
+    "reshape",
+    "x: tensor, shape: target",
+    "T:any -> T",
+    onnx=("Reshape",),
+    needs={"shape": "exact"},
+    mismatch=codes.E307,
 )
 def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     """The same elements, in row-major order, in another shape.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from ...lang import core
+from ...lang import codes, core
 from ...lang.diagnostics import Diagnostic, Label, error
 from ...lang.source import Span
 from ...ops.model import TensorInfo
@@ -58,7 +58,7 @@ def argument(
         if origin.axis is not None:
             place = place_of(walker.state, entry, origin.axis).span
             labels.append(Label(place, size_label(walker.state, tensor, origin.axis)))
-    code = "E313" if origin.what == "dtype" else "E301"
+    code = codes.E313 if origin.what == "dtype" else codes.E301
     return finish(
         walker, outcome, code, f"{_called(site)} needs {needs}", found, span, caption,
         tuple(label for label in labels if label.message),
@@ -124,7 +124,7 @@ def _condition_at_call(
         given = zip(site.function.params, site.entries, strict=False)
         labels += [Label(e.span, f"this is {type_text(e.value, walker.state)}") for p, e in given if p.name in spoken]
     return finish(
-        walker, outcome, "E309", needs, found, site.span, f"called with {types}" if types else "", tuple(labels)
+        walker, outcome, codes.E309, needs, found, site.span, f"called with {types}" if types else "", tuple(labels)
     )
 
 
@@ -152,7 +152,7 @@ def impossible_signature(function: core.Function, conditions: list[core.Assert])
         message += f": {listed([_asked(c) for c in conditions])}" + (
             " exclude each other" if labels else " never holds"
         )
-    return error("E311", message, span, labels=labels, function=f"@{function.name}")
+    return error(codes.E311, message, span, labels=labels, function=f"@{function.name}")
 
 
 def _asked(stmt: core.Assert) -> str:

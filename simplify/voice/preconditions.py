@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from ...lang import codes
+from ...lang.codes import Code
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, error
 from ...lang.node import replace
@@ -38,7 +40,9 @@ from .verdict import Speaker, finish
 Totals = tuple[Size, Size]
 
 
-def precondition(walker: Speaker, call: CallLike, asked: Requirement, outcome: Outcome, code: str | None) -> Diagnostic:
+def precondition(
+    walker: Speaker, call: CallLike, asked: Requirement, outcome: Outcome, code: Code | None
+) -> Diagnostic:
     """`@matmul needs axis 1 of `x` and axis 0 of `y` to be equal, but they are 3 and 4: this always fails`."""
     state, at = walker.state, asked.at
     operands = Operands(state, call)
@@ -51,10 +55,10 @@ def precondition(walker: Speaker, call: CallLike, asked: Requirement, outcome: O
     if code is None:
         entries = [call.find(param) for param, axis in at if axis is None]
         labels[:0] = [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
-        code = call.mismatch or ("E306" if isinstance(asked, Broadcast) else "E304")
+        code = call.mismatch or (codes.E306 if isinstance(asked, Broadcast) else codes.E304)
     if totals is not None and len(labels) > 1 or reshapes and not labels:
         labels = [_made_of(operands, call)]
-    shapes = _aligned(operands, call, at, from_the_end=isinstance(asked, Broadcast) or call.mismatch == "E305")
+    shapes = _aligned(operands, call, at, from_the_end=isinstance(asked, Broadcast) or call.mismatch == codes.E305)
     shown = {label.message for label in labels if label}
     types = _argument_types(state, call, [p for p, _ in at] or (["x"] if reshapes else []))
     caption = "" if shapes or shown.issuperset(types) else ", ".join(types)
@@ -242,4 +246,4 @@ def _made_of(operands: Operands, call: CallLike) -> Label | None:
 
 
 def bad_call(walker: Speaker, message: str, span: Span) -> Diagnostic:
-    return error("E314", message, span, function=walker.function)
+    return error(codes.E314, message, span, function=walker.function)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from ...lang import codes
+from ...lang.codes import Code
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, error, warning
 from ...lang.node import replace
@@ -31,7 +33,7 @@ _CHECKED = ", which is checked at run time"
 def finish(
     walker: Speaker,
     outcome: Outcome,
-    code: str,
+    code: Code,
     needs: str,
     found: str,
     span: Span,
@@ -44,7 +46,7 @@ def finish(
     but = f", but {found}" if found else ""
     labels = distinct(span, labels)
     if outcome.status is Status.REFUTED:
-        message = f"{needs}{but}" if code == "E220" else f"{needs}{but}: this always fails"
+        message = f"{needs}{but}" if code.is_whole else f"{needs}{but}: this always fails"
         return error(
             code, message, span, caption=caption, labels=labels, function=walker.function, help=help_,
             witness=outcome.witness, notes=remarks,
@@ -55,7 +57,7 @@ def finish(
         said = any("holds only for" in remark for remark in remarks)
         only = (f"it holds only for {outcome.only}",) if outcome.only and not said else ()
         return make(
-            "E310", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
+            codes.E310, message, span, caption=caption, labels=labels, function=walker.function, help=help_,
             witness=outcome.witness, notes=(*only, *remarks),
         )  # fmt: skip
     if outcome.only is not None:
@@ -63,7 +65,7 @@ def finish(
     else:
         message = f"{needs}{but}: this could not be proved and is checked at run time"
     return warning(
-        "W311", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
+        codes.W311, message, span, caption=caption, labels=labels, function=walker.function, help=help_,
         witness=outcome.witness, notes=remarks,
     )  # fmt: skip
 
