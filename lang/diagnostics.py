@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from .codes import Code
-from .node import Node
+from .node import Node, replace
 from .source import Span
 
 Severity = Literal["error", "warning", "note"]
@@ -61,11 +61,40 @@ class Subject(Node):
     also: tuple[str, ...] = ()
 
 
+class Sentence(Node):
+    """A message in its parts: what is needed, what is there instead, and the verdict; `only` are the conditions under which it
+    holds, which then are the verdict."""
+
+    needs: str
+    found: str = ""
+    verdict: str = ""
+    only: tuple[str, ...] = ()
+
+    @property
+    def claim(self) -> str:
+        """The sentence without its verdict."""
+        return ", but ".join(filter(None, (self.needs, self.found)))
+
+    def __str__(self) -> str:
+        only = f"this holds only if {together(self.only)}, which is checked at run time" if self.only else ""
+        return ": ".join(filter(None, (self.claim, only or self.verdict)))
+
+
+def listed(texts: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+
+
+def together(conditions: Sequence[str]) -> str:
+    """Conditions that all hold."""
+    return ", and ".join(conditions) if any(" or " in c for c in conditions) else listed(conditions)
+
+
 class Diagnostic(Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
     `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do;
-    `helps` are all changes that were checked, that one first.
+    `helps` are all changes that were checked, that one first. `sentence` has the parts of a message about a check.
     """
 
     code: Code
@@ -81,6 +110,7 @@ class Diagnostic(Node):
     edits: tuple[Edit, ...] = ()
     subject: Subject | None = None
     helps: tuple[Help, ...] = ()
+    sentence: Sentence | None = None
 
 
 class RxError(Exception):
@@ -89,6 +119,11 @@ class RxError(Exception):
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("; ".join(d.message for d in diagnostics))
         self.diagnostics = diagnostics
+
+
+def saying(said: Diagnostic, sentence: Sentence, **changes: object) -> Diagnostic:
+    """The diagnostic with another sentence."""
+    return replace(said, message=str(sentence), sentence=sentence, **changes)
 
 
 def error(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:

@@ -17,6 +17,7 @@ from . import lint
 from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms, in_one_arm
 from .frame import Frame
+from .known.outcome import Finding
 from .known.state import State
 from .known.values import (
     POISON,
@@ -64,9 +65,8 @@ def call_primitive(
         value = _apply(row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
-    ctx.conclude()
     if not frame.quiet:
-        prover.log.diagnostics += lint.notes(state, info, value, prover.function)
+        prover.log.findings += map(Finding, lint.notes(state, info, value, prover.function))
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt))
     return entry, replace(after, guard=ctx.residual) if ctx.residual else after
 
@@ -173,7 +173,7 @@ def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -
             said = _fails_with(row, ctx, arguments, position, operand)
             if said is not None:
                 log = ctx.prover.log
-                log.diagnostics.append(in_one_arm(said, joined, arm, type_text(arm.value, ctx.state)))
+                log.record(in_one_arm(said, joined, arm, type_text(arm.value, ctx.state)))
                 log.count(Status.REFUTED)
                 return True
     return False
@@ -203,7 +203,7 @@ def _fails_with(
     try:
         row.rule(SymbolicCtx(aside, ctx.frame, info), *given)
     except Refuted:
-        return next((d for d in aside.log.diagnostics if d.severity == "error"), None)
+        return next(aside.log.errors(), None)
     except (RankUnknown, TooLarge):
         pass
     finally:

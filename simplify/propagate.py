@@ -19,12 +19,12 @@ from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
 from .assertions import contradictory
 from .demands import demands
+from .findings import Log, choose
 from .known.fresh import settle, unknown
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
 from .program import Program
-from .prover import Log
 from .solver.conditions import ge, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
@@ -82,8 +82,9 @@ class _Checker:
             functions.append(done[function.name])
         main = self._main(self.before.main) if self.before.main else None
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
+        told, silent = choose(self.log)
         return Checked(
-            self.log.all(),
+            told,
             self.log.counts,
             self.before,
             after,
@@ -91,7 +92,7 @@ class _Checker:
             self.described,
             self.demanded,
             self.explained,
-            self.log.silenced(),
+            silent,
         )
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
@@ -124,7 +125,7 @@ class _Checker:
         entry = walk.assume_all(walk.frame, function.checks, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
         if contradictory(walk.state):
-            self.log.diagnostics.append(doors.impossible_signature(function, self._excluding(function)))
+            self.log.record(doors.impossible_signature(function, self._excluding(function)))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
         said = walk.state.facts.count
@@ -270,7 +271,7 @@ def result_shapes(
     names: dict[str, Size] = {}
     entries = tuple(Entry(_argument(walk.state, p, arguments[p.name], names), function.span) for p in function.params)
     result = walk.calls.call_with(walk.frame, function, entries, env)
-    return result.value, walk.state, checker.log.all()
+    return result.value, walk.state, choose(checker.log)[0]
 
 
 def _argument(state: State, param: core.Param, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:

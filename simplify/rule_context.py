@@ -17,14 +17,14 @@ from ..ops.model import Primitive, RankUnknown, TensorInfo
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
 from .frame import Frame
 from .known import dims
-from .known.outcome import Outcome
+from .known.outcome import Finding, Outcome
 from .known.shape_level import Truth
 from .known.values import UNDECIDED, AnyDType, Entry, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
 from .solver.terms import Size, Term, ceildiv, smax, smin
-from .voice import preconditions, subject, verdict
+from .voice import preconditions, subject
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
 from .voice.solutions import only_where
@@ -93,9 +93,7 @@ class SymbolicCtx:
         self.info = info
         self.residual = False
         # What was reported of the call, if anything was.
-        self.doubt: Diagnostic | None = None
-        # Conditions that the call needs besides, where they are open too: as they are said, and in Rx.
-        self.others: dict[str, str] = {}
+        self.doubt: Finding | None = None
         self._sizes = dims.of_values([_flat(e.value) for _, e in info.entries], self.state)
 
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
@@ -119,28 +117,33 @@ class SymbolicCtx:
         def explain(outcome: Outcome) -> Diagnostic:
             info = self.info
             said = preconditions.precondition(self.prover, info, asked, outcome, codes.E313 if of_dtypes else code)
-            self.doubt = subject.about(said, subject.of_call(self.state, info.span, info.name, info.entries, asked))
-            return preconditions.rooted(self.prover, self.doubt, [(info.find(param), axis) for param, axis in asked.at])
+            return subject.about(said, subject.of_call(self.state, info.span, info.name, info.entries, asked))
 
+        def roots() -> tuple[Finding, ...]:
+            return preconditions.roots(self.state, [(self.info.find(param), axis) for param, axis in asked.at])
+
+        before = len(self.prover.log.findings)
         status = self.prover.judge(
-            self.frame, cond, explain, claim=not self.residual and not told, sizes=self._sizes, demand=not of_dtypes
+            self.frame,
+            cond,
+            explain,
+            claim=not self.residual and not told,
+            sizes=self._sizes,
+            demand=not of_dtypes,
+            roots=roots,
         )
         if status is Status.REFUTED:
             raise Refuted
+        if len(self.prover.log.findings) > before:
+            self.doubt = self.prover.log.findings[-1]
         if status is Status.RESIDUAL and self.residual and not self.frame.quiet and not isinstance(cond, Undecided):
             text = only_where(self.state, cond)
-            self.others |= {text: _in_rx(text, cond)} if text is not None else {}
+            if text is not None and self.doubt is not None:
+                self.doubt.others[text] = _in_rx(text, cond)
         if status is Status.RESIDUAL and not self.residual and not isinstance(cond, Undecided):
             self.prover.doubted[self.info.span] = cond
         self.residual = self.residual or status is Status.RESIDUAL
         return status
-
-    def conclude(self) -> None:
-        """Tells with the first doubt what else the call needs."""
-        if self.doubt is None or not self.doubt.code.is_doubt or not self.others:
-            return
-        others = self.others
-        self.doubt = self.prover.log.revise(self.doubt, lambda said: verdict.with_others(said, others))
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)

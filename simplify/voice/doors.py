@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from ...lang import codes, core
-from ...lang.diagnostics import Diagnostic, Label, error
+from ...lang.diagnostics import Diagnostic, Label, error, listed
 from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ...ops.spelling import ORDINALS
-from ...ops.wording import listed
 from ..known.outcome import Outcome
 from ..known.values import Entry, Env
 from .describe import type_text

@@ -8,7 +8,7 @@ from math import prod
 from ...lang import codes
 from ...lang.codes import Code
 from ...lang.core import Status
-from ...lang.diagnostics import Diagnostic, Label, error
+from ...lang.diagnostics import Diagnostic, Label, error, listed
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
@@ -24,8 +24,8 @@ from ...ops.requirements import (
     SameElements,
 )
 from ...ops.spelling import argument, operation
-from ...ops.wording import listed, sentence
-from ..known.outcome import Outcome
+from ...ops.wording import sentence
+from ..known.outcome import Finding, Outcome
 from ..known.state import State
 from ..known.values import Entry
 from ..solver.conditions import all_of, ge
@@ -177,25 +177,10 @@ def _remainder(operands: Operands) -> str:
     return equations.remainder(state, prod(sizes), prod(beside))
 
 
-def rooted(walker: Speaker, said: Diagnostic, sizes: Iterable[tuple[Entry | None, int | None]]) -> Diagnostic:
-    """An error about a size that an earlier call made with a doubt of its own belongs there: the doubt becomes the error,
-    and where the size is used is the reason. One of the two fails, and that is what is said."""
-    if said.severity != "error":
-        return said
-    for entry, axis in sizes:
-        made = place_of(walker.state, entry, axis).made if entry is not None and axis is not None else None
-        if made is None or made.doubt is None:
-            continue
-        if not walker.withdraw(made.doubt):
-            continue
-        text, _, verdict = said.message.rpartition(": ")
-        own = made.doubt.message.rpartition(": ")[0]
-        label = Label(said.span, f"here {text}")
-        return replace(
-            made.doubt, code=said.code, severity="error", message=f"{own}: with its use below {verdict}", labels=(label,),
-            witness=said.witness, notes=tuple(n for n in said.notes if "\n" not in n),
-        )  # fmt: skip
-    return said
+def roots(state: State, sizes: Iterable[tuple[Entry | None, int | None]]) -> tuple[Finding, ...]:
+    """What was found of the calls that made these sizes, where they were open."""
+    made = [place_of(state, entry, axis).made for entry, axis in sizes if entry is not None and axis is not None]
+    return tuple(m.doubt for m in made if m is not None and m.doubt is not None)
 
 
 def _dtype_help(walker: Speaker, call: CallLike, asked: Requirement) -> str | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import gcd
 
 from ...lang import core, sweet
+from ...lang.diagnostics import listed
 from ...lang.offsets import offset
 from ...ops.model import TensorInfo
-from ...ops.wording import listed
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
