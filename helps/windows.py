@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..ops.registry import lookup
+from ..ops.requirements import AtLeast, Other
 from . import shapes
 from .case import Case, Mend, appended, dims_text, replaced
 from .conditions import FAR_FETCHED
@@ -97,7 +98,7 @@ def _too_large(case: Case) -> Iterator[Mend]:
     """A window of pooling that does not fit: as large as what is there, or none at all."""
     kernel, x = case.arguments.get("kernel_shape"), case.arguments.get("x")
     sizes = [case.size(name, axis) for name, axis in case.subject.at if name == "x"]
-    if not isinstance(kernel, sweet.IntLit) or x is None or not sizes or "at least" not in case.diagnostic.message:
+    if not isinstance(kernel, sweet.IntLit) or x is None or not sizes or not isinstance(case.asked, AtLeast | Other):
         return
     size = sizes[0]
     if isinstance(size, int) and 1 < size < kernel.value:

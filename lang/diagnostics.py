@@ -47,7 +47,8 @@ class Subject(Node):
     `span` is the call or the annotated value, `callee` the function without its at sign (empty where nothing is called),
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
-    alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too.
+    alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
+    requirement of a primitive (see ops/requirements.py).
     """
 
     span: Span
@@ -59,6 +60,7 @@ class Subject(Node):
     wanted: tuple[int | str, ...] = ()
     conditions: tuple[tuple[str, ...], ...] = ()
     also: tuple[str, ...] = ()
+    asked: object = None
 
 
 class Sentence(Node):

@@ -12,7 +12,7 @@ from ..lang.node import replace
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
-from ..ops.requirements import Argument, DTypeIn, Other
+from ..ops.requirements import Argument, DTypeIn, OfRank, Other
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms, in_one_arm
@@ -66,8 +66,8 @@ def call_primitive(
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
     if not frame.quiet:
-        prover.log.findings += map(Finding, lint.notes(state, info, value, prover.function))
-    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt))
+        prover.log.findings += map(Finding, lint.notes(state, info, row, value, prover.function))
+    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row))
     return entry, replace(after, guard=ctx.residual) if ctx.residual else after
 
 
@@ -146,7 +146,7 @@ def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str,
         rank, shape, given = _RANKS[param.kind], ctx.state.resolve(value.shape), Argument(param.name)
         if plain(shape) and len(shape) != rank:
             phrase = f"the {'sizes' if rank else 'size'} in {{0}} to be a tensor of rank {rank}"
-            ctx.fail(Other(phrase, (given,), f"its rank is {len(shape)}"))
+            ctx.fail(OfRank(phrase, (given,), f"its rank is {len(shape)}"))
         if value.dtype is not None:
             ctx.require_dtype(DTypeIn(given, value.dtype, ("integer",)))
 
@@ -160,7 +160,7 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Other
     ranks = "a rank is" if not unknown else "the rank of {0} is"
     if len(unknown) > 1:
         ranks = f"the ranks of {' and '.join(f'{{{i}}}' for i in range(len(unknown)))} are"
-    return Other("shapes that fit", unknown, f"{ranks} not known")
+    return OfRank("shapes that fit", unknown, f"{ranks} not known")
 
 
 def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> bool:

@@ -21,16 +21,18 @@ from ..axes import (
     with_new_axis,
     without,
 )
-from ..model import TRACKED, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from ..model import TRACKED, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, Axis, Entry, Is, Multiple, Number, Other, Pad, Total
+from ..requirements import Argument, Axis, Entry, Is, Multiple, Number, OfRank, Other, Pad, Total
 from ..slices import SENTINEL, slice_length
 
 # Joining
 
 
-@primitive("concat", "xs: tensors, axis: int = 0", "T:any... -> T", onnx=("Concat",), mismatch=codes.E308)
+@primitive(
+    "concat", "xs: tensors, axis: int = 0", "T:any... -> T", onnx=("Concat",), mismatch=codes.E308, traits=[Trait.JOINS]
+)
 def concat(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     """Tensors joined along one axis, whose sizes are added; all other sizes are equal.
 
@@ -62,7 +64,7 @@ def _of_one_rank(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Shape]:
         elif len(shape) != len(first):
             given = (Argument("xs[0]"), Argument(f"xs[{n}]"))
             ranks = f"{{0}} has rank {len(first)} and {{1}} has rank {len(shape)}"
-            ctx.fail(Other("tensors of one rank", given, ranks))
+            ctx.fail(OfRank("tensors of one rank", given, ranks))
     return shapes
 
 
@@ -222,7 +224,7 @@ def slice_(
     if any(step == 0 for step in steps):
         ctx.fail(Other("steps that are not 0"))
     if is_plain(shape) and axes and len(shape) == 0:
-        ctx.fail(Other("a tensor with at least one axis", (Argument("x"),), "the rank of {0} is 0", ()))
+        ctx.fail(OfRank("a tensor with at least one axis", (Argument("x"),), "the rank of {0} is 0", ()))
     result = list(shape)
     data = x.data if len(shape) == 1 else None
     for i, start, stop, step in zip(places(ctx, shape, axes, "axes"), starts, stops, steps, strict=True):

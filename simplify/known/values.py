@@ -8,7 +8,7 @@ from ...lang import core
 from ...lang.dtypes import DType
 from ...lang.node import Node
 from ...lang.source import Span
-from ...ops.model import Segment, TensorInfo
+from ...ops.model import Primitive, Segment, TensorInfo
 from ..solver.conditions import Cond
 from ..solver.terms import Size
 from .outcome import Finding
@@ -117,6 +117,7 @@ class Made(Node):
     doubt: Finding | None = None
     guards: tuple[tuple[Cond, ...], ...] = ()
     depth: int = 0
+    row: Primitive | None = None
 
 
 class Entry(Node):

@@ -162,9 +162,11 @@ def wrong_number(walker: Speaker, stmt: core.Let, parts: int) -> Diagnostic:
 
 def obligation(walker: Speaker, span: Span, needs: list[Obligation], outcome: Outcome) -> Diagnostic:
     """An expression that may have no value: a divisor that may be 0, a division that may leave a rest."""
-    what = next((n.text for n in needs if n.cond is False), needs[0].text if needs else "a value")
-    code = codes.E314 if "axis" in what else codes.E303
-    return finish(walker, outcome, code, f"`{span.text}` needs {what}", "", span)
+    first = next((n for n in needs if n.cond is False), needs[0] if needs else None)
+    code = codes.E314 if first is not None and isinstance(first.expr, core.DimOf) else codes.E303
+    return finish(
+        walker, outcome, code, f"`{span.text}` needs {first.text if first is not None else 'a value'}", "", span
+    )
 
 
 def condition(walker: Speaker, span: Span, value: TensorInfo, what: str, outcome: Outcome) -> Diagnostic:
