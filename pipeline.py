@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .desugar.desugar import desugar
-from .lang import core
+from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
 from .lang.files import Files
@@ -99,17 +99,15 @@ def _desugared(source: Source, files: Files) -> tuple[Modules, core.Program | No
 
 def _strict(diagnostic: Diagnostic) -> Diagnostic:
     """Under --strict a claim that stays for run time is an error."""
-    if diagnostic.code != "W311":
-        return diagnostic
-    return replace(diagnostic, severity="error")
+    return replace(diagnostic, severity="error") if diagnostic.code.is_doubt else diagnostic
 
 
 def _missing(diagnostic: Diagnostic) -> Diagnostic:
     """Weights that are not there yet stop a run, not a check: their annotation is believed until they are loaded."""
-    if diagnostic.code != "E240":
+    if not diagnostic.code.is_absent:
         return diagnostic
     message = f"{diagnostic.message}; its annotation is checked when it is loaded"
-    return warning("W312", message, diagnostic.span)
+    return warning(codes.W312, message, diagnostic.span)
 
 
 class _Weights:
@@ -141,5 +139,5 @@ class _Weights:
                 self.diagnostics.extend(map(_missing, problem.diagnostics))
             return None
         except BadWeights as problem:
-            self.diagnostics.append(error("E245", f'"{load.path}" {problem}', load.span))
+            self.diagnostics.append(error(codes.E245, f'"{load.path}" {problem}', load.span))
             return None

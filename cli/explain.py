@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from ..lang.codes import CODES
 from .files import Unusable
-from .pages import codes, page, title
+from .pages import page
 
 
 @click.command()
@@ -16,8 +17,8 @@ def explain(code: str | None) -> None:
     Without a CODE, list them all.
     """
     if code is None:
-        for known in codes():
-            click.echo(f"{known}  {title(known)}")
+        for known in CODES.values():
+            click.echo(f"{known}  {known.heading}")
         return
     text = page(code.upper())
     if text is None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
 from ..lang.formats import check_object, github_lines, sarif_object
-from .pages import title
 from .version import version
 
 
@@ -17,7 +16,6 @@ def written(form: str, files: Sequence[str], diagnostics: Sequence[Diagnostic], 
     if form == "github":
         yield from github_lines(diagnostics)
     elif form == "sarif":
-        titles = {code: title(code) for code in {d.code for d in diagnostics}}
-        yield json.dumps(sarif_object(diagnostics, version(), titles), indent=2)
+        yield json.dumps(sarif_object(diagnostics, version()), indent=2)
     else:
         yield json.dumps(check_object(files, diagnostics, counts), indent=2)

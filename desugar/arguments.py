@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
@@ -32,12 +32,16 @@ def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[co
     _refuse_unlisted(row, call)
     more = [a for a in call.args[len(row.params) :] if a.name is None]
     if more:
-        fail("E205", f"@{row.name} takes at most {count(len(row.params), 'argument')}", more[0].span.to(more[-1].span))
+        fail(
+            codes.E205,
+            f"@{row.name} takes at most {count(len(row.params), 'argument')}",
+            more[0].span.to(more[-1].span),
+        )
     args = code.each(partial(_primitive_argument, code, row, i, arg) for i, arg in enumerate(call.args))
     try:
         bind(row, core.Call(call.span, core.FnRef(call.span, found.name), tuple(args)))
     except BindError as problem:
-        fail("E205", problem.message, problem.span)
+        fail(codes.E205, problem.message, problem.span)
     return tuple(args)
 
 
@@ -50,7 +54,7 @@ def _refuse_unlisted(row: Primitive, call: sweet.Call) -> None:
         shown = ", ".join(spelled(t.span) for t in tensors)
         more = "" if len(tensors) == len(call.args) else ", ..."
         fail(
-            "E206", f"`{row.params[0].name}` is a list of tensors; this is one", tensors[0].span,
+            codes.E206, f"`{row.params[0].name}` is a list of tensors; this is one", tensors[0].span,
             help=f"write `@{row.name}([{shown}]{more})`" if len(shown) <= _SHOWN else "write `[x, y]`",
         )  # fmt: skip
 
@@ -70,7 +74,7 @@ def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.A
     found = elsewhere.parameters(arg.name.name, params)
     near = None if found else nearest(arg.name.name, (p.name for p in params))
     raise problem(
-        "E205", f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
+        codes.E205, f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
         help=did_you_mean(found if near is None else (near,)),
     )  # fmt: skip
 
@@ -82,7 +86,7 @@ def tensor(code: Code, expr: sweet.Expr) -> core.Value:
         refuse_size(code, expr, found)
     value, sort = code.hooks.value(code, expr)
     if sort != core.TENSOR:
-        fail("E206", f"this is {describe(sort)}; a tensor is needed here", expr.span, help=_one_of(sort))
+        fail(codes.E206, f"this is {describe(sort)}; a tensor is needed here", expr.span, help=_one_of(sort))
     return value
 
 
@@ -101,7 +105,7 @@ def refuse_size(code: Code, expr: sweet.Expr, found: str) -> None:
     }
     message = f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors"
     literal = isinstance(expr, sweet.ListExpr) and all(isinstance(i, sweet.IntLit) for i in expr.items)
-    fail("E207", message, expr.span, help=f"`tensor({shown})` is a tensor" if literal else helps.get(found))
+    fail(codes.E207, message, expr.span, help=f"`tensor({shown})` is a tensor" if literal else helps.get(found))
 
 
 def check_names(code: Code, expr: sweet.Expr) -> None:
@@ -133,7 +137,7 @@ def _tensors(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     value, sort = code.hooks.value(code, expr)
     if not isinstance(sort, core.TupleSort):
         fail(
-            "E206", f"`{param.name}` is a list of tensors; this is {describe(sort)}", expr.span,
+            codes.E206, f"`{param.name}` is a list of tensors; this is {describe(sort)}", expr.span,
             help=f"`[{spelled(expr.span)}]`",
         )  # fmt: skip
     return value
@@ -151,7 +155,7 @@ def _index_list(code: Code, expr: sweet.ListExpr) -> core.Value:
     """`[0, 2]` where a tensor of indices is asked for."""
     values = [shapes.literal_int(code, i) for i in expr.items]
     if not all(v is not None and -(2**63) <= v < 2**63 for v in values):
-        fail("E220", "a list of indices has to be literal", expr.span, help="`@stack` makes a tensor of tensors")
+        fail(codes.E220, "a list of indices has to be literal", expr.span, help="`@stack` makes a tensor of tensors")
     return core.TensorLit(expr.span, (len(values),), tuple(v for v in values if v is not None), DTYPES["int64"])
 
 
@@ -180,7 +184,7 @@ def _pairs(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     pairs = [i.items for i in items if isinstance(i, sweet.ListExpr | sweet.TupleExpr) and len(i.items) == 2]
     if not items or len(pairs) != len(items):
         fail(
-            "E206",
+            codes.E206,
             f"`{param.name}` is a list of pairs of Sizes",
             expr.span,
             help="a pair for each axis, before and after it: `[(1, 1), (1, 1)]`",
@@ -241,7 +245,7 @@ def _needs_literal(code: Code, param: Param, expr: sweet.Expr, what: str) -> NoR
     if isinstance(expr, sweet.Name):
         code.entry(expr.name, expr.span)
     article = "" if what.startswith("`") else "a literal "
-    fail("E220", f"`{param.name}` has to be {article}{what}", expr.span)
+    fail(codes.E220, f"`{param.name}` has to be {article}{what}", expr.span)
 
 
 _READERS: dict[str, Callable[[Code, Param, sweet.Expr], core.Value]] = {
@@ -260,12 +264,12 @@ def of_function(code: Code, info: FnInfo, call: sweet.Call, name: str) -> tuple[
     for position, arg in enumerate(call.args):
         param = _matching(info, name, position, arg)
         if param.name in given:
-            fail("E205", f"@{name} gets `{param.name}` twice", arg.span)
+            fail(codes.E205, f"@{name} gets `{param.name}` twice", arg.span)
         given[param.name] = arg
     for param in info.params:
         if param.name not in given and param.default is None:
             label = Label(info.decl.name.span, f"@{name} is defined here")
-            fail("E205", f"@{name} is called without `{param.name}`", call.span, labels=(label,))
+            fail(codes.E205, f"@{name} is called without `{param.name}`", call.span, labels=(label,))
     return tuple(code.each(partial(_argument, code, info, param, given.get(param.name), call) for param in info.params))
 
 
@@ -279,7 +283,7 @@ def _matching(info: FnInfo, name: str, position: int, arg: sweet.Arg) -> ParamIn
     if arg.name is None:
         if position >= len(info.params):
             label = Label(info.decl.name.span, f"@{name} is defined here")
-            fail("E205", f"@{name} takes {count(len(info.params), 'argument')}", arg.span, labels=(label,))
+            fail(codes.E205, f"@{name} takes {count(len(info.params), 'argument')}", arg.span, labels=(label,))
         return info.params[position]
     for param in info.params:
         if param.name == arg.name.name:
@@ -287,7 +291,7 @@ def _matching(info: FnInfo, name: str, position: int, arg: sweet.Arg) -> ParamIn
     known = ", ".join(p.name for p in info.params) or "none"
     meant = nearest(arg.name.name, (p.name for p in info.params))
     raise problem(
-        "E205", f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
+        codes.E205, f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
         help=f"did you mean `{meant}`?" if meant else None,
     )  # fmt: skip
 
@@ -334,7 +338,7 @@ def direct(code: Code, expr: sweet.Expr, sort: core.Sort) -> core.Value:
         return of(code, expr, sort)
     value, found = code.hooks.value(code, expr, sort)
     if found != sort:
-        fail("E206", f"this is {describe(found)}; {describe(sort)} is needed here", expr.span)
+        fail(codes.E206, f"this is {describe(found)}; {describe(sort)} is needed here", expr.span)
     return value
 
 
@@ -348,13 +352,13 @@ def _gives_size(code: Code, expr: sweet.Call) -> bool:
 def _tuple(code: Code, expr: sweet.Expr, sort: core.TupleSort, what: str | None) -> core.Value:
     if isinstance(expr, sweet.TupleExpr) and sort != SOME_TUPLE:
         if len(expr.items) != len(sort.items):
-            fail("E206", f"{describe(sort)} is needed here; this has {len(expr.items)} items", expr.span)
+            fail(codes.E206, f"{describe(sort)} is needed here; this has {len(expr.items)} items", expr.span)
         pairs = zip(expr.items, sort.items, strict=True)
         return core.TupleValue(expr.span, tuple(code.each(partial(of, code, i, s, what) for i, s in pairs)))
     value, found = code.hooks.value(code, expr)
     if not fits(found, sort):
         subject = f"`{what}` is {describe(sort)}" if what else f"{describe(sort)} is needed here"
-        fail("E206", f"{subject}; this is {describe(found)}", expr.span)
+        fail(codes.E206, f"{subject}; this is {describe(found)}", expr.span)
     return value
 
 
@@ -362,10 +366,10 @@ def _function(code: Code, expr: sweet.Expr, sort: core.FnSort, what: str | None)
     value, found = code.hooks.value(code, expr)
     subject = f"`{what}` is a function" if what else "a function is needed here"
     if not isinstance(found, core.FnSort):
-        fail("E206", f"{subject}; this is {describe(found)}", expr.span, help="`@f` is a function as a value")
+        fail(codes.E206, f"{subject}; this is {describe(found)}", expr.span, help="`@f` is a function as a value")
     wanted, has = len(sort.signature.params), len(found.signature.params)
     if wanted != has and found.text != "?":
-        fail("E206", f"{subject} of {count(wanted, 'argument')}; this one takes {has}", expr.span)
+        fail(codes.E206, f"{subject} of {count(wanted, 'argument')}; this one takes {has}", expr.span)
     return value
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError, error
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
@@ -170,7 +170,7 @@ class Binder:
         for i in waiting:
             first, second, *_ = self._unknown_splices(i)
             label = Label(first.span, "the length of this one is unknown too")
-            self._error("E209", "a shape can have only one splice of unknown length", second.span, labels=(label,))
+            self._error(codes.E209, "a shape can have only one splice of unknown length", second.span, labels=(label,))
             self.bad_leaves.add(i)
             for item in self._unknown_splices(i):
                 if isinstance(item, sweet.Splice):
@@ -227,7 +227,7 @@ class Binder:
         try:
             inverse = invert(self.code, axis.expr, name.name, self._dim(axis))
         except NoInverse as problem:
-            self._error("E208", f"`{name.name}` cannot be solved for: {problem}", name.span)
+            self._error(codes.E208, f"`{name.name}` cannot be solved for: {problem}", name.span)
             self._break(name.name)
             return
         except RxError as problem:
@@ -273,7 +273,7 @@ class Binder:
     # What cannot be bound
 
     def _error(
-        self, code: str, message: str, span: Span, help: str | None = None, labels: tuple[Label, ...] = ()
+        self, code: codes.Code, message: str, span: Span, help: str | None = None, labels: tuple[Label, ...] = ()
     ) -> None:
         self.code.report(RxError(error(code, message, span, help=help, labels=labels)))
 
@@ -294,7 +294,7 @@ class Binder:
             self._break(name.name)
         dtype = next((n for n in names if n.name in DTYPES), None)
         if dtype is not None:
-            return self._error("E206", f"`{dtype.name}` is a dtype, not a size", dtype.span)
+            return self._error(codes.E206, f"`{dtype.name}` is a dtype, not a size", dtype.span)
         shown = spelled(axis.expr.span)
         first, others = names[0], " and ".join(f"`{n.name}`" for n in names[1:])
         if others:
@@ -302,6 +302,6 @@ class Binder:
         else:
             reason = why_not(self.code, axis.expr, first.name) or f"`{shown}` has no unique solution"
         return self._error(
-            "E208", f"nothing says what `{first.name}` is: {reason}", first.span,
+            codes.E208, f"nothing says what `{first.name}` is: {reason}", first.span,
             help=f"use `{first.name}` alone as a dimension somewhere, or pass it: `{first.name} : Size`",
         )  # fmt: skip

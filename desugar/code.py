@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.source import Span
@@ -98,7 +98,13 @@ class Code:
     def refuse(self, name: sweet.Ident, before: Entry) -> None:
         what = before.sort.name if isinstance(before.sort, core.BaseSort) and before.is_shape_level else "value"
         label = Label(before.span, f"`{name.name}` is bound here")
-        fail("E204", f"`{name.name}` is already a {what} here", name.span, labels=(label,), help="choose another name")
+        fail(
+            codes.E204,
+            f"`{name.name}` is already a {what} here",
+            name.span,
+            labels=(label,),
+            help="choose another name",
+        )
 
     def entry(self, name: str, span: Span, fits: Callable[[Entry], bool] = lambda _: True) -> Entry:
         """What a name is; raises where nothing binds it, silently where its definition was wrong. `fits` tells which names
@@ -107,9 +113,9 @@ class Code:
         if found is None and self.unit.is_lost(name):
             raise Broken
         if found is None and name in DTYPES:
-            fail("E206", f"`{name}` is a DType, and stands where something else is needed", span)
+            fail(codes.E206, f"`{name}` is a DType, and stands where something else is needed", span)
         if found is None:
-            fail("E201", f"nothing is called `{name}` here", span, help=self._suggest(name, fits))
+            fail(codes.E201, f"nothing is called `{name}` here", span, help=self._suggest(name, fits))
         if found.sort is None:
             raise Broken
         return found
@@ -147,7 +153,7 @@ class Code:
         if found is None and self.world.is_gone(self.unit, head.name, attr.name.name):
             raise Broken
         if found is None:
-            fail("E201", f"`{head.name}` has no const `{attr.name.name}`", attr.span)
+            fail(codes.E201, f"`{head.name}` has no const `{attr.name.name}`", attr.span)
         if found.sort is None:
             raise Broken
         return found
@@ -170,7 +176,7 @@ class Code:
     def name(self, value: core.Value, sort: core.Sort, base: str) -> core.Value:
         """Name a value by a `let` before the statement at hand."""
         if not self.may_hoist:
-            fail("E221", "this needs a name of its own here", value.span, help="bind it before, and use the name")
+            fail(codes.E221, "this needs a name of its own here", value.span, help="bind it before, and use the name")
         name = self.fresh(base)
         self.emit(core.Let(value.span, (name,), False, sort if sort in SHAPE_SORTS else None, value))
         return core.variable(value.span, name, sort)
@@ -179,7 +185,7 @@ class Code:
         """A call or an `if` inside a shape-level expression: named before the statement."""
         value, sort = self.hooks.value(self, expr, want)
         if sort != want:
-            fail("E206", f"this is {describe(sort)}; {describe(want)} is needed here", expr.span)
+            fail(codes.E206, f"this is {describe(sort)}; {describe(want)} is needed here", expr.span)
         return self.name(value, sort, "k")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError
 from ..lang.printer import print_type
 from . import arguments, patterns, shapes
@@ -52,7 +52,7 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
 
 def _const(unit: Unit, item: sweet.Const, hooks: Hooks) -> core.ConstDef:
     if depth(item) > MAX_DEPTH:
-        fail("E223", f"`{item.name.name}` is nested too deeply", item.name.span)
+        fail(codes.E223, f"`{item.name.name}` is nested too deeply", item.name.span)
     type_ = None if item.type is None else expand(unit, item.type)
     code = Code(unit, None, identifiers(item, type_), hooks)
     code.may_load, code.may_hoist = True, False
@@ -74,13 +74,13 @@ def _const(unit: Unit, item: sweet.Const, hooks: Hooks) -> core.ConstDef:
 def _value(code: Code, item: sweet.Const, type_: sweet.Type | None) -> tuple[core.Value, core.Sort]:
     if type_ is not None:
         if isinstance(type_, sweet.FnType):
-            fail("E221", "a function is written `@f = fn(...) { ... }`", item.span)
+            fail(codes.E221, "a function is written `@f = fn(...) { ... }`", item.span)
         sort = sort_of(type_)
         return settled(arguments.of(code, item.value, sort), type_), sort
     found = shapes.level(code, item.value)
     if found in SHAPE_WORDS:
         fail(
-            "E207", f"the sort of `{item.name.name}` has to be said", item.value.span,
+            codes.E207, f"the sort of `{item.name.name}` has to be said", item.value.span,
             help=f"`const {item.name.name} : {found} = ...`",
         )  # fmt: skip
     value, sort = code.hooks.value(code, item.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError
 from ..lang.printer import print_expr, print_signature
 from .errors import fail
@@ -39,7 +39,9 @@ def _declare(info: FnInfo) -> None:
     decl, unit = info.decl, info.unit
     _check_form(info)
     if depth(decl) > MAX_DEPTH:
-        fail("E223", f"@{decl.name.name} is nested too deeply", decl.name.span, help="name the inner parts by `let`")
+        fail(
+            codes.E223, f"@{decl.name.name} is nested too deeply", decl.name.span, help="name the inner parts by `let`"
+        )
     params = []
     for param in decl.fn.params:
         type_ = None if param.type is None else expand(unit, param.type)
@@ -65,21 +67,23 @@ def _check_form(info: FnInfo) -> None:
     name = decl.name
     if "prim" in decl.prefixes:
         fail(
-            "E221",
+            codes.E221,
             "`prim` declares the built-in functions; a program has none",
             name.span,
             help="`extern` calls Python",
         )
     if len(decl.prefixes) > 1:
-        fail("E214", f"@{name.name} cannot be both {' and '.join(decl.prefixes)}", name.span)
+        fail(codes.E214, f"@{name.name} cannot be both {' and '.join(decl.prefixes)}", name.span)
     _check_parts(decl)
     if info.form == "extern":
         return
     if decl.target is not None:
-        fail("E221", "only an `extern` has a Python callable", decl.target.span, help=f"`extern @{name.name} = ...`")
+        fail(
+            codes.E221, "only an `extern` has a Python callable", decl.target.span, help=f"`extern @{name.name} = ...`"
+        )
     if decl.fn.body is None:
         fail(
-            "E221", f"@{name.name} has no body", name.span,
+            codes.E221, f"@{name.name} has no body", name.span,
             help='write it in braces behind the result: `{ ... }`; an `extern` has `= "package.module:callable"` instead',
         )  # fmt: skip
 
@@ -90,9 +94,9 @@ def _check_parts(decl: sweet.FnDecl) -> None:
     if checks is None:
         return
     if decl.prefixes != ("inline",):
-        fail("E214", "only an `inline` function has its checks in a block of their own", checks.span)
+        fail(codes.E214, "only an `inline` function has its checks in a block of their own", checks.span)
     if checks.result is not None:
-        fail("E214", "the checks of a function have no result", checks.result.span)
+        fail(codes.E214, "the checks of a function have no result", checks.result.span)
 
 
 def _check_bare(info: FnInfo, result: sweet.Type | None) -> None:
@@ -103,8 +107,8 @@ def _check_bare(info: FnInfo, result: sweet.Type | None) -> None:
     for type_ in (*types, *((info.decl.fn.result,) if info.decl.fn.result else ())):
         if not is_bare(expand(info.unit, type_)):
             fail(
-                "E214", f"@{info.decl.name.name} is {info.form}: its types have to be bare", type_.span,
+                codes.E214, f"@{info.decl.name.name} is {info.form}: its types have to be bare", type_.span,
                 help="write `Tensor` and assert what it has to be, or leave the prefix out",
             )  # fmt: skip
     if info.decl.fn.where:
-        fail("E214", f"@{info.decl.name.name} is {info.form}: assert its conditions", info.decl.fn.where[0].span)
+        fail(codes.E214, f"@{info.decl.name.name} is {info.form}: assert its conditions", info.decl.fn.where[0].span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.dtypes import DTYPES, DType
 from . import arguments
 from .code import Code, spelled
@@ -21,7 +21,7 @@ def check(code: Code, declared: sweet.Param, param: ParamInfo) -> core.Value | N
         return None
     value = arguments.of_sort(code, default, param).value
     if not _is_literal(value):
-        fail("E220", f"the default of `{param.name}` has to be literal", default.span)
+        fail(codes.E220, f"the default of `{param.name}` has to be literal", default.span)
     if param.sort == core.TENSOR and declared.type is not None:
         type_ = expand(code.unit, declared.type)
         _check_dtype(value, default, _dtype(type_))
@@ -58,7 +58,10 @@ def _check_dtype(value: core.Value, default: sweet.Expr, asked: DType | None) ->
         fit(value.value, default, asked)
     elif isinstance(value, core.TensorLit) and value.dtype != asked:
         fail(
-            "E211", f"the default is {value.dtype}, the parameter {asked}", default.span, help=f"`tensor(..., {asked})`"
+            codes.E211,
+            f"the default is {value.dtype}, the parameter {asked}",
+            default.span,
+            help=f"`tensor(..., {asked})`",
         )
 
 
@@ -76,9 +79,9 @@ def _check_shape(value: core.Value, default: sweet.Expr, declared: sweet.Param, 
             f"{'at least ' if len(fixed) < len(items) else ''}{count(len(fixed), 'axis' if len(fixed) == 1 else 'axe')}"
         )
         message = f"`{declared.name.name}` has {wanted}, and its default `{spelled(default.span)}` has {len(own)}"
-        fail("E211", message, default.span, help="`x : Tensor([], d) = 1` or `x : float32 = 1` takes a number")
+        fail(codes.E211, message, default.span, help="`x : Tensor([], d) = 1` or `x : float32 = 1` takes a number")
     for item, size in zip(items, own, strict=False):
         if isinstance(item, sweet.Splice | sweet.Dots):
             break
         if isinstance(item, sweet.IntLit) and item.value != size:
-            fail("E211", f"this axis is {item.value}, and {size} in the default", item.span)
+            fail(codes.E211, f"this axis is {item.value}, and {size} in the default", item.span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, RxError, error, in_order
 from ..lang.modules import Modules
 from ..lang.pause import collector_paused
@@ -125,7 +125,7 @@ def _refuse_recursion(world: World, info: FnInfo, call: core.FnRef) -> None:
     info.state = "broken"
     world.diagnostics.append(
         error(
-            "E212",
+            codes.E212,
             f"@{info.name} calls itself: its result has to be annotated",
             call.span,
             help=f"`@{info.decl.name.name} = fn(...) : Tensor([...], ...)` says what it gives",

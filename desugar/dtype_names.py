@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import error, note
 from ..lang.dtypes import DTYPES
 from ..lang.walk import walk
@@ -49,12 +49,12 @@ def _check(world: World, unit: Unit, item: sweet.Item) -> None:
         if meant and names.count(name) == 1:
             world.misspelt.add(place.span)
             message = f"there is no dtype `{name}`, and nothing else here is called so"
-            world.diagnostics.append(error("E225", message, place.span, help=did_you_mean(meant)))
+            world.diagnostics.append(error(codes.E225, message, place.span, help=did_you_mean(meant)))
         elif names.count(name) == 1 and _is_result(item, place):
             unused(world, [Entry(name, core.DTYPE, None, place.span, "existential")], unit.qualified(item.name.name))
         elif name in ELSEWHERE:
             help = f"did you mean `{ELSEWHERE[name]}`?"
-            world.diagnostics.append(note("N204", f"`{name}` stands for any dtype here", place.span, help=help))
+            world.diagnostics.append(note(codes.N204, f"`{name}` stands for any dtype here", place.span, help=help))
 
 
 def _is_result(item: sweet.Item, place: sweet.Name) -> TypeGuard[sweet.FnDecl]:

@@ -1,56 +1,21 @@
-"""What desugaring can say: every code with its title, and the ways to raise it."""
+"""The ways to raise what desugaring says."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NoReturn
 
+from ..lang.codes import Code
 from ..lang.diagnostics import Label, RxError, error
 from ..lang.source import Span
 
-CODES = {
-    "E201": "a name that nothing binds",
-    "E202": "a function that does not exist",
-    "E203": "one name defined twice",
-    "E204": "a size may not be bound again",
-    "E205": "arguments that do not fit the parameters",
-    "E206": "a value of another sort than is needed here",
-    "E207": "a size where a tensor is needed",
-    "E208": "an annotation that does not determine its names",
-    "E209": "a shape with more than one unknown splice",
-    "E210": "a block without a result",
-    "E211": "a tensor literal that is no tensor",
-    "E212": "recursion without an annotated result",
-    "E213": "a script and @main in one file",
-    "E214": "a core function that is not in core form",
-    "E215": "an attribute that does not exist",
-    "E216": "a type that does not exist",
-    "E217": "a type defined by itself",
-    "E218": "weights loaded in the wrong place",
-    "E219": "an `if` whose arms do not fit together",
-    "E220": "an attribute that has to be literal",
-    "E221": "a form that cannot stand here",
-    "E222": "implementations that do not fit together",
-    "E223": "nested too deeply",
-    "E224": "a private function that is called from outside",
-    "E225": "a misspelt dtype",
-    "E240": "a file that does not exist",
-    "E241": "a file outside the program's folder",
-    "E242": "a file that cannot be read",
-    "E243": "files that import each other",
-    "E244": "an import that needs a name",
-    "E299": "not supported yet",
-    "N201": "a name that is bound and never used",
-    "N204": "a name for any dtype that is called like one",
-}  # fmt: skip
 
-
-def problem(code: str, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = ()) -> RxError:
+def problem(code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = ()) -> RxError:
     """What gives up on the statement or declaration at hand, to be raised."""
     return RxError(error(code, message, span, help=help, labels=tuple(labels)))
 
 
-def fail(code: str, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = ()) -> NoReturn:
+def fail(code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = ()) -> NoReturn:
     raise problem(code, message, span, help=help, labels=labels)
 
 

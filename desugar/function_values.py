@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.printer import print_signature, print_type
 from . import patterns, shapes
 from .annotations import leaves
@@ -62,7 +62,7 @@ def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
         params = _lambda_params(code, fn)
         body = fn.body
         if body is None:
-            fail("E221", "a function value needs a body", expr.span)
+            fail(codes.E221, "a function value needs a body", expr.span)
         type_ = None if fn.result is None else expand(code.unit, fn.result)
         want = None if type_ is None else sort_of(type_)
         fine = statements(code, body.stmts)
@@ -82,7 +82,7 @@ def _lambda_params(code: Code, fn: sweet.Fn) -> tuple[core.Param, ...]:
     found: list[Leaf] = []
     for i, param in enumerate(fn.params):
         if param.default is not None:
-            fail("E221", "a function value has no defaults", param.default.span)
+            fail(codes.E221, "a function value has no defaults", param.default.span)
         type_ = None if param.type is None else expand(code.unit, param.type)
         core_name = code.bind(param.name, sort_of(type_), "param")
         params.append(core.Param(core_name, sort_of(type_)))

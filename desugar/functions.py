@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
@@ -57,7 +57,12 @@ class Translator:
             for callee in self.in_order([info]):
                 self.translate(callee)
         if info.state in ("new", "working"):  # what is not in a circle has been translated before
-            fail("E212", f"@{info.name} calls itself: its result has to be annotated", span, help=_recursion_help(info))
+            fail(
+                codes.E212,
+                f"@{info.name} calls itself: its result has to be annotated",
+                span,
+                help=_recursion_help(info),
+            )
         if info.result is None or info.state == "broken":
             raise Broken
         return info.result
@@ -211,7 +216,7 @@ class Wrapper:
         fine = statements(self.code, checks.stmts)
         for stmt in self.code.stmts:
             if not core.may_check(stmt):
-                fail("E214", f"the checks of @{self.decl.name.name} only assert", stmt.span)
+                fail(codes.E214, f"the checks of @{self.decl.name.name} only assert", stmt.span)
         return fine, len(self.code.stmts)
 
     def _check_handed_on(self, body: core.Block, impl: str) -> None:
@@ -221,7 +226,7 @@ class Wrapper:
         own = [core.variable(let.span, p.name, p.sort) for p in self.params]
         if [a.value for a in let.value.args] != own:
             fail(
-                "E214", f"@{self.decl.name.name} has to hand its parameters on as they are", let.value.span,
+                codes.E214, f"@{self.decl.name.name} has to hand its parameters on as they are", let.value.span,
                 help=f"`@{impl}({', '.join(p.name for p in self.params)})`",
             )  # fmt: skip
 
@@ -320,7 +325,7 @@ class Wrapper:
             name = param.name
             if name.name in places:
                 label = Label(places[name.name], "the first one")
-                fail("E203", f"two parameters are called `{name.name}`", name.span, labels=(label,))
+                fail(codes.E203, f"two parameters are called `{name.name}`", name.span, labels=(label,))
             places[name.name] = name.span
             assert info.sort is not None
             core_name = self.code.bind(name, info.sort, "param")

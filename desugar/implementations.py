@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..ops.binding import bind
 from ..ops.model import Primitive
 from . import arguments
@@ -30,7 +30,7 @@ def gather(world: World, info: ImplsInfo) -> None:
         found = world.target(unit, choice.name)
         if isinstance(found, ImplsInfo):
             help = f"`@prelude.{choice.name}` is the primitive" if world.lookup(choice.name) else None
-            fail("E222", f"@{choice.name} is a list of implementations itself", choice.span, help=help)
+            fail(codes.E222, f"@{choice.name} is a list of implementations itself", choice.span, help=help)
         found = world.called(unit, choice)
         assert not isinstance(found, ImplsInfo)
         if isinstance(found, FnInfo):
@@ -53,14 +53,14 @@ def _compare(member: Member, model: Member, choice: sweet.FnName) -> None:
     wanted = _number(model)[0]
     if not least <= wanted <= most:
         shown = count(least if wanted < least else most, "argument")
-        fail("E222", f"@{member.name} takes {shown}, @{model.name} takes {wanted}", choice.span)
+        fail(codes.E222, f"@{member.name} takes {shown}, @{model.name} takes {wanted}", choice.span)
     if isinstance(model, PrimitiveInfo):
         return
     for i, param in enumerate(model.params):
         if param.sort is not None and not _takes(member, i, param.sort):
             found = _shown(member, i)
             message = f"`{param.name}` is {describe(param.sort)} for @{model.name}, and {found} for @{member.name}"
-            fail("E222", message, choice.span)
+            fail(codes.E222, message, choice.span)
 
 
 def _number(member: Member) -> tuple[int, int]:
@@ -109,7 +109,7 @@ def compare_results(world: World, info: ImplsInfo) -> None:
         first, wanted, _ = known[0]
         if not arguments.fits(sort, wanted):
             message = f"@{member.name} gives {describe(sort)}, @{first.name} gives {describe(wanted)}"
-            fail("E222", message, choice.span)
+            fail(codes.E222, message, choice.span)
 
 
 def _result_of(member: Member) -> core.Sort | None:

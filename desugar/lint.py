@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..lang import codes
 from ..lang.diagnostics import Label, note
 from .errors import count, nearest
 from .scope import Entry
@@ -53,7 +54,7 @@ def _note(world: World, entries: list[Entry], function: str | None, help: str) -
     labels = tuple(Label(e.span, "") for e in more)
     shown = f"@{function}" if function else None
     world.diagnostics.append(
-        note("N201", f"{listed} bound here and never used", first.span, labels=labels, function=shown, help=help)
+        note(codes.N201, f"{listed} bound here and never used", first.span, labels=labels, function=shown, help=help)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 from sys import float_info
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.source import Span
@@ -44,15 +44,15 @@ def _arguments(code: Code, call: sweet.Call) -> tuple[sweet.Expr, DType | None]:
     for position, arg in enumerate(call.args):
         name = arg.name.name if arg.name else ("values", "dtype", "?")[min(position, 2)]
         if name not in ("values", "dtype") or name in given:
-            fail("E205", "tensor takes its values and a dtype", arg.span, help="`tensor([[1, 2], [3, 4]], int8)`")
+            fail(codes.E205, "tensor takes its values and a dtype", arg.span, help="`tensor([[1, 2], [3, 4]], int8)`")
         given[name] = arg.value
     if "values" not in given:
-        fail("E205", "tensor is called without values", call.span, help="`tensor([1, 2, 3], int8)`")
+        fail(codes.E205, "tensor is called without values", call.span, help="`tensor([1, 2, 3], int8)`")
     if "dtype" not in given:
         return given["values"], None
     dtype = shapes.dtype(code, given["dtype"])
     if not isinstance(dtype, core.DTypeLit):
-        fail("E220", "the dtype of a literal has to be literal", given["dtype"].span, help="`int8`, `float32`, ...")
+        fail(codes.E220, "the dtype of a literal has to be literal", given["dtype"].span, help="`int8`, `float32`, ...")
     return given["values"], dtype.dtype
 
 
@@ -62,18 +62,18 @@ def _read(expr: sweet.Expr, level: int, rows: list[sweet.ListExpr], leaves: list
         if level == len(rows):
             if leaves:
                 label = Label(leaves[0][1].span, "this is a number")
-                fail("E211", "a list stands where the rows before have a number", expr.span, labels=(label,))
+                fail(codes.E211, "a list stands where the rows before have a number", expr.span, labels=(label,))
             rows.append(expr)
         elif len(rows[level].items) != len(expr.items):
             own, first = count(len(expr.items), "element"), len(rows[level].items)
             label = Label(rows[level].span, f"this has {first}")
-            fail("E211", f"this row has {own}, the first one has {first}", expr.span, labels=(label,))
+            fail(codes.E211, f"this row has {own}, the first one has {first}", expr.span, labels=(label,))
         for item in expr.items:
             _read(item, level + 1, rows, leaves)
         return
     if level != len(rows):
         label = Label(rows[level].span, "this is a list")
-        fail("E211", "a number stands where the rows before have a list", expr.span, labels=(label,))
+        fail(codes.E211, "a number stands where the rows before have a list", expr.span, labels=(label,))
     leaves.append((_scalar(expr), expr))
 
 
@@ -88,7 +88,7 @@ def _scalar(expr: sweet.Expr, sign: int = 1) -> Scalar:
         case sweet.Unary(op="+" | "-", operand=sweet.IntLit() | sweet.FloatLit()):
             return _scalar(expr.operand, -1 if expr.op == "-" else 1)
     raise problem(
-        "E211", "a tensor literal is made of literal numbers", expr.span,
+        codes.E211, "a tensor literal is made of literal numbers", expr.span,
         help="`@stack` and `@concat` put computed tensors together",
     )  # fmt: skip
 
@@ -99,12 +99,12 @@ def _kind(value: Scalar) -> str:
 
 def _default(call: sweet.Call, leaves: list[tuple[Scalar, sweet.Expr]], kinds: set[str]) -> DType:
     if not kinds:
-        fail("E211", "an empty literal needs a dtype", call.span, help="`tensor([], float32)`")
+        fail(codes.E211, "an empty literal needs a dtype", call.span, help="`tensor([], float32)`")
     if len(kinds) > 1:
         first = _kind(leaves[0][0])
         other, at = next((v, at) for v, at in leaves if _kind(v) != first)
         fail(
-            "E211", f"{_WORDS[_kind(other)]} among elements that begin with {_WORDS[first]}", at.span,
+            codes.E211, f"{_WORDS[_kind(other)]} among elements that begin with {_WORDS[first]}", at.span,
             labels=(Label(leaves[0][1].span, f"this is {_WORDS[first]}"),), help="give the literal a dtype",
         )  # fmt: skip
     return DTYPES[_DEFAULTS[kinds.pop()]]
@@ -115,20 +115,20 @@ def fit(value: Scalar, at: sweet.Expr, dtype: DType) -> Scalar:
     kind = _kind(value)
     allowed = {"bool": ("bool",), "string": ("str",), "float": ("int", "float"), "complex": ("int", "float")}
     if kind not in allowed.get(dtype.kind, ("int",)):
-        fail("E211", f"{_WORDS[kind]} cannot be an element of {dtype}", at.span)
+        fail(codes.E211, f"{_WORDS[kind]} cannot be an element of {dtype}", at.span)
     if isinstance(value, bool | str):
         return value
     if dtype.kind in ("int", "uint"):
         low, high = int_range(dtype)
         if not low <= value <= high:
-            fail("E211", f"{_shown(value)} does not fit {dtype}: it holds {low} to {high}", at.span)
+            fail(codes.E211, f"{_shown(value)} does not fit {dtype}: it holds {low} to {high}", at.span)
         return value
     try:
         number = float(value)
     except OverflowError:
         number = float("inf")
     if isinf(number) or abs(number) > _LARGEST.get(dtype.name, float("inf")):
-        fail("E211", f"{_shown(value)} is too large for {dtype}", at.span)
+        fail(codes.E211, f"{_shown(value)} is too large for {dtype}", at.span)
     return number
 
 
@@ -156,7 +156,7 @@ def _element(number: Scalar, dtype: DType, span: Span) -> Scalar:
     if isinstance(number, bool | str) or dtype.kind not in ("float", "complex"):
         return number
     if not (isinstance(number, float) and isinf(number)) and abs(number) > _LARGEST.get(dtype.name, float_info.max):
-        fail("E211", f"{_shown(number)} is too large for {dtype}", span)
+        fail(codes.E211, f"{_shown(number)} is too large for {dtype}", span)
     return float(number)
 
 
@@ -167,9 +167,9 @@ def _dtype_of_number(number: Scalar, type_: sweet.Type | None, span: Span) -> DT
         return asked
     if asked is not None and isinstance(number, int) and _kind(number) == "int" and asked.kind in ("int", "uint"):
         low, high = int_range(asked)
-        fail("E211", f"{_shown(number)} does not fit {asked}: it holds {low} to {high}", span)
+        fail(codes.E211, f"{_shown(number)} does not fit {asked}: it holds {low} to {high}", span)
     if not _holds(default, number):
-        fail("E211", f"{number} does not fit {default}", span)
+        fail(codes.E211, f"{number} does not fit {default}", span)
     return default
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError, error
 from ..lang.source import Span
 from . import arguments, shapes
@@ -47,7 +47,7 @@ class Script:
 
     def _statement(self, stmt: sweet.Stmt, rest: list[sweet.Stmt]) -> bool:
         if depth(stmt) > MAX_DEPTH:
-            self.code.report(RxError(error("E223", "this statement is nested too deeply", stmt.span)))
+            self.code.report(RxError(error(codes.E223, "this statement is nested too deeply", stmt.span)))
             return False
         if isinstance(stmt, sweet.ExprStmt) and not _is_match(stmt.value):
             return self._show(stmt, rest)

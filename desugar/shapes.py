@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.dtypes import CLASSES, DTYPES
 from ..lang.node import replace
 from ..lang.operators import BINARY
@@ -153,7 +153,7 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
         case sweet.Binary() if expr.op not in BINARY:  # a sign that the parser has reported
             raise Broken
         case sweet.Binary(op="**"):
-            fail("E206", "sizes have no `**`", expr.span, help="write the product out: `n * n`")
+            fail(codes.E206, "sizes have no `**`", expr.span, help="write the product out: `n * n`")
         case sweet.Attr():
             return _size_attr(code, expr)
         case sweet.Call(callee=sweet.Attr()):
@@ -205,7 +205,7 @@ def _unknown_size(expr: sweet.Attr) -> NoReturn:
 
 def _no_attribute(expr: sweet.Attr, help: str | None) -> NoReturn:
     help = help or "a tensor has .rank, .dim(axis), .shape and .dtype"
-    fail("E215", f"there is no `.{expr.name.name}`", expr.name.span, help=help)
+    fail(codes.E215, f"there is no `.{expr.name.name}`", expr.name.span, help=help)
 
 
 def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
@@ -213,17 +213,17 @@ def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
     if expr.callee.name.name != "dim":
         _unknown_size(expr.callee)
     if len(expr.args) != 1 or expr.args[0].name is not None:
-        fail("E205", ".dim takes one axis", expr.span, help="`x.dim(0)`, or `x.dim(-1)` for the last")
+        fail(codes.E205, ".dim takes one axis", expr.span, help="`x.dim(0)`, or `x.dim(-1)` for the last")
     axis = literal_int(code, expr.args[0].value)
     if axis is None:
-        fail("E220", "the axis of .dim has to be a literal", expr.args[0].span, help="`x.dim(0)`")
+        fail(codes.E220, "the axis of .dim has to be a literal", expr.args[0].span, help="`x.dim(0)`")
     return core.DimOf(expr.span, tensor_name(code, expr.callee.value), axis)
 
 
 def _size_function(code: Code, expr: sweet.Call, name: str) -> core.SizeExpr:
     args = [a.value for a in expr.args]
     if any(a.name for a in expr.args) or len(args) < 2 or (name == "ceildiv" and len(args) > 2):
-        fail("E205", f"{name} takes {'two' if name == 'ceildiv' else 'two or more'} sizes", expr.span)
+        fail(codes.E205, f"{name} takes {'two' if name == 'ceildiv' else 'two or more'} sizes", expr.span)
     found = size(code, args[0])
     for arg in args[1:]:
         found = core.SizeOp(expr.span, name, found, size(code, arg))
@@ -251,7 +251,7 @@ def tensor_name(code: Code, expr: sweet.Expr) -> str:
     if isinstance(value, core.Var) and sort == core.TENSOR:
         return value.name
     if sort != core.TENSOR:
-        fail("E206", f"this is {describe(sort)}; a tensor is needed here", expr.span)
+        fail(codes.E206, f"this is {describe(sort)}; a tensor is needed here", expr.span)
     named = code.name(value, sort, "t")
     assert isinstance(named, core.Var)
     return named.name
@@ -310,7 +310,7 @@ def _dimension(code: Code, item: sweet.Expr) -> core.SizeExpr | core.Splice:
         case sweet.Splice():
             return splice(code, item)
         case sweet.Dots() | sweet.Unknown():
-            fail("E221", f"`{spelled(item.span)}` can stand in a type, not here", item.span)
+            fail(codes.E221, f"`{spelled(item.span)}` can stand in a type, not here", item.span)
     return size(code, item)
 
 
@@ -343,7 +343,7 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
             if code.scope.find(expr.name) is None:
                 known = nearest(expr.name, DTYPES)
                 fail(
-                    "E201", f"there is no dtype `{expr.name}`", expr.span,
+                    codes.E201, f"there is no dtype `{expr.name}`", expr.span,
                     help=f"did you mean `{known}`?" if known else None,
                 )  # fmt: skip
             entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.DTYPE)
@@ -397,7 +397,7 @@ def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
 def _compare(code: Code, expr: sweet.Binary) -> core.BoolExpr:
     kind = _compared(code, expr)
     if kind not in ("Size", "Number") and expr.op not in ("==", "!="):
-        fail("E206", f"`{expr.op}` compares Sizes; these are {kind}s", expr.span, help="`==` and `!=` compare them")
+        fail(codes.E206, f"`{expr.op}` compares Sizes; these are {kind}s", expr.span, help="`==` and `!=` compare them")
     sides: list[core.ShapeLevel] = []
     for side in (expr.left, expr.right):
         match kind:
@@ -425,7 +425,7 @@ def _in_class(code: Code, expr: sweet.InClass) -> core.BoolExpr:
         if choice.name not in DTYPES and choice.name not in CLASSES:
             known = nearest(choice.name, (*CLASSES, *DTYPES))
             fail(
-                "E201", f"there is no dtype and no class of dtypes called `{choice.name}`", choice.span,
+                codes.E201, f"there is no dtype and no class of dtypes called `{choice.name}`", choice.span,
                 help=f"did you mean `{known}`?" if known else f"classes are {', '.join(CLASSES)}",
             )  # fmt: skip
     return core.InClass(expr.span, dtype(code, expr.item), tuple(c.name for c in expr.choices), expr.braces)
@@ -448,7 +448,7 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
     subject = f"`{shown}`" if len(shown) <= 40 else "this"
     message = f"{subject} is a {name}; a {wanted} is needed here" if found != "?" else f"a {wanted} is needed here"
     advice = _whole(expr) if isinstance(expr, sweet.FloatLit) else _advice(found, want, shown)
-    fail("E206" if want != "Tensor" or found != "Size" else "E207", message, expr.span, help=advice)
+    fail(codes.E206 if want != "Tensor" or found != "Size" else codes.E207, message, expr.span, help=advice)
 
 
 def _whole(expr: sweet.FloatLit) -> str | None:

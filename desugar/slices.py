@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from . import arguments, shapes
 from .code import Code, Typed
 from .errors import fail
@@ -38,7 +38,7 @@ def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[tuple[int, 
     picks: list[tuple[int, sweet.Expr]] = []
     dots = [i for i, item in enumerate(expr.items) if isinstance(item, sweet.Dots)]
     if len(dots) > 1:
-        fail("E221", "`...` can stand once in an index", expr.items[dots[1]].span)
+        fail(codes.E221, "`...` can stand once in an index", expr.items[dots[1]].span)
     for position, item in enumerate(expr.items):
         axis = position - len(expr.items) if dots and position > dots[0] else position
         match item:
@@ -51,7 +51,10 @@ def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[tuple[int, 
                 picks.append((axis, item))
     if sum(shapes.level(code, item) == "Tensor" for _, item in picks) > 1:
         fail(
-            "E221", "only one axis can be indexed by a tensor at a time", expr.span, help="`@gather_nd`, or index twice"
+            codes.E221,
+            "only one axis can be indexed by a tensor at a time",
+            expr.span,
+            help="`@gather_nd`, or index twice",
         )
     return ranges, picks
 
@@ -84,7 +87,7 @@ def _bounds(code: Code, tensor: str, found: _Range) -> tuple[core.SizeExpr, core
     item = found.item
     step = 1 if item.step is None else shapes.literal_int(code, item.step)
     if step is None or step == 0:
-        fail("E220", "the step of a slice has to be a literal other than 0", (item.step or item).span)
+        fail(codes.E220, "the step of a slice has to be a literal other than 0", (item.step or item).span)
     length = core.DimOf(item.span, tensor, found.axis)
     zero, one = core.SizeLit(item.span, 0), core.SizeLit(item.span, 1)
     before_first = core.SizeOp(item.span, "-", core.SizeOp(item.span, "-", zero, length), one)
@@ -108,5 +111,5 @@ def primitive(code: Code, name: str, at: sweet.Expr) -> core.FnRef:
     """A primitive that sugar stands for, under the name that the core has for it."""
     found = code.world.primitive(name)
     if found is None:
-        fail("E202", f"there is no primitive `@{name}`", at.span)
+        fail(codes.E202, f"there is no primitive `@{name}`", at.span)
     return core.FnRef(at.span, found.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
@@ -40,7 +40,7 @@ def expand(unit: Unit, type_: sweet.Type, seen: tuple[str, ...] = ()) -> sweet.T
 def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...]) -> sweet.Type:
     unit.world.parts -= bool(seen)  # what is written where it stands has its length for a bound
     if unit.world.parts < 0:
-        fail("E299", "a type of so many parts, written out, is not supported", type_.span)
+        fail(codes.E299, "a type of so many parts, written out, is not supported", type_.span)
     match type_:
         case sweet.NamedType():
             return _named(unit, type_, seen)
@@ -64,18 +64,18 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
     if home is None and (head in unit.links or unit.is_lost(head)):
         raise Broken
     if home is None:
-        fail("E216", f"there is no import called `{head}`", type_.span)
+        fail(codes.E216, f"there is no import called `{head}`", type_.span)
     decl = home.types.get(rest)
     if decl is None and home.is_lost(rest):
         raise Broken
     if decl is None:
         known = nearest(name, (*SIMPLE_NAMES, *home.types, *DTYPES))
-        fail("E216", f"there is no type `{name}`", type_.span, help=f"did you mean `{known}`?" if known else None)
+        fail(codes.E216, f"there is no type `{name}`", type_.span, help=f"did you mean `{known}`?" if known else None)
     key = home.qualified(rest)
     if key in seen:
         unit.world.once(frozenset(seen[seen.index(key) :]))
         again = Label(type_.span, "it stands here again")
-        fail("E217", f"the type `{rest}` is defined by itself", decl.name.span, labels=(again,))
+        fail(codes.E217, f"the type `{rest}` is defined by itself", decl.name.span, labels=(again,))
     found = _expanded(home, decl.type, (*seen, key))
     return found if home is unit else _abroad(home, found)
 

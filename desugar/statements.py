@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
 from . import arguments, patterns, shapes, values
 from .annotations import leaves
@@ -70,7 +70,7 @@ def block_result(
 
 def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
     if node.result is None:
-        fail("E210", "this block has no result", node.span, help="its last line has to be an expression")
+        fail(codes.E210, "this block has no result", node.span, help="its last line has to be an expression")
     if want is not None:
         return arguments.direct(code, node.result, want), want
     found = shapes.level(code, node.result)
@@ -84,7 +84,10 @@ def _refuse(code: Code, expr: sweet.Expr, found: str, help: str) -> None:
     arguments.check_names(code, expr)
     shown = spelled(expr.span)
     fail(
-        "E207", f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors", expr.span, help=help
+        codes.E207,
+        f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors",
+        expr.span,
+        help=help,
     )
 
 
@@ -117,7 +120,9 @@ def _let(code: Code, stmt: sweet.Let) -> None:
     name = stmt.names[0]
     type_ = None if stmt.type is None else expand(code.unit, stmt.type)
     if isinstance(type_, sweet.FnType):
-        fail("E221", "a `let` cannot claim a function's type", type_.span, help="annotate the function's parameters")
+        fail(
+            codes.E221, "a `let` cannot claim a function's type", type_.span, help="annotate the function's parameters"
+        )
     value, sort = _value(code, stmt, type_)
     value = settled(value, type_)
     core_name = code.bind(name, sort, "let")
@@ -160,7 +165,7 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
     names = [n.name for n in stmt.names]
     twice = next((n for i, n in enumerate(stmt.names) if n.name in names[:i] and n.name != _DISCARDED), None)
     if twice is not None:
-        fail("E203", f"`{twice.name}` stands twice", twice.span)
+        fail(codes.E203, f"`{twice.name}` stands twice", twice.span)
     if type_ is not None:
         value = arguments.direct(code, stmt.value, sort_of(type_))
         sort = sort_of(type_)
@@ -182,9 +187,9 @@ def _parts(stmt: sweet.Let, sort: core.Sort) -> tuple[core.Sort, ...]:
     if sort == SOME_TUPLE:
         return (core.TENSOR,) * len(stmt.names)
     if not isinstance(sort, core.TupleSort):
-        fail("E206", f"this is {describe(sort)}; it cannot be taken apart", stmt.value.span)
+        fail(codes.E206, f"this is {describe(sort)}; it cannot be taken apart", stmt.value.span)
     if len(sort.items) != len(stmt.names):
-        fail("E206", f"this is {describe(sort)}; here are {len(stmt.names)} names", stmt.value.span)
+        fail(codes.E206, f"this is {describe(sort)}; here are {len(stmt.names)} names", stmt.value.span)
     return sort.items
 
 
@@ -201,22 +206,28 @@ def _match_shape(code: Code, call: sweet.Call) -> None:
     args = [a.value for a in call.args if a.name is None]
     if len(args) != 3 or len(call.args) != 3 or not isinstance(args[1], sweet.ListExpr):
         fail(
-            "E205", "match_shape takes a tensor, names and a shape", call.span, help="`match_shape(x, [n], [n, n * 2])`"
+            codes.E205,
+            "match_shape takes a tensor, names and a shape",
+            call.span,
+            help="`match_shape(x, [n], [n, n * 2])`",
         )
     tensor = shapes.tensor_name(code, args[0])
     names = _listed(code, args[1])
     if not isinstance(args[2], sweet.ListExpr | sweet.Name | sweet.Unknown):
-        fail("E205", "the last argument of match_shape is a shape", args[2].span, help="`[n, n * 2]`")
+        fail(codes.E205, "the last argument of match_shape is a shape", args[2].span, help="`[n, n * 2]`")
     used = {n.name: n for n in size_names(args[2])}
     for name in used.values():
         if name.name not in names and code.scope.find(name.name) is None:
             help = f"list it: `[{', '.join([*names, name.name])}]`"
             fail(
-                "E201", f"nothing is called `{name.name}` here, and match_shape does not bind it", name.span, help=help
+                codes.E201,
+                f"nothing is called `{name.name}` here, and match_shape does not bind it",
+                name.span,
+                help=help,
             )
     for listed in names.values():
         if listed.name not in used:
-            fail("E208", f"`{listed.name}` does not occur in the shape", listed.span)
+            fail(codes.E208, f"`{listed.name}` does not occur in the shape", listed.span)
     type_ = sweet.TensorType(args[2].span, args[2], None)
     leaf = Leaf(args[2].span, tensor, type_, "match_shape", spelled(args[0].span))
     patterns.solve(code, [leaf], named=True)
@@ -226,14 +237,14 @@ def _listed(code: Code, items: sweet.ListExpr) -> dict[str, sweet.Name]:
     names: dict[str, sweet.Name] = {}
     for item in items.items:
         if not isinstance(item, sweet.Name):
-            fail("E205", "here stand the names that match_shape binds", item.span)
+            fail(codes.E205, "here stand the names that match_shape binds", item.span)
         if item.name in names:
-            fail("E203", f"`{item.name}` stands twice", item.span)
+            fail(codes.E203, f"`{item.name}` stands twice", item.span)
         before = code.scope.find(item.name)
         if before is not None:
             if before.sort is None:
                 raise Broken
             label = Label(before.span, f"`{item.name}` is bound here")
-            fail("E204", f"`{item.name}` is already bound here", item.span, labels=(label,))
+            fail(codes.E204, f"`{item.name}` is already bound here", item.span, labels=(label,))
         names[item.name] = item
     return names

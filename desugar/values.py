@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from posixpath import isabs, join, normpath
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.node import Node
 from ..lang.operators import BINARY, UNARY
@@ -48,17 +48,17 @@ def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
         case sweet.InClass():
             arguments.refuse_size(code, expr, "Bool")
         case sweet.StrLit():
-            fail("E206", "a string can stand only as an attribute or in a tensor literal", expr.span)
+            fail(codes.E206, "a string can stand only as an attribute or in a tensor literal", expr.span)
         case sweet.For() | sweet.While():
             loop(expr)
         case sweet.Splice() | sweet.Dots() | sweet.Unknown():
-            fail("E221", f"`{spelled(expr.span)}` cannot stand here", expr.span)
+            fail(codes.E221, f"`{spelled(expr.span)}` cannot stand here", expr.span)
     raise Broken
 
 
 def loop(expr: Node) -> None:
     """The one place to lift when loops come."""
-    fail("E299", "loops are not supported yet by this version", expr.span)  # type: ignore[attr-defined]
+    fail(codes.E299, "loops are not supported yet by this version", expr.span)  # type: ignore[attr-defined]
 
 
 # Names
@@ -167,10 +167,10 @@ def _list(code: Code, expr: sweet.ListExpr) -> Typed:
     found = shapes.level(code, expr)
     if found == "Shape":
         fail(
-            "E207", "a list of sizes is a Shape, not a tensor", expr.span,
+            codes.E207, "a list of sizes is a Shape, not a tensor", expr.span,
             help=f"`tensor({spelled(expr.span)})` is a tensor; `let s : Shape = ...` names a Shape",
         )  # fmt: skip
-    fail("E206", "a list of tensors can stand only as an argument", expr.span, help="`(x, y)` is a tuple")
+    fail(codes.E206, "a list of tensors can stand only as an argument", expr.span, help="`(x, y)` is a tuple")
 
 
 # Branches
@@ -178,13 +178,18 @@ def _list(code: Code, expr: sweet.ListExpr) -> Typed:
 
 def _if(code: Code, expr: sweet.If, want: core.Sort | None) -> Typed:
     if expr.orelse is None:
-        fail("E219", "this `if` has no `else`: its value would be missing", expr.span, help="add `else { ... }`")
+        fail(codes.E219, "this `if` has no `else`: its value would be missing", expr.span, help="add `else { ... }`")
     cond = _condition(code, expr.cond)
     then, sort = code.hooks.block(code, expr.then, want)
     orelse, other = code.hooks.block(code, expr.orelse, want)
     if not arguments.fits(other, sort):
         label = Label(expr.then.span, f"this arm gives {describe(sort)}")
-        fail("E219", f"one arm gives {describe(sort)}, the other {describe(other)}", expr.orelse.span, labels=(label,))
+        fail(
+            codes.E219,
+            f"one arm gives {describe(sort)}, the other {describe(other)}",
+            expr.orelse.span,
+            labels=(label,),
+        )
     return core.If(expr.span, cond, then, orelse), sort
 
 
@@ -211,7 +216,7 @@ def _call(code: Code, expr: sweet.Call) -> Typed:
             if entry is None:
                 shapes.unknown_attribute(code, callee)
     raise problem(
-        "E221", "this cannot be called", expr.callee.span, help="`@f(x)` calls a function, `f(x)` a function value"
+        codes.E221, "this cannot be called", expr.callee.span, help="`@f(x)` calls a function, `f(x)` a function value"
     )
 
 
@@ -245,16 +250,16 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
             if any(shapes.level(code, a.value) == "Tensor" for a in expr.args):
                 word = {"min": "minimum", "max": "maximum"}.get(callee.name)
                 fail(
-                    "E206", f"{callee.name} is a function of Sizes", expr.span,
+                    codes.E206, f"{callee.name} is a function of Sizes", expr.span,
                     help=f"`@{word}` is the one of tensors" if word else None,
                 )  # fmt: skip
             arguments.refuse_size(code, expr, "Size")
         case "match_shape":
-            fail("E221", "match_shape is a statement", expr.span, help="write it on a line of its own")
+            fail(codes.E221, "match_shape is a statement", expr.span, help="write it on a line of its own")
         case "range":
-            fail("E221", "range can stand only in `for`", expr.span)
+            fail(codes.E221, "range can stand only in `for`", expr.span)
     help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else _suggest(code, callee.name)
-    raise problem("E201", f"nothing is called `{callee.name}` here", callee.span, help=help)
+    raise problem(codes.E201, f"nothing is called `{callee.name}` here", callee.span, help=help)
 
 
 def _suggest(code: Code, name: str) -> str | None:
@@ -266,14 +271,14 @@ def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:
     """`f(x)` for a parameter or a `let` that is a function."""
     sort = entry.sort
     if not isinstance(sort, core.FnSort):
-        fail("E206", f"`{entry.name}` is {describe(sort)}, not a function", expr.callee.span)
+        fail(codes.E206, f"`{entry.name}` is {describe(sort)}, not a function", expr.callee.span)
     params = sort.signature.params
     named = next((a for a in expr.args if a.name is not None), None)
     if named is not None:
-        fail("E205", "a function value takes its arguments by position", named.span)
+        fail(codes.E205, "a function value takes its arguments by position", named.span)
     if len(params) != len(expr.args):
         wanted = count(len(params), "argument")
-        fail("E205", f"`{entry.name}` takes {wanted}; here are {len(expr.args)}", expr.span)
+        fail(codes.E205, f"`{entry.name}` takes {wanted}; here are {len(expr.args)}", expr.span)
     given = code.each(partial(arguments.of, code, a.value, p.sort) for a, p in zip(expr.args, params, strict=True))
     args = tuple(core.Arg(a.span, None, v) for a, v in zip(expr.args, given, strict=True))
     callee = entry.at(expr.callee.span)
@@ -284,12 +289,17 @@ def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:
 def _load(code: Code, expr: sweet.Call) -> core.Load:
     if not code.may_load:
         fail(
-            "E218", "weights are loaded by a const, or by a `let` of the script", expr.span,
+            codes.E218, "weights are loaded by a const, or by a `let` of the script", expr.span,
             help="`const w : Tensor([n, m], float32) = load(\"weights.safetensors\", \"w\")`",
         )  # fmt: skip
     texts = [a.value.value for a in expr.args if isinstance(a.value, sweet.StrLit) and a.name is None]
     if len(texts) != len(expr.args) or not 1 <= len(texts) <= 2:
-        fail("E205", "load takes a file and the name of a tensor in it", expr.span, help='`load("w.safetensors", "w")`')
+        fail(
+            codes.E205,
+            "load takes a file and the name of a tensor in it",
+            expr.span,
+            help='`load("w.safetensors", "w")`',
+        )
     path = texts[0]
     if code.unit.folder and not isabs(path):
         path = normpath(join(code.unit.folder, path))

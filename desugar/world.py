@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from ..lang import core, sweet
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import Diagnostic, Edit, Label, RxError, error
 from ..lang.modules import Loaded, Modules
 from ..lang.source import Span
@@ -182,7 +182,7 @@ class World:
         if first is name:
             return True
         label = Label(first.span, "the first definition")
-        self.diagnostics.append(error("E203", f"`{key}` is defined twice", name.span, labels=(label,)))
+        self.diagnostics.append(error(codes.E203, f"`{key}` is defined twice", name.span, labels=(label,)))
         return False
 
     def _script_or_main(self, unit: Unit) -> None:
@@ -192,7 +192,7 @@ class World:
         label = Label(main.decl.name.span, "@main is here")
         self.diagnostics.append(
             error(
-                "E213",
+                codes.E213,
                 "a file has a script or @main, not both",
                 unit.script[0].span,
                 labels=(label,),
@@ -288,11 +288,11 @@ class World:
         if rest and head != "prelude" and head not in unit.links:
             known = nearest(head, unit.links)
             fail(
-                "E202", f"there is no import called `{head}`", callee.span,
+                codes.E202, f"there is no import called `{head}`", callee.span,
                 help=f"`@{known}.{rest}`" if known else f'`import "{head}.rx"` at the top of the file',
             )  # fmt: skip
         raise problem(
-            "E202",
+            codes.E202,
             f"there is no function `@{callee.name}`",
             callee.span,
             help=elsewhere.otherwise(callee.name) or did_you_mean(self._meant(unit, callee.name)),
@@ -355,7 +355,7 @@ def _is_private(callee: sweet.FnName, wrapper: str | None) -> RxError:
     whose = f"@{wrapper}" if wrapper is not None else "its wrapper"
     return RxError(
         error(
-            "E224", f"@{callee.name} is private: only {whose} calls it", callee.span,
+            codes.E224, f"@{callee.name} is private: only {whose} calls it", callee.span,
             help=f"`@{wrapper}`, which checks the arguments first" if wrapper is not None else None,
             edits=(Edit(callee.span, f"@{wrapper}"),) if wrapper is not None else (),
         )

@@ -9,19 +9,16 @@ from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.parser import parse_expr
 from ..ops.registry import lookup
+from ..ops.requirements import AtMost, Multiple
 from .case import Case, Mend, appended, replaced
 from .conditions import FAR_FETCHED
 from .tree import callee
 
 # Where no axis is written, it is one of these that may want another.
 _NEEDS_AXIS = {"concat", "stack", "unstack", "split", "take", "take_along_axis", "softmax", "log_softmax", "repeat"}
-# "to be a multiple of 3"
-_MULTIPLE = re.compile(r"to be a multiple of (\d+)")
 # Parameters that say in how many parts something is cut.
 _PARTS = {"sections", "num_groups", "groups", "heads"}
 _MOST_TRIED = 100_000
-_REDUCTIONS = {"sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "logsumexp", "argmax", "argmin"}
-
 
 # What others write for one of our words.
 _WORDS = {"nchw": "channels_first", "nhwc": "channels_last", "same": "same_upper", "average": "mean"}
@@ -73,7 +70,12 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
 def _pairs(case: Case) -> Iterator[Mend]:
     """Pads as others write them: one number for all sides, one for each axis, or first all that come before (ONNX)."""
     span = case.diagnostic.span
-    if case.diagnostic.code != "E206" or "is a list of pairs" not in case.diagnostic.message:
+    call = case.tree.enclosing(span, sweet.Call)
+    row, given = (
+        lookup(callee(call)) if call is not None else None,
+        case.tree.arguments(call) if call is not None else {},
+    )
+    if row is None or all(p.kind != "pairs" or p.name not in given or given[p.name].span != span for p in row.params):
         return
     match parse_expr(span.text):
         case sweet.IntLit(value=pad):
@@ -124,7 +126,7 @@ def _keepdims(case: Case) -> Iterator[Mend]:
     """The reduction that dropped an axis, in an operand or in what it was made of."""
     for node in case.tree.upstream([expr for _, expr, _ in case.tensors()]):
         given = case.tree.arguments(node)
-        if callee(node) in _REDUCTIONS and "axis" in given and "keepdims" not in given:
+        if _reduces(callee(node)) and "axis" in given and "keepdims" not in given:
             yield case.mend("keep the reduced axis", [appended(node, "keepdims=true")], 19, show=node.span)
 
 
@@ -173,15 +175,20 @@ def _groups(case: Case) -> Iterator[Mend]:
         yield case.mend(f"use {text} groups", [appended(case.call, f"groups={text}")], rank, guess=taken != 1)
 
 
+def _reduces(name: str) -> bool:
+    row = lookup(name)
+    return row is not None and any(p.name == "keepdims" for p in row.params)
+
+
 def _divisor(case: Case) -> Iterator[Mend]:
     """A number of parts or groups that does not divide a size: the nearest one that does."""
-    asked = _MULTIPLE.search(case.diagnostic.message)
+    asked = case.asked.of if isinstance(case.asked, Multiple) else None
     sizes = [d for name, axis in case.subject.at if isinstance(d := case.size(name, axis), int)]
     if asked is None or not sizes or not 0 < sizes[0] < _MOST_TRIED:
         return
     size = sizes[0]
     for name, expr in case.arguments.items():
-        if isinstance(expr, sweet.IntLit) and name in _PARTS and str(expr.value) == asked[1]:
+        if isinstance(expr, sweet.IntLit) and name in _PARTS and expr.value == asked.size:
             near = sorted((n for n in range(2, size + 1) if size % n == 0), key=lambda n: abs(n - expr.value))
             for position, number in enumerate(near[:2]):
                 yield case.mend(f"write {number} for {expr.value}", [replaced(expr, str(number))], 31 + position)
@@ -191,7 +198,7 @@ def _divisor(case: Case) -> Iterator[Mend]:
 
 def _bound(case: Case) -> Iterator[Mend]:
     """A number among the arguments that is larger than the size it is a part of: as large as that."""
-    if "to be at most" not in case.diagnostic.message:
+    if not isinstance(case.asked, AtMost):
         return
     sizes = [d for name, axis in case.subject.at if isinstance(d := case.size(name, axis), int)]
     for name, axis in case.subject.at:

@@ -8,6 +8,7 @@ from ..lang import sweet
 from ..lang.diagnostics import Diagnostic, Edit, Operand, Subject
 from ..lang.node import Node
 from ..lang.source import Span
+from ..ops.requirements import AxisInRange, OfRank, RankAtLeast, RankIs
 from .edits import applied
 from .tree import Tree, callee
 
@@ -37,6 +38,15 @@ class Case:
         self.call = tree.call(self.subject.span)
         self.arguments = tree.arguments(self.call) if self.call is not None else {}
         self.function = tree.enclosing(diagnostic.span, sweet.FnDecl)
+
+    @property
+    def asked(self) -> object:
+        """What a primitive requires, if it is about that."""
+        return self.subject.asked
+
+    @property
+    def is_of_rank(self) -> bool:
+        return self.subject.what == "rank" or isinstance(self.asked, AxisInRange | OfRank | RankAtLeast | RankIs)
 
     @property
     def callee(self) -> str:

@@ -16,7 +16,7 @@ from .shapes import Wanted
 
 def mends(case: Case) -> Iterator[Mend]:
     asked = case.subject.declared
-    if asked is None or not case.subject.at or case.diagnostic.code == "E313":
+    if asked is None or not case.subject.at or case.diagnostic.code.of_dtypes:
         return
     found = case.tree.of(asked.source).find(asked, sweet.TensorType, sweet.ListExpr)
     dims = found.shape if isinstance(found, sweet.TensorType) else found
@@ -112,7 +112,7 @@ def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Mend]
     elsewhere = dims.span.source is not case.tree.source
     if elsewhere or _is_open(dims) or (len(dims.items) != len(shape) and case.callee):
         return
-    rank = GIVING_WAY if case.diagnostic.severity == "error" and case.diagnostic.code != "W311" else RANK + 50
+    rank = GIVING_WAY if case.diagnostic.severity == "error" and not case.diagnostic.code.is_doubt else RANK + 50
     show = case.subject.declared
     if len(dims.items) != len(shape):
         for position, texts in enumerate(_of_rank(dims, shape)):

@@ -22,7 +22,7 @@ _FUNCTIONS = {"min", "max", "ceildiv"}
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.diagnostic.code == "E310":
+    if case.diagnostic.code.only_empty:
         return
     for rank, wordings in enumerate(case.subject.conditions):
         for text in filter(_leaves_something, wordings):

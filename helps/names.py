@@ -40,7 +40,7 @@ def _nearest(case: Case) -> Iterator[Mend]:
 
 
 def _casts(case: Case) -> Iterator[Mend]:
-    if case.diagnostic.code != "E313":
+    if not case.diagnostic.code.of_dtypes:
         return
     tensors = case.tensors()
     dtypes = [o.dtype for o in case.subject.operands if o.dtype not in ("", "?")]

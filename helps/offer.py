@@ -40,7 +40,6 @@ _BEFORE_CONDITIONS = 9
 _FIRST_STEPS = 4
 _SECOND_STEPS = 5
 # Notes that an edit may bring along: a name that is not used any more.
-_QUIET_NOTES = frozenset({"N201"})
 
 # "write 96 for the 100 in line 3: `[96, 100]`"
 _REWRITTEN = re.compile(r"(?P<what>write \S+ for the \S+) in line (?P<line>\d+)(?P<after>: `[^`]*`)?")
@@ -221,12 +220,12 @@ class _Trials:
         gone = len(now.get(key, ())) < had[key]
         if (after.checked is None and self.report.checked is not None) or self._opens(after, diagnostic):
             gone = False
-        others = tuple(d for d in new if d.code not in _QUIET_NOTES)
+        others = tuple(d for d in new if not d.code.is_quiet)
         left = sum(map(_is_wrong, after.diagnostics)) - sum(map(_is_wrong, before)) - len(uncovered)
         errors = _errors(after.diagnostics) - _errors(before) + _errors(self.report.diagnostics)
         at = places.normal(diagnostic.span.start)
         doubtful = diagnostic.severity == "error" and bool(others) and all(
-            d.code == "W311" and places.before(d.span.start) == at for d in others
+            d.code.is_doubt and places.before(d.span.start) == at for d in others
         )  # fmt: skip
         return Trial(
             mend, gone, others, left, errors, len(new) - len(others), _codes(uncovered), doubtful,

@@ -2,59 +2,49 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.node import replace
 from ..lang.source import Span
+from ..ops.model import Trait
 from ..ops.registry import lookup
+from ..ops.requirements import AtLeast, OfRank, RankAtLeast, RankIs
 from . import shapes
 from .case import Case, Dims, Mend, inserted, replaced
 from .conditions import FAR_FETCHED
 from .shapes import Change
-from .tree import callee
+from .tree import callee, has
 
 # Products of matrices: which axis of each operand is summed over.
 _PRODUCTS = {"matmul": ("x", -1, "y", -2), "linear": ("x", -1, "weight", -1), "vecdot": ("x", -1, "y", -1)}
 # What only moves, adds or drops axes.
-_MOVING = {"matrix_transpose", "permute_dims", "swapaxes", "moveaxis", "squeeze", "expand_dims"}
+_MOVING = (Trait.MOVES_AXES, Trait.UNIT_AXES)
 # Losses and the like make these of what they are given, so that a mistake before them is one in a layer.
 _THROUGH = {"cast", "log", "softmax", "log_softmax", "exp", "sigmoid", "relu", "tanh"}
-_LOSSES = {
-    "cross_entropy_loss", "nll_loss", "softmax_cross_entropy", "mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss",
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
-}  # fmt: skip
 # What takes an element for each index along an axis, which the indices have too.
 _ALONG = {"take_along_axis", "gather_elements"}
-_OF_SIZES = {"E304", "E305", "E306", "E308", "W311"}
-# "to have rank 4"
-_RANK = re.compile(r"to have rank (\d+)")
-_ELEMENTWISE = {
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "where", "equal",
-    "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
-}  # fmt: skip
 
 
 def mends(case: Case) -> Iterator[Mend]:
     if case.call is None:
         return
-    if case.diagnostic.code == "E313":
+    if case.diagnostic.code.of_dtypes:
         yield from _one_hot(case)
         yield from _swap(case)
         return
-    if case.diagnostic.code == "N202":
+    if case.diagnostic.code.spreads:
         yield from _paired(case)
         return
     yield from _inlined(case)
-    if case.callee not in _MOVING:
+    if not has(case.callee, *_MOVING):
         yield from _missing_flatten(case)
     yield from _left_out(case)
     yield from _one_size(case)
     if case.callee in _PRODUCTS:
         yield from _product(case, *_PRODUCTS[case.callee])
-    elif case.callee in _ELEMENTWISE:
+    elif has(case.callee, Trait.BROADCASTS):
         yield from _broadcast(case)
     elif case.callee != "reshape" and (case.subject.declared is None or case.subject.what == "where"):
         yield from _others(case)
@@ -64,7 +54,7 @@ def mends(case: Case) -> Iterator[Mend]:
 def _left_out(case: Case) -> Iterator[Mend]:
     """The call itself, or one that made an operand, only moves axes, and there was no need to."""
     assert case.call is not None
-    if case.callee in _MOVING and case.diagnostic.code not in ("W311", "E310"):
+    if has(case.callee, *_MOVING) and not (case.diagnostic.code.is_doubt or case.diagnostic.code.only_empty):
         yield from _without(case, case.call, 23)
     for _, expr, _ in case.tensors():
         bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
@@ -73,7 +63,7 @@ def _left_out(case: Case) -> Iterator[Mend]:
 
 def _without(case: Case, expr: sweet.Expr, rank: int) -> Iterator[Mend]:
     name, operand = callee(expr), case.tree.arguments(expr).get("x")
-    if name in _MOVING and operand is not None:
+    if has(name, *_MOVING) and operand is not None:
         rank += 7 * (name == "permute_dims")  # seldom written for nothing
         edit = replaced(expr, operand.span.text)
         yield case.mend(f"leave out `@{name}`", [edit], rank, show=_line(expr.span), guess=rank > 20)
@@ -82,7 +72,7 @@ def _without(case: Case, expr: sweet.Expr, rank: int) -> Iterator[Mend]:
 def _inlined(case: Case) -> Iterator[Mend]:
     """It fails in the body of a function that a call was seen through: what the call was given may be of the wrong rank."""
     call = case.tree.call(case.diagnostic.span)
-    if call is None or call is case.call or "rank" not in case.diagnostic.message:
+    if call is None or call is case.call or not case.is_of_rank:
         return
     for expr in case.tree.arguments(call).values():
         if isinstance(expr, sweet.Name | sweet.Call):
@@ -113,7 +103,7 @@ def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) 
 def _swap(case: Case) -> Iterator[Mend]:
     """Two operands next to each other, which is what gets mixed up."""
     tensors = sorted(case.tensors(), key=lambda t: t[1].span.start)
-    if isinstance(case.call, sweet.Binary) or "to be at least" in case.diagnostic.message:
+    if isinstance(case.call, sweet.Binary) or isinstance(case.asked, AtLeast):
         return
     for (one, a, _), (other, b, _) in zip(tensors, tensors[1:], strict=False):
         involved = {name for name, _ in case.subject.at}
@@ -129,7 +119,7 @@ def _swap(case: Case) -> Iterator[Mend]:
 def _one_size(case: Case) -> Iterator[Mend]:
     """Of two sizes that should be one, the smaller is repeated, or the larger cut."""
     found = [(name, axis) for name, axis in case.subject.at if case.size(name, axis) is not None]
-    if len(found) != 2 or case.diagnostic.code not in _OF_SIZES:
+    if len(found) != 2 or not (case.diagnostic.code.of_sizes or case.diagnostic.code.is_doubt):
         return
     for (name, axis), (other_name, other_axis) in (found, found[::-1]):
         dims, expr = case.shape(name), case.arguments.get(name)
@@ -151,11 +141,11 @@ def _to_size(case: Case, dims: Dims, axis: int, wanted: int | str) -> Iterator[C
         return
     elif case.callee == "matmul" and 0 < size < wanted and wanted % size == 0:
         yield shapes.repeated(axis, wanted // size, 31)
-    elif 1 < size < wanted and wanted % size == 0 and case.callee in _ELEMENTWISE | _LOSSES | {"concat"}:
+    elif 1 < size < wanted and wanted % size == 0 and has(case.callee, Trait.BROADCASTS, Trait.LOSS, Trait.JOINS):
         layouts = ("channels_last",) if axis == 1 else ("channels_first", "channels_last")
         for layout in layouts[: 1 if axis == len(dims) - 1 else 2]:
             yield shapes.enlarged(wanted // size, layout, 37)
-    elif 1 < wanted < size and case.callee in _ELEMENTWISE:
+    elif 1 < wanted < size and has(case.callee, Trait.BROADCASTS):
         # A table for all of a batch is as long as the longest.
         yield shapes.cut(axis, wanted, 31 if 1 in dims else FAR_FETCHED + 1)
 
@@ -258,7 +248,7 @@ def _broadcasts(a: Dims, b: Dims) -> bool:
 
 
 def _others(case: Case) -> Iterator[Mend]:
-    if "rank" in case.diagnostic.message:
+    if case.is_of_rank:
         involved = {name for name, _ in case.subject.at if case.operand(name) is not None}
         for name, expr, dims in case.tensors():
             if dims is not None and (not involved or name in involved):
@@ -286,15 +276,16 @@ def _of_other_rank(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Mend]:
             yield wrap(case, expr, shapes.squeezed(axis))
     if len(dims) > 2:
         yield wrap(case, expr, shapes.flattened())
-    if case.callee in _LOSSES:
+    if has(case.callee, Trait.LOSS):
         yield from _labels(case, expr, dims)
 
 
 def _asked_rank(case: Case) -> int:
-    """The rank that the message asks for, or the largest of the operands', or one more where all have the same."""
-    asked = _RANK.search(case.diagnostic.message)
+    """The rank that is asked for, or the largest of the operands', or one more where all have the same."""
     ranks = [len(shape) for _, _, shape in case.tensors() if shape is not None]
-    return int(asked[1]) if asked is not None else max(max(ranks), min(ranks) + 1)
+    wanted = case.asked.rank if isinstance(case.asked, RankIs | OfRank) else None
+    wanted = case.asked.least if isinstance(case.asked, RankAtLeast) else wanted
+    return max(max(ranks), min(ranks) + 1) if wanted is None else wanted
 
 
 def _consecutive(rank: int, number: int) -> Iterator[tuple[int, ...]]:
@@ -369,4 +360,4 @@ def _keeps_rank(name: str) -> bool:
     """Whether a primitive wants the spatial axes: convolutions, pooling, normalisation, what moves axes."""
     row = lookup(name)
     windowed = row is not None and any(p.name in ("strides", "layout", "pads") for p in row.params)
-    return windowed or name in _MOVING or "norm" in name
+    return windowed or has(name, *_MOVING) or "norm" in name

@@ -7,16 +7,15 @@ from typing import TypeVar
 
 from ..lang import sweet
 from ..lang.node import Node
+from ..lang.operators import BINARY
 from ..lang.parser import parse
 from ..lang.source import Source, Span
 from ..lang.walk import children
+from ..ops.model import Trait
 from ..ops.registry import lookup
 
 N = TypeVar("N", bound=Node)
 Call = sweet.Call | sweet.Binary | sweet.Unary | sweet.Index
-_OPERATORS = {
-    "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor_divide", "%": "remainder", "**": "pow",
-}  # fmt: skip
 
 
 class Tree:
@@ -161,13 +160,19 @@ class Tree:
         return {n.name for n in found if isinstance(n, sweet.Name | sweet.Ident)}
 
 
+def has(name: str, *traits: Trait) -> bool:
+    """Whether a primitive of that name has one of the traits."""
+    row = lookup(name)
+    return row is not None and not row.traits.isdisjoint(traits)
+
+
 def callee(call: Node) -> str:
     """What a call calls: `matmul`, `add` for `+`; empty where that is no name."""
     match call:
         case sweet.Call(callee=sweet.FnName(name=name)):
             return name
         case sweet.Binary(op=op):
-            return _OPERATORS.get(op, "")
+            return BINARY.get(op, "")
     return ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..ops.registry import lookup
+from ..ops.requirements import AtLeast, Other
 from . import shapes
 from .case import Case, Mend, appended, dims_text, replaced
 from .conditions import FAR_FETCHED
@@ -15,8 +16,6 @@ from .tree import callee
 
 _CONVOLUTIONS = {"conv", "conv1d", "conv2d", "conv3d"}
 _SAME = '"same_upper"'
-# Sizes disagree, or there is too little for a window.
-_OF_SIZES = {"E304", "E305", "E306", "E307", "E308", "E310", "W311"}
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -33,6 +32,12 @@ def mends(case: Case) -> Iterator[Mend]:
     yield from _output_shape(case)
 
 
+def _is_of_sizes(case: Case) -> bool:
+    """Sizes disagree, or there is too little for a window."""
+    code = case.diagnostic.code
+    return code.of_sizes or code.of_elements or code.only_empty or code.is_doubt
+
+
 def _is_window(name: str) -> bool:
     """Whether a primitive is a convolution or pools."""
     row = lookup(name)
@@ -42,7 +47,7 @@ def _is_window(name: str) -> bool:
 def _padded(case: Case) -> Iterator[Mend]:
     """Convolutions before took the border away: pads that keep the size, in the last one or in all."""
     assert case.call is not None
-    if case.diagnostic.code not in _OF_SIZES:
+    if not _is_of_sizes(case):
         return
     upstream = case.tree.upstream([case.call])
     found = [(call, edit) for call in upstream if (edit := _to_same(case, call)) is not None]
@@ -69,7 +74,7 @@ def _to_same(case: Case, call: sweet.Call) -> Edit | None:
 
 def _resized(case: Case) -> Iterator[Mend]:
     """What was made larger by a whole number is made as large as the tensor that it meets."""
-    if case.diagnostic.code not in _OF_SIZES:
+    if not _is_of_sizes(case):
         return
     for name, expr, dims in case.tensors():
         made = next((c for c in case.tree.upstream([expr]) if callee(c) == "upsample"), None)
@@ -93,7 +98,7 @@ def _too_large(case: Case) -> Iterator[Mend]:
     """A window of pooling that does not fit: as large as what is there, or none at all."""
     kernel, x = case.arguments.get("kernel_shape"), case.arguments.get("x")
     sizes = [case.size(name, axis) for name, axis in case.subject.at if name == "x"]
-    if not isinstance(kernel, sweet.IntLit) or x is None or not sizes or "at least" not in case.diagnostic.message:
+    if not isinstance(kernel, sweet.IntLit) or x is None or not sizes or not isinstance(case.asked, AtLeast | Other):
         return
     size = sizes[0]
     if isinstance(size, int) and 1 < size < kernel.value:

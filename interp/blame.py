@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.source import NOWHERE, Span
 from ..ops.binding import bind
@@ -58,7 +58,7 @@ def diagnose(failure: Failure) -> Diagnostic:
     if isinstance(step, Branch) and not isinstance(step.cond, core.BoolExpr):
         return _kernel(failure, step)
     message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
-    return error("R401", message, site.span, function=_function(site), labels=_chain(failure, site.span))
+    return error(codes.R401, message, site.span, function=_function(site), labels=_chain(failure, site.span))
 
 
 # Checks
@@ -84,7 +84,7 @@ def _check(failure: Failure, step: Check | Match) -> Diagnostic:
     argument = _argument(call, given, declared.tensor) if call is not None and declared is not None else ""
     found = values(check, outer)
     return error(
-        "R401", message, span, caption=found_and_wanted(declared, outer, argument), labels=labels,
+        codes.R401, message, span, caption=found_and_wanted(declared, outer, argument), labels=labels,
         notes=() if origin.text.isidentifier() or found in message else (f"here {found}",), function=_function(failure.site),
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ def _violation(failure: Failure, problem: Violation, step: Compute) -> Diagnosti
     operands = Operands(step, failure.values, problem.asked)
     message = ", but ".join(filter(None, sentence(problem.asked, operands)))
     return error(
-        "R401", f"{operation(operands)} needs {message}", step.span, caption=_given_types(step, failure.values),
+        codes.R401, f"{operation(operands)} needs {message}", step.span, caption=_given_types(step, failure.values),
         labels=_chain(failure, step.span), function=_function(failure.site),
     )  # fmt: skip
 
@@ -195,7 +195,7 @@ def _kernel(failure: Failure, step: Compute | Branch) -> Diagnostic:
     if wrong:
         message = f"this gives {wrong[2] or 'more'} values; here are {wrong[1]} names"
     return error(
-        "R402", message, step.span, caption=_given_types(step, failure.values), labels=_chain(failure, step.span),
+        codes.R402, message, step.span, caption=_given_types(step, failure.values), labels=_chain(failure, step.span),
         function=_function(failure.site),
     )  # fmt: skip
 
@@ -254,7 +254,7 @@ def _extern(failure: Failure, text: str) -> Diagnostic:
     call = _caller(failure)
     span = call.span if call is not None else failure.site.span
     message = text if text.startswith("@") else f"@{_callee(failure.site)} failed: {text}"
-    return error("R403", message, span, labels=_chain(failure, span), function=_function(call or failure.site))
+    return error(codes.R403, message, span, labels=_chain(failure, span), function=_function(call or failure.site))
 
 
 def _exhausted(failure: Failure) -> Diagnostic:
@@ -264,11 +264,11 @@ def _exhausted(failure: Failure) -> Diagnostic:
         detail = str(problem).strip().split("\n")[0]
         message = f"{what} needs more memory than there is" + (f": {detail}" if detail else "")
         caption = _given_types(site.step, failure.values)
-        return error("R402", message, site.span, caption=caption, function=_function(site))
+        return error(codes.R402, message, site.span, caption=caption, function=_function(site))
     trail = (*failure.calls, site)
     first = _recursing(trail)
     message = f"@{_shown(_callee(first))} calls itself too deeply"
-    return error("R402", message, first.span, function=_function(first))
+    return error(codes.R402, message, first.span, function=_function(first))
 
 
 def _none_fits(failure: Failure, problem: NoneFits) -> Diagnostic:
@@ -277,7 +277,7 @@ def _none_fits(failure: Failure, problem: NoneFits) -> Diagnostic:
     span = call.span if call is not None else site.span
     notes = tuple(_unfit(name, reason) for name, reason in problem.reasons)
     message = f"no implementation of @{_callee(site)} fits this call"
-    return error("R401", message, span, notes=notes, labels=_chain(failure, span), function=_function(call or site))
+    return error(codes.R401, message, span, notes=notes, labels=_chain(failure, span), function=_function(call or site))
 
 
 def _unfit(name: str, reason: BaseException) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, RxError, error
 from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
@@ -60,7 +60,7 @@ class WeightReader:
             try:
                 array = load_array(path, load.key, self.headers.get((load.path, load.key)))
             except BadWeights as problem:
-                raise RxError(error("E245", f'"{load.path}" {problem}', load.span)) from None
+                raise RxError(error(codes.E245, f'"{load.path}" {problem}', load.span)) from None
             array.flags.writeable = False
             self._read[path, load.key] = array
         return self._read[path, load.key]
@@ -324,7 +324,7 @@ def _unfit(function: core.Function, param: core.Param, wanted: str, value: Any) 
         else foreign(value)
     )
     message = f"@{function.name} needs `{param.name}` to be {wanted}, but it is {found}"
-    return ShapeError(error("R404", message, param_span(function, param.name), function=f"@{function.name}"))
+    return ShapeError(error(codes.R404, message, param_span(function, param.name), function=f"@{function.name}"))
 
 
 def param_span(function: core.Function, name: str) -> Span:

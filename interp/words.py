@@ -9,36 +9,60 @@ from typing import Any
 import numpy as np
 
 from ..lang import core
-from ..lang.offsets import offset
+from ..ops.assertions import wording
 from .dtypes import numpy_dtype
 from .guards import Undefined, ceildiv, describe, dtype_name, exact, floor, modulo
 
 Values = Mapping[str, Any]
-_BOUNDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}
 
 
 def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) -> str:
     """What was asked and what was found; `env` has the names of the condition, `outer` those of the annotation."""
     origin, declared = check.origin, check.origin.declared
     text = origin.text or origin.span.text
-    if isinstance(check, core.MatchShape):
-        who, subject = _speaker(origin, declared, check.tensor)
-        pattern = f"[{', '.join(_dim_text(d) for d in check.dims)}]"
-        return f"{who} needs {subject} to have a shape like {pattern}, but it is {describe(env.get(check.tensor))}"
     if origin.what == "where":
         found = values(check, outer)
         who = f"@{declared.function}" if declared is not None and declared.function else "the signature"
         return f"{who} needs `{text}` to hold" + (f", but {found}" if found else "")
-    if declared is None or origin.what not in ("rank", "dim", "dtype", "shape"):
+    if isinstance(check, core.Assert) and (declared is None or origin.what not in ("rank", "dim", "dtype", "shape")):
         found = values(check, outer)
         reason = f" ({check.message})" if check.message else ""
         return f"`{text}` does not hold{reason}" + (f": {found}" if found else "")
-    subject = _subject(check, env, outer.get(declared.tensor))
-    return _part(check, declared, env, subject, _named(check, env, outer, declared.tensor), text)
+    name = check.tensor if isinstance(check, core.MatchShape) else declared.tensor if declared is not None else ""
+    who, subject = _speaker(origin, declared, name)
+    if isinstance(check, core.Assert):
+        tensor, axis = _subject(check, env, outer.get(name)), origin.axis
+        rank, name = len(getattr(tensor, "shape", ())), _named(check, env, outer, name)
+        if origin.what == "dim" and (axis is None or not -rank <= axis < rank):
+            return f"{who} needs {subject} to have an axis {axis}, but it has rank {rank}"
+    else:
+        tensor = None
+    said = wording(check, name, Actual(env, tensor), subject) or (f"`{text}` to hold", values(check, outer))
+    return f"{who} needs " + ", but ".join(filter(None, said))
 
 
-def _dim_text(dim: core.SizeExpr | core.Splice) -> str:
-    return f"*{dim.name}" if isinstance(dim, core.Splice) else " ".join(dim.span.text.split())
+class Actual:
+    """The values of a condition's names, as ops/assertions.py asks for them."""
+
+    def __init__(self, env: Values, tensor: Any) -> None:
+        self.env = env
+        self.tensor = tensor
+
+    def size(self, expr: core.SizeExpr) -> Any:
+        return _evaluate(expr, self.env)
+
+    def text(self, size: Any) -> str:
+        return str(size)
+
+    def side(self, expr: core.ShapeLevel) -> str:
+        value = _evaluate(expr, self.env)
+        return "?" if value is None else _shown(value)
+
+    def type(self, tensor: str) -> str:
+        return describe(self.env.get(tensor))
+
+    def dim(self, tensor: str, axis: int | None) -> str:
+        return str(self.tensor.shape[axis])
 
 
 def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -> tuple[str, str]:
@@ -66,78 +90,6 @@ def _named(check: core.Assert, env: Values, outer: Values, tensor: str) -> str:
     if outer is env or tensor not in outer:
         return tensor
     return next((a.tensor for a in _accesses(check.cond) if env.get(a.tensor) is outer[tensor]), tensor)
-
-
-def _part(check: core.Assert, declared: core.Declared, env: Values, tensor: Any, name: str, text: str) -> str:
-    """The sentence about the rank, a dimension, the dtype or the shape that an annotation asks for; `name` is what its
-    condition calls the tensor."""
-    origin, cond = check.origin, check.cond
-    who, subject = _speaker(origin, declared, declared.tensor)
-    shape: tuple[int, ...] = getattr(tensor, "shape", ())
-    wanted = _evaluate(cond.right, env) if isinstance(cond, core.Compare) else None
-    match origin.what:
-        case "rank":
-            rank = text if wanted is None else str(wanted)
-            return f"{who} needs {subject} to have rank {rank}, but it has rank {len(shape)}"
-        case "dtype":
-            found = dtype_name(getattr(tensor, "dtype", None))
-            value = text if wanted is None else dtype_name(wanted)
-            return f"{who} needs {subject} to have dtype {_spelt(value, text)}, but it has {found}"
-        case "shape":
-            value = text if wanted is None else _shown(wanted)
-            return f"{who} needs {subject} to have shape {_spelt(value, text)}, but it has {_shown(tuple(shape))}"
-    axis = origin.axis
-    if axis is None or not -len(shape) <= axis < len(shape):
-        return f"{who} needs {subject} to have an axis {axis}, but it has rank {len(shape)}"
-    if isinstance(cond, core.Compare) and cond.op == ">=" and not _is_of(cond.left, name, axis):
-        factor = cond.left.span.text or text
-        found = _evaluate(cond.left, env)
-        needs = f"{who} needs axis {axis} of {subject} to fit `{text}`, whose factor {factor} has to be at least 1"
-        return needs if found is None else f"{needs}, but it is {found}"
-    wanted = _relation(cond, env, text, name, axis)
-    return f"{who} needs axis {axis} of {subject} {wanted}, but it is {shape[axis]}"
-
-
-def _is_of(expr: core.ShapeLevel, tensor: str, axis: int) -> bool:
-    """Whether an expression speaks of a dimension, and not only of others."""
-    return any(isinstance(a, core.DimOf) and (a.tensor, a.axis) == (tensor, axis) for a in _accesses(expr))
-
-
-def _spelt(value: str, text: str) -> str:
-    """The value, and the name that the user gave it."""
-    return value if value == text or not text else f"{value} (`{text}`)"
-
-
-def _relation(cond: core.BoolExpr, env: Values, text: str, tensor: str, axis: int) -> str:
-    """ "to be a multiple of 4", "to be 5 (`n`)": what a dimension has to be."""
-    match cond:
-        case core.Compare(op="==", left=core.SizeOp(op="%", left=left, right=divisor), right=core.SizeLit(value=0)):
-            shift, by = _shift(left, env, tensor, axis), _evaluate(divisor, env)
-            if shift is None or by is None or by < 1:
-                return f"to fit `{text}`"
-            rest = -shift[0] * shift[1] % by
-            return f"to be {f'{rest} more than ' if rest else ''}a multiple of {by}"
-        case core.Compare(op="==", right=right):
-            value = _evaluate(right, env)
-            return f"to be {text if value is None else _spelt(str(value), text)}"
-        case core.Compare(op=">=", left=core.SizeOp() as left, right=core.SizeLit(value=0)):
-            shift = _shift(left, env, tensor, axis)
-            if shift is None:
-                return f"to fit `{text}`"
-            return f"to be at {'least' if shift[0] > 0 else 'most'} {-shift[0] * shift[1]}"
-        case core.Compare(op=op, right=right) if op in _BOUNDS:
-            value = _evaluate(right, env)
-            return f"to be {_BOUNDS[op]} {text if value is None else value}"
-    return f"to fit `{text}`"
-
-
-def _shift(expr: core.SizeExpr, env: Values, tensor: str, axis: int) -> tuple[int, int] | None:
-    """An expression as a dimension, or less a dimension, with the number that is added."""
-    found = offset(expr, tensor, axis)
-    terms = [(sign, _evaluate(term, env)) for sign, term in found.terms] if found is not None else []
-    if found is None or any(value is None for _, value in terms):
-        return None
-    return found.sign, sum(sign * value for sign, value in terms)
 
 
 def found_and_wanted(declared: core.Declared | None, env: Values, argument: str = "") -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..grammar.table import LITERALS
+from . import codes
 from .diagnostics import Diagnostic, Edit, Label, error
 from .lalr import MAX_DEPTH, too_deep
 from .lexer import KIND, Tokens
@@ -371,22 +372,22 @@ def _describe(piece: Tokens, mend: Mend) -> Diagnostic:
         place = _place(piece, mend.at + 1)
         labels = (Label(span, message),)
         message = f"expected `{_SIGN[mend.kind]}`, found `{place.text}`"
-        return error("E105", message, place, labels=labels, function=function)
+        return error(codes.E105, message, place, labels=labels, function=function)
     if mend.instead and mend.kind in _OPENER_OF and subject in _OPENER_OF:
         message = f"expected `{_SIGN[mend.kind]}`, found `{sign}`"
-        return error("E105", message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
+        return error(codes.E105, message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
     if mend.instead:
-        return error("E105", message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
+        return error(codes.E105, message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
     if not mend.kind:
-        return error("E105", message, span, help="remove it", function=function)
+        return error(codes.E105, message, span, help="remove it", function=function)
     place = _place(piece, mend.at)
     edits = (Edit(Span(piece.source, place.end, place.end), _SIGN[mend.kind]),)
     if subject in _PARTNER:
         labels = (Label(place, f"`{_SIGN[mend.kind]}` is missing behind this"),)
-        return error("E105", message, span, labels=labels, function=function, edits=edits)
+        return error(codes.E105, message, span, labels=labels, function=function, edits=edits)
     labels = (Label(span, message),)
     message = f"`{_SIGN[mend.kind]}` is missing behind this"
-    return error("E105", message, place, labels=labels, function=function, edits=edits)
+    return error(codes.E105, message, place, labels=labels, function=function, edits=edits)
 
 
 def _place(piece: Tokens, at: int) -> Span:

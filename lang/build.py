@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from . import sweet
+from . import codes, sweet
+from .codes import Code
 from .diagnostics import Diagnostic, error
 from .dtypes import DTYPES
 from .lexer import LOOKALIKES
@@ -26,7 +27,7 @@ class TreeBuilder:
     def span(self, start: int, end: int) -> Span:
         return Span(self.source, start, end)
 
-    def problem(self, code: str, message: str, span: Span, help: str | None = None) -> None:
+    def problem(self, code: Code, message: str, span: Span, help: str | None = None) -> None:
         if len(self.problems) < 100:
             self.problems.append(error(code, message, span, help=help))
 
@@ -39,7 +40,7 @@ class TreeBuilder:
         *prefixes, name, fn, target = parts
         for i, prefix in enumerate(prefixes):
             if prefix in prefixes[:i]:
-                self.problem("E101", f"`{prefix}` stands twice", name.span)
+                self.problem(codes.E101, f"`{prefix}` stands twice", name.span)
         return sweet.FnDecl(self.span(start, end), tuple(prefixes), name, fn, target)
 
     def prefix_(self, start: int, end: int, word: str) -> str:
@@ -58,7 +59,7 @@ class TreeBuilder:
         after: sweet.Type | None,
     ) -> sweet.Const:
         if before and after:
-            self.problem("E101", f"the type of `{name.name}` stands twice", after.span, "leave one of them out")
+            self.problem(codes.E101, f"the type of `{name.name}` stands twice", after.span, "leave one of them out")
         return sweet.Const(self.span(start, end), name, before or after, value)
 
     def type_item_(self, start: int, end: int, name: sweet.Ident, type: sweet.Type) -> sweet.TypeDecl:
@@ -138,19 +139,19 @@ class TreeBuilder:
         span = self.span(start, end)
         if name != "Tensor":
             help = "did you mean `Tensor`?" if alike(name, "Tensor") else None
-            self.problem("E108", f"`{name}` takes no arguments; only `Tensor` does", span, help)
+            self.problem(codes.E108, f"`{name}` takes no arguments; only `Tensor` does", span, help)
         elif len(arguments) > 2:
             self.problem(
-                "E108", "`Tensor` takes a shape and a dtype", arguments[2].span, "write `Tensor([n, m], float32)`"
+                codes.E108, "`Tensor` takes a shape and a dtype", arguments[2].span, "write `Tensor([n, m], float32)`"
             )
         elif not isinstance(arguments[0], sweet.Unknown | sweet.Name | sweet.ListExpr):
             self.problem(
-                "E108", "a shape is `?`, a name or a list", arguments[0].span, "write `Tensor([n, m], float32)`"
+                codes.E108, "a shape is `?`, a name or a list", arguments[0].span, "write `Tensor([n, m], float32)`"
             )
         elif len(arguments) == 2 and not isinstance(arguments[1], sweet.Unknown | sweet.Name):
             dtype = arguments[1].span.text.strip("\"'").rpartition(".")[2]
             written = dtype if dtype in DTYPES else "Tensor([n, m], float32)"
-            self.problem("E108", "a dtype is `?` or a name", arguments[1].span, f"write `{written}`")
+            self.problem(codes.E108, "a dtype is `?` or a name", arguments[1].span, f"write `{written}`")
         return sweet.TensorType(span, arguments[0], arguments[1] if len(arguments) > 1 else None)
 
     def tuple_type_(self, start: int, end: int, *items: sweet.Type) -> sweet.TupleType:
@@ -194,7 +195,7 @@ class TreeBuilder:
         seen = False
         for argument in arguments:
             if seen and argument.name is None:
-                self.problem("E109", "an argument without a name stands after one with a name", argument.span)
+                self.problem(codes.E109, "an argument without a name stands after one with a name", argument.span)
                 break
             seen = seen or argument.name is not None
         return arguments
@@ -245,7 +246,7 @@ class TreeBuilder:
         digits = text.replace("_", "")
         if len(digits) > MAX_DIGITS:
             message = f"this number has {len(digits)} digits; at most {MAX_DIGITS} are read"
-            self.problem("E107", message, self.span(start, end))
+            self.problem(codes.E107, message, self.span(start, end))
             digits = "0"
         return sweet.IntLit(self.span(start, end), int(digits) if digits.isdecimal() else 0)
 
@@ -271,7 +272,7 @@ class TreeBuilder:
         if 0 <= number < 0x110000 and not 0xD800 <= number < 0xE000:
             return chr(number)
         span = self.span(start + found.start(), start + found.end())
-        self.problem("E110", f"`{text}` is not an escape", span, "a backslash in a string is written `\\\\`")
+        self.problem(codes.E110, f"`{text}` is not an escape", span, "a backslash in a string is written `\\\\`")
         return text[1:]
 
     # Control flow

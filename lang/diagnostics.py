@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from .node import Node
+from .codes import Code
+from .node import Node, replace
 from .source import Span
 
 Severity = Literal["error", "warning", "note"]
@@ -46,7 +47,8 @@ class Subject(Node):
     `span` is the call or the annotated value, `callee` the function without its at sign (empty where nothing is called),
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
-    alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too.
+    alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
+    requirement of a primitive (see ops/requirements.py).
     """
 
     span: Span
@@ -58,16 +60,48 @@ class Subject(Node):
     wanted: tuple[int | str, ...] = ()
     conditions: tuple[tuple[str, ...], ...] = ()
     also: tuple[str, ...] = ()
+    asked: object = None
+
+
+class Sentence(Node):
+    """A message in its parts: what is needed, what is there instead, and the verdict; `only` are the conditions under which it
+    holds, which then are the verdict; `sufficient`: it may hold for others too."""
+
+    needs: str
+    found: str = ""
+    verdict: str = ""
+    only: tuple[str, ...] = ()
+    sufficient: bool = False
+
+    @property
+    def claim(self) -> str:
+        """The sentence without its verdict."""
+        return ", but ".join(filter(None, (self.needs, self.found)))
+
+    def __str__(self) -> str:
+        if_ = "if" if self.sufficient else "only if"
+        only = f"this holds {if_} {together(self.only)}, which is checked at run time" if self.only else ""
+        return ": ".join(filter(None, (self.claim, only or self.verdict)))
+
+
+def listed(texts: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+
+
+def together(conditions: Sequence[str]) -> str:
+    """Conditions that all hold."""
+    return ", and ".join(conditions) if any(" or " in c for c in conditions) else listed(conditions)
 
 
 class Diagnostic(Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
     `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do;
-    `helps` are all changes that were checked, that one first.
+    `helps` are all changes that were checked, that one first. `sentence` has the parts of a message about a check.
     """
 
-    code: str
+    code: Code
     severity: Severity
     message: str
     span: Span
@@ -80,6 +114,7 @@ class Diagnostic(Node):
     edits: tuple[Edit, ...] = ()
     subject: Subject | None = None
     helps: tuple[Help, ...] = ()
+    sentence: Sentence | None = None
 
 
 class RxError(Exception):
@@ -90,15 +125,20 @@ class RxError(Exception):
         self.diagnostics = diagnostics
 
 
-def error(code: str, message: str, span: Span, **rest: object) -> Diagnostic:
+def saying(said: Diagnostic, sentence: Sentence, **changes: object) -> Diagnostic:
+    """The diagnostic with another sentence."""
+    return replace(said, message=str(sentence), sentence=sentence, **changes)
+
+
+def error(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:
     return Diagnostic(code, "error", message, span, **rest)  # type: ignore[arg-type]
 
 
-def warning(code: str, message: str, span: Span, **rest: object) -> Diagnostic:
+def warning(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:
     return Diagnostic(code, "warning", message, span, **rest)  # type: ignore[arg-type]
 
 
-def note(code: str, message: str, span: Span, **rest: object) -> Diagnostic:
+def note(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:
     return Diagnostic(code, "note", message, span, **rest)  # type: ignore[arg-type]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import codes
 from .diagnostics import RxError, error
 from .source import NOWHERE, Span
 
@@ -22,7 +23,7 @@ class Files:
     def find(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE) -> Path:
         """Where the file is: beside `relative_to` (a folder), else below the program's folder, else below a root."""
         if not path or "\0" in path:
-            raise RxError(error("E240", f"{path!r} is not the name of a file", span))
+            raise RxError(error(codes.E240, f"{path!r} is not the name of a file", span))
         outside = False
         for folder in dict.fromkeys((relative_to or self.base, self.base, *self.roots)):
             candidate = _resolved(folder / path)
@@ -32,8 +33,8 @@ class Files:
                 return candidate
         if outside:
             message = f'"{path}" lies outside the program\'s folder and the given roots'
-            raise RxError(error("E241", message, span, help="`--root DIR` allows the files of a folder"))
-        raise RxError(error("E240", f'there is no file "{path}"', span))
+            raise RxError(error(codes.E241, message, span, help="`--root DIR` allows the files of a folder"))
+        raise RxError(error(codes.E240, f'there is no file "{path}"', span))
 
     def allows(self, resolved: Path) -> bool:
         """Whether a resolved path lies below the program's folder or a root."""
@@ -48,12 +49,12 @@ class Files:
         try:
             size = found.stat().st_size
             if size > limit:
-                raise RxError(error("E242", f'"{found.name}" has {size} bytes; the limit is {limit}', span))
+                raise RxError(error(codes.E242, f'"{found.name}" has {size} bytes; the limit is {limit}', span))
             with found.open("rb") as handle:
                 return handle.read(limit)
         except OSError as problem:
             reason = problem.strerror or "it cannot be opened"
-            raise RxError(error("E242", f'"{found.name}" cannot be read: {reason}', span)) from None
+            raise RxError(error(codes.E242, f'"{found.name}" cannot be read: {reason}', span)) from None
 
     def read_text(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE) -> tuple[Path, str]:
         """Where a source file is, and its text."""
@@ -63,7 +64,7 @@ class Files:
             return found, data.decode("utf-8-sig")
         except UnicodeDecodeError as problem:
             message = f'"{found.name}" is not UTF-8 text: byte {problem.start} cannot be read'
-            raise RxError(error("E242", message, span)) from None
+            raise RxError(error(codes.E242, message, span)) from None
 
 
 def _is_file(path: Path) -> bool:

@@ -101,14 +101,17 @@ def binding_object(binding: Binding) -> Object:
 # SARIF 2.1.0
 
 
-def sarif_object(diagnostics: Iterable[Diagnostic], version: str, titles: dict[str, str] | None = None) -> Object:
-    """One run of the tool; `titles` says what a code stands for."""
+def sarif_object(diagnostics: Iterable[Diagnostic], version: str) -> Object:
+    """One run of the tool."""
     found = list(diagnostics)
     codes = sorted({d.code for d in found})
     driver: Object = {
         "name": "rx",
         "version": version,
-        "rules": [_sarif_rule(code, (titles or {}).get(code)) for code in codes],
+        "rules": [
+            {"id": code, "help": {"text": f"rx explain {code}"}, "shortDescription": {"text": code.heading}}
+            for code in codes
+        ],
     }
     run: Object = {
         "tool": {"driver": driver},
@@ -116,13 +119,6 @@ def sarif_object(diagnostics: Iterable[Diagnostic], version: str, titles: dict[s
         "results": [_sarif_result(d, codes.index(d.code)) for d in found],
     }
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _sarif_rule(code: str, title: str | None) -> Object:
-    rule: Object = {"id": code, "help": {"text": f"rx explain {code}"}}
-    if title:
-        rule["shortDescription"] = {"text": title}
-    return rule
 
 
 def _sarif_result(diagnostic: Diagnostic, rule: int) -> Object:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..grammar.table import ACTIONS, GOTOS, RULES, STARTS
+from . import codes
 from .diagnostics import Diagnostic, error
 from .source import Span
 
@@ -36,7 +37,7 @@ class TooDeep(Exception):
 
 def too_deep(span: Span) -> Diagnostic:
     message = f"this is nested more than {MAX_DEPTH} deep"
-    return error("E104", message, span, help="give names to its parts with `let`")
+    return error(codes.E104, message, span, help="give names to its parts with `let`")
 
 
 def row_of(state: int) -> dict[int, int]:

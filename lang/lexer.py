@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..grammar.table import LITERALS, PATTERNS, TERMINALS
+from . import codes
 from .diagnostics import Diagnostic, error
 from .source import Source, Span
 from .sweet import Comment
@@ -126,9 +127,9 @@ def _end_of_number(tokens: Tokens, start: int, end: int) -> int:
         return end
     span = Span(tokens.source, start, rest.end())
     if rest.group() == ".":
-        tokens.report(error("E107", "a number needs a digit after its point", span, help=f"write `{span.text}0`"))
+        tokens.report(error(codes.E107, "a number needs a digit after its point", span, help=f"write `{span.text}0`"))
     else:
-        tokens.report(error("E107", f"`{_short(span.text)}` is not a number", span, help=_number_help(span.text)))
+        tokens.report(error(codes.E107, f"`{_short(span.text)}` is not a number", span, help=_number_help(span.text)))
     return rest.end()
 
 
@@ -138,7 +139,7 @@ def _number_without_zero(tokens: Tokens, start: int) -> tuple[int, int]:
     end = found.end() if found else start + 1
     span = Span(tokens.source, start, end)
     help = f"write `0{_short(span.text)}`"
-    tokens.report(error("E107", "a number needs a digit before its point", span, help=help))
+    tokens.report(error(codes.E107, "a number needs a digit before its point", span, help=help))
     return KIND["FLOAT"], end
 
 
@@ -196,7 +197,7 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
 def unreadable(source: Source, at: int) -> Diagnostic:
     """The diagnostic for a NUL, or for the character that takes the place of invalid bytes."""
     what = "a NUL byte" if source.text[at] == "\0" else "bytes that are not UTF-8 text"
-    return error("E102", f"the file contains {what}", Span(source, at, at + 1), help="save the file as UTF-8 text")
+    return error(codes.E102, f"the file contains {what}", Span(source, at, at + 1), help="save the file as UTF-8 text")
 
 
 def _foreign(tokens: Tokens, start: int, end: int) -> int:
@@ -243,15 +244,15 @@ def _odd_string(tokens: Tokens, start: int) -> int:
     end = run.end() if run else start + 1
     if text[start] == '"' or end == start + 1 or text[end - 1] not in "'”\"“":
         span = Span(tokens.source, start, start + 1)
-        tokens.report(error("E103", "this string has no end on its line", span, help='end it with `"`'))
+        tokens.report(error(codes.E103, "this string has no end on its line", span, help='end it with `"`'))
         return end
     span = Span(tokens.source, start, end)
-    tokens.report(error("E103", "strings stand in double quotes", span, help='write `"..."`'))
+    tokens.report(error(codes.E103, "strings stand in double quotes", span, help='write `"..."`'))
     return end
 
 
 def _report(tokens: Tokens, start: int, end: int, message: str, help: str | None) -> None:
-    tokens.report(error("E102", message, Span(tokens.source, start, end), help=help))
+    tokens.report(error(codes.E102, message, Span(tokens.source, start, end), help=help))
 
 
 def _describe(char: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os.path import relpath
 from pathlib import Path
 
-from . import sweet
+from . import codes, sweet
 from .diagnostics import Diagnostic, Label, RxError, error
 from .files import Files
 from .node import Node
@@ -109,12 +109,14 @@ class _Loader:
         span = item.alias.span if item.alias else item.path.span
         if not alias.isidentifier():
             raise RxError(
-                error("E244", f"`{alias}` cannot be a name", span, help='give the import one: `import "..." as name`')
+                error(
+                    codes.E244, f"`{alias}` cannot be a name", span, help='give the import one: `import "..." as name`'
+                )
             )
         if alias == "prelude":
-            raise RxError(error("E244", "`prelude` is the name of the built-in functions", span))
+            raise RxError(error(codes.E244, "`prelude` is the name of the built-in functions", span))
         if alias in file.imports:
-            raise RxError(error("E203", f"two imports are called `{alias}`", span, help="rename one with `as`"))
+            raise RxError(error(codes.E203, f"two imports are called `{alias}`", span, help="rename one with `as`"))
         return alias
 
     def _open(self, file: _File, item: sweet.Import) -> _File:
@@ -126,7 +128,7 @@ class _Loader:
         if known is not None:
             return known
         if len(self.chain) > MAX_DEPTH:
-            raise RxError(error("E243", f"imports are nested more than {MAX_DEPTH} deep", item.span))
+            raise RxError(error(codes.E243, f"imports are nested more than {MAX_DEPTH} deep", item.span))
         return self._file(Source(self._shown(path), text), path.parent, path)
 
     def _cycle(self, since: int, path: Path) -> Diagnostic:
@@ -135,7 +137,7 @@ class _Loader:
         items = [i for _, i in ring if i is not None]
         labels = tuple(Label(i.span, f"imports {n}") for i, n in zip(items, names[1:], strict=True))
         return error(
-            "E243", f"files import each other: {' -> '.join(names)}", items[-1].span, labels=labels[:-1],
+            codes.E243, f"files import each other: {' -> '.join(names)}", items[-1].span, labels=labels[:-1],
             help="move what both need into a third file",
         )  # fmt: skip
 

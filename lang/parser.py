@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import sweet
+from . import codes, sweet
 from .build import TreeBuilder
 from .diagnostics import Diagnostic, RxError, error, in_order
 from .lalr import MAX_DEPTH, Parser, Stuck, TooDeep, too_deep, tree_rules
@@ -136,11 +136,11 @@ def _one_for_each_mistake(source: Source, lexical: list[Diagnostic], others: lis
     """Leave out what follows from a mistake that is reported already: on one line the first kind of error counts."""
     result = list(lexical)
     lines = {source.position(problem.span.start)[0] for problem in lexical}
-    for problem in sorted(others, key=lambda problem: problem.code != "E105"):
+    for problem in sorted(others, key=lambda problem: not problem.code.of_brackets):
         line = source.position(problem.span.start)[0]
         if line not in lines:
             result.append(problem)
-        if problem.code == "E105":
+        if problem.code.of_brackets:
             lines |= {line, *(source.position(label.span.start)[0] for label in problem.labels)}
     return result[:MAX_PROBLEMS]
 
@@ -168,11 +168,11 @@ def _parse_part(text: str, start: str) -> Any:
         lines = find_lines(tokens)
         value = Parser(text, tree_rules(builder)).parse(lines.kinds, lines.starts, lines.ends, start)
     except Unbalanced:
-        problems.append(error("E105", "the brackets do not match", whole))
+        problems.append(error(codes.E105, "the brackets do not match", whole))
     except Stuck as stuck:
         at = stuck.at
         span = Span(source, lines.starts[at], lines.ends[at]) if at < len(lines.kinds) else whole
-        problems.append(error("E101", f"`{text}` cannot be read as {start}", span))
+        problems.append(error(codes.E101, f"`{text}` cannot be read as {start}", span))
     except TooDeep as deep:
         problems.append(too_deep(Span(source, deep.start, deep.end)))
     problems += builder.problems

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..grammar.table import LITERALS, STARTS
+from . import codes
 from .build import alike
 from .diagnostics import Diagnostic, Edit, error
 from .lalr import advance
@@ -294,7 +295,7 @@ def _describe(region: Region, stuck: int, states: list[int], change: Change | No
         message, help = _NO_COMPARISON
     else:
         message = f"expected {_expected(accepted)}, found {found}"
-    return error("E101", message, span, help=help, function=function, edits=edits)
+    return error(codes.E101, message, span, help=help, function=function, edits=edits)
 
 
 _NO_COMPARISON = ("`=` is not a comparison", "write `==`")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .model import Ctx, Dim, RankUnknown, Segment, TensorInfo
-from .requirements import AtLeast, Axis, AxisInRange, Equal, Other, Quantity
+from .requirements import AtLeast, Axis, AxisInRange, Equal, OfRank, Other, Quantity
 
 Shape = tuple[Any, ...]
 
@@ -36,7 +36,7 @@ def place(ctx: Ctx, shape: Shape, axis: int, name: str = "axis") -> int:
         return axis if axis >= 0 else len(shape) + axis
     rank = len(shape)
     if rank == 0:
-        ctx.fail(Other(f"a tensor with at least one axis where {name} is {axis}", but="the rank is 0"))
+        ctx.fail(OfRank(f"a tensor with at least one axis where {name} is {axis}", but="the rank is 0"))
     if not -rank <= axis < rank:
         ctx.fail(AxisInRange(name, axis, rank))
     return axis % rank

@@ -8,8 +8,10 @@ asks its context for everything else (comparisons, minimum and maximum, decision
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any, NoReturn, Protocol
 
+from ..lang.codes import Code
 from ..lang.node import Node
 from .requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
 
@@ -147,6 +149,23 @@ class Param(Node):
     default: Any = None
 
 
+class Trait(Enum):
+    """What a primitive does, for those who speak of its calls.
+
+    BROADCASTS: element by element of operands that are broadcast. MOVES_AXES: the same axes in another order. RESHAPES: the
+    axes are those that the call writes. UNIT_AXES: axes of one element come or go. WINDOWS: the spatial axes change, by windows
+    or by a scale. JOINS: operands one after another. LOSS: how far a prediction is from its target.
+    """
+
+    BROADCASTS = "broadcasts"
+    MOVES_AXES = "moves axes"
+    RESHAPES = "reshapes"
+    UNIT_AXES = "unit axes"
+    WINDOWS = "windows"
+    JOINS = "joins"
+    LOSS = "loss"
+
+
 class Primitive(Node):
     """One primitive.
 
@@ -158,7 +177,8 @@ class Primitive(Node):
     where `results` is "size" it gives a Dim.
     `signature` is the row in Rx instead of a rule (prelude). `needs` says which guarantee each size consumer wants:
     {"shape": "exact"}. `onnx` names the ONNX operators that it stands for. `mismatch` is the code of sizes that
-    do not fit, where it has one of its own.
+    do not fit, where it has one of its own. `single` is what it gives along an axis of one element, where it combines the
+    elements of one ("" for that one). `made_of` has the axes of the result that are an axis of one operand: (-1, "y", -1).
     `elementwise` marks x -> same shape, so that unknown ranks pass through.
     """
 
@@ -172,7 +192,10 @@ class Primitive(Node):
     elementwise: bool = False
     onnx: tuple[str, ...] = ()
     needs: Mapping[str, str] = {}
-    mismatch: str = ""
+    mismatch: Code | None = None
+    traits: frozenset[Trait] = frozenset()
+    single: str | None = None
+    made_of: tuple[tuple[int, str, int], ...] = ()
 
     def is_tensor(self, name: str) -> bool:
         """Whether a parameter (`xs[1]` is one of `xs`) takes a tensor."""

@@ -6,7 +6,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from .model import Primitive
+from ..lang.node import replace
+from .model import Primitive, Trait
 from .signature import row_from_signature
 
 _DECLARATION = re.compile(r"((?:^#[^\n]*\n)*)(^prim @(\w+) = [^\n]*(?:\n[ \t][^\n]*)*)", re.MULTILINE)
@@ -32,4 +33,6 @@ def row(name: str) -> Primitive | None:
     comment, text = found
     lines = [line.lstrip("# ") for line in comment.splitlines()]
     onnx = tuple(o.strip() for line in lines if line.startswith("onnx:") for o in line[5:].split(","))
-    return row_from_signature(text, "\n".join(line for line in lines if not line.startswith("onnx:")), onnx)
+    traits = frozenset(Trait(line[7:].strip()) for line in lines if line.startswith("traits:"))
+    doc = "\n".join(line for line in lines if not line.startswith(("onnx:", "traits:")))
+    return replace(row_from_signature(text, doc, onnx), traits=traits)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
 
+from ..lang.codes import Code
 from . import prelude
-from .model import Param, Primitive
+from .model import Param, Primitive, Trait
 
 _ROWS: dict[str, Primitive] = {}
 
@@ -42,7 +43,10 @@ def primitive(
     elementwise: bool = False,
     onnx: tuple[str, ...] = (),
     needs: Mapping[str, str] | None = None,
-    mismatch: str = "",
+    mismatch: Code | None = None,
+    traits: Iterable[Trait] = (),
+    single: str | None = None,
+    made_of: tuple[tuple[int, str, int], ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive whose rule is the decorated function; its docstring is the primitive's documentation."""
 
@@ -59,6 +63,9 @@ def primitive(
                 onnx=onnx,
                 needs=needs or {},
                 mismatch=mismatch,
+                traits=frozenset(traits),
+                single=single,
+                made_of=made_of,
             )  # fmt: skip
         )
         return rule

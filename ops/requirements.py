@@ -304,6 +304,12 @@ class Other(Requirement):
         return super().at if self.blamed is None else self.blamed
 
 
+class OfRank(Other):
+    """The same of the rank of an operand, which has to be `rank` if that is one number."""
+
+    rank: int | None = None
+
+
 # Element types
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from ..lang.node import Node
 from .axes import Shape, larger, not_negative, smaller
-from .model import Ctx, Dim, TensorInfo
+from .model import Ctx, Dim, TensorInfo, Trait
 from .operands import choice, rank_at_least
 from .requirements import At, AtLeast, Axis, Entry, Other, Pad, Requirement
 
 LAYOUTS = ("channels_first", "channels_last")
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
+WINDOWS = frozenset((Trait.WINDOWS,))
 Ints = tuple[int, ...]
 Pairs = tuple[tuple[Any, Any], ...]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from ..lang.diagnostics import listed
 from ..lang.dtypes import DType
 from . import requirements as r
 from .dtypes_column import Word
@@ -62,11 +63,6 @@ def sentence(asked: r.Requirement, operands: Operands) -> tuple[str, str]:
 def plain(asked: r.Requirement) -> str:
     """The whole sentence, with the parameters' own names."""
     return ", but ".join(filter(None, sentence(asked, Unnamed())))
-
-
-def listed(texts: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
 def _words(quantity: r.Quantity, operands: Operands, behind: Mapping[str, str]) -> str:

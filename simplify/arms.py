@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import core
-from ..lang.diagnostics import Diagnostic, Label
+from ..lang import codes, core
+from ..lang.diagnostics import Diagnostic, Label, Sentence, saying
 from ..lang.node import replace
 from ..ops.model import TensorInfo
 from .known.state import State
@@ -54,12 +54,12 @@ def rank_of(state: State, entry: Entry) -> int | None:
 
 def in_one_arm(said: Diagnostic, entry: Entry, arm: Entry, found: str) -> Diagnostic:
     """What fails with one of the arms belongs to the `if`: a call inside that arm would be an error as well."""
-    text = said.message.rpartition(": ")[0]
+    assert said.sentence is not None
     labels = [Label(arm.span, f"this arm gives {found}"), Label(said.span, "this needs another one")]
-    return replace(
-        said, code="E315", severity="error", span=entry.span, caption="",
-        message=f"{text} from one arm of this `if`: this fails whenever that arm is taken",
-        labels=tuple(label for label in labels if label.span != entry.span), witness=None, notes=(),
+    claim = f"{said.sentence.claim} from one arm of this `if`"
+    return saying(
+        said, Sentence(claim, verdict="this fails whenever that arm is taken"), code=codes.E315, severity="error", caption="",
+        span=entry.span, labels=tuple(label for label in labels if label.span != entry.span), witness=None, notes=(),
     )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def with_the_wrong_rank(
     state: State, path: Path, said: Diagnostic, stmt: core.Assert | core.MatchShape, entry: Entry | None
 ) -> Diagnostic:
     """A rank that is asked for and that one arm has not: whenever that arm is taken the call fails."""
-    if said.code != "W311" or entry is None or not isinstance(stmt, core.Assert) or not stmt.origin.claim:
+    if not said.code.is_doubt or entry is None or not isinstance(stmt, core.Assert) or not stmt.origin.claim:
         return said
     match stmt.cond:
         case core.Compare(op="==", left=core.RankOf(), right=core.SizeLit(value=wanted)):
@@ -77,7 +77,7 @@ def with_the_wrong_rank(
     for arm in arms(state, path, entry):
         rank = rank_of(state, arm)
         if rank is not None and rank != wanted:
-            asked = said.message.partition(", but ")[0]
-            said = replace(said, message=f"{asked}, but it has rank {rank}: ")
-            return in_one_arm(said, entry, arm, type_text(arm.value, state))
+            assert said.sentence is not None
+            found = replace(said.sentence, found=f"it has rank {rank}")
+            return in_one_arm(replace(said, sentence=found), entry, arm, type_text(arm.value, state))
     return said

@@ -74,7 +74,11 @@ class Assertions:
         if origin.declared.span in self.prover.following:
             return True
         made = place_of(self.state, entry, origin.axis).made if origin.axis is not None else None
-        cond = self.prover.doubted.get(made.doubt.span, False) if made is not None and made.doubt is not None else False
+        cond = (
+            self.prover.doubted.get(made.doubt.said.span, False)
+            if made is not None and made.doubt is not None
+            else False
+        )
         cases = cond.parts if isinstance(cond, AnyOf) else (cond,)
         return not isinstance(truth, Undecided) and any(self._holds_where(case, truth) for case in cases)
 
@@ -96,7 +100,7 @@ class Assertions:
             frame.out.write(replace(stmt, status=status))
             if stmt.origin.declared is not None:
                 # What else the annotation says, and what follows from it, is not reported again.
-                self.prover.log.outweigh(stmt.origin.declared.span)
+                self.prover.log.broken.append(stmt.origin.declared.span)
                 env[stmt.origin.declared.tensor] = Entry(POISON, stmt.span)
             return
         if status is Status.RESIDUAL:

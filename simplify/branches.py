@@ -91,7 +91,7 @@ class Branches:
         """The condition is decided: the other arm is dropped, with a note."""
         arm, dropped = (expr.then, expr.orelse) if known else (expr.orelse, expr.then)
         if not frame.quiet and (dropped.stmts or isinstance(dropped.result, core.Call)):
-            self.prover.log.diagnostics.append(claims.dropped(self.prover, dropped, expr.cond.span, known))
+            self.prover.log.record(claims.dropped(self.prover, dropped, expr.cond.span, known))
         inner = dict(env)
         since = self.bindings.mark()
         entry, block = self.visitor.block(frame, arm, inner)

@@ -16,7 +16,7 @@ from .frame import Frame
 from .known import dims, matching
 from .known.fresh import settle, unknown
 from .known.naming import Names
-from .known.outcome import Outcome
+from .known.outcome import Finding, Outcome
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
     POISON,
@@ -222,14 +222,17 @@ class Calls:
             )
             declared = stmt.origin.declared
             given_by = dict(zip((p.name for p in site.function.params), site.entries, strict=False))
-            said = with_the_wrong_rank(
-                self.state, frame.path, said, stmt, given_by.get(declared.tensor) if declared else None
-            )
-            return said if frame.trial else preconditions.rooted(self.prover, said, doors.sizes_of(stmt, site))
+            entry = given_by.get(declared.tensor) if declared else None
+            return with_the_wrong_rank(self.state, frame.path, said, stmt, entry)
+
+        def roots() -> tuple[Finding, ...]:
+            return preconditions.roots(self.state, doors.sizes_of(stmt, site))
 
         involved = dims.of_values((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None
-        status = self.prover.judge(frame, truth, explain, claim=aloud, sizes=involved, empty_rule=empty_rule)
+        status = self.prover.judge(
+            frame, truth, explain, claim=aloud, sizes=involved, empty_rule=empty_rule, roots=roots
+        )
         if status is Status.REFUTED:
             return status
         if status is Status.RESIDUAL:

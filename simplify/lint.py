@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label, note
-from ..ops.model import TensorInfo
+from ..ops.model import Primitive, TensorInfo, Trait
+from ..ops.registry import lookup
 from ..ops.requirements import Axis, Broadcast
 from ..ops.spelling import argument, operation
 from .known.state import State
@@ -14,29 +15,17 @@ from .voice.origins import place_of
 from .voice.spoken import CallLike
 from .voice.subject import about, of_call
 
-_PAIRS = frozenset((
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "equal", "not_equal",
-    "less", "less_equal", "greater", "greater_equal",
-))  # fmt: skip
-_REDUCTIONS = frozenset((
-    "sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "logsumexp", "argmax", "argmin", "softmax",
-    "log_softmax",
-))  # fmt: skip
-# Who writes one of these as an operand means to broadcast it.
-_DELIBERATE = frozenset(("expand_dims", "reshape", "broadcast_to"))
-_MOVING = frozenset(("matrix_transpose", "permute_dims", "swapaxes", "moveaxis"))
 # How many elementwise calls back that is looked for.
 _DEPTH = 6
 
 
-def notes(state: State, call: CallLike, result: Value, function: str) -> list[Diagnostic]:
+def notes(state: State, call: CallLike, row: Primitive, result: Value, function: str) -> list[Diagnostic]:
     """Remarks about a call of a primitive that was accepted."""
-    if call.name in _PAIRS:
+    found = None
+    if Trait.BROADCASTS in row.traits and len(call.entries) == 2 and not row.dtypes.startswith("bool"):
         found = _grown(state, call, result, function)
-    elif call.name in _REDUCTIONS:
-        found = _single(state, call, function)
-    else:
-        return []
+    elif row.single is not None:
+        found = _single(state, call, row, function)
     return [found] if found is not None else []
 
 
@@ -66,7 +55,7 @@ def _grown(state: State, call: CallLike, result: Value, function: str) -> Diagno
     )
     labels = [Label(e.span, f"this is {shape_text(s, state)}") for e, s in ((first, x), (second, y))]
     notes = ("if it is meant, say so with @expand_dims",)
-    said = note("N202", message, call.span, labels=tuple(labels), function=function, notes=notes)
+    said = note(codes.N202, message, call.span, labels=tuple(labels), function=function, notes=notes)
     asked = Broadcast(Axis(left, -other[0]), Axis(right, -one[0]))
     return about(said, of_call(state, call.span, call.name, call.entries, asked))
 
@@ -76,15 +65,21 @@ def _was_spread(state: State, entry: Entry, depth: int = _DEPTH) -> bool:
     if entry.origin is None or depth == 0:
         return False
     shape = _shape(state, entry.value)
-    return entry.origin.name in _DELIBERATE | _MOVING or any(
-        _was_spread(state, before, depth - 1)
-        for _, before in entry.origin.entries
-        if shape is not None and _shape(state, before.value) == shape
+    row = entry.origin.row
+    return (
+        row is not None
+        and not row.traits.isdisjoint((Trait.RESHAPES, Trait.MOVES_AXES))
+        or any(
+            _was_spread(state, before, depth - 1)
+            for _, before in entry.origin.entries
+            if shape is not None and _shape(state, before.value) == shape
+        )
     )
 
 
 def _is_deliberate(expr: core.Value) -> bool:
-    return isinstance(expr, core.Call) and isinstance(expr.callee, core.FnRef) and expr.callee.name in _DELIBERATE
+    row = lookup(expr.callee.name) if isinstance(expr, core.Call) and isinstance(expr.callee, core.FnRef) else None
+    return row is not None and Trait.RESHAPES in row.traits
 
 
 def _stretched(x: Shape, y: Shape) -> list[int]:
@@ -92,20 +87,18 @@ def _stretched(x: Shape, y: Shape) -> list[int]:
     return [i for i in range(1, len(y) + 1) if y[-i] != 1 and (i > len(x) or x[-i] == 1)]
 
 
-def _single(state: State, call: CallLike, function: str) -> Diagnostic | None:
+def _single(state: State, call: CallLike, row: Primitive, function: str) -> Diagnostic | None:
     """A reduction along one axis that is known to have one element."""
     entries = dict(call.entries)
     shape = _shape(state, entries["x"].value)
-    axis = _axis(entries.get("axis"), -1 if call.name in ("softmax", "log_softmax") else None)
+    axis = _axis(entries.get("axis"), next(p.default for p in row.params if p.name == "axis"))
     if shape is None or axis is None or not -len(shape) <= axis < len(shape) or shape[axis] != 1:
         return None
-    outcome = {"softmax": "it gives only ones", "log_softmax": "it gives only zeros"}.get(call.name, "")
-    outcome = "it gives only zeros" if call.name in ("argmax", "argmin") else outcome
     axis %= len(shape)
     message = f"axis {axis} of {argument(call, 'x')}, which is {shape_text(shape, state)}, has one element: "
-    message += f"@{call.name} along it {outcome.removeprefix('it ') or 'combines nothing'}"
+    message += f"@{call.name} along it {f'gives {row.single}' if row.single else 'combines nothing'}"
     label = Label(place_of(state, entries["x"], axis).span, "1 comes from here")
-    return note("N203", message, call.span, labels=(label,), function=function)
+    return note(codes.N203, message, call.span, labels=(label,), function=function)
 
 
 def _axis(entry: Entry | None, default: int | None) -> int | None:

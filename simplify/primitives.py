@@ -12,12 +12,13 @@ from ..lang.node import replace
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
-from ..ops.requirements import Argument, DTypeIn, Other, Requirement
+from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms, in_one_arm
 from .bindings import Bindings
 from .frame import Frame
+from .known.outcome import Finding
 from .known.state import State
 from .known.values import (
     POISON,
@@ -106,10 +107,9 @@ def _applied(
         value = _apply(row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
-    ctx.conclude()
     if not frame.quiet:
-        prover.log.diagnostics += lint.notes(state, info, value, prover.function)
-    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt))
+        prover.log.findings += map(Finding, lint.notes(state, info, row, value, prover.function))
+    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row))
     return entry, replace(after, guard=ctx.residual) if ctx.residual else after
 
 
@@ -206,7 +206,7 @@ def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str,
         rank, shape, given = _RANKS[param.kind], ctx.state.resolve(value.shape), Argument(param.name)
         if plain(shape) and len(shape) != rank:
             phrase = f"the {'sizes' if rank else 'size'} in {{0}} to be a tensor of rank {rank}"
-            ctx.fail(Other(phrase, (given,), f"its rank is {len(shape)}"))
+            ctx.fail(OfRank(phrase, (given,), f"its rank is {len(shape)}"))
         if value.dtype is not None:
             ctx.require_dtype(DTypeIn(given, value.dtype, ("integer",)))
 
@@ -222,7 +222,7 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Other
     ranks = "the rank of {0} is"
     if len(unknown) > 1:
         ranks = f"the ranks of {' and '.join(f'{{{i}}}' for i in range(len(unknown)))} are"
-    return Other("shapes that fit", unknown, f"{ranks} not known")
+    return OfRank("shapes that fit", unknown, f"{ranks} not known")
 
 
 def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> bool:
@@ -235,7 +235,7 @@ def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -
             said = _fails_with(row, ctx, arguments, position, operand)
             if said is not None:
                 log = ctx.prover.log
-                log.diagnostics.append(in_one_arm(said, joined, arm, type_text(arm.value, ctx.state)))
+                log.record(in_one_arm(said, joined, arm, type_text(arm.value, ctx.state)))
                 log.count(Status.REFUTED)
                 return True
     return False
@@ -266,7 +266,7 @@ def _fails_with(
         with Allowance(_RULE, _LEAST):
             row.rule(SymbolicCtx(aside, ctx.frame, info), *given)
     except Refuted:
-        return next((d for d in aside.log.diagnostics if d.severity == "error"), None)
+        return next(aside.log.errors(), None)
     except (RankUnknown, TooLarge):
         pass
     finally:

@@ -19,13 +19,13 @@ from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
 from .assertions import contradictory
 from .demands import demands
+from .findings import Log, choose
 from .implementations import Found, Member
 from .known.fresh import settle, unknown
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
 from .program import Program, names_in
-from .prover import Log
 from .solver.conditions import ge, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
@@ -92,8 +92,9 @@ class _Checker:
             functions.append(done[function.name])
         main = self._main(self.before.main) if self.before.main else None
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
+        told, silent = choose(self.log)
         return Checked(
-            self.log.all(),
+            told,
             self.log.counts,
             self.before,
             after,
@@ -101,7 +102,7 @@ class _Checker:
             self.described,
             self.demanded,
             self.explained,
-            self.log.silenced(),
+            silent,
         )
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
@@ -135,7 +136,7 @@ class _Checker:
         entry = walk.assume_all(walk.frame, function.checks, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
         if contradictory(walk.state):
-            self.log.diagnostics.append(doors.impossible_signature(function, self._excluding(function)))
+            self.log.record(doors.impossible_signature(function, self._excluding(function)))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
         walk.prover.newest_input = walk.state.serial()
@@ -162,7 +163,7 @@ class _Checker:
             before = next((j for j in range(i) if self._covers(members, j, i, impls)), None)
             if before is not None:
                 said = voice.never_chosen(name, places[i], members[before][0], places[before])
-                self.log.diagnostics.append(said)
+                self.log.record(said)
 
     def _covers(self, members: list[tuple[str, Member]], before: int, behind: int, impls: core.Impls) -> bool:
         """Whether whatever fits one member surely fits another one."""
@@ -317,12 +318,12 @@ def result_shapes(
     env = checker._env(walk, impls or checker.program.functions[name])
     if impls is not None:
         given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
-        return walk.lists.call_with(walk.frame, impls, given, env).value, walk.state, checker.log.all()
+        return walk.lists.call_with(walk.frame, impls, given, env).value, walk.state, choose(checker.log)[0]
     function = checker.program.functions[name]
     params = function.params
     entries = tuple(Entry(_argument(walk.state, p.name, arguments[p.name], names), function.span) for p in params)
     result = walk.calls.call_with(walk.frame, function, entries, env)
-    return result.value, walk.state, checker.log.all()
+    return result.value, walk.state, choose(checker.log)[0]
 
 
 def _argument(state: State, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:

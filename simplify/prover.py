@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..lang.checked import Counts
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import replace
 from ..lang.source import Span
+from .findings import Log
 from .frame import Frame
-from .known.outcome import Explain, Options, Outcome
+from .known.outcome import Explain, Finding, Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
@@ -21,73 +21,6 @@ from .voice.because import labelled
 from .voice.solutions import only_where
 from .voice.subject import with_conditions
 from .weakest import Demand, DTypeDemand
-
-
-class Log:
-    """What checking has found so far; one for a whole program. `certain` leaves out what fails in an arm of an inlined body:
-    that is a mistake in a program, but no reason why one call cannot succeed."""
-
-    def __init__(self, *, certain: bool = False) -> None:
-        self.certain = certain
-        self.diagnostics: list[Diagnostic] = []
-        self.counts = Counts()
-        # What fails inside a body that was inlined at a call, with the call: an error there unless it always fails.
-        self.inlined: list[tuple[Span, Diagnostic]] = []
-
-    def all(self) -> tuple[Diagnostic, ...]:
-        """Every diagnostic; a failure inside an inlined body is told at the call, once, unless the body itself is wrong."""
-        reported = {(d.code, d.span) for d in self.diagnostics if d.severity == "error"}
-        seen: set[Span] = set()
-        silenced = self.silenced()
-        result = [d for d in self.diagnostics if d not in silenced]
-        for site, inner in self.inlined:
-            if (inner.code, inner.span) not in reported and site not in seen:
-                seen.add(site)
-                label = Label(inner.span, inner.caption or "it fails here")
-                result.append(replace(inner, span=site, caption="in this call", labels=(label, *inner.labels)))
-        return tuple(result)
-
-    def silenced(self) -> tuple[Diagnostic, ...]:
-        """Doubts about a body that are not worth telling where some call of it fails at that very place."""
-        wrong = {inner.span for _, inner in self.inlined}
-        return tuple(d for d in self.diagnostics if d.code == "W311" and d.span in wrong)
-
-    def is_implied(self, said: Diagnostic) -> bool:
-        """A doubt about a part of an annotation where the rank is not known either: that one names the whole shape."""
-        about = said.subject
-        if said.code != "W311" or about is None or about.declared is None or about.what not in ("dim", "shape"):
-            return False
-        return any(
-            d.code == "W311" and d.subject is not None and d.subject.what == "rank"
-            and (d.subject.declared, d.subject.span) == (about.declared, about.span)
-            for d in self.diagnostics
-        )  # fmt: skip
-
-    def forget(self, span: Span) -> None:
-        """What could not be proved of a call, or fails on some tensors only, does not matter where the call is an error."""
-        self.diagnostics[:] = [d for d in self.diagnostics if d.code not in ("W311", "E310") or d.span != span]
-
-    def outweigh(self, span: Span) -> None:
-        """Nor does what works only on empty tensors, in an annotation that always fails."""
-        self.diagnostics[:] = [d for d in self.diagnostics if d.code != "E310" or not d.span.within(span)]
-
-    def revise(self, said: Diagnostic, change: Callable[[Diagnostic], Diagnostic]) -> Diagnostic:
-        """Say it differently; what is said then."""
-        for i, d in enumerate(self.diagnostics):
-            if (d.code, d.span, d.message) == (said.code, said.span, said.message):
-                self.diagnostics[i] = change(d)
-                return self.diagnostics[i]
-        return said
-
-    def count(self, status: Status, number: int = 1) -> None:
-        field = {
-            Status.PROVED: "proved",
-            Status.REFUTED: "refuted",
-            Status.RESIDUAL: "residual",
-            Status.ENTRY: "entry",
-        }[status]
-        total, before = self.counts.total + number, getattr(self.counts, field) + number
-        self.counts = replace(self.counts, total=total, **{field: before})
 
 
 class Prover:
@@ -126,8 +59,10 @@ class Prover:
         sizes: Iterable[Size] = (),
         empty_rule: bool = True,
         demand: bool = True,
+        roots: Callable[[], tuple[Finding, ...]] = tuple,
     ) -> Status:
-        """`sizes` are the dimensions of the tensors involved, for the rule about empty tensors and for witnesses."""
+        """`sizes` are the dimensions of the tensors involved, for the rule about empty tensors and for witnesses; `roots` the
+        doubts of the calls that made them."""
         if truth is True:
             self.state.facts.counts["ground"] = self.state.facts.counts.get("ground", 0) + 1
             return self._record(frame, Status.PROVED)
@@ -137,11 +72,8 @@ class Prover:
         if verdict.kind == "refuted" and self._reachable(frame):
             witness = None if isinstance(truth, bool) else self._witness(frame, truth, sizes)
             reasons = () if frame.trial or isinstance(truth, Undecided) else self.state.facts.core(truth)
-            self._report(
-                frame,
-                lambda found: labelled(explain(found), found.reasons),
-                Outcome(Status.REFUTED, False, witness, reasons),
-            )
+            outcome = Outcome(Status.REFUTED, False, witness, reasons)
+            self._report(frame, lambda: labelled(explain(outcome), reasons), roots)
             return self._record(frame, Status.REFUTED)
         if frame.quiet:
             return Status.RESIDUAL
@@ -151,7 +83,7 @@ class Prover:
         if claim or only_empty:
             only = None if isinstance(truth, Undecided) else only_where(self.state, truth)
             outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(frame, truth, sizes), only=only)
-            self._report(frame, lambda found: with_conditions(explain(found), truth, found.only), outcome)
+            self._report(frame, lambda: with_conditions(explain(outcome), truth, only), roots)
         return self._record(frame, Status.RESIDUAL)
 
     def decide(self, truth: Truth) -> bool | None:
@@ -210,31 +142,16 @@ class Prover:
     def _is_made_of_given(self, size: Size) -> bool:
         return all(self._is_given(v) for v in variables(size))
 
-    def _report(self, frame: Frame, explain: Explain, outcome: Outcome) -> None:
+    def _report(self, frame: Frame, say: Callable[[], Diagnostic], roots: Callable[[], tuple[Finding, ...]]) -> None:
         if not frame.quiet:
-            said = explain(outcome)
-            if said.severity == "error":
-                self.log.forget(said.span)
-            if not self.log.is_implied(said):
-                self.log.diagnostics.append(said)
+            self.log.findings.append(Finding(say(), None, roots()))
         elif frame.trial:
-            if frame.captured is not None and outcome.status is Status.REFUTED:
-                frame.captured.append(explain(outcome))
-        elif frame.site is not None and outcome.status is Status.REFUTED and not self._excused(frame):
-            said = explain(outcome)
+            if frame.captured is not None:
+                frame.captured.append(say())
+        elif frame.site is not None and not (self.log.certain and frame.path):
+            said = say()
             between = tuple(Label(s, "through this call") for s in frame.calls if s not in (frame.site, said.span))
-            self.log.inlined.append((frame.site, replace(said, labels=(*said.labels, *between))))
-
-    def _excused(self, frame: Frame) -> bool:
-        return self.log.certain and bool(frame.path)
-
-    def withdraw(self, said: Diagnostic) -> bool:
-        """Take back what was said of a call; whether it was said at all."""
-        before = len(self.log.diagnostics)
-        self.log.diagnostics[:] = [
-            d for d in self.log.diagnostics if (d.code, d.span, d.message) != (said.code, said.span, said.message)
-        ]
-        return len(self.log.diagnostics) < before
+            self.log.findings.append(Finding(replace(said, labels=(*said.labels, *between)), frame.site))
 
     def _record(self, frame: Frame, status: Status) -> Status:
         if not frame.quiet:

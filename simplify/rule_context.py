@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from ..lang import core
+from ..lang import codes, core
+from ..lang.codes import Code
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES, WEAK, DType, int_range
@@ -16,14 +17,14 @@ from ..ops.model import Primitive, RankUnknown, TensorInfo
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
 from .frame import Frame
 from .known import dims
-from .known.outcome import Outcome
+from .known.outcome import Finding, Outcome
 from .known.shape_level import Truth
 from .known.values import UNDECIDED, AnyDType, Entry, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
 from .solver.terms import Apart, Size, Term, ceildiv, smax, smin
-from .voice import preconditions, subject, verdict
+from .voice import preconditions, subject
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
 from .voice.solutions import only_where
@@ -45,7 +46,7 @@ class CallInfo(Node):
         return self.row.name
 
     @property
-    def mismatch(self) -> str:
+    def mismatch(self) -> Code | None:
         return self.row.mismatch
 
     @property
@@ -92,9 +93,7 @@ class SymbolicCtx:
         self.info = info
         self.residual = False
         # What was reported of the call, if anything was.
-        self.doubt: Diagnostic | None = None
-        # Conditions that the call needs besides, where they are open too: as they are said, and in Rx.
-        self.others: dict[str, str] = {}
+        self.doubt: Finding | None = None
         self._sizes = dims.of_values([_flat(e.value) for _, e in info.entries], self.state)
 
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
@@ -111,39 +110,42 @@ class SymbolicCtx:
         if self.judged(asked, cond) is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
             self.state.assume(cond, self.info)
 
-    def judged(self, asked: Requirement, cond: Truth, code: str | None = None, told: bool = False) -> Status:
+    def judged(self, asked: Requirement, cond: Truth, code: Code | None = None, told: bool = False) -> Status:
         """`told`: a doubt about it was reported with an earlier call."""
         of_dtypes = isinstance(asked, DTypeRequirement)
 
         def explain(outcome: Outcome) -> Diagnostic:
             info = self.info
-            said = preconditions.precondition(self.prover, info, asked, outcome, "E313" if of_dtypes else code)
-            self.doubt = subject.about(said, subject.of_call(self.state, info.span, info.name, info.entries, asked))
-            if self.frame.trial:
-                return said
-            return preconditions.rooted(self.prover, self.doubt, [(info.find(param), axis) for param, axis in asked.at])
+            said = preconditions.precondition(self.prover, info, asked, outcome, codes.E313 if of_dtypes else code)
+            return subject.about(said, subject.of_call(self.state, info.span, info.name, info.entries, asked))
 
+        def roots() -> tuple[Finding, ...]:
+            return preconditions.roots(self.state, [(self.info.find(param), axis) for param, axis in asked.at])
+
+        before = len(self.prover.log.findings)
         with Apart():
             status = self.prover.judge(
-                self.frame, cond, explain, claim=not self.residual and not told, sizes=self._sizes, demand=not of_dtypes
+                self.frame,
+                cond,
+                explain,
+                claim=not self.residual and not told,
+                sizes=self._sizes,
+                demand=not of_dtypes,
+                roots=roots,
             )
         if status is Status.REFUTED:
             raise Refuted
+        if len(self.prover.log.findings) > before:
+            self.doubt = self.prover.log.findings[-1]
         if status is Status.RESIDUAL and self.residual and not self.frame.quiet and not isinstance(cond, Undecided):
             with Apart():
                 text = only_where(self.state, cond)
-            self.others |= {text: _in_rx(text, cond)} if text is not None else {}
+            if text is not None and self.doubt is not None:
+                self.doubt.others[text] = _in_rx(text, cond)
         if status is Status.RESIDUAL and not (self.residual or self.frame.trial or isinstance(cond, Undecided)):
             self.prover.doubted[self.info.span] = cond
         self.residual = self.residual or status is Status.RESIDUAL
         return status
-
-    def conclude(self) -> None:
-        """Tells with the first doubt what else the call needs."""
-        if self.doubt is None or self.doubt.code != "W311" or not self.others:
-            return
-        others = self.others
-        self.doubt = self.prover.log.revise(self.doubt, lambda said: verdict.with_others(said, others))
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)
@@ -171,11 +173,11 @@ class SymbolicCtx:
             self.judged(asked, UNDECIDED if known is None else known)
 
     def fail(self, asked: Requirement) -> NoReturn:
-        self.judged(asked, False, "E314")
+        self.judged(asked, False, codes.E314)
         raise Refuted
 
     def needs_literal(self, asked: Requirement) -> NoReturn:
-        self.judged(asked, False, "E220")
+        self.judged(asked, False, codes.E220)
         raise Refuted
 
     def decide(self, cond: Cond) -> bool | None:

@@ -14,6 +14,7 @@ from .assertions import Assertions, with_needs
 from .bindings import Bindings
 from .branches import Branches
 from .calls import Calls
+from .findings import Log
 from .frame import Emitter, Frame, Temporaries
 from .implementations import Lists
 from .known.fresh import unknown
@@ -38,7 +39,7 @@ from .known.values import (
     Value,
 )
 from .program import Program
-from .prover import Log, Prover
+from .prover import Prover
 from .solver.conditions import eq
 from .solver.sizes import single_var
 from .solver.terms import Size, Var, variables

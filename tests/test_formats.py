@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from rxlang.lang import codes
 from rxlang.lang.checked import Binding, Counts, FunctionShapes
 from rxlang.lang.diagnostics import Edit, Label, error, warning
 from rxlang.lang.formats import check_object, github_lines, sarif_object, shapes_object, span_object
@@ -31,7 +32,7 @@ def at(text: str) -> Span:
 
 
 FULL = error(
-    "E301",
+    codes.E301,
     "100% wrong: this, that",
     at("y"),
     caption="caption",
@@ -42,7 +43,7 @@ FULL = error(
     witness={"n": 3, "k": 2},
     edits=(Edit(at("y"), "z"),),
 )
-BARE = warning("W311", "first line\nsecond line", at("(1,\n  2)"))
+BARE = warning(codes.W311, "first line\nsecond line", at("(1,\n  2)"))
 
 
 def test_columns_count_code_points_from_one_and_ends_are_exclusive() -> None:
@@ -163,7 +164,7 @@ def test_the_schemas_of_prove_refuse_other_lines(name: str, line: dict[str, Any]
 
 
 def test_sarif_has_the_result_with_its_places_and_its_fix() -> None:
-    found = sarif_object([FULL, BARE], "0.1.0", {"E301": "an argument that cannot fit"})
+    found = sarif_object([FULL, BARE], "0.1.0")
     (run,) = found["runs"]
     assert (found["version"], run["columnKind"]) == ("2.1.0", "unicodeCodePoints")
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["E301", "W311"]
@@ -192,5 +193,5 @@ def test_github_gets_one_command_a_diagnostic_with_its_signs_escaped() -> None:
 
 def test_github_escapes_what_would_end_a_property() -> None:
     source = Source("a,b:c%.rx", "x")
-    (line,) = github_lines([error("E101", "no", Span(source, 0, 1))])
+    (line,) = github_lines([error(codes.E101, "no", Span(source, 0, 1))])
     assert re.match(r"::error file=a%2Cb%3Ac%25\.rx,line=1,", line)

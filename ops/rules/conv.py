@@ -8,8 +8,18 @@ from ..axes import Shape, not_negative
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import parse_params, register
-from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Multiple, Number, Other, Times
-from ..windows import LAYOUTS, Pairs, Windows, count_windows, extent, spatial_ints, spatial_pads, transposed_size
+from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Multiple, Number, OfRank, Other, Times
+from ..windows import (
+    LAYOUTS,
+    WINDOWS,
+    Pairs,
+    Windows,
+    count_windows,
+    extent,
+    spatial_ints,
+    spatial_pads,
+    transposed_size,
+)
 
 Ints = tuple[int, ...]
 
@@ -44,7 +54,7 @@ def _operands(ctx: Ctx, x: TensorInfo, weight: TensorInfo, spatial: int | None) 
     rank_at_least(ctx, "weight", w, 3)
     if len(a) != len(w):
         both = (Argument("x"), Argument("weight"))
-        ctx.fail(Other("{0} and {1} to have one rank", both, f"{{0}} has rank {len(a)} and {{1}} {len(w)}"))
+        ctx.fail(OfRank("{0} and {1} to have one rank", both, f"{{0}} has rank {len(a)} and {{1}} {len(w)}"))
     return a, w
 
 
@@ -144,7 +154,7 @@ def _define_conv(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
         "x: tensor, weight: tensor, bias: tensor = none, strides: ints = none, pads: pairs = none, "
         'auto_pad: str = "notset", dilations: ints = none, groups: size = 1, layout: str = "channels_first"'
     )
-    register(Primitive(name, parse_params(params), "T:numeric, T, T -> T", rule, doc, onnx=onnx))
+    register(Primitive(name, parse_params(params), "T:numeric, T, T -> T", rule, doc, onnx=onnx, traits=WINDOWS))
 
 
 for _name, _spatial, _onnx in (("conv", None, ("Conv",)), ("conv1d", 1, ()), ("conv2d", 2, ()), ("conv3d", 3, ())):
@@ -202,7 +212,7 @@ def _define_conv_transpose(name: str, spatial: int | None, onnx: tuple[str, ...]
         'auto_pad: str = "notset", output_padding: ints = none, output_shape: sizes = none, dilations: ints = none, '
         'groups: size = 1, layout: str = "channels_first"'
     )
-    register(Primitive(name, parse_params(params), "T:numeric, T, T -> T", rule, doc, onnx=onnx))
+    register(Primitive(name, parse_params(params), "T:numeric, T, T -> T", rule, doc, onnx=onnx, traits=WINDOWS))
 
 
 def _output_padding(

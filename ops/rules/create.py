@@ -11,7 +11,7 @@ from ..casts import attribute, castable
 from ..model import TRACKED, Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
-from ..requirements import Argument, Entry, NotZero, Other
+from ..requirements import Argument, Entry, NotZero, OfRank, Other
 
 Shape = tuple[Any, ...]
 
@@ -90,10 +90,10 @@ def _scalar(ctx: Ctx, x: TensorInfo, name: str) -> None:
     try:
         rank = ctx.rank(x)
     except RankUnknown:
-        ctx.leave_open(Other(phrase, given, "its rank is not known"))
+        ctx.leave_open(OfRank(phrase, given, "its rank is not known"))
         return
     if rank != 0:
-        ctx.fail(Other(phrase, given, f"its rank is {rank}"))
+        ctx.fail(OfRank(phrase, given, f"its rank is {rank}"))
 
 
 @primitive(

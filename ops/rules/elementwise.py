@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...lang.dtypes import DType
+from ...lang.node import replace
 from ..broadcast import broadcast_tensors, known_shape
-from ..model import Ctx, Dim, Out, Primitive, TensorInfo
+from ..model import Ctx, Dim, Out, Primitive, TensorInfo, Trait
 from ..operands import choice
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Other
@@ -193,14 +194,15 @@ _UNARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
 
 for _name, _dtypes, _onnx, _track, _doc in _BINARY:
     _doc = f"{_doc}\n\n{_BROADCAST}"
-    register(Primitive(_name, parse_params("x: tensor, y: tensor"), _dtypes, _binary(_track), _doc, onnx=_onnx))
+    _row = Primitive(_name, parse_params("x: tensor, y: tensor"), _dtypes, _binary(_track), _doc, onnx=_onnx)
+    register(replace(_row, traits=frozenset((Trait.BROADCASTS,))))
 
 for _name, _dtypes, _onnx, _track, _doc in _UNARY:
     _doc = f"{_doc}\n\n{_SAME}"
     register(Primitive(_name, parse_params("x: tensor"), _dtypes, _unary(_track), _doc, elementwise=True, onnx=_onnx))
 
 
-@primitive("pow", "x: tensor, y: tensor", "T:numeric, T -> T", onnx=("Pow",))
+@primitive("pow", "x: tensor, y: tensor", "T:numeric, T -> T", onnx=("Pow",), traits=[Trait.BROADCASTS])
 def pow_(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
     """x to the power y. A small literal y is computed by multiplications.
 
@@ -216,7 +218,13 @@ def pow_(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
     return Out(shape, tracked(ctx, _power, x, y))
 
 
-@primitive("where", "condition: tensor, x: tensor, y: tensor", "bool, T:any, T -> T", onnx=("Where",))
+@primitive(
+    "where",
+    "condition: tensor, x: tensor, y: tensor",
+    "bool, T:any, T -> T",
+    onnx=("Where",),
+    traits=[Trait.BROADCASTS],
+)
 def where(ctx: Ctx, condition: TensorInfo, x: TensorInfo, y: TensorInfo) -> tuple[Any, ...]:
     """The elements of `x` where `condition` is true, else those of `y`.
 

@@ -9,7 +9,7 @@ from ..broadcast import broadcast
 from ..model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, Other, Plus
+from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, OfRank, Other, Plus
 
 
 @primitive("take", "x: tensor, indices: index, axis: int = none", "T:any, I:integer -> T", onnx=("Gather",))
@@ -35,7 +35,7 @@ def _axis_of_vector(ctx: Ctx, shape: Shape) -> int:
         raise RankUnknown
     if len(shape) != 1:
         of = (Argument("x"),)
-        ctx.fail(Other("an axis: it may be left out for rank 1", of, f"the rank of {{0}} is {len(shape)}", ()))
+        ctx.fail(OfRank("an axis: it may be left out for rank 1", of, f"the rank of {{0}} is {len(shape)}", ()))
     return 0
 
 
@@ -77,7 +77,7 @@ def _equal_rank(ctx: Ctx, a: Shape, b: Shape, name: str) -> None:
         if len(a) != len(b):
             given = (Argument(name), Argument("x"))
             phrase = f"{{0}} to have rank {len(a)}, the rank of {{1}}"
-            ctx.fail(Other(phrase, given, f"it is {len(b)}", ((name, None),)))
+            ctx.fail(OfRank(phrase, given, f"it is {len(b)}", ((name, None),), len(a)))
     elif [isinstance(d, Segment) for d in a] != [isinstance(d, Segment) for d in b]:
         raise RankUnknown
 
@@ -318,7 +318,7 @@ def truncate(ctx: Ctx, x: TensorInfo, size: TensorInfo, axis: int) -> Shape:
     shape = known(ctx, x)
     i = place(ctx, shape, axis)
     if ctx.rank(size) != 0:
-        ctx.fail(Other("{0} to be a scalar", (Argument("size"),), f"its rank is {ctx.rank(size)}"))
+        ctx.fail(OfRank("{0} to be a scalar", (Argument("size"),), f"its rank is {ctx.rank(size)}"))
     if size.data is None:
         return put(shape, i, ctx.fresh("k", 0, shape[i]))
     asked = size.data

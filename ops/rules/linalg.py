@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...lang import codes
 from ...lang.node import replace
 from ..axes import Shape, axis_of, known, larger, place, places, put, same, smaller, without
 from ..broadcast import broadcast
@@ -11,10 +12,17 @@ from ..einsum import Equation, parse_equation
 from ..model import Ctx, Dim, RankUnknown, Segment, TensorInfo
 from ..operands import rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, Axis, Equal, Is, Number, Other
+from ..requirements import Argument, Axis, Equal, Is, Number, OfRank, Other
 
 
-@primitive("matmul", "x: tensor, y: tensor", "T:numeric, T -> T", onnx=("MatMul",), mismatch="E305")
+@primitive(
+    "matmul",
+    "x: tensor, y: tensor",
+    "T:numeric, T -> T",
+    onnx=("MatMul",),
+    mismatch=codes.E305,
+    made_of=((-1, "y", -1), (-2, "x", -2)),
+)
 def matmul(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
     """The matrix product: `[*s, m, k]` and `[*s, k, n]` give `[*s, m, n]`.
 
@@ -47,7 +55,13 @@ def _contract(ctx: Ctx, a: Shape, b: Shape, axis: int) -> None:
     ctx.require(Equal(axis_of("x", a, i), axis_of("y", b, j)))
 
 
-@primitive("linear", "x: tensor, weight: tensor, bias: tensor = none", "T:numeric, T, T -> T", mismatch="E305")
+@primitive(
+    "linear",
+    "x: tensor, weight: tensor, bias: tensor = none",
+    "T:numeric, T, T -> T",
+    mismatch=codes.E305,
+    made_of=((-1, "weight", 0),),
+)
 def linear(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) -> Shape:
     """A dense layer: `x` times the transpose of `weight`, plus `bias`. `[*s, i]` and `[o, i]` give `[*s, o]`; `bias`
     is `[o]`.
@@ -118,7 +132,7 @@ def _match_term(ctx: Ctx, shape: Shape, term: Any, n: int) -> tuple[int, Shape, 
             raise RankUnknown
         wanted = f"{least} or more" if term.ellipsis else f"{least}"
         phrase = f"{{0}} to have rank {wanted} (`{term}`)"
-        ctx.fail(Other(phrase, (Argument(f"xs[{n}]"),), f"its rank is {len(shape)}"))
+        ctx.fail(OfRank(phrase, (Argument(f"xs[{n}]"),), f"its rank is {len(shape)}", rank=least))
     return head, shape[head : len(shape) - tail], tail
 
 
@@ -165,7 +179,7 @@ def _pairs(
         return places(ctx, a, x_axes, "x_axes"), places(ctx, b, y_axes, "y_axes")
     most = min(len(a), len(b))
     if not 0 <= axes <= most:
-        ctx.fail(Other(f"axes to be between 0 and {most}, the smaller of the two ranks", but=f"it is {axes}"))
+        ctx.fail(OfRank(f"axes to be between 0 and {most}, the smaller of the two ranks", but=f"it is {axes}"))
     return tuple(range(len(a) - axes, len(a))), tuple(range(axes))
 
 
@@ -191,7 +205,7 @@ def cross(ctx: Ctx, x: TensorInfo, y: TensorInfo, axis: int) -> Shape:
         ctx.require(Is(axis_of(name, shape, at), Number(3)))
     if axis >= 0 and len(a) != len(b):
         given = (Argument("x"), Argument("y"))
-        ctx.fail(Other("a negative axis where {0} and {1} have different ranks", given, blamed=()))
+        ctx.fail(OfRank("a negative axis where {0} and {1} have different ranks", given, blamed=()))
     return broadcast(ctx, put(a, i, 3), put(b, j, 3))
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..axes import Shape, axis_of, is_plain, known, place, without
-from ..model import Ctx, Primitive, RankUnknown, Segment, TensorInfo
+from ..model import Ctx, Primitive, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
 from ..registry import parse_params, primitive, register
-from ..requirements import Argument, Axis, Equal, Other
+from ..requirements import Argument, Axis, Equal, OfRank
 
+LOSS = frozenset((Trait.LOSS,))
 REDUCTIONS = ("mean", "sum", "none")
 
 _REDUCED = 'The result is a scalar, the mean or the sum; with `reduction` "none" it has the shape of x.'
@@ -27,7 +28,8 @@ def _alike(ctx: Ctx, a: Shape, b: Shape, axes: list[int] | None = None) -> None:
     if is_plain(a) and is_plain(b):
         if len(places) != len(b):
             phrase = f"{{1}} to have rank {len(places)}, {'the rank of' if axes is None else 'one less than'} {{0}}"
-            ctx.fail(Other(phrase, (Argument("x"), Argument("target")), f"its rank is {len(b)}"))
+            given = (Argument("x"), Argument("target"))
+            ctx.fail(OfRank(phrase, given, f"its rank is {len(b)}", rank=len(places)))
     elif len(places) != len(b) or not all(_opposite(a[i], b[n]) for n, i in enumerate(places)):
         raise RankUnknown
     for n, i in enumerate(places):
@@ -58,7 +60,7 @@ def _elementwise(name: str, formula: str, attributes: str = "", more: tuple[str,
     `x` and `target` have one shape: nothing is broadcast. {_REDUCED}{extra} The mean of nothing is
     nan. PyTorch's `{name}`."""
     params = parse_params(f'x: tensor, target: tensor, reduction: str = "mean"{attributes}')
-    register(Primitive(name, params, "T:floating, T -> T", rule, doc))
+    register(Primitive(name, params, "T:floating, T -> T", rule, doc, traits=LOSS))
 
 
 _elementwise("mse_loss", "The squared differences (x - target) ** 2.")
@@ -117,7 +119,7 @@ _CLASSES = (
 )
 
 
-@primitive("nll_loss", _CLASSES, "T:floating, I:integer, T -> T", onnx=("NegativeLogLikelihoodLoss",))
+@primitive("nll_loss", _CLASSES, "T:floating, I:integer, T -> T", onnx=("NegativeLogLikelihoodLoss",), traits=LOSS)
 def nll_loss(
     ctx: Ctx,
     x: TensorInfo,
@@ -139,7 +141,7 @@ def nll_loss(
 
 @primitive(
     "cross_entropy_loss", f"{_CLASSES}, label_smoothing: float = 0.0", "T:floating, I:integer, T -> T",
-    onnx=("SoftmaxCrossEntropyLoss",),
+    onnx=("SoftmaxCrossEntropyLoss",), traits=LOSS,
 )  # fmt: skip
 def cross_entropy_loss(
     ctx: Ctx,
@@ -164,7 +166,10 @@ def cross_entropy_loss(
 
 
 @primitive(
-    "softmax_cross_entropy", 'x: tensor, target: tensor, axis: int = -1, reduction: str = "mean"', "T:floating, T -> T"
+    "softmax_cross_entropy",
+    'x: tensor, target: tensor, axis: int = -1, reduction: str = "mean"',
+    "T:floating, T -> T",
+    traits=LOSS,
 )
 def softmax_cross_entropy(ctx: Ctx, x: TensorInfo, target: TensorInfo, axis: int, reduction: str) -> Shape:
     """-sum(target * log(softmax(x))) along `axis`: targets are probabilities, one-hot for instance, of the shape of x.

@@ -7,11 +7,13 @@ from ..broadcast import broadcast
 from ..model import Ctx, Dim, RankUnknown, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, BroadcastTo, Equal, Multiple, Number, Other, Written
-from ..windows import image, spatial_ints, with_sizes
+from ..requirements import Argument, AtLeast, Axis, BroadcastTo, Equal, Multiple, Number, OfRank, Other, Written
+from ..windows import WINDOWS, image, spatial_ints, with_sizes
 
 
-@primitive("dense", "x: tensor, weight: tensor, bias: tensor = none", "T:numeric, T, T -> T")
+@primitive(
+    "dense", "x: tensor, weight: tensor, bias: tensor = none", "T:numeric, T, T -> T", made_of=((-1, "weight", 1),)
+)
 def dense(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) -> Shape:
     """A dense layer, x @ weight + bias: `[*s, i]` and `[i, o]` give `[*s, o]`; `bias` is `[o]`.
 
@@ -157,7 +159,7 @@ def _modes(ctx: Ctx, mode: str, align_corners: bool) -> None:
         ctx.fail(Other('no align_corners where mode is "nearest"'))
 
 
-@primitive("upsample", f"x: tensor, scales: ints, {_IMAGE}", "T:floating -> T")
+@primitive("upsample", f"x: tensor, scales: ints, {_IMAGE}", "T:floating -> T", traits=WINDOWS)
 def upsample(ctx: Ctx, x: TensorInfo, scales: tuple[int, ...], mode: str, layout: str, align_corners: bool) -> Shape:
     """The spatial axes a whole number of times as long: `x : [n, c, *s]` gives `[n, c, *(s * scale)]`.
 
@@ -173,7 +175,7 @@ def upsample(ctx: Ctx, x: TensorInfo, scales: tuple[int, ...], mode: str, layout
     return tuple(result)
 
 
-@primitive("resize", f"x: tensor, sizes: sizes, {_IMAGE}", "T:floating -> T", onnx=("Resize",))
+@primitive("resize", f"x: tensor, sizes: sizes, {_IMAGE}", "T:floating -> T", onnx=("Resize",), traits=WINDOWS)
 def resize(ctx: Ctx, x: TensorInfo, sizes: Shape, mode: str, layout: str, align_corners: bool) -> Shape:
     """The spatial axes interpolated to given sizes: `x : [n, c, *s]` gives `[n, c, *sizes]`.
 
@@ -266,7 +268,7 @@ def _mask(ctx: Ctx, given: Shape, scores: Shape) -> None:
     """The mask is broadcast to the scores, and they are not broadcast to it."""
     if is_plain(given) and is_plain(scores) and len(given) > len(scores):
         phrase = f"{{0}} to have rank {len(scores)} or less"
-        ctx.fail(Other(phrase, (Argument("mask"),), f"its rank is {len(given)}"))
+        ctx.fail(OfRank(phrase, (Argument("mask"),), f"its rank is {len(given)}", rank=len(scores)))
     if is_plain(scores) and len(given) > len(scores):
         raise RankUnknown
     for axis in range(-1, -1 - min(len(given), len(scores)), -1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...lang import codes
 from ..axes import (
     Shape,
     as_tuple,
@@ -20,10 +21,10 @@ from ..axes import (
     with_new_axis,
     without,
 )
-from ..model import TRACKED, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from ..model import TRACKED, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, Axis, Entry, Is, Multiple, Number, Other, Pad, Total
+from ..requirements import Argument, Axis, Entry, Is, Multiple, Number, OfRank, Other, Pad, Total
 from ..slices import SENTINEL, slice_length
 
 # A tuple of more parts is nobody's tuple.
@@ -32,7 +33,9 @@ MOST_PARTS = 8_192
 # Joining
 
 
-@primitive("concat", "xs: tensors, axis: int = 0", "T:any... -> T", onnx=("Concat",), mismatch="E308")
+@primitive(
+    "concat", "xs: tensors, axis: int = 0", "T:any... -> T", onnx=("Concat",), mismatch=codes.E308, traits=[Trait.JOINS]
+)
 def concat(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     """Tensors joined along one axis, whose sizes are added; all other sizes are equal.
 
@@ -64,7 +67,7 @@ def _of_one_rank(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Shape]:
         elif len(shape) != len(first):
             given = (Argument("xs[0]"), Argument(f"xs[{n}]"))
             ranks = f"{{0}} has rank {len(first)} and {{1}} has rank {len(shape)}"
-            ctx.fail(Other("tensors of one rank", given, ranks))
+            ctx.fail(OfRank("tensors of one rank", given, ranks))
     return shapes
 
 
@@ -85,7 +88,7 @@ def _joined(parts: list[Any]) -> Any:
     return elements if len(elements) <= TRACKED else None
 
 
-@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T", mismatch="E308")
+@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T", mismatch=codes.E308)
 def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     """Tensors of one shape joined along a new axis, whose size is their number. At least one tensor. Array API
     `stack`.
@@ -226,7 +229,7 @@ def slice_(
     if any(step == 0 for step in steps):
         ctx.fail(Other("steps that are not 0"))
     if is_plain(shape) and axes and len(shape) == 0:
-        ctx.fail(Other("a tensor with at least one axis", (Argument("x"),), "the rank of {0} is 0", ()))
+        ctx.fail(OfRank("a tensor with at least one axis", (Argument("x"),), "the rank of {0} is 0", ()))
     result = list(shape)
     data = x.data if len(shape) == 1 else None
     for i, start, stop, step in zip(places(ctx, shape, axes, "axes"), starts, stops, steps, strict=True):

@@ -6,9 +6,10 @@ from ..axes import Shape
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import choice, rank_at_least
 from ..registry import parse_params, primitive, register
-from ..requirements import Argument, AtLeast, AtMost, Axis, Number, Other, Pad
+from ..requirements import Argument, AtLeast, AtMost, Axis, Number, OfRank, Other, Pad
 from ..windows import (
     LAYOUTS,
+    WINDOWS,
     Pairs,
     Windows,
     count_windows,
@@ -45,7 +46,7 @@ def _image(ctx: Ctx, x: TensorInfo, kernel_shape: Ints, spatial: int | None) -> 
         spatial = spatial_count(kernel_shape, rank)
     if rank not in (spatial + 1, spatial + 2):
         phrase = f"{{0}} to have rank {spatial + 2}, or {spatial + 1} without a batch axis"
-        ctx.fail(Other(phrase, (Argument("x"),), f"its rank is {rank}"))
+        ctx.fail(OfRank(phrase, (Argument("x"),), f"its rank is {rank}", rank=spatial + 2))
     return a, spatial
 
 
@@ -109,7 +110,7 @@ def _define_max_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> N
         'x: tensor, kernel_shape: ints, strides: ints = none, pads: pairs = none, auto_pad: str = "notset", '
         'dilations: ints = none, ceil_mode: bool = false, layout: str = "channels_first"'
     )
-    register(Primitive(name, parse_params(params), "T:real -> T", rule, doc, onnx=onnx))
+    register(Primitive(name, parse_params(params), "T:real -> T", rule, doc, onnx=onnx, traits=WINDOWS))
 
 
 def _define_average_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
@@ -137,7 +138,7 @@ def _define_average_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) 
         "dilations: ints = none, ceil_mode: bool = false, count_include_pad: bool = false, "
         'layout: str = "channels_first"'
     )
-    register(Primitive(name, parse_params(params), "T:floating -> T", rule, doc, onnx=onnx))
+    register(Primitive(name, parse_params(params), "T:floating -> T", rule, doc, onnx=onnx, traits=WINDOWS))
 
 
 def _axes(spatial: int | None) -> str:
@@ -155,7 +156,11 @@ for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
 
 
 @primitive(
-    "global_average_pool", 'x: tensor, layout: str = "channels_first"', "T:floating -> T", onnx=("GlobalAveragePool",)
+    "global_average_pool",
+    'x: tensor, layout: str = "channels_first"',
+    "T:floating -> T",
+    onnx=("GlobalAveragePool",),
+    traits=WINDOWS,
 )
 def global_average_pool(ctx: Ctx, x: TensorInfo, layout: str) -> Shape:
     """The mean over all spatial axes, which stay with size 1: `[n, c, *s]` gives `[n, c, 1, ...]`; nan of nothing.
@@ -166,7 +171,13 @@ def global_average_pool(ctx: Ctx, x: TensorInfo, layout: str) -> Shape:
     return tuple(1 if i in axes else d for i, d in enumerate(a))
 
 
-@primitive("global_max_pool", 'x: tensor, layout: str = "channels_first"', "T:real -> T", onnx=("GlobalMaxPool",))
+@primitive(
+    "global_max_pool",
+    'x: tensor, layout: str = "channels_first"',
+    "T:real -> T",
+    onnx=("GlobalMaxPool",),
+    traits=WINDOWS,
+)
 def global_max_pool(ctx: Ctx, x: TensorInfo, layout: str) -> Shape:
     """The largest element over all spatial axes, which stay with size 1: `[n, c, *s]` gives `[n, c, 1, ...]`.
 
@@ -187,7 +198,9 @@ def _adaptive(ctx: Ctx, x: TensorInfo, output_shape: Shape, layout: str) -> Shap
 _ADAPTIVE = "T:floating -> T"
 
 
-@primitive("adaptive_average_pool", 'x: tensor, output_shape: sizes, layout: str = "channels_first"', _ADAPTIVE)
+@primitive(
+    "adaptive_average_pool", 'x: tensor, output_shape: sizes, layout: str = "channels_first"', _ADAPTIVE, traits=WINDOWS
+)
 def adaptive_average_pool(ctx: Ctx, x: TensorInfo, output_shape: Shape, layout: str) -> Shape:
     """The means of windows that divide the spatial axes into a given number of parts: `x : [n, c, *s]` gives `[n, c,
     *output_shape]`.
@@ -198,7 +211,9 @@ def adaptive_average_pool(ctx: Ctx, x: TensorInfo, output_shape: Shape, layout: 
     return _adaptive(ctx, x, output_shape, layout)
 
 
-@primitive("adaptive_max_pool", 'x: tensor, output_shape: sizes, layout: str = "channels_first"', "T:real -> T")
+@primitive(
+    "adaptive_max_pool", 'x: tensor, output_shape: sizes, layout: str = "channels_first"', "T:real -> T", traits=WINDOWS
+)
 def adaptive_max_pool(ctx: Ctx, x: TensorInfo, output_shape: Shape, layout: str) -> Shape:
     """The largest elements of windows that divide the spatial axes into a given number of parts: `x : [n, c, *s]` gives
     `[n, c, *output_shape]`.

@@ -11,7 +11,7 @@ from ..broadcast import known_shape
 from ..casts import computed_in
 from ..model import Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
 from ..registry import parse_params, primitive, register
-from ..requirements import Argument, AtLeast, Axis, Equal, Other
+from ..requirements import Argument, AtLeast, Axis, Equal, OfRank
 
 Shape = tuple[Any, ...]
 # What a reduction makes of the tracked elements of a rank-1 tensor.
@@ -65,7 +65,7 @@ def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | No
         return Out(shape, _folded(ctx, x, fold, dtype, gone, keepdims))
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false, dtype: dtype = none")
-    register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx))
+    register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx, single=""))
 
 
 def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
@@ -78,7 +78,7 @@ def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false")
     doc = f"{doc} A reduced axis of size 0 is refused.\n\n{_AXES}"
-    register(Primitive(name, params, "T:real -> T", rule, doc, onnx=onnx))
+    register(Primitive(name, params, "T:real -> T", rule, doc, onnx=onnx, single=""))
 
 
 def _plain(name: str, dtypes: str, onnx: tuple[str, ...], doc: str, attributes: str = "") -> None:
@@ -88,7 +88,7 @@ def _plain(name: str, dtypes: str, onnx: tuple[str, ...], doc: str, attributes: 
         return _reduced(ctx, x, axis, keepdims)[0]
 
     params = parse_params(f"x: tensor, axis: ints = none, keepdims: bool = false, {attributes}")
-    register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx))
+    register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx, single=""))
 
 
 _accumulating(
@@ -131,7 +131,7 @@ def _index_of(name: str, onnx: str, which: str) -> None:
 
     The result is int64 and has the other axes; with `keepdims` the reduced ones stay, with size 1."""
     params = parse_params("x: tensor, axis: int = none, keepdims: bool = false")
-    register(Primitive(name, params, "T:real -> int64", rule, doc, onnx=(onnx,)))
+    register(Primitive(name, params, "T:real -> int64", rule, doc, onnx=(onnx,), single="only zeros"))
 
 
 _index_of("argmax", "ArgMax", "largest")
@@ -144,7 +144,7 @@ def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None
         shape = known_shape(ctx, x)
         if axis is None and ctx.rank(x) != 1:
             phrase = f"an axis where the rank is not 1, and the rank of {{0}} is {ctx.rank(x)}"
-            ctx.fail(Other(phrase, (Argument("x"),)))
+            ctx.fail(OfRank(phrase, (Argument("x"),)))
         i = place(ctx, shape, 0 if axis is None else axis)
         return (*shape[:i], shape[i] + 1, *shape[i + 1 :]) if include_initial else shape
 
@@ -160,7 +160,9 @@ _cumulative("cumulative_sum", ("CumSum",), "sum", 0)
 _cumulative("cumulative_prod", (), "product", 1)
 
 
-@primitive("softmax", "x: tensor, axis: int = -1", "T:floating -> T", elementwise=True, onnx=("Softmax",))
+@primitive(
+    "softmax", "x: tensor, axis: int = -1", "T:floating -> T", elementwise=True, onnx=("Softmax",), single="only ones"
+)
 def softmax(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
     """exp(x) / sum(exp(x)) along `axis`, without overflow; the shape of x. An axis out of range is refused."""
     shape = known_shape(ctx, x)
@@ -168,7 +170,14 @@ def softmax(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
     return shape
 
 
-@primitive("log_softmax", "x: tensor, axis: int = -1", "T:floating -> T", elementwise=True, onnx=("LogSoftmax",))
+@primitive(
+    "log_softmax",
+    "x: tensor, axis: int = -1",
+    "T:floating -> T",
+    elementwise=True,
+    onnx=("LogSoftmax",),
+    single="only zeros",
+)
 def log_softmax(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
     """x - log(sum(exp(x))) along `axis`, without overflow; the shape of x. An axis out of range is refused."""
     return softmax(ctx, x, axis)  # type: ignore[no-any-return]
@@ -191,7 +200,8 @@ def _same_tail(ctx: Ctx, wanted: Shape, name: str, given: Shape) -> None:
     if len(given) != len(wanted):
         axes = "axis -1" if len(wanted) == 1 else f"axes -{len(wanted)} to -1"
         phrase = f"{{0}} to have rank {len(wanted)}, for {axes} of {{1}}"
-        ctx.fail(Other(phrase, (Argument(name), Argument("x")), f"its rank is {len(given)}", ()))
+        given_rank = f"its rank is {len(given)}"
+        ctx.fail(OfRank(phrase, (Argument(name), Argument("x")), given_rank, (), len(wanted)))
     for back in range(len(wanted), 0, -1):
         own = Axis(name, len(given) - back, given[-back])
         ctx.require(Equal(own, Axis("x", -back, wanted[-back])))

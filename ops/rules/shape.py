@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...lang import codes
 from ..axes import (
     Shape,
     as_tuple,
@@ -20,7 +21,7 @@ from ..axes import (
     with_new_axis,
     without,
 )
-from ..model import TRACKED, WILDCARD, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from ..model import TRACKED, WILDCARD, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Trait
 from ..registry import primitive
 from ..requirements import (
     Argument,
@@ -31,6 +32,7 @@ from ..requirements import (
     Entry,
     Is,
     Number,
+    OfRank,
     Other,
     SameElements,
 )
@@ -39,7 +41,13 @@ from ..requirements import (
 
 
 @primitive(
-    "reshape", "x: tensor, shape: target", "T:any -> T", onnx=("Reshape",), needs={"shape": "exact"}, mismatch="E307"
+    "reshape",
+    "x: tensor, shape: target",
+    "T:any -> T",
+    onnx=("Reshape",),
+    needs={"shape": "exact"},
+    mismatch=codes.E307,
+    traits=[Trait.RESHAPES],
 )
 def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     """The same elements, in row-major order, in another shape.
@@ -180,7 +188,7 @@ def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
 # Order of axes
 
 
-@primitive("permute_dims", "x: tensor, axes: ints = none", "T:any -> T", onnx=("Transpose",))
+@primitive("permute_dims", "x: tensor, axes: ints = none", "T:any -> T", onnx=("Transpose",), traits=[Trait.MOVES_AXES])
 def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Shape:
     """The axes in another order: axis i of the result is axis `axes[i]` of `x`; reversed if `axes` is left out.
 
@@ -195,7 +203,7 @@ def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Shape
     return tuple(dims[i] for i in places(ctx, dims, axes, "axes"))
 
 
-@primitive("swapaxes", "x: tensor, axis1: int, axis2: int", "T:any -> T")
+@primitive("swapaxes", "x: tensor, axis1: int, axis2: int", "T:any -> T", traits=[Trait.MOVES_AXES])
 def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Shape:
     """Two axes swapped. NumPy's `swapaxes`."""
     shape = list(known(ctx, x))
@@ -204,13 +212,13 @@ def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Shape:
     return tuple(shape)
 
 
-@primitive("moveaxis", "x: tensor, source: ints, destination: ints", "T:any -> T")
+@primitive("moveaxis", "x: tensor, source: ints, destination: ints", "T:any -> T", traits=[Trait.MOVES_AXES])
 def moveaxis(ctx: Ctx, x: TensorInfo, source: tuple[int, ...], destination: tuple[int, ...]) -> Shape:
     """Axes moved from `source` to `destination`; the others keep their order. Array API `moveaxis`."""
     dims = ctx.dims(x)
     if len(source) != len(destination):
         but = f"they have {len(destination)} and {len(source)}"
-        ctx.fail(Other("as many axes in destination as in source", but=but))
+        ctx.fail(OfRank("as many axes in destination as in source", but=but))
     return tuple(dims[i] for i in _move(ctx, dims, source, destination))
 
 
@@ -225,7 +233,13 @@ def _move(ctx: Ctx, dims: Shape, source: Sequence[int], destination: Sequence[in
 # Axes of size 1
 
 
-@primitive("expand_dims", "x: tensor, axis: ints = 0", "T:any -> T", onnx=("Unsqueeze",))
+@primitive(
+    "expand_dims",
+    "x: tensor, axis: ints = 0",
+    "T:any -> T",
+    onnx=("Unsqueeze",),
+    traits=[Trait.RESHAPES, Trait.UNIT_AXES],
+)
 def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     """New axes of size 1, at the given places of the result.
 
@@ -246,7 +260,7 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     return Out(solved, _same_elements(x.data, solved))
 
 
-@primitive("squeeze", "x: tensor, axis: ints = none", "T:any -> T", onnx=("Squeeze",))
+@primitive("squeeze", "x: tensor, axis: ints = none", "T:any -> T", onnx=("Squeeze",), traits=[Trait.UNIT_AXES])
 def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     """Axes of size 1 removed: those of `axis`, each of which is required to have size 1.
 
@@ -274,7 +288,14 @@ def _is_one(ctx: Ctx, size: Dim) -> bool:
 # Repetition
 
 
-@primitive("broadcast_to", "x: tensor, shape: shape", "T:any -> T", onnx=("Expand",), needs={"shape": "exact"})
+@primitive(
+    "broadcast_to",
+    "x: tensor, shape: shape",
+    "T:any -> T",
+    onnx=("Expand",),
+    needs={"shape": "exact"},
+    traits=[Trait.RESHAPES],
+)
 def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     """`x` repeated along axes of size 1, and along new leading axes, to have exactly `shape`.
 

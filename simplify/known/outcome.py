@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic
 from ...lang.node import Node
+from ...lang.source import Span
 
 
 class Options(Node):
@@ -34,3 +35,15 @@ class Outcome(Node):
 
 
 Explain = Callable[[Outcome], Diagnostic]
+
+
+class Finding:
+    """What was found at one place, and what decides whether it is told: `roots` are the doubts of calls that made a size
+    which it is about, `site` the call that a failing body was inlined at, `others` what the same call needs besides, as it is
+    said and as it is written in Rx."""
+
+    def __init__(self, said: Diagnostic, site: Span | None = None, roots: tuple[Finding, ...] = ()) -> None:
+        self.said = said
+        self.site = site
+        self.roots = roots
+        self.others: dict[str, str] = {}

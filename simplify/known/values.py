@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang import core
-from ...lang.diagnostics import Diagnostic
 from ...lang.dtypes import DType
 from ...lang.node import Node
 from ...lang.source import Span
-from ...ops.model import Segment, TensorInfo
+from ...ops.model import Primitive, Segment, TensorInfo
 from ..solver.conditions import Cond
 from ..solver.terms import Size
+from .outcome import Finding
 
 
 class Undecided(Node):
@@ -119,15 +119,16 @@ Value = (
 
 
 class Made(Node):
-    """The call that made a value: its name and what each parameter got. `doubt` is what was said of it when a
+    """The call that made a value: its name and what each parameter got. `doubt` is what was found of it when a
     precondition was not proved. An `if` is one as well, of its arms: `guards` has the conditions of each, `depth` the number of
     arms around it."""
 
     name: str
     entries: tuple[tuple[str, Entry], ...]
-    doubt: Diagnostic | None = None
+    doubt: Finding | None = None
     guards: tuple[tuple[Cond, ...], ...] = ()
     depth: int = 0
+    row: Primitive | None = None
 
 
 class Entry(Node):

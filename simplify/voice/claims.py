@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...lang import core
+from ...lang import codes, core
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, error, note
 from ...lang.source import Span
@@ -35,7 +35,7 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     speaker = walker.function if is_result else "the annotation" if origin.claim else "the assertion"
     speaker = "match_shape" if declared.kind == "match_shape" else speaker
     speaker = "the function value" if is_result and declared.subject.split(",")[0] == "the result" else speaker
-    code = "E313" if origin.what == "dtype" else "E302" if origin.claim else "E303"
+    code = codes.E313 if origin.what == "dtype" else codes.E302 if origin.claim else codes.E303
     if entry is None:
         return finish(walker, outcome, code, f"{speaker} needs {needs}", found, origin.span)
     wanted = declared.annotation.span.text if declared.annotation is not None else "this"
@@ -138,13 +138,13 @@ def _condition(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, o
     spoken = f"`{text}`" + (f" ({message})" if message else "")
     earlier = contradiction(outcome.reasons)
     if earlier is not None:
-        return error("E312", f"{spoken} contradicts {earlier}", stmt.span, function=walker.function)
+        return error(codes.E312, f"{spoken} contradicts {earlier}", stmt.span, function=walker.function)
     found = values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
     speaker = "the signature" if stmt.origin.what == "where" else "the assertion"
     labels = (*_dimensions(walker.state, stmt, env), *_named_sizes(walker.state, stmt, env))
     equation = _unsolvable(walker.state, stmt, env, outcome)  # one without a reason is the assertion itself
     return finish(
-        walker, outcome, "E303", f"{speaker} needs {spoken}", found, stmt.span, labels=labels,
+        walker, outcome, codes.E303, f"{speaker} needs {spoken}", found, stmt.span, labels=labels,
         remarks=(equation,) if "(" in equation else (),
     )  # fmt: skip
 
@@ -157,26 +157,28 @@ def _short(entry: Entry) -> str:
 def wrong_number(walker: Speaker, stmt: core.Let, parts: int) -> Diagnostic:
     """`let (a, b, c) = @split(x, sections=2)`."""
     message = f"this gives {parts} values; here are {len(stmt.names)} names"
-    return error("E206", message, stmt.value.span, function=walker.function)
+    return error(codes.E206, message, stmt.value.span, function=walker.function)
 
 
 def obligation(walker: Speaker, span: Span, needs: list[Obligation], outcome: Outcome) -> Diagnostic:
     """An expression that may have no value: a divisor that may be 0, a division that may leave a rest."""
-    what = next((n.text for n in needs if n.cond is False), needs[0].text if needs else "a value")
-    code = "E314" if "axis" in what else "E303"
-    return finish(walker, outcome, code, f"`{span.text}` needs {what}", "", span)
+    first = next((n for n in needs if n.cond is False), needs[0] if needs else None)
+    code = codes.E314 if first is not None and isinstance(first.expr, core.DimOf) else codes.E303
+    return finish(
+        walker, outcome, code, f"`{span.text}` needs {first.text if first is not None else 'a value'}", "", span
+    )
 
 
 def condition(walker: Speaker, span: Span, value: TensorInfo, what: str, outcome: Outcome) -> Diagnostic:
     """A tensor that is no single truth value in the condition of an `if`."""
     needs = f"the condition of `if` needs to have {what}"
-    return finish(walker, outcome, "E304", needs, f"it is {type_text(value, walker.state)}", span)
+    return finish(walker, outcome, codes.E304, needs, f"it is {type_text(value, walker.state)}", span)
 
 
 def dropped(walker: Speaker, block: core.Block, cond: Span, known: bool) -> Diagnostic:
     """An arm that no execution reaches."""
     label = Label(cond, f"this is always {'true' if known else 'false'} here")
     return note(
-        "N301", "no execution reaches this arm; it is dropped", block.span, labels=distinct(block.span, (label,)),
+        codes.N301, "no execution reaches this arm; it is dropped", block.span, labels=distinct(block.span, (label,)),
         function=walker.function,
     )  # fmt: skip

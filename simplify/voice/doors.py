@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from ...lang import core
-from ...lang.diagnostics import Diagnostic, Label, error
+from ...lang import codes, core
+from ...lang.diagnostics import Diagnostic, Label, error, listed
 from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ...ops.spelling import ORDINALS
-from ...ops.wording import listed
 from ..known.outcome import Outcome
 from ..known.values import Entry, Env
 from .describe import type_text
@@ -58,7 +57,7 @@ def argument(
         if origin.axis is not None:
             place = place_of(walker.state, entry, origin.axis).span
             labels.append(Label(place, size_label(walker.state, tensor, origin.axis)))
-    code = "E313" if origin.what == "dtype" else "E301"
+    code = codes.E313 if origin.what == "dtype" else codes.E301
     return finish(
         walker, outcome, code, f"{_called(site)} needs {needs}", found, span, caption,
         tuple(label for label in labels if label.message),
@@ -124,7 +123,7 @@ def _condition_at_call(
         given = zip(site.function.params, site.entries, strict=False)
         labels += [Label(e.span, f"this is {type_text(e.value, walker.state)}") for p, e in given if p.name in spoken]
     return finish(
-        walker, outcome, "E309", needs, found, site.span, f"called with {types}" if types else "", tuple(labels)
+        walker, outcome, codes.E309, needs, found, site.span, f"called with {types}" if types else "", tuple(labels)
     )
 
 
@@ -152,7 +151,7 @@ def impossible_signature(function: core.Function, conditions: list[core.Assert])
         message += f": {listed([_asked(c) for c in conditions])}" + (
             " exclude each other" if labels else " never holds"
         )
-    return error("E311", message, span, labels=labels, function=f"@{function.name}")
+    return error(codes.E311, message, span, labels=labels, function=f"@{function.name}")
 
 
 def _asked(stmt: core.Assert) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...lang import codes
 from ...lang.diagnostics import Diagnostic, Label, error, note
 from ...lang.source import Span
 from ..known.values import Entry
@@ -28,7 +29,7 @@ def none_fits(
             labels.append(Label(place, text))
     types = ", ".join(type_text(e.value, walker.state) for e in entries)
     return error(
-        "E316", f"no implementation of @{name} fits this call{_ALWAYS}", span,
+        codes.E316, f"no implementation of @{name} fits this call{_ALWAYS}", span,
         caption=f"called with {types}" if types else "", labels=distinct(span, tuple(labels)), notes=tuple(notes),
         function=walker.function,
     )  # fmt: skip
@@ -41,7 +42,7 @@ def _is_at(place: Span, call: Span) -> bool:
 
 def never_chosen(name: str, place: Span, before: str, its_place: Span) -> Diagnostic:
     return note(
-        "N302", f"@{name} is never chosen: whatever fits it fits @{before} before it", place,
+        codes.N302, f"@{name} is never chosen: whatever fits it fits @{before} before it", place,
         labels=(Label(its_place, "this one is taken"),),
         help="the most specific one stands first",
     )  # fmt: skip

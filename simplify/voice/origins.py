@@ -5,28 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang.source import Span
-from ...ops.model import TensorInfo
+from ...ops.model import TensorInfo, Trait
 from ..known.state import State
 from ..known.values import Entry, Made, ShapeValue, SizeValue, plain
 
-# Operations whose result has the axes of their operands in place.
-_ALIGNED = frozenset((
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "pow", "equal", "not_equal",
-    "less", "less_equal", "greater", "greater_equal", "where", "concat",
-))  # fmt: skip
-# Axes of results that are an axis of a certain operand: (axis of the result, parameter, axis of the operand).
-_KNOWN: dict[str, tuple[tuple[int, str, int], ...]] = {
-    "matmul": ((-1, "y", -1), (-2, "x", -2)),
-    "linear": ((-1, "weight", 0),),
-    "dense": ((-1, "weight", 1),),
-}
-
-
 # Parameters whose entries are sizes of the result.
 _TARGETS = frozenset(("shape", "sizes", "output_shape"))
-_MADE_TO_SHAPE = frozenset(("reshape", "zeros", "ones", "full", "broadcast_to"))
 _NO_SIZES = frozenset(("axis", "axis1", "axis2", "axes", "start", "end", "sections"))
-_WINDOWS = ("conv", "max_pool", "average_pool", "global_", "adaptive_", "upsample", "resize")
 
 
 class Place:
@@ -87,22 +72,24 @@ def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
     axis %= len(shape)
     size = shape[axis]
     operands = _operands(state, entry.origin)
-    for result_axis, param, operand_axis in _KNOWN.get(entry.origin.name, ()):
+    row = entry.origin.row
+    traits = row.traits if row is not None else frozenset()
+    for result_axis, param, operand_axis in row.made_of if row is not None else ():
         if len(shape) >= -result_axis and result_axis % len(shape) == axis:
             for name, operand, dims in operands:
                 if name == param and len(dims) >= 2:
                     return operand, operand_axis
-    if entry.origin.name in _MADE_TO_SHAPE:
+    if row is not None and any(p.kind in ("shape", "target") for p in row.params):
         for name, operand, dims in operands:
             if name in _TARGETS and len(dims) == len(shape) and dims[axis] == size:
                 return operand, axis
-    if entry.origin.name.startswith(_WINDOWS):
+    if Trait.WINDOWS in traits:
         return _through_windows(operands, size, axis, len(shape))
     same = [(o, len(dims), i) for _, o, dims in operands for i, d in enumerate(dims) if d == size]
     if not same:
         return None
     if isinstance(size, int) and (size == 1 or not _is_certain(entry.origin, same)):
-        aligned = entry.origin.name in _ALIGNED or len(operands) == 1
+        aligned = not traits.isdisjoint((Trait.BROADCASTS, Trait.JOINS)) or len(operands) == 1
         same = [c for c in same if aligned and len(shape) - axis == c[1] - c[2]]
         if not same:
             return None
@@ -127,7 +114,9 @@ def _through_windows(
 
 def _is_certain(made: Made, same: list[tuple[Entry, int, int]]) -> bool:
     """A number that occurs once among the operands' sizes, or in the only operand."""
-    return len(same) == 1 or (len({id(operand) for operand, _, _ in same}) == 1 and made.name not in _KNOWN)
+    return len(same) == 1 or (
+        len({id(operand) for operand, _, _ in same}) == 1 and not (made.row is not None and made.row.made_of)
+    )
 
 
 def _operands(state: State, made: Made) -> list[tuple[str, Entry, tuple[Any, ...]]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from ...lang import codes
+from ...lang.codes import Code
 from ...lang.core import Status
-from ...lang.diagnostics import Diagnostic, Label, error
+from ...lang.diagnostics import Diagnostic, Label, error, listed
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
@@ -22,8 +24,8 @@ from ...ops.requirements import (
     SameElements,
 )
 from ...ops.spelling import argument, operation
-from ...ops.wording import listed, sentence
-from ..known.outcome import Outcome
+from ...ops.wording import sentence
+from ..known.outcome import Finding, Outcome
 from ..known.state import State
 from ..known.values import Entry
 from ..solver.conditions import all_of, ge
@@ -38,7 +40,9 @@ from .verdict import Speaker, finish
 Totals = tuple[Size, Size]
 
 
-def precondition(walker: Speaker, call: CallLike, asked: Requirement, outcome: Outcome, code: str | None) -> Diagnostic:
+def precondition(
+    walker: Speaker, call: CallLike, asked: Requirement, outcome: Outcome, code: Code | None
+) -> Diagnostic:
     """`@matmul needs axis 1 of `x` and axis 0 of `y` to be equal, but they are 3 and 4: this always fails`."""
     state, at = walker.state, asked.at
     operands = Operands(state, call)
@@ -51,10 +55,10 @@ def precondition(walker: Speaker, call: CallLike, asked: Requirement, outcome: O
     if code is None:
         entries = [call.find(param) for param, axis in at if axis is None]
         labels[:0] = [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
-        code = call.mismatch or ("E306" if isinstance(asked, Broadcast) else "E304")
+        code = call.mismatch or (codes.E306 if isinstance(asked, Broadcast) else codes.E304)
     if totals is not None and len(labels) > 1 or reshapes and not labels:
         labels = [_made_of(operands, call)]
-    shapes = _aligned(operands, call, at, from_the_end=isinstance(asked, Broadcast) or call.mismatch == "E305")
+    shapes = _aligned(operands, call, at, from_the_end=isinstance(asked, Broadcast) or call.mismatch == codes.E305)
     shown = {label.message for label in labels if label}
     types = _argument_types(state, call, [p for p, _ in at] or (["x"] if reshapes else []))
     caption = "" if shapes or shown.issuperset(types) else ", ".join(types)
@@ -173,25 +177,10 @@ def _remainder(operands: Operands) -> str:
     return equations.remainder(state, prod(sizes), prod(beside))
 
 
-def rooted(walker: Speaker, said: Diagnostic, sizes: Iterable[tuple[Entry | None, int | None]]) -> Diagnostic:
-    """An error about a size that an earlier call made with a doubt of its own belongs there: the doubt becomes the error,
-    and where the size is used is the reason. One of the two fails, and that is what is said."""
-    if said.severity != "error":
-        return said
-    for entry, axis in sizes:
-        made = place_of(walker.state, entry, axis).made if entry is not None and axis is not None else None
-        if made is None or made.doubt is None:
-            continue
-        if not walker.withdraw(made.doubt):
-            continue
-        text, _, verdict = said.message.rpartition(": ")
-        own = made.doubt.message.rpartition(": ")[0]
-        label = Label(said.span, f"here {text}")
-        return replace(
-            made.doubt, code=said.code, severity="error", message=f"{own}: with its use below {verdict}", labels=(label,),
-            witness=said.witness, notes=tuple(n for n in said.notes if "\n" not in n),
-        )  # fmt: skip
-    return said
+def roots(state: State, sizes: Iterable[tuple[Entry | None, int | None]]) -> tuple[Finding, ...]:
+    """What was found of the calls that made these sizes, where they were open."""
+    made = [place_of(state, entry, axis).made for entry, axis in sizes if entry is not None and axis is not None]
+    return tuple(m.doubt for m in made if m is not None and m.doubt is not None)
 
 
 def _dtype_help(walker: Speaker, call: CallLike, asked: Requirement) -> str | None:
@@ -242,4 +231,4 @@ def _made_of(operands: Operands, call: CallLike) -> Label | None:
 
 
 def bad_call(walker: Speaker, message: str, span: Span) -> Diagnostic:
-    return error("E314", message, span, function=walker.function)
+    return error(codes.E314, message, span, function=walker.function)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, Protocol
 
+from ...lang.codes import Code
 from ...lang.dtypes import DTYPES
 from ...ops import spelling
 from ...ops.model import TensorInfo
@@ -24,7 +25,7 @@ class CallLike(spelling.CallLike, Protocol):
     @property
     def entries(self) -> tuple[tuple[str, Entry], ...]: ...
     @property
-    def mismatch(self) -> str: ...
+    def mismatch(self) -> Code | None: ...
     def find(self, name: str) -> Entry | None: ...
     def operands(self) -> Iterator[tuple[str, Entry]]: ...
 

@@ -31,7 +31,7 @@ def of_call(
     """A call, and what a primitive needs of it."""
     operands = tuple(o for param, entry in entries for o in _operands(state, param, entry.value))
     wanted = _nearest_multiples(state, asked) if isinstance(asked, Multiple) else ()
-    return Subject(span, name, operands, asked.at if asked is not None else (), wanted=wanted)
+    return Subject(span, name, operands, asked.at if asked is not None else (), wanted=wanted, asked=asked)
 
 
 def _nearest_multiples(state: State, asked: Multiple) -> tuple[int, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
+from ...lang import codes
+from ...lang.codes import Code
 from ...lang.core import Status
-from ...lang.diagnostics import Diagnostic, Label, error, warning
-from ...lang.node import replace
+from ...lang.diagnostics import Diagnostic, Label, Sentence, error, warning
 from ...lang.source import Span
-from ...ops.wording import listed
 from ..known.outcome import Options, Outcome, Sufficient
 from ..known.state import State
 
@@ -21,18 +20,11 @@ class Speaker(Protocol):
     options: Options
     function: str
 
-    def withdraw(self, said: Diagnostic) -> bool: ...
-
-
-_ONLY = "this holds only if "
-_IF = "this holds if "
-_CHECKED = ", which is checked at run time"
-
 
 def finish(
     walker: Speaker,
     outcome: Outcome,
-    code: str,
+    code: Code,
     needs: str,
     found: str,
     span: Span,
@@ -42,54 +34,28 @@ def finish(
     remarks: tuple[str, ...] = (),
 ) -> Diagnostic:
     """One sentence with its verdict: always fails, works only on empty tensors, or is checked at run time."""
-    but = f", but {found}" if found else ""
-    labels = distinct(span, labels)
+    labels, witness = distinct(span, labels), outcome.witness
+    sentence, make = Sentence(needs, found, "this could not be proved and is checked at run time"), warning
     if outcome.status is Status.REFUTED:
-        message = f"{needs}{but}" if code == "E220" else f"{needs}{but}: this always fails"
-        return error(
-            code, message, span, caption=caption, labels=labels, function=walker.function, help=help_,
-            witness=outcome.witness, notes=remarks,
-        )  # fmt: skip
-    if outcome.only_empty:
-        message = f"{needs}{but}: this works only on empty tensors"
-        make = warning if walker.options.allow_empty else error
-        said = any("holds only for" in remark for remark in remarks)
-        only = (
-            (f"it holds only for {outcome.only}",)
-            if outcome.only and not said and not isinstance(outcome.only, Sufficient)
-            else ()
-        )
-        return make(
-            "E310", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
-            witness=outcome.witness, notes=(*only, *remarks),
-        )  # fmt: skip
-    if outcome.only is not None:
-        only_if = _IF if isinstance(outcome.only, Sufficient) else _ONLY
-        message = f"{needs}{but}: {only_if}{outcome.only}{_CHECKED}"
+        sentence, make = Sentence(needs, found, "" if code.is_whole else "this always fails"), error
+    elif outcome.only_empty:
+        code, make = codes.E310, warning if walker.options.allow_empty else error
+        sentence = Sentence(needs, found, "this works only on empty tensors")
+        if (
+            outcome.only
+            and not isinstance(outcome.only, Sufficient)
+            and not any("holds only for" in remark for remark in remarks)
+        ):
+            remarks = (f"it holds only for {outcome.only}", *remarks)
     else:
-        message = f"{needs}{but}: this could not be proved and is checked at run time"
-    return warning(
-        "W311", message, span, caption=caption, labels=labels, function=walker.function, help=help_,
-        witness=outcome.witness, notes=remarks,
+        code, only = codes.W311, outcome.only
+        sentence = (
+            sentence if only is None else Sentence(needs, found, only=(only,), sufficient=isinstance(only, Sufficient))
+        )
+    return make(
+        code, str(sentence), span, caption=caption, labels=labels, function=walker.function, help=help_, witness=witness,
+        notes=remarks, sentence=sentence,
     )  # fmt: skip
-
-
-def with_others(said: Diagnostic, others: Mapping[str, str]) -> Diagnostic:
-    """What the same call needs besides, where that is open too, as it is said and as it is written: one place, one
-    warning."""
-    subject = said.subject
-    told = said if subject is None else replace(said, subject=replace(subject, also=tuple(others.values())))
-    plain = said.message.removesuffix(_CHECKED)
-    only_if = next((text for text in (_ONLY, _IF) if text in plain), None)
-    if only_if is None:
-        return replace(told, notes=(*said.notes, f"it needs {_together(list(others))} too"))
-    head, _, first = plain.rpartition(only_if)
-    whole = _IF if any(isinstance(text, Sufficient) for text in others) else only_if
-    return replace(told, message=f"{head}{whole}{_together([first, *others])}{_CHECKED}")
-
-
-def _together(conditions: list[str]) -> str:
-    return ", and ".join(conditions) if any(" or " in c for c in conditions) else listed(conditions)
 
 
 def distinct(span: Span, labels: tuple[Label, ...]) -> tuple[Label, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import gcd
 
 from ...lang import core
-from ...lang.offsets import offset
+from ...lang.diagnostics import listed
+from ...ops import assertions
 from ...ops.model import TensorInfo
-from ...ops.wording import listed
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
@@ -22,116 +22,62 @@ def size_label(state: State, entry: Entry, axis: int) -> str:
     return f"{told(shape[axis], state)} comes from here"
 
 
-def wording(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject: str) -> tuple[str, str]:
+class Known:
+    """What is known of the names of a condition, as ops/assertions.py asks for it."""
+
+    def __init__(self, state: State, env: Env) -> None:
+        self.state = state
+        self.env = env
+
+    def size(self, expr: core.SizeExpr) -> Size | None:
+        try:
+            return self.state.settled(ShapeLevel(self.state, self.env).size(expr))
+        except Poisoned:
+            return None
+
+    def text(self, size: Size) -> str:
+        return size_text(size, self.state)
+
+    def side(self, expr: core.ShapeLevel) -> str:
+        return _side(self.state, expr, self.env)
+
+    def type(self, tensor: str) -> str:
+        return type_text(self.env[tensor].value, self.state) if tensor in self.env else ""
+
+    def dim(self, tensor: str, axis: int | None) -> str:
+        value = self.env[tensor].value if tensor in self.env else None
+        if not isinstance(value, TensorInfo) or axis is None:
+            return "something else"
+        shape = self.state.resolve(value.shape)
+        text = told(shape[axis], self.state) if plain(shape) and -len(shape) <= axis < len(shape) else "?"
+        return "not known" if "?" in text else text
+
+
+def wording(state: State, stmt: assertions.Check, env: Env, subject: str) -> tuple[str, str]:
     """What an assertion of an annotation wants and what is there: ("axis 1 of `x` to be 4", "it is 15")."""
-    if isinstance(stmt, core.MatchShape):
-        tensor = env.get(stmt.tensor)
-        found = f"it is {type_text(tensor.value, state)}" if tensor else ""
-        return f"{subject} to have a shape like {_pattern_text(stmt)}", found
-    what, cond = stmt.origin.what, stmt.cond
-    if isinstance(cond, core.Compare):
-        if what == "rank":
-            rank = _side(state, cond.left, env)
-            if not rank.isdigit() and (pattern := _shape_pattern(stmt)):
-                return f"{subject} to have a shape like {pattern}", "its rank is not known"
-            found = f"it has rank {rank}" if rank.isdigit() else "its rank is not known"
-            return f"{subject} to have rank {_side(state, cond.right, env)}", found
-        if what == "dtype":
-            left = _side(state, cond.left, env)
-            found = "its dtype is not known" if left == "?" else f"it has {left}"
-            return f"{subject} to have dtype {_side(state, cond.right, env)}", found
-        if what == "dim":
-            axis = f"axis {stmt.origin.axis} of {subject}"
-            found = "" if _is_about_factor(stmt, cond) else f"it is {_dim_found(state, stmt, env)}"
-            return f"{axis} {_wanted(state, stmt, cond, env)}", found
-        if what == "shape":
-            wanted, there = _side(state, cond.right, env), _side(state, cond.left, env)
-            found = "its rank is not known" if there == "?" else f"it has {there}"
-            return f"{subject} to have shape {_shape_pattern(stmt) if wanted == '?' else wanted}", found
-    return f"`{stmt.origin.text or 'the condition'}` to hold", values_text(state, cond, env)
-
-
-def _is_about_factor(stmt: core.Assert, cond: core.Compare) -> bool:
-    """Whether the condition is about a factor of `n * m` that has to be at least 1, and not about the dimension itself."""
-    return cond.op == ">=" and not (isinstance(cond.left, core.SizeOp) and cond.left.op == "-")
-
-
-def _wanted(state: State, stmt: core.Assert, cond: core.Compare, env: Env) -> str:
-    left, text = cond.left, stmt.origin.text
-    if isinstance(left, core.SizeOp) and left.op == "%" and cond.op == "==":
-        rest = remainder(state, stmt, env)
-        factor = _side(state, left.right, env)
-        return f"to fit `{text}`" if rest is None else f"to be {_more_than(rest, state)}a multiple of {factor}"
-    if cond.op == "==":
-        wanted = _side(state, cond.right, env)
-        return f"to be {wanted}" if not text or text == wanted else f"to be {wanted} (`{text}`)"
-    if isinstance(left, core.SizeOp):
-        found = _shift(state, stmt, left, env)
-        if found is None:
-            return f"to fit `{text}`"
-        sign, added = found
-        return f"to be at {'least' if sign > 0 else 'most'} {size_text(-sign * added, state)}"
-    factor = _side(state, left, env)
-    return f"to fit `{text}`, whose factor {factor} has to be at least 1"
+    tensor = stmt.origin.declared.tensor if stmt.origin.declared is not None else ""
+    said = assertions.wording(stmt, tensor, Known(state, env), subject)
+    if said is not None or isinstance(stmt, core.MatchShape):
+        return said or ("", "")
+    return f"`{stmt.origin.text or 'the condition'}` to hold", values_text(state, stmt.cond, env)
 
 
 def remainder(state: State, stmt: core.Assert, env: Env) -> Size | None:
-    """What a dimension has to leave by a divisor: 3 where `8 * k + 3` is asked for; None where that is no part of it."""
-    match stmt.cond:
-        case core.Compare(op="==", left=core.SizeOp(op="%", left=size, right=divisor)):
-            found = _shift(state, stmt, size, env)
-            if found is None:
-                return None
-            rest, factor = -found[0] * found[1], state.settled(ShapeLevel(state, env).size(divisor))
-            return rest % factor if isinstance(rest, int) and isinstance(factor, int) and factor > 0 else rest
-    return None
+    declared = stmt.origin.declared
+    return None if declared is None else assertions.remainder(stmt, declared.tensor, Known(state, env))
 
 
 def bound(state: State, stmt: core.Assert, env: Env) -> int | None:
     """The number that a dimension has to reach or keep to: 3 where `n + 3` is asked for."""
     cond = stmt.cond
-    if not isinstance(cond, core.Compare) or not isinstance(cond.left, core.SizeExpr):
-        return None
-    found = _shift(state, stmt, cond.left, env)
+    found = _shift(state, stmt, cond.left, env) if isinstance(cond, core.Compare) else None
     least = None if found is None else state.settled(-found[0] * found[1])
     return least if isinstance(least, int) else None
 
 
-def _shift(state: State, stmt: core.Assert, expr: core.SizeExpr, env: Env) -> tuple[int, Size] | None:
-    """An expression as a dimension, or less a dimension, with what is added."""
+def _shift(state: State, stmt: core.Assert, expr: core.ShapeLevel, env: Env) -> tuple[int, Size] | None:
     declared = stmt.origin.declared
-    found = None if declared is None else offset(expr, declared.tensor, stmt.origin.axis)
-    if found is None:
-        return None
-    level = ShapeLevel(state, env)
-    added: Size = 0
-    try:
-        for sign, term in found.terms:
-            added = added + sign * level.size(term)
-    except Poisoned:
-        return None
-    return found.sign, state.settled(added)
-
-
-def _more_than(rest: Size, state: State) -> str:
-    """ "3 more than " in "to be 3 more than a multiple of 8"."""
-    if isinstance(rest, int) and rest < 0:
-        return f"{-rest} less than "
-    return f"{size_text(rest, state)} more than " if rest != 0 else ""
-
-
-def _dim_found(state: State, stmt: core.Assert, env: Env) -> str:
-    declared = stmt.origin.declared
-    assert declared is not None
-    entry = env.get(declared.tensor)
-    if entry is None or not isinstance(entry.value, TensorInfo) or stmt.origin.axis is None:
-        return "something else"
-    shape = state.resolve(entry.value.shape)
-    axis = stmt.origin.axis
-    if not plain(shape) or not -len(shape) <= axis < len(shape):
-        return "not known"
-    text = told(shape[axis], state)
-    return "not known" if "?" in text else text
+    return None if declared is None else assertions.shift(stmt, expr, declared.tensor, Known(state, env))
 
 
 def _side(state: State, expr: core.ShapeLevel, env: Env) -> str:
@@ -194,18 +140,6 @@ def _sizes_in(state: State, cond: core.BoolExpr, env: Env) -> list[tuple[str, Si
         elif isinstance(node, core.Not):
             stack.append(node.operand)
     return list(found.items())
-
-
-def _pattern_text(stmt: core.MatchShape) -> str:
-    return _shape_pattern(stmt) or stmt.origin.text or "the pattern"
-
-
-def _shape_pattern(stmt: core.Assert | core.MatchShape) -> str:
-    """The shape of the annotation that an assertion was made of, as it is written."""
-    declared = stmt.origin.declared
-    if declared is not None and declared.annotation is not None and declared.annotation.shape is not None:
-        return " ".join(declared.annotation.shape.span.text.split())
-    return ""
 
 
 def why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:

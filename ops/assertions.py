@@ -1,0 +1,103 @@
+"""An assertion of an annotation to words: what it wants, and what is there, for symbols and for integers alike."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from ..lang import core
+from ..lang.offsets import offset
+
+Check = core.Assert | core.MatchShape
+_BOUNDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}
+
+
+class Values(Protocol):
+    """What the names of a condition stand for. A size is a term or an integer, None where it has no value; a side of a
+    comparison is text, "?" where it is not known."""
+
+    def size(self, expr: core.SizeExpr) -> Any: ...
+    def text(self, size: Any) -> str: ...
+    def side(self, expr: core.ShapeLevel) -> str: ...
+    def type(self, tensor: str) -> str: ...
+    def dim(self, tensor: str, axis: int | None) -> str: ...
+
+
+def wording(stmt: Check, tensor: str, values: Values, subject: str) -> tuple[str, str] | None:
+    """What is wanted and what is there: ("axis 1 of `x` to be 4", "it is 15"); `tensor` is what the condition calls the
+    annotated one. None of a condition that is about no rank, dimension, dtype or shape."""
+    if isinstance(stmt, core.MatchShape):
+        found = values.type(stmt.tensor)
+        pattern = shape_pattern(stmt) or stmt.origin.text or "the pattern"
+        return f"{subject} to have a shape like {pattern}", f"it is {found}" if found else ""
+    what, cond = stmt.origin.what, stmt.cond
+    if not isinstance(cond, core.Compare):
+        return None
+    if what == "dim":
+        wanted, found = _wanted(stmt, cond, tensor, values)
+        return f"axis {stmt.origin.axis} of {subject} {wanted}", found
+    there, wanted, pattern = values.side(cond.left), values.side(cond.right), shape_pattern(stmt)
+    match what:
+        case "rank" if not there.isdigit():
+            asked = f"a shape like {pattern}" if pattern else f"rank {wanted}"
+            return f"{subject} to have {asked}", "its rank is not known"
+        case "rank":
+            return f"{subject} to have rank {wanted}", f"it has rank {there}"
+        case "dtype":
+            return f"{subject} to have dtype {wanted}", "its dtype is not known" if there == "?" else f"it has {there}"
+        case "shape":
+            shape = pattern if wanted == "?" else wanted
+            return f"{subject} to have shape {shape}", "its rank is not known" if there == "?" else f"it has {there}"
+    return None
+
+
+def _wanted(stmt: core.Assert, cond: core.Compare, tensor: str, values: Values) -> tuple[str, str]:
+    """What a dimension has to be, and what it is."""
+    left, text = cond.left, stmt.origin.text
+    found = f"it is {values.dim(tensor, stmt.origin.axis)}"
+    match cond:
+        case core.Compare(op="==", left=core.SizeOp(op="%", right=divisor)):
+            rest, factor = remainder(stmt, tensor, values), values.side(divisor)
+            more = "" if rest is None or rest == 0 else f"{values.text(rest)} more than "
+            more = f"{-rest} less than " if isinstance(rest, int) and rest < 0 else more
+            return f"to fit `{text}`" if rest is None else f"to be {more}a multiple of {factor}", found
+        case core.Compare(op="==", right=right):
+            wanted = values.side(right)
+            return f"to be {wanted}" if not text or text == wanted else f"to be {wanted} (`{text}`)", found
+        case core.Compare(op=">=", left=core.SizeOp(op=op)):
+            shifted, found = shift(stmt, left, tensor, values), found if op == "-" else ""
+            if shifted is None:
+                return f"to fit `{text}`", found
+            return f"to be at {'least' if shifted[0] > 0 else 'most'} {values.text(-shifted[0] * shifted[1])}", found
+        case core.Compare(left=core.DimOf(tensor=of, axis=axis)) if (of, axis) == (tensor, stmt.origin.axis):
+            return f"to be {_BOUNDS[cond.op]} {values.side(cond.right)}", found
+    factor = values.side(left)
+    if not factor.isdigit():
+        return f"to fit `{text}`, whose factor {factor} has to be at least 1", ""
+    return f"to fit `{text}`, whose factor {left.span.text or factor} has to be at least 1", f"it is {factor}"
+
+
+def remainder(stmt: Check, tensor: str, values: Values) -> Any:
+    """What a dimension has to leave by a divisor: 3 where `8 * k + 3` is asked for; None where that is no part of it."""
+    match stmt:
+        case core.Assert(cond=core.Compare(op="==", left=core.SizeOp(op="%", left=size, right=divisor))):
+            found, factor = shift(stmt, size, tensor, values), values.size(divisor)
+            rest = None if found is None or factor is None else -found[0] * found[1]
+            return rest % factor if isinstance(rest, int) and isinstance(factor, int) and factor > 0 else rest
+    return None
+
+
+def shift(stmt: core.Assert, expr: core.ShapeLevel, tensor: str, values: Values) -> tuple[int, Any] | None:
+    """An expression as a dimension, or less a dimension, with what is added."""
+    found = offset(expr, tensor, stmt.origin.axis) if isinstance(expr, core.SizeExpr) else None
+    terms = [(sign, values.size(term)) for sign, term in found.terms] if found is not None else []
+    if found is None or any(value is None for _, value in terms):
+        return None
+    return found.sign, sum((sign * value for sign, value in terms), 0)
+
+
+def shape_pattern(stmt: Check) -> str:
+    """The shape of the annotation that an assertion was made of, as it is written."""
+    declared = stmt.origin.declared
+    if declared is not None and declared.annotation is not None and declared.annotation.shape is not None:
+        return " ".join(declared.annotation.shape.span.text.split())
+    return ""
