@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.parser import parse_expr
 from ..ops.registry import lookup
-from ..ops.requirements import AtMost, Multiple
+from ..ops.requirements import Argument, AtLeast, AtMost, AttributeAtLeast, Choice, Multiple
 from .case import Case, Mend, appended, replaced
 from .conditions import FAR_FETCHED
 from .tree import callee
@@ -95,11 +94,10 @@ def _pairs(case: Case) -> Iterator[Mend]:
 
 def _choices(case: Case) -> Iterator[Mend]:
     """A word that is nearly one of those that the attribute can be."""
-    found = re.search(r'needs (\w+) to be (".*"), but it is "(.*)"', case.diagnostic.message)
-    given = case.arguments.get(found[1]) if found is not None else None
-    if found is None or given is None:
+    asked = case.asked
+    if not isinstance(asked, Choice) or asked.name not in case.arguments:
         return
-    choices, word = re.findall(r'"(\w+)"', found[2]), found[3].lower()
+    given, choices, word = case.arguments[asked.name], asked.choices, asked.value.lower()
     known = [c for c in choices if c == word] or [c for c in choices if c == _WORDS.get(word)]
     for rank, choice in enumerate(known or [c for c in choices if c.startswith(word)]):
         yield case.mend(f'write "{choice}"', [replaced(given, f'"{choice}"')], 1 + rank)
@@ -107,10 +105,16 @@ def _choices(case: Case) -> Iterator[Mend]:
 
 def _least(case: Case) -> Iterator[Mend]:
     """A number that is too small for its attribute."""
-    found = re.search(r"needs `?(\w+)`? to be at least (\d+), but it is -?\d+", case.diagnostic.message)
-    given = _integer(case.arguments.get(found[1])) if found is not None else None
-    if found is not None and given is not None and given < int(found[2]):
-        yield case.mend(f"write {found[2]} for {given}", [replaced(case.arguments[found[1]], found[2])], 22)
+    asked = case.asked
+    if isinstance(asked, AttributeAtLeast):
+        name = asked.name
+    elif isinstance(asked, AtLeast) and isinstance(asked.left, Argument):
+        name = asked.left.param
+    else:
+        return
+    given = _integer(case.arguments.get(name))
+    if given is not None and given < asked.least:
+        yield case.mend(f"write {asked.least} for {given}", [replaced(case.arguments[name], str(asked.least))], 22)
 
 
 def _integer(expr: sweet.Expr | None) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..lang import sweet
 from ..lang.dtypes import DTYPES
+from ..ops.requirements import DTypeIn
 from .case import Case, Mend, replaced
 from .operands import wrap
 from .shapes import Change
@@ -44,10 +45,10 @@ def _casts(case: Case) -> Iterator[Mend]:
         return
     tensors = case.tensors()
     dtypes = [o.dtype for o in case.subject.operands if o.dtype not in ("", "?")]
-    wanted = re.findall(r"to have dtype (\w+)", case.diagnostic.message)
-    for kind, dtype in _USUAL:
-        if re.search(rf"to have an? {kind} dtype", case.diagnostic.message):
-            wanted.append(dtype)
+    wanted = [str(name) for name in case.subject.wanted]
+    if isinstance(case.asked, DTypeIn) and not case.asked.attribute:
+        wanted += [dtype for dtype in case.asked.classes if dtype in DTYPES][:1]
+        wanted += [dtype for kind, dtype in _USUAL if case.asked.classes == (kind,)]
     involved = {name for name, _ in case.subject.at}
     ordered = sorted(tensors, key=lambda t: t[0] not in involved)
     for rank, (name, expr, _) in enumerate(ordered):

@@ -279,6 +279,14 @@ class AxisInRange(Requirement):
     rank: int
 
 
+class AttributeAtLeast(Requirement):
+    """An attribute that stands as a number in the program."""
+
+    name: str
+    least: int
+    found: int
+
+
 class Choice(Requirement):
     """The attribute `name` is one of some words."""
 

@@ -9,7 +9,7 @@ from ..lang.node import Node
 from .axes import Shape, larger, not_negative, smaller
 from .model import Ctx, Dim, TensorInfo, Trait
 from .operands import choice, rank_at_least
-from .requirements import At, AtLeast, Axis, Entry, Other, Pad, Requirement
+from .requirements import At, AtLeast, AttributeAtLeast, Axis, Entry, Other, Pad, Requirement
 
 LAYOUTS = ("channels_first", "channels_last")
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
@@ -92,7 +92,7 @@ def spatial_ints(
     entries = per_axis(ctx, name, given, count, default)
     for entry in entries:
         if entry < least:
-            ctx.fail(Other(f"{name} to be at least {least}", but=f"it is {entry}"))
+            ctx.fail(AttributeAtLeast(name, least, entry))
     return entries
 
 

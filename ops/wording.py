@@ -148,6 +148,8 @@ def _of_attributes(asked: r.Requirement, words: Callable[[r.Quantity], str], ope
             return f"{operands.argument('x')} to have an axis {axis}", f"its rank is {rank}"
         case r.AxisInRange(name=name, axis=axis, rank=rank):
             return f"{name} to be between {-rank} and {rank - 1}", f"it is {axis}"
+        case r.AttributeAtLeast(name=name, least=least, found=found):
+            return f"{name} to be at least {least}", f"it is {found}"
         case r.Choice(name=name, value=value, choices=choices):
             *others, last = (f'"{c}"' for c in choices)
             return f"{name} to be {', '.join(others)} or {last}", f'it is "{value}"'

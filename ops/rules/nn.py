@@ -7,7 +7,19 @@ from ..broadcast import broadcast
 from ..model import Ctx, Dim, RankUnknown, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, BroadcastTo, Equal, Multiple, Number, OfRank, Other, Written
+from ..requirements import (
+    Argument,
+    AtLeast,
+    AttributeAtLeast,
+    Axis,
+    BroadcastTo,
+    Equal,
+    Multiple,
+    Number,
+    OfRank,
+    Other,
+    Written,
+)
 from ..windows import WINDOWS, image, spatial_ints, with_sizes
 
 
@@ -143,7 +155,7 @@ def lrn(ctx: Ctx, x: TensorInfo, size: int, alpha: float, beta: float, bias: flo
     """
     dims, _, _ = image(ctx, x, layout)
     if size < 1:
-        ctx.fail(Other("size to be at least 1", but=f"it is {size}"))
+        ctx.fail(AttributeAtLeast("size", 1, size))
     return dims
 
 
@@ -215,7 +227,7 @@ def pixel_unshuffle(ctx: Ctx, x: TensorInfo, factor: int) -> Shape:
 
 def _pixels(ctx: Ctx, x: TensorInfo, factor: int) -> tuple[Shape, tuple[int, int, int]]:
     if factor < 1:
-        ctx.fail(Other("factor to be at least 1", but=f"it is {factor}"))
+        ctx.fail(AttributeAtLeast("factor", 1, factor))
     shape = known(ctx, x)
     rank_at_least(ctx, "x", shape, 3)
     return shape, (place(ctx, shape, -3), place(ctx, shape, -2), place(ctx, shape, -1))

@@ -24,7 +24,7 @@ from ..axes import (
 from ..model import TRACKED, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, Axis, Entry, Is, Multiple, Number, OfRank, Other, Pad, Total
+from ..requirements import Argument, AttributeAtLeast, Axis, Entry, Is, Multiple, Number, OfRank, Other, Pad, Total
 from ..slices import SENTINEL, slice_length
 
 # A tuple of more parts is nobody's tuple.
@@ -161,7 +161,7 @@ def split(
 
 def _parts(ctx: Ctx, shape: Shape, i: int, sections: int, uneven: bool) -> tuple[Dim, ...]:
     if sections < 1:
-        ctx.fail(Other("sections to be at least 1", but=f"it is {sections}"))
+        ctx.fail(AttributeAtLeast("sections", 1, sections))
     if sections > MOST_PARTS:
         ctx.fail(Other(f"sections to be at most {MOST_PARTS}", but=f"it is {sections}"))
     if sections == 1:
@@ -357,5 +357,5 @@ def space_to_depth(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
 
 def _image(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
     if block < 1:
-        ctx.fail(Other("block to be at least 1", but=f"it is {block}"))
+        ctx.fail(AttributeAtLeast("block", 1, block))
     return ranked(ctx, "x", x, 4, "[batch, channels, height, width]")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ...lang import core
 from ...lang.diagnostics import Diagnostic, Operand, Subject
+from ...lang.dtypes import DTYPES
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
@@ -73,6 +74,9 @@ def _wanted(state: State, stmt: core.Assert, env: Env) -> tuple[int | str, ...]:
                 found = _dimension(state, stmt, env)
                 if isinstance(found, int) and isinstance(step, int) and isinstance(rest, int) and step > 0:
                     return _around(found, step, rest)
+            case core.Compare(op="==", left=core.DTypeOf(), right=right) if isinstance(right, core.DTypeExpr):
+                dtype = dtype_text(level.dtype(right), state)
+                return (dtype,) if dtype in DTYPES else ()
             case core.Compare(op=">=", left=core.SizeOp()) if (least := bound(state, stmt, env)) is not None:
                 return (least,)
             case core.Compare(op="==", left=core.DimOf(), right=right) if isinstance(right, core.SizeExpr):
