@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import sys
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import rxlang as rx

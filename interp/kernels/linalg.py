@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.einsum import Equation, Term, parse_equation
-from .registry import DIRECT, BadValue, kernel
+from .registry import DIRECT, FRESH, BadValue, kernel
 
 Array = np.ndarray[Any, Any]
 
@@ -19,6 +19,7 @@ Array = np.ndarray[Any, Any]
 _vecdot: Any = np.vecdot
 
 DIRECT["matmul"] = "matmul"
+FRESH.update({"matmul": "matrix", "linear": "always", "outer": "always"})
 
 
 @kernel("matmul")
