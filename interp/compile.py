@@ -29,12 +29,13 @@ Weights = Callable[[core.Load], Any]
 
 
 class Options(Node):
-    """`direct` calls NumPy's functions without a kernel in between, which is right for the plain dtypes. `guard_all` runs
-    every precondition and every door, as an unsimplified program needs. `instrument` counts the checks that run and takes
-    the time of each function."""
+    """`direct` calls NumPy's functions without a kernel in between, which is right for the plain dtypes; `reuse` has them write
+    into the memory of tensors that are not read any more. `guard_all` runs every precondition and every entry check, as an
+    unsimplified program needs. `instrument` counts the checks that run and takes the time of each function."""
 
     allow_extern: bool = False
     direct: bool = True
+    reuse: bool = True
     guard_all: bool = False
     instrument: bool = False
 
@@ -118,7 +119,7 @@ def compile_program(program: core.Program, weights: Weights | None = None, optio
 def _write(program: core.Program, lowered: Lowered, weights: Weights, options: Options) -> Unit:
     functions: dict[str, core.Function | core.Impls] = {f.name: f for f in program.functions}
     functions.update({i.name: i for i in program.impls})
-    unit = Unit(functions, direct=options.direct, count_checks=options.instrument)
+    unit = Unit(functions, direct=options.direct, reuse=options.reuse, count_checks=options.instrument)
     for slot, value in lowered.constants:
         unit.array(slot, make_tensor(value) if isinstance(value, core.TensorLit) else weights(value))
     _write_consts(unit, lowered.consts)

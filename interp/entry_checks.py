@@ -12,7 +12,7 @@ from .text import RoutineText
 from .unit import Unit
 
 # What the combined test may raise on values that do not fit; the checks one by one then say which one failed.
-_UNFIT = "(ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
+_UNFIT = "(Failed, ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
 
 
 def write_routine(unit: Unit, routine: Routine) -> None:
@@ -54,10 +54,9 @@ def _entry(unit: Unit, routine: Routine) -> None:
     tested = [s for s in routine.entry if _is_live(s) and id(s) not in ranks]
     used = {id(s) for s in (*tested, *_needed(routine.entry, [n for s in tested for n in reads(s)]))}
     tests = [t for s in routine.entry if id(s) in used for t in _tests(text, s)]
-    text.write(f"fits = {' and '.join(tests) or 'True'}")
+    text.write(f"if not ({' and '.join(tests) or 'True'}): raise Failed")
     text.indent -= 1
-    text.write(f"except {_UNFIT}: fits = False")
-    text.write("if not fits:")
+    text.write(f"except {_UNFIT}:")
     unit.write(2, f"d_{call}", site)
     unit.write(2, f"return b_{call}", site)
     unbound = [s for s in _needed(routine.entry, inside(routine.body)) if id(s) not in used]

@@ -13,6 +13,7 @@ from ..ops.binding import bind
 from ..ops.model import Param
 from .last_use import released
 from .names import Scope
+from .reuse import reused
 from .steps import (
     RESULT,
     Bind,
@@ -137,9 +138,9 @@ class _Lowering:
             return found
         if self.outer is not None and self.outer.knows(name):
             outside = self.outer.slot(name)
+            self.held.add(outside)
             if not outside.startswith("c_"):
                 self.captured[outside] = None
-                self.held.add(outside)
             return outside
         if name in self.program.consts:
             self.held.add(self.program.consts[name])
@@ -157,7 +158,7 @@ class _Lowering:
     def finished(self, result: core.Value) -> Block:
         """All steps, the last of which gives the result."""
         self.deliver(result, RESULT)
-        return released(self.block(), self.held, keep=self.program.guard_all)
+        return reused(released(self.block(), self.held, keep=self.program.guard_all))
 
     def block(self) -> Block:
         return Block(tuple(self.steps))

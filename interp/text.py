@@ -248,13 +248,20 @@ class RoutineText(ShapeTexts):
             guard = self.unit.constant(("guard", row.name), lambda: make_guard(row))
             self.write(f"{guard}({', '.join(texts)})", step)
         if self.unit.direct and row.name in METHODS and texts[0].isidentifier() and "WILDCARD" not in texts[-1]:
+            sizes = inputs[-1]
+            if (
+                isinstance(sizes, core.ShapeLit)
+                and sizes.dims
+                and not any(isinstance(d, core.Splice) for d in sizes.dims)
+            ):
+                texts[-1] = texts[-1][1:-1]  # one by one they are quicker than as a tuple
             return METHODS[row.name].format(*texts)
         plain = all(v is None for p, v in zip(row.params, inputs, strict=True) if not p.required)
         kernel = self.unit.kernel(row, plain=plain)
         if kernel.startswith("np_"):
             texts = [t for p, t in zip(row.params, texts, strict=True) if p.required]
-        if step.into is not None:
-            texts.append(self.local(step.into))
+            if step.into is not None and self.unit.reuse:
+                texts.append(self.local(step.into))
         return f"{kernel}({', '.join(texts)})"
 
     def _listed(self, takes: tuple[str | None, Param | None], v: Operand) -> str:

@@ -28,10 +28,16 @@ class Unit:
     """One program's generated module while it grows: its lines, the sites of the lines, and the constants it refers to."""
 
     def __init__(
-        self, functions: Mapping[str, core.Function | core.Impls], *, direct: bool = True, count_checks: bool = False
+        self,
+        functions: Mapping[str, core.Function | core.Impls],
+        *,
+        direct: bool = True,
+        reuse: bool = True,
+        count_checks: bool = False,
     ) -> None:
         self.functions = functions
         self.direct = direct
+        self.reuse = reuse
         self.count_checks = count_checks
         self.lines: list[Line] = []
         self.later: list[Callable[[], None]] = []

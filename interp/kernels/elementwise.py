@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import DIRECT, BadValue, kernel
+from .registry import DIRECT, EXACT, FRESH, BadValue, kernel
 
 Array = Any  # an ndarray, a NumPy scalar, or a Python number where a literal stands
 Function = Callable[..., Any]
@@ -40,6 +40,14 @@ _PREDICATES = {
 _ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint"}
 
 DIRECT.update(_UNARY | _BINARY | _PREDICATES | {"where": "where"})
+FRESH.update(
+    dict.fromkeys((*_UNARY, "isnan", "isinf", "isfinite", "logical_not", "relu", "gelu", "silu", "sigmoid"), "first")
+)
+FRESH.update({n: "any" for n in (*_BINARY, *_PREDICATES) if n not in FRESH})
+EXACT.update(
+    ("negative", "abs", "square", "sqrt", "reciprocal", "bitwise_invert", "logical_not", "add", "subtract", "multiply"),
+    ("divide", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"),
+)
 
 _SQRT_HALF = sqrt(0.5)
 _SQRT_TWO_BY_PI = sqrt(2 / pi)

@@ -13,7 +13,7 @@ import numpy as np
 from ...ops.einsum import Equation, Term, parse_equation
 from ...ops.requirements import Other
 from ...ops.wording import plain
-from .registry import DIRECT, BadValue, clamped, kernel
+from .registry import DIRECT, FRESH, BadValue, clamped, kernel
 
 Array = np.ndarray[Any, Any]
 
@@ -21,6 +21,7 @@ Array = np.ndarray[Any, Any]
 _vecdot: Any = np.vecdot
 
 DIRECT["matmul"] = "matmul"
+FRESH.update({"matmul": "matrix", "linear": "always", "outer": "always"})
 
 
 @kernel("matmul")

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .registry import DIRECT, BadValue, clamped, kernel
+from .registry import DIRECT, FRESH, BadValue, clamped, kernel
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 DIRECT["concat"] = "concatenate"
+FRESH.update({"concat": "always", "stack": "always"})
 DIRECT.update({name: name for name in ("stack", "flip", "tril", "triu")})
 
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from .create import cast
 from .elementwise import Array, widened
-from .registry import kernel
+from .registry import FRESH, kernel
 
 Axes = tuple[int, ...] | None
 
 _quiet = np.errstate(all="ignore")
+FRESH.update(dict.fromkeys(("softmax", "log_softmax", "layer_norm", "rms_norm"), "first"))
 
 
 def _accumulator(x: Any) -> Any:

@@ -34,6 +34,11 @@ def clamped(offset: int) -> int:
 _KERNELS: dict[str, Callable[..., Any]] = {}
 # Primitives that are one NumPy function of their tensors when no optional parameter is given: generated code calls it directly.
 DIRECT: dict[str, str] = {}
+# Kernels whose result is always memory of its own; with when it lies row by row: `always`, where the first operand does
+# (`first`), where an operand of the result's shape does (`any`), or where the result is a matrix (`matrix`).
+FRESH: dict[str, str] = {}
+# Of the first, those that round once, so that they give the same when they write into an operand.
+EXACT: set[str] = set()
 
 
 def kernel(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
