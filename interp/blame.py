@@ -211,12 +211,12 @@ def _extern(problem: ExternError, trail: Sequence[Frame]) -> Diagnostic:
 def _exhausted(problem: BaseException, trail: Sequence[Frame]) -> Diagnostic:
     if isinstance(problem, MemoryError):
         frame = trail[-1]
-        what = f"@{frame.site.callee}" if frame.site.kind == "kernel" else f"@{_shown(frame.site.function)}"
+        what = f"@{frame.site.callee}" if frame.site.kind == "kernel" else f"@{frame.function}"
         detail = str(problem).strip().split("\n")[0]
         message = f"{what} needs more memory than there is" + (f": {detail}" if detail else "")
         return error("R402", message, frame.site.span, caption=_operands(frame), function=_function(frame))
     frame = next((f for f in trail if f.site.kind == "call"), trail[0])
-    message = f"@{_shown(frame.site.callee or frame.site.function)} calls itself too deeply"
+    message = f"@{frame.callee or frame.function} calls itself too deeply"
     return error("R402", message, frame.site.span, function=_function(frame))
 
 
@@ -241,20 +241,14 @@ def _chain(trail: Sequence[Frame], primary: Span) -> tuple[Label, ...]:
         span = frame.site.span
         seen = span == primary or any(label.span == span for label in labels)
         if frame.site.kind == "call" and span.source is not NOWHERE.source and not seen and _is_written(frame):
-            labels.append(Label(span, f"called from here, in @{_shown(frame.site.function)}"))
+            labels.append(Label(span, f"called from here, in @{frame.function}"))
     return tuple(labels[:3])
 
 
 def _is_written(frame: Frame) -> bool:
     """Whether the user wrote the call: a wrapper's call of its own implementation is ours."""
-    return frame.site.callee.rstrip("'") != frame.site.function + "_impl"
-
-
-def _shown(function: str | None) -> str:
-    """A function's name as the user knows it."""
-    name = (function or "").rstrip("'")
-    return name.removesuffix("_impl")
+    return frame.site.callee == frame.callee
 
 
 def _function(frame: Frame, call: Frame | None = None) -> str:
-    return "@" + _shown((call or frame).site.function)
+    return f"@{(call or frame).function}"

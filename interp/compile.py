@@ -42,10 +42,13 @@ class ExternError(Exception):
 
 
 class Frame(Node):
-    """One line of the program that was being executed, and the Python locals there."""
+    """One line of the program that was being executed, and the Python locals there. `function` and `callee` are what the
+    user calls the function that it stands in and the one that it calls."""
 
     site: Site
     locals: Mapping[str, Any]
+    function: str
+    callee: str
 
 
 class Code:
@@ -53,6 +56,7 @@ class Code:
 
     def __init__(self, unit: Unit, program: core.Program, options: Options) -> None:
         self.program = program
+        self.owners = core.owners(program)
         self.options = options
         self.source, self.sites = unit.text()
         self.namespace: dict[str, Any] = {**unit.globals, **_HELPERS, "rx_code": self}
@@ -87,9 +91,8 @@ class Code:
         return result
 
     def _time_functions(self, program: core.Program) -> None:
-        wrapped = {f.name for f in program.functions if f.kind != "private"}
         for function in program.functions:
-            if function.name.rstrip("'").removesuffix("_impl") in wrapped - {function.name}:
+            if function.name in self.owners:
                 continue
             name = ("f_" if function.kind == "private" else "b_") + mangle(function.name)
             self.namespace[name] = _timed(self.namespace[name], self.times.setdefault(function.name, [0, 0]))
@@ -147,19 +150,9 @@ def _write_consts(unit: Unit, program: core.Program) -> None:
     for const in program.consts:
         writer.let(core.Let(const.span, (const.name,), False, const.sort, const.value))
         writer.statements(const.checks)
-        for name in (const.name, *_names_bound(const.checks)):
+        for name in (const.name, *(n for s in const.checks for n in core.bound_names(s))):
             unit.consts.add(name)
             writer.write(f"global c_{mangle(name)}; c_{mangle(name)} = {writer.local(name)}")
-
-
-def _names_bound(stmts: tuple[core.Stmt, ...]) -> list[str]:
-    names: list[str] = []
-    for stmt in stmts:
-        if isinstance(stmt, core.Let):
-            names.extend(stmt.names)
-        elif isinstance(stmt, core.MatchShape):
-            names.extend(stmt.binds)
-    return names
 
 
 def _write_script(unit: Unit, program: core.Program, main: core.Function) -> None:
@@ -304,7 +297,8 @@ def frames(traceback: TracebackType | None) -> list[Frame]:
             code = frame.f_globals["rx_code"]
             site = code.sites.get(traceback.tb_lineno)
             if site is not None:
-                found.append(Frame(site, {**_referred(site, frame.f_globals), **frame.f_locals}))
+                shown = (code.owners.get(name, name) for name in (site.function, site.callee))
+                found.append(Frame(site, {**_referred(site, frame.f_globals), **frame.f_locals}, *shown))
         traceback = traceback.tb_next
     return found
 
@@ -319,15 +313,16 @@ def progress_of(frame: Any) -> tuple[float, str] | None:
     outermost, inside = None, ""
     while frame is not None:
         if frame.f_code.co_filename == FILENAME:
-            site = frame.f_globals["rx_code"].sites.get(frame.f_lineno)
-            inside = inside or (site.function if site is not None else "")
+            code = frame.f_globals["rx_code"]
+            site = code.sites.get(frame.f_lineno)
+            inside = inside or (code.owners.get(site.function, site.function) if site is not None else "")
             outermost = frame
         frame = frame.f_back
     if outermost is None:
         return None
     lines = [line for _, _, line in outermost.f_code.co_lines() if line is not None]
     first, last = min(lines), max(lines)
-    return (outermost.f_lineno - first) / max(last - first, 1), inside.removesuffix("_impl")
+    return (outermost.f_lineno - first) / max(last - first, 1), inside
 
 
 def current_frame(thread: int) -> Any:

@@ -110,7 +110,7 @@ def _unpack_shapes(writer: FunctionWriter, fn: core.Function) -> set[int]:
     Gives the identities of the assertions that are tested this way.
     """
     params = {p.name for p in fn.params}
-    rebound = {n for s in fn.checks for n in _bound(s)}
+    rebound = {n for s in fn.checks for n in core.bound_names(s)}
     found: set[int] = set()
     for stmt in fn.checks:
         match stmt:
@@ -127,17 +127,14 @@ def _unpack_shapes(writer: FunctionWriter, fn: core.Function) -> set[int]:
     return found
 
 
-def _bound(stmt: core.Stmt) -> tuple[str, ...]:
-    return stmt.names if isinstance(stmt, core.Let) else stmt.binds if isinstance(stmt, core.MatchShape) else ()
-
-
 def _tests(writer: FunctionWriter, stmt: core.Stmt, ranks: set[int]) -> list[str]:
     """What an entry check adds to the combined test; what it binds is written before it."""
     match stmt:
         case core.Let():
             writer.let(stmt)
-        case core.Assert(cond=cond) if stmt.status in LIVE and id(stmt) not in ranks:
-            return [_test(writer, cond)]
+            return []
+        case core.Assert():
+            return [_test(writer, stmt.cond)] if stmt.status in LIVE and id(stmt) not in ranks else []
         case core.MatchShape():
             whole = writer.temp()
             writer.write(f"{whole} = {writer.local(stmt.tensor)}.shape")
@@ -147,7 +144,8 @@ def _tests(writer: FunctionWriter, stmt: core.Stmt, ranks: set[int]) -> list[str
                 writer.scope.bind(name, local)
                 writer.write(f"{local} = {text}")
             return [fits, *rest()] if stmt.status in LIVE else []
-    return []
+        case core.ExprStmt():
+            return []
 
 
 def _test(writer: FunctionWriter, cond: core.BoolExpr) -> str:
@@ -162,7 +160,7 @@ def _needed(checks: Iterable[core.Stmt], rest: Iterable[core.Stmt], result: core
     needed = names_of((tuple(rest), result))
     kept: list[core.Stmt] = []
     for stmt in reversed(tuple(checks)):
-        if not isinstance(stmt, core.Assert) and not needed.isdisjoint(_bound(stmt)):
+        if not isinstance(stmt, core.Assert) and not needed.isdisjoint(core.bound_names(stmt)):
             needed |= names_of(stmt)
             kept.append(stmt)
     return kept[::-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -209,7 +209,8 @@ def _convert(function: core.Function, param: core.Param, sort: core.Sort, value:
             return _tensor(function, param, value)
         case core.BaseSort(name=name):
             return _shape_level(function, param, name, value)
-    raise AssertionError(sort)
+        case _:
+            assert_never(sort)
 
 
 def _tensor(function: core.Function, param: core.Param, value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -156,7 +156,7 @@ class FunctionWriter(ShapeTexts):
             args = ", ".join(self.atom(a.value) for a in c.args)
             return f"{self.local(callee.name)}({args})", Site(c.span, "call", self.function, callee=callee.name)
         name = callee.name
-        if self.extern is not None and name.rstrip("'") == self.extern + "_impl" and name not in self.unit.functions:
+        if self.extern is not None and name == self.unit.externs[self.extern].impl:
             args = ", ".join(self.atom(a.value) for a in c.args)
             return f"x_{mangle(self.extern)}({args})", Site(c.span, "extern", self.function, callee=self.extern)
         if name in self.unit.functions or name in self.unit.impls:
@@ -269,6 +269,8 @@ class FunctionWriter(ShapeTexts):
                 case core.ExprStmt(value=value):
                     if not isinstance(value, core.Var | core.Number | core.FnRef):
                         self.deliver(value, "")
+                case _:
+                    assert_never(stmt)
 
     def let(self, stmt: core.Let) -> None:
         if self.used is not None and isinstance(stmt.value, core.ShapeLevel) and self.used.isdisjoint(stmt.names):

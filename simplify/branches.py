@@ -14,7 +14,6 @@ from .assertions import Assertions
 from .known import dims
 from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
-from .program import bound_names
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
 from .voice import claims
@@ -81,7 +80,7 @@ class Branches(Assertions):
         entry, block = self.block(arm, inner)
         entry = self.settle(entry)
         self._close_bindings(since)
-        if any(name in env for stmt in block.stmts for name in bound_names(stmt)):
+        if any(name in env for stmt in block.stmts for name in core.bound_names(stmt)):
             return entry, core.If(expr.span, core.BoolConst(expr.cond.span, True), block, block)
         self.out.extend(block.stmts)
         return entry, block.result

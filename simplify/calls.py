@@ -31,7 +31,7 @@ from .known.values import (
 )
 from .operand_dtypes import number_fits
 from .primitives import call_primitive
-from .program import Check, bound_names
+from .program import Check
 from .renaming import renamed
 from .solver.conditions import Cond
 from .solver.terms import Term, variables
@@ -292,7 +292,7 @@ class CallWalker(Walker):
         names: dict[str, core.Value] = {}
         named = self._name_arguments(function, args, names)
         for stmt in kept:
-            for bound in bound_names(stmt):
+            for bound in core.bound_names(stmt):
                 names[bound] = core.Var(stmt.span, self.temporary())
             self.out.append(renamed(stmt, names))
         return named
@@ -415,7 +415,7 @@ class CallWalker(Walker):
         names[out.names[0]] = core.Var(expr.span, name)
         self.out.append(replace(out, names=(name,), value=replace(expr, args=tuple(args))))
         for stmt in signature.promises:
-            for bound in bound_names(stmt):
+            for bound in core.bound_names(stmt):
                 names[bound] = core.Var(stmt.span, self.temporary())
             if isinstance(stmt, Check):
                 stmt = replace(stmt, status=Status.ENTRY)

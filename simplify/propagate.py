@@ -16,6 +16,7 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..lang.source import Span
+from ..lang.walk import walk
 from ..ops.model import Primitive, TensorInfo
 from .calls import CallWalker
 from .demands import demands
@@ -208,7 +209,8 @@ class _Checker:
         env = self._env(walker)
         entry, value = walker.value(const.value, env)
         env[const.name] = Entry(entry.value, const.span)
-        known = all(self.program.header(load) is not None for load in _loads(const.value))
+        loads = (node for node in walk(const.value) if isinstance(node, core.Load))
+        known = all(self.program.header(load) is not None for load in loads)
         checks = []
         for stmt in const.checks:
             if known:
@@ -223,13 +225,6 @@ class _Checker:
         self.program.consts[const.name] = settled
         self.consts.append((const.name, lambda: explain("the program", const.name, settled, walker.state)))
         return replace(const, value=value, checks=tuple(checks))
-
-
-def _loads(value: core.Value) -> list[core.Load]:
-    """The weights that a const is made of."""
-    if isinstance(value, core.TupleValue):
-        return [load for item in value.items for load in _loads(item)]
-    return [value] if isinstance(value, core.Load) else []
 
 
 def _param_span(function: core.Function, name: str) -> Span:

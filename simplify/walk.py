@@ -79,7 +79,7 @@ class Walker(Branches):
                 self._match_shape(stmt, env)
             case core.ExprStmt():
                 _, value = self.value(stmt.value, env)
-                if isinstance(value, core.Call | core.If):
+                if core.is_work(value):
                     self.out.append(replace(stmt, value=value))
             case _:
                 assert_never(stmt)
@@ -158,7 +158,8 @@ class Walker(Branches):
                 return self._if(expr, env)
             case core.Call():
                 return self.call(expr, env)
-        raise TypeError(f"not a value: {expr!r}")
+            case _:
+                assert_never(expr)
 
     def call(self, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         raise NotImplementedError
@@ -180,7 +181,7 @@ class Walker(Branches):
 
     def _name_calls(self, found: list[tuple[Entry, core.Value]], at: int) -> None:
         for position, (entry, value) in enumerate(found):
-            if isinstance(value, core.Call | core.If):
+            if core.is_work(value):
                 name = self.temporary()
                 self.out.insert(at, core.Let(value.span, (name,), False, None, value))
                 at += 1
