@@ -21,7 +21,6 @@ from ..lang.walk import rewrite, walk
 # Stands for a line end in a comment while the program is printed: a character that no program needs.
 _BREAK = "\ue000"
 _HEAD = re.compile(r"(?:inline|private|extern) @(\S+) = fn\(.*\{")
-_IMPLEMENTATION = re.compile(r"_impl'*$")
 
 Check = core.Assert | core.MatchShape
 Comments = dict[tuple[tuple[str, ...], Span], str]
@@ -29,11 +28,11 @@ Comments = dict[tuple[tuple[str, ...], Span], str]
 
 def print_annotated(program: core.Program, shapes: Sequence[FunctionShapes]) -> str:
     """The program with a comment below each binding, and one for each parameter at the begin of its function."""
-    known = {function.name: function for function in shapes}
+    known, owners = {function.name: function for function in shapes}, core.owners(program)
     comments: Comments = {}
     doors: dict[str, list[str]] = {}
     for function in (*program.functions, *((program.main,) if program.main else ())):
-        described = known.get(f"@{function.name}") or known.get(f"@{_IMPLEMENTATION.sub('', function.name)}")
+        described = known.get(f"@{owners.get(function.name, function.name)}")
         if described is not None:
             doors[function.name] = _door(function, described)
             comments.update(_body(function, described))
@@ -94,14 +93,11 @@ def _bare(program: core.Program) -> core.Program:
 
 
 def _without_checks(node: Node) -> Node:
-    match node:
-        case core.Function():
-            return replace(node, checks=_kept(node.checks), promises=_kept(node.promises))
-        case core.Lambda():
-            return replace(node, checks=_kept(node.checks))
-        case core.Block():
-            return replace(node, stmts=_kept(node.stmts))
-    return node
+    if isinstance(node, core.Function):
+        return replace(node, checks=_kept(node.checks), promises=_kept(node.promises))
+    if isinstance(node, core.Lambda):
+        return replace(node, checks=_kept(node.checks))
+    return replace(node, stmts=_kept(node.stmts)) if isinstance(node, core.Block) else node
 
 
 def _kept(stmts: tuple[core.Stmt, ...]) -> tuple[core.Stmt, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import click
@@ -115,9 +114,8 @@ def _chosen(program: core.Program, name: str | None, file: str) -> core.Program:
     """The program, or what of it belongs to one function: itself, its implementation, or the list it stands for."""
     if name is None:
         return program
-    wanted = name.removeprefix("@")
-    own = re.compile(re.escape(wanted) + r"(_impl)?'*")
-    functions = tuple(f for f in program.functions if own.fullmatch(f.name))
+    wanted, owners = name.removeprefix("@"), core.owners(program)
+    functions = tuple(f for f in program.functions if wanted in (f.name, owners.get(f.name)))
     impls = tuple(i for i in program.impls if i.name == wanted)
     main = program.main if wanted == "main" else None
     if not functions and not impls and main is None:

@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -54,7 +54,10 @@ def _value(function: core.Function, param: core.Param, text: str, random: np.ran
             return _shape_level(sort, parse_value(text, random))
         case core.TupleSort(items=items):
             return _tuple(function, param, items, text, random)
-    raise ValueProblem("a function cannot be given on the command line")
+        case core.FnSort():
+            raise ValueProblem("a function cannot be given on the command line")
+        case _:
+            assert_never(param.sort)
 
 
 def _shape_level(sort: str, value: Any) -> Any:

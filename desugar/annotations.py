@@ -48,4 +48,5 @@ def _says_something(type_: sweet.Type) -> bool:
             return type_.name not in ("Size", "Shape", "DType", "Bool")
         case sweet.TupleType():
             return any(_says_something(t) for t in type_.items)
-    return False
+        case sweet.FnType():
+            return False

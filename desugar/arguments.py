@@ -94,7 +94,7 @@ def _one_of(sort: core.Sort) -> str | None:
     return "`let (a, b) = ...` takes a tuple apart" if isinstance(sort, core.TupleSort) else None
 
 
-def refuse_size(code: Code, expr: sweet.Expr, found: str) -> None:
+def refuse_size(code: Code, expr: sweet.Expr, found: str) -> NoReturn:
     """Shape-level values do not leak into tensor arithmetic."""
     check_names(code, expr)
     shown = spelled(expr.span)

@@ -53,10 +53,10 @@ def _declare(info: FnInfo) -> None:
         info.result = core.TENSOR
     if info.form != "sweet":
         _check_bare(info, result)
-        return
-    info.split = not says_nothing(result) and not isinstance(result, sweet.FnType)
-    if info.split:
-        info.impl = f"{info.name}_impl"
+    info.split = info.form == "sweet" and not says_nothing(result) and not isinstance(result, sweet.FnType)
+    if info.split or (info.form == "extern" and decl.fn.body is None):
+        plain = info.name.rstrip("'")
+        info.impl = info.name.replace(plain, f"{plain}_impl")  # a `'` stands only at the end of a name
         while info.impl in unit.world.names:
             info.impl += "'"
         unit.world.names.add(info.impl)

@@ -155,7 +155,7 @@ class Wrapper:
     def extern(self) -> core.Function:
         self._preconditions()
         self._name_for_types(set())
-        wrapper = self._around("extern", f"{self.info.name}_impl", "extern")
+        wrapper = self._around("extern", self.info.impl, "extern")
         if self.code.failed:
             raise Broken
         self._lint()
@@ -238,11 +238,7 @@ class Wrapper:
             if entry is not None:
                 inner.scope.bind(entry)
         for stmt in checks:
-            if (
-                isinstance(stmt, core.Let)
-                and stmt.sort in SHAPE_SORTS
-                and not isinstance(stmt.value, core.Call | core.If)
-            ):
+            if isinstance(stmt, core.Let) and stmt.sort in SHAPE_SORTS and isinstance(stmt.value, core.ShapeLevel):
                 inner.scope.bind(Entry(stmt.names[0], stmt.sort, stmt.value, stmt.span, "size", True))
             elif isinstance(stmt, core.MatchShape):
                 for name in stmt.binds:

@@ -6,6 +6,8 @@ provided that it is not negative; `(h + 2 * p - k) // s + 1` has no unique solut
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from ..lang import core, sweet
 from ..lang.node import Node
 from . import shapes
@@ -168,7 +170,8 @@ class _Inverter:
                 return False
             case core.SizeOp():
                 return self.is_nonneg(expr.left) and self.is_nonneg(expr.right)
-        return False
+            case _:
+                assert_never(expr)
 
 
 def _mentions(expr: sweet.Expr, name: str) -> bool:

@@ -139,16 +139,15 @@ def _shown(value: int | float) -> str:
 def settled(value: core.Value, type_: sweet.Type | None) -> core.Value:
     """A number that is no operand has a dtype of its own: the one that its annotation names, if that can hold it, else
     int64, float64 or bool."""
-    match value:
-        case core.Number():
-            dtype = _dtype_of_number(value.value, type_, value.span)
-            return core.TensorLit(value.span, (), (_element(value.value, dtype, value.span),), dtype)
-        case core.TupleValue():
-            types = type_.items if isinstance(type_, sweet.TupleType) else (None,) * len(value.items)
-            if len(types) == len(value.items):
-                items = tuple(settled(v, t) for v, t in zip(value.items, types, strict=True))
-                return core.TupleValue(value.span, items)
-    return value
+    if isinstance(value, core.Number):
+        dtype = _dtype_of_number(value.value, type_, value.span)
+        return core.TensorLit(value.span, (), (_element(value.value, dtype, value.span),), dtype)
+    if not isinstance(value, core.TupleValue):
+        return value
+    types = type_.items if isinstance(type_, sweet.TupleType) else (None,) * len(value.items)
+    if len(types) != len(value.items):
+        return value
+    return core.TupleValue(value.span, tuple(settled(v, t) for v, t in zip(value.items, types, strict=True)))
 
 
 def _element(number: Scalar, dtype: DType, span: Span) -> Scalar:

@@ -28,12 +28,8 @@ def destructurings(candidates: list[core.Stmt], stmts: list[core.Stmt]) -> list[
 
 
 def _tensors(stmts: list[core.Stmt]) -> set[str]:
-    names: set[str] = set()
-    for node in walk(tuple(stmts)):
-        match node:
-            case core.RankOf() | core.DimOf() | core.ShapeOf() | core.DTypeOf() | core.MatchShape():
-                names.add(node.tensor)
-    return names
+    asked = core.RankOf | core.DimOf | core.ShapeOf | core.DTypeOf | core.MatchShape
+    return {node.tensor for node in walk(tuple(stmts)) if isinstance(node, asked)}
 
 
 def only_matched(found: Bound) -> bool:

@@ -60,7 +60,8 @@ def level(code: Code, expr: sweet.Expr) -> str:
             return "Text"
         case sweet.Splice() | sweet.Dots() | sweet.Unknown():
             return "Part"
-    return "Tensor"
+        case sweet.FloatLit() | sweet.Index() | sweet.If() | sweet.For() | sweet.While():
+            return "Tensor"
 
 
 def word(sort: core.Sort | None) -> str:
@@ -72,7 +73,8 @@ def word(sort: core.Sort | None) -> str:
             return "Tuple"
         case core.FnSort():
             return "Fn"
-    return "?"
+        case None:
+            return "?"
 
 
 def _level_of_name(code: Code, name: str) -> str:

@@ -147,7 +147,8 @@ def says_nothing(type_: sweet.Type | None) -> bool:
             return _is_open(type_.shape) and _is_open(type_.dtype)
         case sweet.TupleType():
             return bool(type_.items) and all(says_nothing(t) for t in type_.items)
-    return False
+        case sweet.NamedType() | sweet.FnType():
+            return False
 
 
 def is_bare(type_: sweet.Type | None) -> bool:
@@ -180,4 +181,5 @@ def describe(sort: core.Sort | None) -> str:
             return "a tensor"
         case core.BaseSort():
             return f"a {sort.name}"
-    return "unknown"
+        case None:
+            return "unknown"

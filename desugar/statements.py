@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
 from . import arguments, patterns, shapes, values
@@ -99,6 +101,8 @@ def statement(code: Code, stmt: sweet.Stmt) -> None:
             _assert(code, stmt)
         case sweet.ExprStmt():
             expression(code, stmt)
+        case _:
+            assert_never(stmt)
 
 
 def expression(code: Code, stmt: sweet.ExprStmt) -> None:

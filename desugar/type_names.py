@@ -36,22 +36,18 @@ def type_names(type_: sweet.Type) -> Iterator[sweet.Name]:
 
 def all_names(type_: sweet.Type | None) -> Iterator[sweet.Name]:
     """The names in a type, its tuples included."""
-    match type_:
-        case sweet.TensorType():
-            yield from type_names(type_)
-        case sweet.TupleType():
-            for item in type_.items:
-                yield from all_names(item)
+    return (name for tensor in _tensor_types(type_) for name in type_names(tensor))
 
 
 def dimensions(type_: sweet.Type | None) -> Iterator[sweet.Expr]:
     """What stands between the brackets of a type."""
-    match type_:
-        case sweet.TensorType(shape=sweet.ListExpr(items=items)):
-            yield from items
-        case sweet.TupleType():
-            for item in type_.items:
-                yield from dimensions(item)
+    shapes = (tensor.shape for tensor in _tensor_types(type_))
+    return (item for shape in shapes if isinstance(shape, sweet.ListExpr) for item in shape.items)
+
+
+def _tensor_types(type_: sweet.Type | None) -> Iterator[sweet.TensorType]:
+    nodes = walk(type_, without=lambda node: isinstance(node, sweet.FnType))
+    return (node for node in nodes if isinstance(node, sweet.TensorType))
 
 
 def shape_of(type_: sweet.Type) -> sweet.Expr | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from posixpath import isabs, join, normpath
+from typing import NoReturn
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
@@ -45,18 +46,23 @@ def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
             return code.hooks.lambda_(code, expr)
         case sweet.Attr():
             return _attribute(code, expr)
-        case sweet.InClass():
-            arguments.refuse_size(code, expr, "Bool")
-        case sweet.StrLit():
-            fail(codes.E206, "a string can stand only as an attribute or in a tensor literal", expr.span)
-        case sweet.For() | sweet.While():
-            loop(expr)
-        case sweet.Splice() | sweet.Dots() | sweet.Unknown():
-            fail(codes.E221, f"`{spelled(expr.span)}` cannot stand here", expr.span)
-    raise Broken
+    return _no_value(code, expr)
 
 
-def loop(expr: Node) -> None:
+def _no_value(
+    code: Code,
+    expr: sweet.InClass | sweet.StrLit | sweet.For | sweet.While | sweet.Splice | sweet.Dots | sweet.Unknown,
+) -> NoReturn:
+    if isinstance(expr, sweet.InClass):
+        arguments.refuse_size(code, expr, "Bool")
+    if isinstance(expr, sweet.StrLit):
+        fail(codes.E206, "a string can stand only as an attribute or in a tensor literal", expr.span)
+    if isinstance(expr, sweet.For | sweet.While):
+        loop(expr)
+    fail(codes.E221, f"`{spelled(expr.span)}` cannot stand here", expr.span)
+
+
+def loop(expr: Node) -> NoReturn:
     """The one place to lift when loops come."""
     fail(codes.E299, "loops are not supported yet by this version", expr.span)  # type: ignore[attr-defined]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import assert_never
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Diagnostic, Edit, Label, RxError, error
@@ -166,8 +167,10 @@ class World:
                         unit.types[item.name.name] = item
                 case sweet.Import():
                     pass
-                case _:
+                case sweet.Let() | sweet.Assert() | sweet.ExprStmt():
                     unit.script.append(item)
+                case _:
+                    assert_never(item)
         self._script_or_main(unit)
 
     def _function(self, unit: Unit, item: sweet.FnDecl, places: dict[str, sweet.Ident]) -> None:

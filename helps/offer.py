@@ -319,8 +319,9 @@ def open_checks(report: Report) -> dict[str, int]:
     if report.checked is None:
         return {}
     found: Counter[str] = Counter()
+    owners = core.owners(report.checked.program)
     for function in report.checked.program.functions:
-        found[function.name.rstrip("'").removesuffix("_impl")] += _residual(function)
+        found[owners.get(function.name, function.name)] += _residual(function)
     return found
 
 

@@ -83,9 +83,9 @@ class Code:
         return dict(zip(self.shown, values, strict=True))
 
     def _time_functions(self, program: core.Program) -> None:
-        wrapped = {f.name for f in program.functions if f.kind != "private"}
+        owners = core.owners(program)
         for function in program.functions:
-            if function.name.rstrip("'").removesuffix("_impl") in wrapped - {function.name}:
+            if function.name in owners:
                 continue
             name = ("f_" if function.kind == "private" else "b_") + mangle(function.name)
             self.namespace[name] = _timed(self.namespace[name], self.times.setdefault(function.name, [0, 0]))

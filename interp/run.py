@@ -6,7 +6,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -262,7 +262,8 @@ def _convert(function: core.Function, param: core.Param, sort: core.Sort, value:
             return _tensor(function, param, value)
         case core.BaseSort(name=name):
             return _shape_level(function, param, name, value)
-    raise AssertionError(sort)
+        case _:
+            assert_never(sort)
 
 
 def _tensor(function: core.Function, param: core.Param, value: Any) -> Any:

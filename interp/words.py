@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
 from ..lang import core
+from ..lang.walk import walk
 from ..ops.assertions import wording
 from .dtypes import numpy_dtype
 from .guards import Undefined, ceildiv, describe, dtype_name, exact, floor, modulo
@@ -150,18 +151,9 @@ def _shown(value: Any) -> str:
     return str(value) if isinstance(value, int) else dtype_name(value)
 
 
-def _accesses(node: Any) -> list[Any]:
+def _accesses(cond: core.ShapeLevel) -> list[core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf]:
     """The `x.dim(0)`, `x.rank`, `x.dtype` and shapes of a condition, from left to right."""
-    match node:
-        case core.DimOf() | core.RankOf() | core.DTypeOf() | core.ShapeOf():
-            return [node]
-        case core.Compare(left=a, right=b) | core.Logic(left=a, right=b) | core.SizeOp(left=a, right=b):
-            return _accesses(a) + _accesses(b)
-        case core.Not(operand=a) | core.InClass(item=a):
-            return _accesses(a)
-        case core.ShapeLit(dims=dims):
-            return [part for d in dims for part in _accesses(d)]
-    return []
+    return [n for n in walk(cond) if isinstance(n, core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf)]
 
 
 def _access_text(part: core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf) -> str:
@@ -176,6 +168,8 @@ def _access_text(part: core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf) -
 
 def _evaluate(e: Any, env: Values) -> Any:
     """A shape-level expression under actual values; None where it has none."""
+    if not isinstance(e, core.SizeExpr | core.ShapeExpr | core.DTypeExpr):
+        return None
     try:
         return evaluate(e, env)
     except (ArithmeticError, LookupError, AttributeError, TypeError):
@@ -199,10 +193,11 @@ def evaluate(e: core.SizeExpr | core.ShapeExpr | core.DTypeExpr, env: Values) ->
             return env[tensor].shape[axis]
         case core.SizeOp(op=op, left=left, right=right):
             return operate(op, evaluate(left, env), evaluate(right, env))
-    raise LookupError(type(e).__name__)
+        case _:
+            assert_never(e)
 
 
-def _dtype(e: core.DTypeExpr, env: Values) -> Any:
+def _dtype(e: core.DTypeExpr, env: Values) -> object:
     match e:
         case core.DTypeLit(dtype=dtype):
             return numpy_dtype(dtype)

@@ -276,6 +276,17 @@ Value = (
 )  # fmt: skip
 
 
+def is_work(value: Value) -> bool:
+    """Whether a value is computed where it stands, with what may fail in it; any other may be read anywhere, or nowhere."""
+    if isinstance(value, ShapeLevel):
+        return False
+    match value:
+        case Call() | If():
+            return True
+        case Var() | FnRef() | Number() | TensorLit() | Load() | Text() | TupleValue() | ListValue() | Lambda():
+            return False
+
+
 # Sorts
 
 
@@ -503,6 +514,21 @@ class Function(Node):
 def statements(function: Function) -> tuple[Stmt, ...]:
     """All statements of a function in the order in which they run; then it gives the result of its body."""
     return (*function.checks, *function.body.stmts, *function.promises)
+
+
+def owners(program: Program) -> dict[str, str]:
+    """The wrapper of each implementation, by their names: what the user calls it."""
+    return {f.impl: f.name for f in program.functions if f.impl is not None}
+
+
+def bound_names(stmt: Stmt) -> tuple[str, ...]:
+    match stmt:
+        case Let():
+            return stmt.names
+        case MatchShape():
+            return stmt.binds
+        case Assert() | ExprStmt():
+            return ()
 
 
 def may_check(stmt: Stmt) -> bool:

@@ -10,6 +10,7 @@ from . import core
 from .core import SizeExpr
 from .node import replace
 from .printer import quote
+from .walk import walk
 
 Comment = Callable[[core.Stmt | core.Call], str | None]
 
@@ -231,14 +232,8 @@ def _begins_like_checks(function: core.Function) -> bool:
 
 def _calls(value: core.Value) -> Iterator[core.Call]:
     """The calls in an expression, those in blocks left out: they are in statements of their own."""
-    match value:
-        case core.Call():
-            yield value
-            for arg in value.args:
-                yield from _calls(arg.value)
-        case core.TupleValue() | core.ListValue():
-            for item in value.items:
-                yield from _calls(item)
+    nodes = walk(value, without=lambda node: isinstance(node, core.If | core.Lambda))
+    return (node for node in nodes if isinstance(node, core.Call))
 
 
 def _tuple(items: list[str]) -> str:

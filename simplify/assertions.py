@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import assert_never
 
 from ..lang import core
 from ..lang.core import Status
@@ -246,6 +247,12 @@ def obligations(expr: core.ShapeLevel) -> Iterator[core.BoolExpr]:
             yield from obligations(expr.left)
             past = core.Not(expr.left.span, expr.left) if expr.op == "&&" else expr.left
             yield from (core.Logic(cond.span, "||", past, cond) for cond in obligations(expr.right))
+        case core.SizeLit() | core.SizeVar() | core.RankOf() | core.ShapeVar() | core.ShapeOf():
+            pass
+        case core.DTypeLit() | core.DTypeVar() | core.DTypeOf() | core.BoolConst() | core.BoolVar() | core.InClass():
+            pass
+        case _:
+            assert_never(expr)
 
 
 def _of_division(expr: core.SizeOp) -> Iterator[core.BoolExpr]:

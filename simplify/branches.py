@@ -17,7 +17,6 @@ from .known import joining
 from .known.fresh import settle
 from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
-from .program import bound_names
 from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
 from .solver.terms import Size, Var, variables
@@ -97,7 +96,7 @@ class Branches:
         entry, block = self.visitor.block(frame, arm, inner)
         entry = settle(self.state, entry)
         self.bindings.close(since)
-        if any(name in env for stmt in block.stmts for name in bound_names(stmt)):
+        if any(name in env for stmt in block.stmts for name in core.bound_names(stmt)):
             return entry, core.If(expr.span, core.BoolConst(expr.cond.span, True), block, block)
         frame.out.write(*block.stmts)
         return entry, block.result

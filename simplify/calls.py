@@ -36,7 +36,7 @@ from .known.values import (
     Value,
 )
 from .primitives import call_primitive
-from .program import Check, bound_names
+from .program import Check
 from .renaming import renamed
 from .solver.terms import Term, variables
 from .visitor import Visitor
@@ -238,7 +238,7 @@ class Calls:
         if status is Status.RESIDUAL:
             self.state.unsure = self.state.unsure or isinstance(truth, Undecided)
         if not readable:
-            env.update((name, Entry(UNKNOWN, stmt.span)) for name in bound_names(stmt))
+            env.update((name, Entry(UNKNOWN, stmt.span)) for name in core.bound_names(stmt))
         elif isinstance(stmt, core.Assert):
             level.learn(stmt.cond, reason=stmt)
         elif found is not None:
@@ -315,7 +315,7 @@ class Calls:
         names: dict[str, core.Value] = {}
         named = _name_arguments(frame, function, args, names)
         for stmt in kept:
-            for bound in bound_names(stmt):
+            for bound in core.bound_names(stmt):
                 names[bound] = core.Var(stmt.span, frame.out.temporary())
             frame.out.write(renamed(stmt, names))
         return named
@@ -364,7 +364,7 @@ class Calls:
         names[out.names[0]] = core.Var(expr.span, name)
         frame.out.write(replace(out, names=(name,), value=replace(expr, args=tuple(args))))
         for stmt in signature.promises:
-            for bound in bound_names(stmt):
+            for bound in core.bound_names(stmt):
                 names[bound] = core.Var(stmt.span, frame.out.temporary())
             if isinstance(stmt, Check):
                 stmt = replace(stmt, status=Status.ENTRY)

@@ -75,7 +75,7 @@ def names_in(program: core.Program) -> frozenset[str]:
         if isinstance(node, core.Function | core.Lambda):
             found.update(p.name for p in node.params)
         elif isinstance(node, core.Let | core.MatchShape):
-            found.update(bound_names(node))
+            found.update(core.bound_names(node))
     return frozenset(found)
 
 
@@ -99,12 +99,3 @@ def is_signature(function: core.Function) -> bool:
         case (core.Let(value=core.Call(callee=core.Var(name=name))),):
             return name == function.name
     return False
-
-
-def bound_names(stmt: core.Stmt) -> tuple[str, ...]:
-    match stmt:
-        case core.Let():
-            return stmt.names
-        case core.MatchShape():
-            return stmt.binds
-    return ()

@@ -259,7 +259,8 @@ class _Checker:
         env = self._env(walk, const)
         entry, value = walk.value(walk.frame, const.value, env)
         env[const.name] = Entry(entry.value, const.span)
-        known = all(self.program.header(load) is not None for load in _loads(const.value))
+        loads = (node for node in nodes(const.value) if isinstance(node, core.Load))
+        known = all(self.program.header(load) is not None for load in loads)
         checks = []
         for stmt in const.checks:
             if known:
@@ -274,13 +275,6 @@ class _Checker:
         self.program.consts[const.name] = settled
         self.consts.append((const.name, lambda: explain("the program", const.name, settled, walk.state)))
         return replace(const, value=value, checks=tuple(checks))
-
-
-def _loads(value: core.Value) -> list[core.Load]:
-    """The weights that a const is made of."""
-    if isinstance(value, core.TupleValue):
-        return [load for item in value.items for load in _loads(item)]
-    return [value] if isinstance(value, core.Load) else []
 
 
 def _param_span(function: core.Function, name: str) -> Span:

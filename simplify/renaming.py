@@ -11,19 +11,18 @@ def renamed(stmt: core.Stmt, names: dict[str, core.Value]) -> core.Stmt:
     """`names` maps the callee's names to what the caller calls them; the origins stay the callee's."""
 
     def change(node: Node) -> Node:
-        match node:
-            case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Var() if node.name in names:
-                new = names[node.name]
-                return type(node)(node.span, new.name) if isinstance(new, core.Var) else new
-            case core.Splice():
-                return replace(node, name=_name_of(names, node.name))
-            case core.DimOf() | core.RankOf() | core.DTypeOf() | core.ShapeOf():
-                return replace(node, tensor=_name_of(names, node.tensor))
-            case core.MatchShape():
-                binds = tuple(_name_of(names, b) for b in node.binds)
-                return replace(node, tensor=_name_of(names, node.tensor), binds=binds)
-            case core.Let():
-                return replace(node, names=tuple(_name_of(names, n) for n in node.names))
+        if isinstance(node, core.Variable) and node.name in names:
+            new = names[node.name]
+            return type(node)(node.span, new.name) if isinstance(new, core.Var) else new
+        if isinstance(node, core.Splice):
+            return replace(node, name=_name_of(names, node.name))
+        if isinstance(node, core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf):
+            return replace(node, tensor=_name_of(names, node.tensor))
+        if isinstance(node, core.MatchShape):
+            binds = tuple(_name_of(names, b) for b in node.binds)
+            return replace(node, tensor=_name_of(names, node.tensor), binds=binds)
+        if isinstance(node, core.Let):
+            return replace(node, names=tuple(_name_of(names, n) for n in node.names))
         return node
 
     return rewrite(stmt, change)

@@ -109,7 +109,7 @@ class Walk:
                 self.assertions.match_shape(frame, stmt, env)
             case core.ExprStmt():
                 _, value = self.value(frame, stmt.value, env)
-                if isinstance(value, core.Call | core.If):
+                if core.is_work(value):
                     frame.out.write(replace(stmt, value=value))
             case _:
                 assert_never(stmt)
@@ -215,7 +215,8 @@ class Walk:
                 if isinstance(after, core.Call):
                     after = replace(after, known=self.bindings.written.known(entry.value))
                 return entry, after
-        raise TypeError(f"not a value: {expr!r}")
+            case _:
+                assert_never(expr)
 
     def _call(self, frame: Frame, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         callee = self.calls.callee(expr, env)

@@ -407,3 +407,30 @@ def test_a_tensor_given_for_sizes_is_refused_where_it_is_none(rx, call: str, giv
     ran = rx("run", "t.rx", "--call", "@t", "--arg", "x=float32[6]:zeros", "--arg", f"s={given}")
     assert ran.status == (3 if "not" in ends else 0)
     assert ends in ran.out + ran.err
+
+
+@pytest.mark.parametrize("own", ["e_impl", "e_impl'"])
+def test_an_extern_runs_its_callable_whatever_other_functions_are_called(rx, monkeypatch, own: str) -> None:
+    Path("negating.py").write_text("def negated(x): return -x\n")
+    monkeypatch.syspath_prepend(Path.cwd())
+    Path("e.rx").write_text(
+        'extern @e = fn(x : Tensor([n], int8)) : Tensor([n], int8) = "negating:negated"\n'
+        f"@{own} = fn(x : Tensor([n], int8)) : Tensor([n], int8) {{ x + x }}\n"
+        f"let a = @e(tensor([2, 3], int8))\nlet b = @{own}(tensor([2, 3], int8))\n"
+    )
+    wanted = "a : Tensor([2], int8) = [-2, -3]\nb : Tensor([2], int8) = [4, 6]\n"
+    assert rx("run", "e.rx", "--allow-extern").out == wanted
+    Path("core.rx").write_text(rx("desugar", "e.rx").out)
+    assert rx("run", "core.rx", "--allow-extern").out == wanted
+
+
+def test_a_function_that_is_called_like_an_implementation_is_one_of_its_own(rx) -> None:
+    Path("f.rx").write_text(
+        "@f_impl = fn(x : Tensor([n], int8)) : Tensor([n], int8) { assert x.dim(0) > 2; x }\n"
+        "@f = fn(x : Tensor([n], int8)) : Tensor([n], int8) { @f_impl(x) }\n"
+    )
+    failed = rx("run", "f.rx", "--call", "f", "--arg", "x=[1, 2]")
+    assert failed.status == 3 and "called from here, in @f\n" in failed.err
+    stats = rx("run", "f.rx", "--call", "f", "--arg", "x=[1, 2, 3]", "--stats").out
+    assert "  @f: 1 call, " in stats and "  @f_impl: 1 call, " in stats
+    assert "inline @f_impl =" not in rx("desugar", "f.rx", "--function", "f").out

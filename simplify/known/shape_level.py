@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import assert_never
 
 from ...lang import core
 from ...lang.dtypes import DType
@@ -81,7 +82,8 @@ class ShapeLevel:
                         return self._bearable(expr, self._operation(expr, left, right))
                 except TooLarge:  # what cannot be written out is some size of which nothing is known
                     return self.state.unknown_integer()
-        raise TypeError(f"not a size: {expr!r}")
+            case _:
+                assert_never(expr)
 
     def _bearable(self, expr: core.SizeOp, result: Size) -> Size:
         if isinstance(result, int) and result.bit_length() > MOST_BITS:
@@ -309,6 +311,10 @@ class ShapeLevel:
             case core.Compare() if (expr.op == "==") == positive and expr.op in ("==", "!="):
                 self._learn_equal(expr, reason)
                 return None
+            case core.Logic() | core.Compare() | core.BoolConst() | core.BoolVar():
+                pass
+            case _:
+                assert_never(expr)
         truth = self.truth(expr)
         if isinstance(expr, core.Compare) and positive:
             self._learn_bound(expr)
@@ -430,9 +436,10 @@ def written_size(size: core.SizeExpr | None, names: dict[str, Size]) -> Size | N
             return size.value
         case core.SizeVar():
             return names.get(size.name)
-        case core.SizeOp() if size.op in _WRITTEN_OPS:
+        case core.SizeOp():
             left, right = written_size(size.left, names), written_size(size.right, names)
             if left is None or right is None or (size.op in ("/", "//", "%") and right == 0):
                 return None
             return _WRITTEN_OPS[size.op](left, right)
-    return None
+        case None | core.RankOf() | core.DimOf():
+            return None

@@ -35,13 +35,11 @@ def label(reason: object) -> Label | None:
             return Label(reason.span, "this is asserted before")
         case core.Assert(origin=core.Origin(what="where")):
             return Label(reason.origin.span, "the signature says this")
-        case core.Not():
-            return Label(reason.span, "this is false here")
-        case core.Compare() | core.Logic() | core.BoolVar() | core.InClass():
-            return Label(reason.span, "this is true here")
-        case CallLike():
-            return Label(reason.span, "this call has to work too")
-    return None
+    if isinstance(reason, core.Not):
+        return Label(reason.span, "this is false here")
+    if isinstance(reason, core.Compare | core.Logic | core.BoolVar | core.InClass):
+        return Label(reason.span, "this is true here")
+    return Label(reason.span, "this call has to work too") if isinstance(reason, CallLike) else None
 
 
 def _annotated(reason: object) -> Label | None:
