@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.node import Node
 from .dtypes_column import Word, dtypes_of, parse_dtypes
-from .model import Ctx, Out, Param, Primitive, RankUnknown, TensorInfo
+from .model import Ctx, Out, Param, Primitive, RankUnknown, Segment, TensorInfo
 
 At = tuple[tuple[str, int | None], ...]
 
@@ -29,10 +29,10 @@ class NeedsData(Exception):
 class GroundCtx:
     """A rule's context where every size is an int, every condition a bool, and every question has an answer."""
 
-    def dims(self, x: TensorInfo) -> tuple[int, ...]:
-        return x.shape
+    def dims(self, x: TensorInfo[int]) -> tuple[int, ...]:
+        return tuple(d for d in x.shape if not isinstance(d, Segment))
 
-    def rank(self, x: TensorInfo) -> int:
+    def rank(self, x: TensorInfo[int]) -> int:
         return len(x.shape)
 
     def require(self, cond: bool, what: str, at: At = ()) -> None:

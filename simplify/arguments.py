@@ -21,7 +21,7 @@ from .known.values import (
     plain,
 )
 from .solver.sizes import single_var
-from .solver.terms import Size
+from .solver.terms import Size, Term
 from .walk import Walker
 
 
@@ -76,7 +76,7 @@ def _size(param: Param, value: Value, walker: Walker) -> Size:
     if isinstance(value, TensorInfo):
         if walker.state.resolve(value.shape) != ():
             raise RankUnknown
-        return walker.state.size("?scalar", nonneg=False) if value.data is None else value.data
+        return value.data if isinstance(value.data, int | Term) else walker.state.size("?scalar", nonneg=False)
     raise BadArgument(f"`{param.name}` to be a size", param.name)
 
 

@@ -327,8 +327,8 @@ def truncate(ctx: Ctx, x: TensorInfo, size: TensorInfo, axis: int) -> Shape:
     i = place(ctx, shape, axis)
     if ctx.rank(size) != 0:
         ctx.fail(f"`size` to be a scalar, but its rank is {ctx.rank(size)}", (("size", None),))
-    if size.data is None:
-        return put(shape, i, ctx.fresh("k", 0, shape[i]))
     asked = size.data
+    if asked is None or isinstance(asked, tuple):
+        return put(shape, i, ctx.fresh("k", 0, shape[i]))
     asked = max(asked, 0) if isinstance(asked, int) else asked if ctx.decide(ctx.le(0, asked)) else ctx.max(asked, 0)
     return put(shape, i, smaller(ctx, asked, shape[i]))

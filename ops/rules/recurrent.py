@@ -28,7 +28,8 @@ class _Weights:
         gates = "" if self.gates == 1 else f"{self.gates} * "
         outer = ranked(self.ctx, "w", w, 2 + self.lead, f"[{lead}{gates}hidden, inputs]")
         inner = ranked(self.ctx, "r", r, 2 + self.lead, f"[{lead}{gates}hidden, hidden]")
-        hidden, last, first = inner[-1], self.lead + 1, self.lead
+        hidden: Dim = inner[-1]
+        last, first = self.lead + 1, self.lead
         self._equal(("x", len(x) - 1, x[-1]), ("w", last, outer[-1]))
         self._times(("r", first, inner[-2]), self.gates, ("r", last, hidden))
         self._times(("w", first, outer[-2]), self.gates, ("r", last, hidden))
@@ -52,7 +53,7 @@ class _Weights:
             if weight is not None:
                 self._exactly(name, 0, self.ctx.dims(weight)[0], count)
 
-    def _exactly(self, name: str, axis: int, size: Dim, count: int) -> None:
+    def _exactly(self, name: str, axis: int, size: Dim, count: Dim) -> None:
         what = f"axis {axis} of `{name}` to be {count}, the number of directions"
         self.ctx.require(self.ctx.eq(size, count), what, ((name, axis),))
 

@@ -204,8 +204,8 @@ def _dims(state: State, call: CallLike, param: str) -> tuple[Size, ...]:
     entry = call.find(param)
     value = entry.value if entry is not None else None
     dims = value.dims if isinstance(value, ShapeValue) else value.shape if isinstance(value, TensorInfo) else ()
-    dims = state.resolve(dims)
-    return dims if plain(dims) else ()
+    known = state.resolve(dims)
+    return known if plain(known) else ()
 
 
 def _is_known(state: State, call: CallLike, param: str) -> bool:
