@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.node import Node
 from .dtypes_column import Word, dtypes_of, parse_dtypes
-from .model import TENSORS, Ctx, Out, Primitive, RankUnknown, TensorInfo
+from .model import TENSORS, Ctx, Out, Primitive, RankUnknown, Segment, TensorInfo
 from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Other, Requirement
 from .wording import plain
 
@@ -31,10 +31,10 @@ class NeedsData(Exception):
 class GroundCtx:
     """A rule's context where every size is an int, every condition a bool, and every question has an answer."""
 
-    def dims(self, x: TensorInfo) -> tuple[int, ...]:
-        return x.shape
+    def dims(self, x: TensorInfo[int]) -> tuple[int, ...]:
+        return tuple(d for d in x.shape if not isinstance(d, Segment))
 
-    def rank(self, x: TensorInfo) -> int:
+    def rank(self, x: TensorInfo[int]) -> int:
         return len(x.shape)
 
     def require(self, asked: Requirement, cond: bool | None = None) -> None:

@@ -9,15 +9,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol
 
 from ..lang.codes import Code
 from ..lang.node import Node
 from .requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
 
-# A size: a Python int, or a symbolic term with the operators + - * // %. A condition: a bool, or a symbolic one.
-Dim = Any
-Cond = Any
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+else:  # the defaults are for mypy alone
+    from typing import TypeVar as _TypeVar
+
+    def TypeVar(name: str, **_: object) -> Any:
+        return _TypeVar(name)
+
+
+class Dim(Protocol):
+    """A size: a Python int, or a symbolic term. A rule may compute with it, and asks its context whatever else it wants: there
+    is no order here, and nothing that `if` could take."""
+
+    def __add__(self, other: Any, /) -> Dim: ...
+    def __radd__(self, other: Any, /) -> Dim: ...
+    def __sub__(self, other: Any, /) -> Dim: ...
+    def __rsub__(self, other: Any, /) -> Dim: ...
+    def __mul__(self, other: Any, /) -> Dim: ...
+    def __rmul__(self, other: Any, /) -> Dim: ...
+    def __floordiv__(self, other: Any, /) -> Dim: ...
+    def __mod__(self, other: Any, /) -> Dim: ...
+    def __neg__(self) -> Dim: ...
+
+
+class Cond(Protocol):
+    """A condition on sizes: a bool, or a symbolic one. A rule only hands it on."""
+
+    def __hash__(self) -> int: ...
+
+
+# What the sizes and the conditions of one reading of a rule are: ints and bools, or symbolic ones.
+D = TypeVar("D", bound=Dim, default=Dim)
+C = TypeVar("C", bound=Cond, default=Cond)
+T = TypeVar("T", bound=Dim, default=Dim, covariant=True)
+
+
 # A dtype, or the checker's symbol for one that is not known yet.
 AnyDType = Any
 
@@ -42,16 +75,16 @@ class Segment(Node):
     symbol: Any
 
 
-class TensorInfo(Node):
+class TensorInfo(Node, Generic[T]):
     """What is known of a tensor: its dimensions, its dtype, and its elements where they are tracked (shapes as data).
 
     `shape` is a tuple of Dims; a Segment in it stands for any number of further dimensions. `data` is None, a Dim for a
     rank-0 integer tensor, or a tuple of Dims for a rank-1 one. At run time `data` holds the integers themselves.
     """
 
-    shape: tuple[Any, ...]
+    shape: tuple[T | Segment, ...]
     dtype: AnyDType
-    data: Any = None
+    data: T | tuple[T, ...] | None = None
 
 
 class Out(Node):
@@ -66,16 +99,16 @@ class RankUnknown(Exception):
     the preconditions to run time."""
 
 
-class Ctx(Protocol):
+class Ctx(Protocol[D, C]):
     """What a rule may ask."""
 
-    def dims(self, x: TensorInfo) -> tuple[Dim, ...]:
+    def dims(self, x: TensorInfo[D]) -> tuple[D, ...]:
         """The dimensions of x; raises RankUnknown where they are not all there."""
 
-    def rank(self, x: TensorInfo) -> int:
+    def rank(self, x: TensorInfo[D]) -> int:
         """len(dims(x))"""
 
-    def require(self, asked: Requirement, cond: Cond = None) -> None:
+    def require(self, asked: Requirement, cond: C | None = None) -> None:
         """A precondition: the condition, or the one that its quantities make."""
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
@@ -96,29 +129,29 @@ class Ctx(Protocol):
     def needs_literal(self, asked: Requirement) -> NoReturn:
         """A number has to stand in the program, because what the result looks like depends on it."""
 
-    def decide(self, cond: Cond) -> bool | None:
+    def decide(self, cond: C) -> bool | None:
         """True or False if that follows from what is known, else None. Never a requirement."""
 
-    def eq(self, a: Dim, b: Dim) -> Cond: ...
-    def ne(self, a: Dim, b: Dim) -> Cond: ...
-    def le(self, a: Dim, b: Dim) -> Cond: ...
-    def lt(self, a: Dim, b: Dim) -> Cond: ...
-    def any_of(self, *conds: Cond) -> Cond: ...
-    def all_of(self, *conds: Cond) -> Cond: ...
-    def min(self, *sizes: Dim) -> Dim: ...
-    def max(self, *sizes: Dim) -> Dim: ...
-    def ceildiv(self, a: Dim, b: Dim) -> Dim: ...
+    def eq(self, a: D, b: D) -> C: ...
+    def ne(self, a: D, b: D) -> C: ...
+    def le(self, a: D, b: D) -> C: ...
+    def lt(self, a: D, b: D) -> C: ...
+    def any_of(self, *conds: C) -> C: ...
+    def all_of(self, *conds: C) -> C: ...
+    def min(self, *sizes: D) -> D: ...
+    def max(self, *sizes: D) -> D: ...
+    def ceildiv(self, a: D, b: D) -> D: ...
 
-    def common(self, *sizes: Dim) -> Dim:
+    def common(self, *sizes: D) -> D:
         """Of sizes that are 1 or one other number, which was required before, that number."""
 
-    def factor(self, product: Dim, other: Dim) -> Dim:
+    def factor(self, product: D, other: D) -> D:
         """A size that gives the product when it is multiplied by the other one."""
 
-    def fresh(self, name: str, at_least: Dim = 0, at_most: Dim | None = None) -> Dim:
+    def fresh(self, name: str, at_least: D | int | None = 0, at_most: D | None = None) -> D:
         """A size that only the data decides (`@nonzero`), with what is known of it."""
 
-    def fits(self, value: Dim, dtype: AnyDType) -> bool:
+    def fits(self, value: D, dtype: AnyDType) -> bool:
         """Whether an element that is this size can be stored in the dtype for certain: only then may `data` carry it."""
 
 

@@ -13,7 +13,7 @@ from ..lang.dtypes import DType
 from ..lang.node import Node
 
 if TYPE_CHECKING:
-    from .model import AnyDType, Cond, Ctx, Dim
+    from .model import AnyDType, C, Ctx, Dim
 
 # The places whose sizes conflict: a parameter and an axis of it, or None for the whole.
 At = tuple[tuple[str, int | None], ...]
@@ -122,7 +122,7 @@ class Requirement(Node):
     def at(self) -> At:
         return tuple(place for q in self.quantities for place in _places(q))
 
-    def cond(self, ctx: Ctx) -> Cond:
+    def cond(self, ctx: Ctx[Any, C]) -> C:
         """The condition on sizes that it is, where the quantities say all of it."""
         raise NotImplementedError(type(self).__name__)
 
@@ -149,7 +149,7 @@ class Equal(Requirement):
     right: Quantity
     label: str = ""
 
-    def cond(self, ctx: Ctx) -> Cond:
+    def cond(self, ctx: Ctx[Any, C]) -> C:
         return ctx.eq(self.left.size, self.right.size)
 
 
@@ -160,7 +160,7 @@ class Is(Requirement):
     right: Quantity
     reason: str = ""
 
-    def cond(self, ctx: Ctx) -> Cond:
+    def cond(self, ctx: Ctx[Any, C]) -> C:
         return ctx.eq(self.left.size, self.right.size)
 
 
@@ -173,7 +173,7 @@ class Multiple(Requirement):
     def at(self) -> At:
         return tuple(_places(self.left))
 
-    def cond(self, ctx: Ctx) -> Cond:
+    def cond(self, ctx: Ctx[Any, C]) -> C:
         return ctx.eq(self.left.size % self.of.size, 0)
 
 
@@ -187,7 +187,7 @@ class AtLeast(Requirement):
     def at(self) -> At:
         return (*_places(self.left), *self.also)
 
-    def cond(self, ctx: Ctx) -> Cond:
+    def cond(self, ctx: Ctx[Any, C]) -> C:
         return ctx.le(self.least, self.left.size)
 
 
@@ -196,14 +196,14 @@ class AtMost(Requirement):
     right: Quantity
     reason: str = ""
 
-    def cond(self, ctx: Ctx) -> Cond:
+    def cond(self, ctx: Ctx[Any, C]) -> C:
         return ctx.le(self.left.size, self.right.size)
 
 
 class NotZero(Requirement):
     left: Quantity
 
-    def cond(self, ctx: Ctx) -> Cond:
+    def cond(self, ctx: Ctx[Any, C]) -> C:
         return ctx.ne(self.left.size, 0)
 
 
@@ -213,7 +213,7 @@ class Broadcast(Requirement):
     left: Axis
     right: Axis
 
-    def cond(self, ctx: Ctx) -> Cond:
+    def cond(self, ctx: Ctx[Any, C]) -> C:
         a, b = self.left.size, self.right.size
         return ctx.any_of(ctx.eq(a, b), ctx.eq(a, 1), ctx.eq(b, 1))
 
@@ -225,7 +225,7 @@ class BroadcastTo(Requirement):
     right: Quantity
     form: str = "{0} to be 1 or equal to {1}"
 
-    def cond(self, ctx: Ctx) -> Cond:
+    def cond(self, ctx: Ctx[Any, C]) -> C:
         return ctx.any_of(ctx.eq(self.left.size, self.right.size), ctx.eq(self.left.size, 1))
 
 
@@ -239,7 +239,7 @@ class SameElements(Requirement):
     def at(self) -> At:
         return self.blamed
 
-    def cond(self, ctx: Ctx) -> Cond:
+    def cond(self, ctx: Ctx[Any, C]) -> C:
         return ctx.eq(*self.counts)
 
 

@@ -24,7 +24,7 @@ from .known.values import (
     plain,
 )
 from .solver.sizes import single_var
-from .solver.terms import Size
+from .solver.terms import Size, Term
 
 
 class BadArgument(Exception):
@@ -80,7 +80,7 @@ def _size(param: Param, value: Value, state: State) -> Size:
     if isinstance(value, TensorInfo):
         if state.resolve(value.shape) != ():
             raise RankUnknown
-        return state.size("?scalar", nonneg=False) if value.data is None else value.data
+        return value.data if isinstance(value.data, int | Term) else state.size("?scalar", nonneg=False)
     raise BadArgument("a size", param)
 
 

@@ -16,6 +16,7 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..lang.source import Span
+from ..lang.walk import walk as nodes
 from ..ops.model import Primitive, TensorInfo
 from .assertions import contradictory
 from .demands import demands

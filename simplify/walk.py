@@ -300,8 +300,9 @@ def _evaluate(level: ShapeLevel, expr: core.ShapeLevel) -> Value:
     return BoolValue(level.truth(expr))
 
 
-def literal_data(literal: core.TensorLit) -> object:
+def literal_data(literal: core.TensorLit) -> int | tuple[int, ...] | None:
     """The elements of a small integer literal."""
     if literal.dtype.kind not in ("int", "uint") or len(literal.shape) > 1 or len(literal.values) > 64:
         return None
-    return tuple(literal.values) if literal.shape else literal.values[0]
+    values = tuple(v for v in literal.values if isinstance(v, int))
+    return values if literal.shape else values[0]

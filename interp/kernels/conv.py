@@ -10,7 +10,7 @@ import numpy as np
 from ...ops.windows import Pairs, spread, transposed_size
 from .elementwise import Array
 from .registry import kernel
-from .windows import GROUND, Grid, channels_back, channels_first, narrow, wide
+from .windows import GROUND, Grid, as_int, channels_back, channels_first, narrow, wide
 
 Ints = tuple[int, ...]
 
@@ -113,7 +113,7 @@ def _transposed_sizes(
         return output_shape
     grid = Grid(sizes, kernel_sizes, strides, pads, auto_pad, dilations, counts=tuple(sizes))
     more = spread(output_padding, len(kernel_sizes), 0)
-    return tuple(transposed_size(GROUND, n, grid.windows(i), more[i], i) for i, n in enumerate(sizes))
+    return tuple(as_int(transposed_size(GROUND, n, grid.windows(i), more[i], i)) for i, n in enumerate(sizes))
 
 
 for _suffix in ("", "1d", "2d", "3d"):

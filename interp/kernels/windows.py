@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 
 from ...ops.ground import GroundCtx
+from ...ops.model import Ctx, Dim
 from ...ops.windows import Pairs, Windows, count_windows, extent, same_pads, spread
 from .elementwise import Array, widened
 
 Ints = tuple[int, ...]
-GROUND = GroundCtx()
+# A rule that is given ints gives ints.
+GROUND: Ctx[Any, Any] = GroundCtx()
+
+
+def as_int(size: Dim) -> int:
+    assert isinstance(size, int)
+    return size
 
 
 def channels_first(x: Array, layout: str, batched: bool = True) -> Array:
@@ -54,7 +61,7 @@ class Grid:
         self.sizes, self.kernel = tuple(sizes), tuple(kernel)
         self.strides: Ints = spread(strides, count, 1)
         self.dilations: Ints = spread(dilations, count, 1)
-        self.extents: Ints = tuple(extent(k, d) for k, d in zip(self.kernel, self.dilations, strict=True))
+        self.extents: Ints = tuple(as_int(extent(k, d)) for k, d in zip(self.kernel, self.dilations, strict=True))
         self.pads: Pairs = spread(pads, count, (0, 0))
         self.same = auto_pad.startswith("same")
         if self.same:
@@ -64,8 +71,7 @@ class Grid:
         self.counts: Ints = tuple(map(self._count, range(count))) if counts is None else counts
 
     def _count(self, i: int) -> int:
-        count: int = count_windows(GROUND, self.sizes[i], self.windows(i), i, ())
-        return count
+        return as_int(count_windows(GROUND, self.sizes[i], self.windows(i), i, ()))
 
     def windows(self, i: int) -> Windows:
         """The windows along one axis, as the shape rules have them."""

@@ -31,9 +31,9 @@ def _size(ctx: Ctx, size: Dim, name: str) -> Dim:
     return size
 
 
-def _repeated(ctx: Ctx, shape: Shape, value: Dim | None, dtype: Any) -> Any:
+def _repeated(ctx: Ctx, shape: Shape, value: Dim | tuple[Dim, ...] | None, dtype: Any) -> Any:
     """The tracked elements of a tensor that is one value throughout."""
-    if value is None or len(shape) > 1 or not ctx.fits(value, dtype):
+    if value is None or isinstance(value, tuple) or len(shape) > 1 or not ctx.fits(value, dtype):
         return None
     if not shape:
         return value

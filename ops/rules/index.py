@@ -319,8 +319,8 @@ def truncate(ctx: Ctx, x: TensorInfo, size: TensorInfo, axis: int) -> Shape:
     i = place(ctx, shape, axis)
     if ctx.rank(size) != 0:
         ctx.fail(OfRank("{0} to be a scalar", (Argument("size"),), f"its rank is {ctx.rank(size)}"))
-    if size.data is None:
-        return put(shape, i, ctx.fresh("k", 0, shape[i]))
     asked = size.data
+    if asked is None or isinstance(asked, tuple):
+        return put(shape, i, ctx.fresh("k", 0, shape[i]))
     asked = max(asked, 0) if isinstance(asked, int) else asked if ctx.decide(ctx.le(0, asked)) else ctx.max(asked, 0)
     return put(shape, i, smaller(ctx, asked, shape[i]))

@@ -291,8 +291,8 @@ def flip(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     shape = known(ctx, x)
     if axis is not None:
         places(ctx, shape, as_tuple(axis), "axis")
-    reverse = isinstance(x.data, tuple) and (axis is None or as_tuple(axis) != ())
-    return Out(shape, x.data[::-1] if reverse else x.data)
+    reverse = axis is None or as_tuple(axis) != ()
+    return Out(shape, x.data[::-1] if isinstance(x.data, tuple) and reverse else x.data)
 
 
 @primitive("roll", "x: tensor, shift: size, axis: int = none", "T:any -> T")

@@ -37,7 +37,8 @@ class _Weights:
         if b is not None:
             bias = ranked(self.ctx, "b", b, 1 + self.lead, f"[{lead}{2 * self.gates} * hidden]")
             self._times(Axis("b", first, bias[-1]), 2 * self.gates, own)
-        return hidden
+        size: Dim = hidden
+        return size
 
     def state(self, name: str, x: TensorInfo | None, axes: str, *sizes: Axis | Number) -> None:
         """A state that is given has these sizes, of which a number is that of the directions."""

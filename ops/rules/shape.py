@@ -137,9 +137,9 @@ def _is_same(ctx: Ctx, a: Any, b: Any) -> bool:
 
 def _counts(ctx: Ctx, a: Shape, b: Shape) -> tuple[Dim, Dim]:
     """The element counts of two shapes; a Segment that both have counts the same in both."""
-    counts: list[tuple[Any, Dim]] = []
+    counts: list[tuple[object, Dim]] = []
 
-    def factor(part: Any) -> Dim:
+    def factor(part: Dim | Segment) -> Dim:
         if not isinstance(part, Segment):
             return part
         for symbol, size in counts:
@@ -251,7 +251,7 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     if not is_plain(shape):
         return Out(with_new_axis(shape, axes))
     rank = len(shape) + len(axes)
-    result: list[Dim] = [None] * rank
+    result: list[int | None] = [None] * rank
     if rank:
         for i in places(ctx, tuple(result), axes, "axis"):
             result[i] = 1

@@ -13,7 +13,7 @@ from ...ops.model import TensorInfo
 from ...ops.requirements import Multiple, Number, Requirement
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
-from ..known.values import Entry, Env, ListValue, ShapeValue, TupleValue, Value, plain
+from ..known.values import Entry, Env, ListValue, Shape, ShapeValue, TupleValue, Value, plain
 from ..solver.conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
 from ..solver.rendering import render
 from ..solver.terms import Floor, Mono, Size, Term
@@ -127,7 +127,7 @@ def _operands(state: State, name: str, value: Value) -> Iterator[Operand]:
                 yield from _operands(state, f"{name}[{position}]", item)
 
 
-def _shape(state: State, dims: tuple[Size, ...]) -> tuple[int | str, ...] | None:
+def _shape(state: State, dims: Shape) -> tuple[int | str, ...] | None:
     dims = state.resolve(dims)
     if not plain(dims):
         return None
