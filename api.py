@@ -14,8 +14,6 @@ from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
 from .interp.dtypes import PLAIN
 from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, outward, own
-from .interp.run import Machine as _Machine
-from .interp.run import Options as _RunOptions
 from .interp.trees import nodes_of
 from .lang import core
 from .lang.checked import Checked
@@ -151,7 +149,7 @@ class Module:
 
     def __init__(self, checked: Checked, files: Files, allow_extern: bool) -> None:
         self._checked = checked
-        self._machine = _Machine(checked.program, files, _RunOptions(allow_extern=allow_extern), checked.headers)
+        self._machine = pipeline.ready(checked, files, allow_extern=allow_extern)
         program = checked.program
         self._names = tuple(
             [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]

@@ -4,7 +4,9 @@
     load        text to sweet trees, imports included                     lang/modules.py, lang/parser.py
     desugar     sweet trees to one core program                           desugar/desugar.py
     check       assertions proved, refuted or left; shapes of everything  simplify/propagate.py
-    compile     what is left, to Python source over NumPy                 interp/compile.py (see api.py)
+    lower       what is left, to steps over slots, with their last uses   interp/lower.py
+    compile     steps to Python source over NumPy, and that to functions  interp/text.py, interp/compile.py
+    run         the consts are evaluated; then functions are called       interp/run.py
 
 Each phase takes values and returns values with diagnostics; a phase runs only if nothing before it went wrong in a way that
 would make its answers meaningless. Files are opened by lang/files.py, below the program's folder and the roots only.
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .desugar.desugar import desugar
 from .lang import codes, core
@@ -29,6 +32,9 @@ from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.known.outcome import Options
 from .simplify.propagate import ArgumentShape, CallResult, check, result_shapes
+
+if TYPE_CHECKING:
+    from .interp.run import Machine
 
 
 class Report(Node):
@@ -75,6 +81,17 @@ def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), optio
     if options.strict:
         everything = [_strict(d) for d in everything]
     return Report(names, tuple(in_order(everything)), checked.counts, checked)
+
+
+def ready(checked: Checked, files: Files, *, allow_extern: bool = False, instrument: bool = False) -> Machine:
+    """Lower and compile what was checked and evaluate its consts: from here on its functions can be called.
+
+    Raises RxError where weights cannot be read, and ShapeError where a const is not what it is said to be.
+    """
+    from .interp.run import Machine  # what only checks loads no NumPy
+    from .interp.run import Options as RunOptions
+
+    return Machine(checked.program, files, RunOptions(allow_extern, instrument=instrument), checked.headers)
 
 
 def desugar_text(

@@ -75,8 +75,8 @@ class Job:
     ) -> None:
         assert report.checked is not None
         self.report = report
+        self.checked = report.checked
         self.core = report.checked.program
-        self.headers = report.checked.headers
         self.files = files
         self.allow_extern = allow_extern
         self.stats = stats
@@ -89,8 +89,7 @@ class Job:
         if refused:
             raise Unusable(f"{self.name} runs Python code ({', '.join(refused)}): allow it with --allow-extern")
         folder = _folder(out)
-        from ..interp.run import Machine, ShapeError
-        from ..interp.run import Options as RunOptions
+        from ..interp.run import ShapeError
         from .values import arguments
 
         values = arguments(function, args, seed) if function is not None else None
@@ -98,8 +97,7 @@ class Job:
             raise Unusable(f"{self.name} has a script, which takes no arguments; --call @f calls a function")
         began = time.perf_counter()
         try:
-            options = RunOptions(allow_extern=True, instrument=self.stats)
-            machine = Machine(self.core, self.files, options, self.headers)
+            machine = pipeline.ready(self.checked, self.files, allow_extern=True, instrument=self.stats)
             results = _with_progress(lambda: self._results(machine, function, values))
         except ShapeError as problem:
             print_diagnostics((problem.diagnostic,))

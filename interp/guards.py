@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import numpy as np
 from ..lang.dtypes import DTYPES, DType
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.ground import NeedsData, Violation, evaluate
-from ..ops.model import TRACKED, Param, Primitive, TensorInfo
+from ..ops.model import TRACKED, WILDCARD, Param, Primitive, TensorInfo
+from ..ops.registry import lookup
+from .conditions import NoTest, Texts, form_text
 from .dtypes import dtype_of
 
-# How many different calls of a primitive a guard remembers.
+# For how many forms of calls a guard keeps tests.
 REMEMBERED = 1024
 _TENSORS = ("tensor", "tensors", "index")
 
@@ -74,20 +77,68 @@ def as_size(value: Any) -> int:
     return int(value)
 
 
-def make_guard(row: Primitive) -> Callable[..., None]:
-    """The check of a row's preconditions: what a rule looks at is remembered, and it is not asked twice about the same."""
-    passed: set[Any] = set()
-
-    def check(*args: Any) -> None:
-        key = tuple(map(_seen_by_rules, args))
-        if key in passed:
-            return
-        guard(row, args)
-        if len(passed) >= REMEMBERED:
-            passed.clear()
-        passed.add(key)
-
+@cache
+def make_guard(name: str, literals: tuple[int, ...] = ()) -> Callable[..., None]:
+    """The check of a primitive's preconditions, with literal numbers at some places: a compiled test for each form of a call,
+    from its second time on. Where that fails, or there is none, the rule itself is asked; it has the words."""
+    row = lookup(name)
+    assert row is not None
+    names = [f"a{i}" for i in range(len(row.params))]
+    asked = _Asked(row)
+    space: dict[str, Any] = {"WILDCARD": WILDCARD, "tests": asked.tests, "ask": asked.check}
+    exec(_GUARD.format(params=", ".join(names), form=form_text(row, names, literals)), space)
+    check: Callable[..., None] = space["check"]
     return check
+
+
+_GUARD = """def check({params}):
+ form = None
+ try:
+  form = {form},
+  if tests[form]({params}): return
+ except (LookupError, ArithmeticError, AttributeError, TypeError, ValueError): pass
+ ask(form, {params})
+"""
+
+
+class _Asked:
+    """The rule of a row, asked about the calls that no test lets pass. What it looked at is remembered."""
+
+    def __init__(self, row: Primitive) -> None:
+        self.row = row
+        self.tests: dict[Any, Callable[..., bool]] = {}
+        self.passed: set[Any] = set()
+
+    def check(self, form: Any, *args: Any) -> None:
+        key = tuple(map(_seen_by_rules, args))
+        if key in self.passed:
+            return
+        guard(self.row, args)
+        for table in (self.passed, self.tests):
+            if len(table) >= REMEMBERED:
+                table.clear()
+        self.passed.add(key)
+        if form is not None:
+            self._learn(form, args)
+
+    def _learn(self, form: Any, args: Sequence[Any]) -> None:
+        """A form that is seen for the second time gets a test."""
+        if form not in self.tests:
+            self.tests[form] = _seen_once
+        elif self.tests[form] is _seen_once:
+            texts = Texts(self.row, _info)
+            try:
+                self.tests[form] = texts.test(seen(self.row, args, texts.info))
+            except NoTest:
+                self.tests[form] = _never
+
+
+def _seen_once(*_: Any) -> bool:
+    return False
+
+
+def _never(*_: Any) -> bool:
+    return False
 
 
 def _seen_by_rules(value: Any) -> Any:
@@ -96,23 +147,28 @@ def _seen_by_rules(value: Any) -> Any:
         if _is_tracked(value):
             return value.shape, value.dtype, value.tobytes()
         return value.shape, value.dtype
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return tuple(map(_seen_by_rules, value))
     return type(value), value
 
 
 def guard(row: Primitive, args: Sequence[Any]) -> None:
     """The row's preconditions on the arguments of one call, given as its kernel gets them; raises Violation."""
+    try:
+        evaluate(row, seen(row, args, _info))
+    except NeedsData:
+        return
+
+
+def seen(row: Primitive, args: Sequence[Any], info: Callable[[Param, Any], Any]) -> dict[str, Any]:
+    """The arguments as the rule takes them, each as `info` gives it; a literal number takes its dtype from the others."""
     literals = [p.name for p, a in zip(row.params, args, strict=True) if p.kind in _TENSORS and _is_literal(a)]
-    values = {p.name: _info(p, a) for p, a in zip(row.params, args, strict=True)}
+    values = {p.name: info(p, a) for p, a in zip(row.params, args, strict=True)}
     if literals:
         known = _variables(row, values, literals)
         for name in literals:
             values[name] = _typed(values[name], known.get(name))
-    try:
-        evaluate(row, values)
-    except NeedsData:
-        return
+    return values
 
 
 def _is_literal(value: Any) -> bool:
@@ -120,6 +176,7 @@ def _is_literal(value: Any) -> bool:
 
 
 def _info(param: Param, value: Any) -> Any:
+    """An argument as a rule over integers takes it."""
     match param.kind:
         case _ if value is None:
             return None

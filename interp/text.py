@@ -245,7 +245,8 @@ class RoutineText(ShapeTexts):
         texts = list(map(self._argument, row.params, inputs))
         if step.guard:
             self._count()
-            guard = self.unit.constant(("guard", row.name), lambda: make_guard(row))
+            literals = tuple(i for i, v in enumerate(inputs) if isinstance(v, core.Number))
+            guard = self.unit.constant(("guard", row.name, literals), lambda: make_guard(row.name, literals))
             self.write(f"{guard}({', '.join(texts)})", step)
         if self.unit.direct and row.name in METHODS and texts[0].isidentifier() and "WILDCARD" not in texts[-1]:
             sizes = inputs[-1]

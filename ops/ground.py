@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.node import Node
 from .dtypes_column import Word, dtypes_of, parse_dtypes
-from .model import TENSORS, Ctx, Out, Primitive, RankUnknown, Segment, TensorInfo
+from .model import TENSORS, Out, Primitive, RankUnknown, Segment, TensorInfo
 from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Other, Requirement
 from .wording import plain
 
@@ -111,7 +111,7 @@ class GroundResult(Node):
     size: int | None = None
 
 
-def evaluate(row: Primitive, values: Mapping[str, Any], ctx: Ctx | None = None) -> GroundResult:
+def evaluate(row: Primitive, values: Mapping[str, Any], ctx: GroundCtx | None = None) -> GroundResult:
     """One call of a row, with values by parameter name as the rule takes them; absent ones have their defaults.
 
     Raises Violation where a shape or a dtype does not fit, NeedsData where only the data says how large the result is.

@@ -6,12 +6,14 @@ import os
 import warnings
 import zlib
 from collections import Counter
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
+from rxlang.interp import guards
 from rxlang.interp.dtypes import dtype_of
-from rxlang.interp.guards import guard
+from rxlang.interp.guards import guard, make_guard
 from rxlang.interp.kernels import registry as kernels
 from rxlang.interp.run import is_plain
 from rxlang.ops import registry
@@ -93,3 +95,43 @@ def test_a_call_that_the_rule_accepts_is_computed_as_predicted(name: str) -> Non
             problem.add_note(f"@{name} of {shown}")
             raise
     assert counts["computed"] >= TRIES / 20, counts
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_compiled_test_lets_no_call_pass_that_the_rule_refuses(name: str) -> None:
+    row = ops.row_of(name)
+    for n in range(TRIES // 2):
+        values = random_calls.draw_call(np.random.default_rng((zlib.crc32(name.encode()), n)), row)
+        args = [ops.for_kernel(p, values.get(p.name, p.default)) for p in row.params]
+        literals = tuple(
+            i for i, a in enumerate(args) if row.params[i].kind == "tensor" and type(a) in (int, float, bool)
+        )
+        check = make_guard(name, literals)
+        for _ in range(3):  # the rule itself, the rule again, which compiles the test, and the test
+            assert _refusal(check, args) == _refusal(lambda *a: guard(row, a), args)
+
+
+def _refusal(check: Any, args: list[Any]) -> str | None:
+    try:
+        check(*args)
+    except Violation as violation:
+        return violation.what
+    return None
+
+
+def test_a_check_whose_sizes_are_new_at_each_call_does_not_ask_the_rule_again() -> None:
+    asked = 0
+
+    def counting(*args: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return original(*args)
+
+    original, check = guards.evaluate, make_guard("matmul")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guards, "evaluate", counting)
+        for n in range(2, 60):
+            check(np.zeros((n, n + 1), np.float32), np.zeros((n + 1, 3), np.float32))
+            with pytest.raises(Violation) if n > 50 else nullcontext():
+                check(np.zeros((n, n + 1), np.float32), np.zeros((n + 1 + (n > 50), 3), np.float32))
+    assert asked <= 2 + 9

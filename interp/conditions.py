@@ -1,0 +1,271 @@
+"""A primitive's preconditions as compiled tests: the shape rule runs once over texts for sizes, for all calls of one form.
+
+The form of a call is what a rule may look at beside sizes: ranks, dtypes, attributes. Where a rule asks for more (a size as a
+literal, the elements of a tensor), calls of that form have no test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from ..ops.ground import GroundCtx, NeedsData, Violation, evaluate
+from ..ops.model import TRACKED, WILDCARD, Param, Primitive, RankUnknown, TensorInfo
+from ..ops.requirements import Requirement
+from .dtypes import dtype_of
+
+Test = Callable[..., bool]
+# How many ways a rule may go, for how its questions are answered.
+_MOST_WAYS = 8
+
+
+class NoTest(Exception):
+    """The rule asks for what is no part of the form."""
+
+
+class _Size:
+    """A size as the Python text that computes it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __add__(self, other: Any) -> _Size:
+        return _Size(f"({self.text} + {_text(other)})")
+
+    def __radd__(self, other: Any) -> _Size:
+        return _Size(f"({_text(other)} + {self.text})")
+
+    def __sub__(self, other: Any) -> _Size:
+        return _Size(f"({self.text} - {_text(other)})")
+
+    def __rsub__(self, other: Any) -> _Size:
+        return _Size(f"({_text(other)} - {self.text})")
+
+    def __mul__(self, other: Any) -> _Size:
+        return _Size(f"({self.text} * {_text(other)})")
+
+    def __rmul__(self, other: Any) -> _Size:
+        return _Size(f"({_text(other)} * {self.text})")
+
+    def __floordiv__(self, other: Any) -> _Size:
+        return _Size(f"({self.text} // {_text(other)})")
+
+    def __rfloordiv__(self, other: Any) -> _Size:
+        return _Size(f"({_text(other)} // {self.text})")
+
+    def __mod__(self, other: Any) -> _Size:
+        return _Size(f"({self.text} % {_text(other)})")
+
+    def __rmod__(self, other: Any) -> _Size:
+        return _Size(f"({_text(other)} % {self.text})")
+
+    def __neg__(self) -> _Size:
+        return _Size(f"(-{self.text})")
+
+    def _no_answer(self, *_: Any) -> NoReturn:
+        raise NoTest
+
+    __bool__ = __eq__ = __hash__ = __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = _no_answer
+
+
+class _Cond(str):
+    """A condition as Python text."""
+
+    def __bool__(self) -> bool:
+        raise NoTest
+
+
+def _text(size: Any) -> str:
+    if isinstance(size, _Size):
+        return size.text
+    if type(size) is not int:
+        raise NoTest
+    return str(size) if size >= 0 else f"({size})"
+
+
+class _TextCtx(GroundCtx):
+    """A rule's context that writes down what it requires. `answers` are those to the questions about sizes on the way that is
+    gone; one beyond them is answered with yes. None: all stay open, as where a program is checked and nothing is known."""
+
+    def __init__(self, answers: list[bool] | None) -> None:
+        self.answers = answers
+        self.asked = 0
+        self.required: list[str] = []
+
+    def require(self, asked: Requirement, cond: Any = None) -> None:
+        cond = asked.cond(self) if cond is None else cond
+        if isinstance(cond, _Cond):
+            self.required.append(str(cond))
+        elif not cond:
+            raise Violation(asked)
+
+    def decide(self, cond: Any) -> bool | None:  # type: ignore[override]
+        if not isinstance(cond, _Cond):
+            return bool(cond)
+        self.asked += 1
+        if self.answers is None:
+            return None
+        if self.asked > len(self.answers):
+            self.answers.append(True)
+        answer = self.answers[self.asked - 1]
+        self.required.append(str(cond) if answer else f"(not {cond})")
+        return answer
+
+    def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> NoReturn:
+        if self.asked and self.answers is None:
+            raise NoTest  # a rule comes here by an answer that it did not get
+        raise NeedsData(name)
+
+    def needs_literal(self, asked: Requirement) -> NoReturn:
+        raise NoTest
+
+    def eq(self, a: Any, b: Any) -> Any:
+        return self._compare("==", a, b)
+
+    def ne(self, a: Any, b: Any) -> Any:
+        return self._compare("!=", a, b)
+
+    def le(self, a: Any, b: Any) -> Any:
+        return self._compare("<=", a, b)
+
+    def lt(self, a: Any, b: Any) -> Any:
+        return self._compare("<", a, b)
+
+    def _compare(self, op: str, a: Any, b: Any) -> Any:
+        if type(a) is int and type(b) is int:
+            return {"==": a == b, "!=": a != b, "<=": a <= b, "<": a < b}[op]
+        return _Cond(f"({_text(a)} {op} {_text(b)})")
+
+    def any_of(self, *conds: Any) -> Any:
+        left = [c for c in conds if isinstance(c, _Cond)]
+        if any(c for c in conds if not isinstance(c, _Cond)):
+            return True
+        return _Cond(f"({' or '.join(left)})") if left else False
+
+    def all_of(self, *conds: Any) -> Any:
+        left = [c for c in conds if isinstance(c, _Cond)]
+        if not all(c for c in conds if not isinstance(c, _Cond)):
+            return False
+        return _Cond(f"({' and '.join(left)})") if left else True
+
+    def min(self, *sizes: Any) -> Any:
+        return self._call("min", sizes)
+
+    def max(self, *sizes: Any) -> Any:
+        return self._call("max", sizes)
+
+    def common(self, *sizes: Any) -> Any:
+        return self._call("common", sizes)
+
+    def _call(self, name: str, sizes: Sequence[Any]) -> Any:
+        if len(sizes) == 1:
+            return sizes[0]
+        return _Size(f"{name}({', '.join(map(_text, sizes))})")
+
+    def ceildiv(self, a: Any, b: Any) -> Any:
+        return -(-a // b)
+
+    def fits(self, value: Any, dtype: Any) -> bool:
+        return super().fits(value, dtype) if type(value) is int else False  # only what `data` carries depends on it
+
+
+def form_text(row: Primitive, names: Sequence[str], literals: Collection[int]) -> str:
+    """The Python text of the form of a call, whose arguments have these names; `literals` are the places of literal numbers."""
+    return ", ".join(
+        f"type({name}), {name}" if i in literals else _form(param, name)
+        for i, (param, name) in enumerate(zip(row.params, names, strict=True))
+    )
+
+
+def _form(param: Param, name: str) -> str:
+    match param.kind:
+        case "tensor" if param.required:
+            return f"{name}.ndim, {name}.dtype"
+        case "tensor":
+            return f"{name} is None or ({name}.ndim, {name}.dtype)"
+        case "tensors":
+            return f"tuple([(x.ndim, x.dtype) for x in {name}])"
+        case "index":
+            return f"type({name}) is int or ({name}.ndim, {name}.dtype)"
+        case "size":
+            return f"{name} is None"
+        case "sizes" | "shape" | "pairs":
+            return f"{name} is None or len({name})"
+        case "target":
+            return f"tuple([x is WILDCARD for x in {name}])"
+    return name
+
+
+class Texts:
+    """The arguments of a row's calls of one form, with texts for their sizes, and the test that is made of them."""
+
+    def __init__(self, row: Primitive, plain: Callable[[Param, Any], Any]) -> None:
+        self.row = row
+        self.plain = plain
+        self.names = {p.name: f"a{i}" for i, p in enumerate(row.params)}
+        self.lines: list[str] = []
+
+    def info(self, param: Param, value: Any) -> Any:
+        """An argument as the rule takes it; what has no sizes as `plain` gives it."""
+        name = self.names[param.name]
+        match param.kind:
+            case "tensor" | "index" if hasattr(value, "dtype"):
+                return self._tensor(value, name)
+            case "tensors":
+                return tuple(self._tensor(v, f"{name}[{i}]") for i, v in enumerate(value))
+            case "index" | "size" if type(value) is int:
+                return _Size(name)
+            case "sizes" | "shape" | "target" if value is not None:
+                return tuple(WILDCARD if v is WILDCARD else _Size(f"{name}[{i}]") for i, v in enumerate(value))
+            case "pairs" if value is not None:
+                return tuple((_Size(f"{name}[{i}][0]"), _Size(f"{name}[{i}][1]")) for i in range(len(value)))
+        return self.plain(param, value)
+
+    def _tensor(self, value: Any, name: str) -> TensorInfo:
+        dtype = dtype_of(value.dtype)
+        if dtype.kind in ("int", "uint") and value.ndim <= 1:  # the rule sees the elements of a short one
+            self.lines.append(f" if {name}.size <= {TRACKED}: return False")
+        sizes = [f"s{len(self.lines)}_{i}" for i in range(value.ndim)]
+        if sizes:
+            self.lines.append(f" [{', '.join(sizes)}] = {name}.shape")
+        return TensorInfo(tuple(map(_Size, sizes)), dtype)
+
+    def test(self, values: Mapping[str, Any]) -> Test:
+        """The compiled test; raises NoTest where there is none."""
+        try:
+            condition = " or ".join(self._ways(values)) or "False"
+        except NoTest:
+            condition = self._required(values, _TextCtx(None)) or "False"
+        header = f"def test({', '.join(self.names.values())}):"
+        space: dict[str, Any] = {"common": GroundCtx().common}
+        exec("\n".join([header, *self.lines, f" return {condition}"]), space)
+        made: Test = space["test"]
+        return made
+
+    def _ways(self, values: Mapping[str, Any]) -> Iterator[str]:
+        """The condition of each way through the rule, for how its questions are answered."""
+        answers: list[bool] = []
+        for _ in range(_MOST_WAYS):
+            ctx = _TextCtx(answers)
+            condition = self._required(values, ctx)
+            if condition:
+                yield condition
+            del answers[ctx.asked :]
+            while answers and not answers[-1]:
+                answers.pop()
+            if not answers:
+                return
+            answers[-1] = False
+        raise NoTest
+
+    def _required(self, values: Mapping[str, Any], ctx: _TextCtx) -> str:
+        """What the rule requires on one way; nothing where that way ends in a refusal."""
+        try:
+            evaluate(self.row, values, ctx)
+        except NeedsData:
+            pass  # all that the rule requires stands before that
+        except Violation:
+            return ""
+        except (RankUnknown, TypeError, ValueError, AttributeError) as problem:
+            raise NoTest from problem
+        return f"({' and '.join(ctx.required) or 'True'})"
