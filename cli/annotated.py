@@ -34,9 +34,7 @@ Key = tuple[str, Span]
 T = TypeVar("T", bound=Node)
 
 
-def print_annotated(
-    program: core.Program, checked: Checked, comment: Comment
-) -> str:
+def print_annotated(program: core.Program, checked: Checked, comment: Comment) -> str:
     """The program with a comment below each binding, and one for each parameter at the begin of its function; `checked` has it
     before and after simplification, `comment` is what is said of the statements that stay."""
     notes = _Notes(checked.program, checked.shapes)
@@ -187,7 +185,9 @@ class _Scope:
     def _dtype(self, name: str, checks: Sequence[Check], known: Binding | None) -> str:
         asserted = [print_expr(right) for kind, _, right in _equations(checks) if kind is core.DTypeOf]
         inferred = [known.dtype] if known is not None and known.dtype in DTYPES else []
-        return next((text for text in (*asserted, *inferred) if text in DTYPES or self._is_bound(text)), f"{name}.dtype")
+        return next(
+            (text for text in (*asserted, *inferred) if text in DTYPES or self._is_bound(text)), f"{name}.dtype"
+        )
 
     def _is_bound(self, text: str) -> bool:
         return "?" not in text and self.bound.issuperset(_NAME.findall(text))
