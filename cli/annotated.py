@@ -70,7 +70,7 @@ class _Notes:
         """The function without what its annotations assert."""
         wrapper = self.wrappers.get(function.name)
         scope = _Scope(function, self.checked, self.shapes, wrapper)
-        made = {name: checks for name, checks in _door(wrapper or function).items()}
+        made = _door(wrapper or function)
         self.doors[function.name] = [
             line for p in function.params if p.sort == core.TENSOR
             for line in scope.facts(p.name, made.get(p.name, ()), None, wrapper is None, made.get(p.name, ()))
@@ -97,8 +97,8 @@ class _Notes:
                 made.setdefault((tensor, let.span), []).append(stmt)
             else:
                 kept.append(stmt)
-        for stmt in kept:
-            for name in stmt.names if isinstance(stmt, core.Let) else ():
+        for stmt in (s for s in kept if isinstance(s, core.Let)):
+            for name in stmt.names:
                 key = name, stmt.span
                 own = made.get(key, [])
                 self.comments[key] = scope.facts(name, own, stmt, True, self.written.setdefault(key, own))

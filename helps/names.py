@@ -25,7 +25,16 @@ _KINDS = ("bool", "uint", "int", "float", "complex")
 
 def mends(case: Case) -> Iterator[Mend]:
     yield from _nearest(case)
+    yield from _wrapper(case)
     yield from _casts(case)
+
+
+def _wrapper(case: Case) -> Iterator[Mend]:
+    """The function that checks its arguments, for its implementation."""
+    node = case.tree.find(case.diagnostic.span, sweet.FnName)
+    if case.diagnostic.code == "E224" and case.diagnostic.edits and node is not None:
+        text = case.diagnostic.edits[0].text
+        yield Mend(case.diagnostic.help or "", (replaced(node, text),), 1, text)
 
 
 def _nearest(case: Case) -> Iterator[Mend]:

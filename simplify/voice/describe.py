@@ -43,7 +43,7 @@ def size_text(size: Size, state: State, within: frozenset[Size] = frozenset()) -
 
 
 def told(size: Size, state: State) -> str:
-    """A size in words where Rx has no text for it: `3 or 6` of one that two arms of an `if` make differently, `at most 5` of one
+    """A size in words where Rx has no text for it: `3 or 6` of one that two arms of an `if` make, `at most 5` of one
     that is bounded."""
     text = size_text(size, state)
     settled = state.settled(size)
