@@ -21,7 +21,8 @@ class Size:
     """A size that may depend on names: `Size("(n + 1) // 2")`. `str` is Rx syntax.
 
     Two sizes are equal where their normal forms are: `Size("n * 4") == Size("2 * n * 2")`. A name is a size of at least 0.
-    Text that has no value whatever the names are (`k // 0`, `7 / 2`) is a ValueError, like text that is no size at all.
+    Text that divides by a number below 1 (`k // 0`), or by `/` where a rest may be left (`n / 2`; `n * 4 / 2` is a size), is a
+    ValueError, like text that is no size at all.
     """
 
     __slots__ = ("_term",)
@@ -158,9 +159,8 @@ def _read(text: str) -> terms.Size:
         size = read_size(text, scope)
     except ExpressionError as problem:
         raise ValueError(f"{text!r} is not a size: {problem}") from None
-    for needed, _, _ in scope.obligations:
-        if needed is False:
-            raise ValueError(f"{text!r} is not a size: it divides by 0, or a division `/` does not come out even")
+    if scope.partial is not None:
+        raise ValueError(f"{text!r} is not a size: {scope.partial}")
     return _canonical(size)
 
 

@@ -1,19 +1,25 @@
-"""The concise form of a core program: instead of assertions, comments that say what holds of each binding.
+"""The concise form of a core program: what its annotations assert of a binding is a comment below it, and no statement.
 
 let out = @matmul_impl(x, y)
-# out's shape = [m, n]
-# out's dtype = int8
-# out's is_assertion = false
+# out's shape = [x.dim(0), y.dim(1)]
+# out's dtype = x.dtype
+# out's is_assertion = true
+# out's checks = out.rank == 2; out.dim(0) == x.dim(0); out.dim(1) == y.dim(1); out.dtype == x.dtype
+
+An assertion that is no annotation's stays a statement. A name that the core does not bind is not used: `x.dim(1)` stands for
+what has no other text there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from ..lang import core
-from ..lang.checked import Binding, FunctionShapes
-from ..lang.core_printer import print_program
+from ..lang.checked import Binding, Checked, FunctionShapes
+from ..lang.core_printer import Comment, print_expr, print_program
+from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import rewrite, walk
@@ -21,99 +27,222 @@ from ..lang.walk import rewrite, walk
 # Stands for a line end in a comment while the program is printed: a character that no program needs.
 _BREAK = "\ue000"
 _HEAD = re.compile(r"(?:inline|private|extern) @(\S+) = fn\(.*\{")
+_NAME = re.compile(r"(?<![.\w'])[^\W\d]\w*'*(?!\()")
 
 Check = core.Assert | core.MatchShape
-Comments = dict[tuple[tuple[str, ...], Span], str]
+Key = tuple[str, Span]
+T = TypeVar("T", bound=Node)
 
 
-def print_annotated(program: core.Program, shapes: Sequence[FunctionShapes]) -> str:
-    """The program with a comment below each binding, and one for each parameter at the begin of its function."""
-    known, owners = {function.name: function for function in shapes}, core.owners(program)
-    comments: Comments = {}
-    doors: dict[str, list[str]] = {}
-    for function in (*program.functions, *((program.main,) if program.main else ())):
-        described = known.get(f"@{owners.get(function.name, function.name)}")
-        if described is not None:
-            doors[function.name] = _door(function, described)
-            comments.update(_body(function, described))
-    text = print_program(_bare(program), lambda place: _said(place, comments))
-    return "".join(f"{line}\n" for line in _lines(text.splitlines(), doors))
+def print_annotated(program: core.Program, checked: Checked, comment: Comment) -> str:
+    """The program with a comment below each binding, and one for each parameter at the begin of its function; `checked` has it
+    before and after simplification, `comment` is what is said of the statements that stay."""
+    notes = _Notes(checked.program, checked.shapes)
+    for function in (*checked.before.functions, *((checked.before.main,) if checked.before.main else ())):
+        notes.function(function)
+    functions = tuple(notes.function(f) for f in program.functions)
+    main = notes.function(program.main) if program.main is not None else None
+    text = print_program(replace(program, functions=functions, main=main), lambda place: notes.said(place, comment))
+    return "".join(f"{line}\n" for line in _lines(text.splitlines(), notes.doors))
 
 
-def _said(place: core.Stmt | core.Call, comments: Comments) -> str | None:
-    return comments.get((place.names, place.span)) if isinstance(place, core.Let) else None
+class _Notes:
+    """The comments of a program while its annotations' assertions are taken out of it."""
 
+    def __init__(self, checked: core.Program, shapes: Sequence[FunctionShapes]) -> None:
+        everything = (*checked.functions, *((checked.main,) if checked.main else ()))
+        self.checked = {f.name: f for f in everything}
+        self.wrappers = {f.impl: f for f in everything if f.impl is not None}
+        self.shapes = {s.name: s for s in shapes}
+        self.doors: dict[str, list[str]] = {}
+        self.comments: dict[Key, list[str]] = {}
+        # What annotations assert, whatever became of it.
+        self.written: dict[Key, list[Check]] = {}
 
-def _door(function: core.Function, described: FunctionShapes) -> list[str]:
-    """What holds of the parameters; it is asserted in the wrapper, and so a fact in the implementation."""
-    asserted = _asserted(function.checks)
-    params = {p.name for p in function.params}
-    return [line for b in described.params if b.name in params for line in _facts(b.name, b, b.name in asserted)]
+    def said(self, place: core.Stmt | core.Call, comment: Comment) -> str | None:
+        lines = [line for n in place.names for line in self._of(n, place)] if isinstance(place, core.Let) else []
+        return f"{_BREAK}{_BREAK.join(lines)}{_BREAK}" if lines else comment(place)
 
+    def _of(self, name: str, let: core.Let) -> list[str]:
+        return self.comments.get((name, let.span), [])
 
-def _body(function: core.Function, described: FunctionShapes) -> Comments:
-    """What holds of each `let`, the nth binding of a name for the nth `let` of it."""
-    found: dict[str, list[Binding]] = {}
-    for binding in described.bindings:
-        found.setdefault(binding.name, []).append(binding)
-    asserted = _asserted((*function.body.stmts, *function.promises))
-    comments: Comments = {}
-    for let in (n for n in walk(function.checks, function.body, function.promises) if isinstance(n, core.Let)):
-        for name in let.names:
-            if found.get(name):
-                facts = _facts(name, found[name].pop(0), name in asserted)
-            elif function.kind == "inline" and described.result and isinstance(let.value, core.Call):
-                facts = _facts(name, described.result, name in asserted)
+    def function(self, function: core.Function) -> core.Function:
+        """The function without what its annotations assert."""
+        wrapper = self.wrappers.get(function.name)
+        scope = _Scope(function, self.checked, self.shapes, wrapper)
+        made = _door(wrapper or function)
+        self.doors[function.name] = [
+            line for p in function.params if p.sort == core.TENSOR
+            for line in scope.facts(p.name, made.get(p.name, ()), None, wrapper is None, made.get(p.name, ()))
+        ]  # fmt: skip
+        checks = tuple(s for s in function.checks if not any(s is c for own in made.values() for c in own))
+        everything = (*function.body.stmts, *function.promises)
+        kept = self._without(everything, scope)
+        after = len(function.body.stmts) - sum(_is_dropped(s, kept) for s in function.body.stmts)
+        stmts = tuple(self._inner(s, scope) for s in kept[:after])
+        body = replace(function.body, stmts=stmts, result=self._inner(function.body.result, scope))
+        return replace(function, checks=checks, body=body, promises=kept[after:])
+
+    def _without(self, stmts: tuple[core.Stmt, ...], scope: _Scope) -> tuple[core.Stmt, ...]:
+        """Statements without the assertions of annotations of what they bind; each binding gets its comment."""
+        bound: dict[str, core.Let] = {}
+        made: dict[Key, list[Check]] = {}
+        kept: list[core.Stmt] = []
+        for stmt in stmts:
+            tensor = _annotated(stmt)
+            let = bound.get(tensor) if tensor is not None else None
+            if isinstance(stmt, core.Let):
+                bound |= dict.fromkeys(stmt.names, stmt)
+            if let is not None and tensor is not None and isinstance(stmt, Check):
+                made.setdefault((tensor, let.span), []).append(stmt)
             else:
-                continue
-            key = let.names, let.span
-            comments[key] = _BREAK.join([comments[key], *facts] if key in comments else facts)
-    return comments
+                kept.append(stmt)
+        for stmt in (s for s in kept if isinstance(s, core.Let)):
+            for name in stmt.names:
+                key = name, stmt.span
+                own = made.get(key, [])
+                self.comments[key] = scope.facts(name, own, stmt, True, self.written.setdefault(key, own))
+        return tuple(kept)
+
+    def _inner(self, node: T, scope: _Scope) -> T:
+        """The same in every block inside."""
+
+        def change(inner: Node) -> Node:
+            return replace(inner, stmts=self._without(inner.stmts, scope)) if isinstance(inner, core.Block) else inner
+
+        return rewrite(node, change)
 
 
-def _asserted(stmts: Iterable[core.Stmt]) -> set[str]:
-    """The tensors that the checks are about."""
-    checks = (s for s in stmts if isinstance(s, Check) and s.status is not core.Status.PROVED)
-    return {s.origin.declared.tensor for s in checks if s.origin.declared is not None}
+def _is_dropped(stmt: core.Stmt, kept: Sequence[core.Stmt]) -> bool:
+    return not any(stmt is k for k in kept)
 
 
-def _facts(name: str, binding: Binding, asserted: bool) -> list[str]:
-    if binding.sort != "Tensor":
-        return []
-    shape = "?" if binding.shape is None else f"[{', '.join(map(str, binding.shape))}]"
-    told = {"shape": shape, "dtype": binding.dtype, "is_assertion": str(asserted or binding.asserted).lower()}
-    return [f"{name}'s {what} = {value}" for what, value in told.items()]
+def _door(function: core.Function) -> dict[str, tuple[core.Assert, ...]]:
+    """What a function asserts on entry of each parameter's rank, sizes and dtype."""
+    found: dict[str, list[core.Assert]] = {p.name: [] for p in function.params}
+    for stmt in function.checks:
+        tensor = _annotated(stmt)
+        if tensor in found and isinstance(stmt, core.Assert):
+            found[tensor].append(stmt)
+    return {name: tuple(checks) for name, checks in found.items()}
 
 
-# The program without its checks
+def _annotated(stmt: core.Stmt) -> str | None:
+    """The tensor whose annotation an assertion was made of, if it is about its rank, a size of it or its dtype."""
+    if not isinstance(stmt, core.Assert) or stmt.message is not None or stmt.origin.declared is None:
+        return None
+    return stmt.origin.declared.tensor if stmt.origin.what in ("rank", "dim", "dtype") else None
 
 
-def _bare(program: core.Program) -> core.Program:
-    return rewrite(program, _without_checks)
+class _Scope:
+    """What may be said in one function."""
+
+    def __init__(
+        self,
+        function: core.Function,
+        checked: Mapping[str, core.Function],
+        shapes: Mapping[str, FunctionShapes],
+        wrapper: core.Function | None,
+    ) -> None:
+        after = checked.get(function.name, function)
+        described = shapes.get(f"@{(wrapper or function).name}")
+        self.bound = {p.name for p in function.params} | set(_bound(function))
+        self.found = {(b.name, b.span): b for b in described.bindings} if described is not None else {}
+        promises = (wrapper or after).promises
+        # What is known in the end may rest on what is checked behind a binding.
+        self.end = _last_check(after) if not any(isinstance(s, Check) for s in promises) else None
+
+    def facts(
+        self, name: str, checks: Sequence[Check], let: core.Let | None, asserted: bool, written: Sequence[Check]
+    ) -> list[str]:
+        """The comment of one binding, with what is left of what was `written`; in an implementation the wrapper's assertions
+        are facts."""
+        binding = self.found.get((name, let.span)) if let is not None else None
+        if let is not None and not written and (binding is None or binding.sort != "Tensor"):
+            return []
+        known = binding if let is not None and self.end is not None and let.span.start >= self.end else None
+        told = {"shape": self._shape(name, written, known), "dtype": self._dtype(name, written, known)}
+        told["is_assertion"] = str(bool(checks) and asserted).lower()
+        if checks and asserted:
+            told["checks"] = "; ".join(map(_text, checks))
+        return [f"{name}'s {what} = {value}" for what, value in told.items()]
+
+    def _shape(self, name: str, checks: Sequence[Check], known: Binding | None) -> str:
+        ranks = (right for kind, _, right in _equations(checks) if kind is core.RankOf)
+        rank = next((right.value for right in ranks if isinstance(right, core.SizeLit)), None)
+        inferred = known.shape if known is not None else None
+        rank = len(inferred) if rank is None and inferred is not None else rank
+        if rank is None:
+            return f"{name}.shape"
+        dims = [f"{name}.dim({i})" for i in range(rank)]
+        if inferred is not None and len(inferred) == rank:
+            dims = [str(d) if self._is_bound(str(d)) else own for d, own in zip(inferred, dims, strict=True)]
+        for kind, axis, right in _equations(checks):
+            if kind is core.DimOf and -rank <= axis < rank and self._is_bound(print_expr(right)):
+                dims[axis] = print_expr(right)
+        return f"[{', '.join(dims)}]"
+
+    def _dtype(self, name: str, checks: Sequence[Check], known: Binding | None) -> str:
+        asserted = [print_expr(right) for kind, _, right in _equations(checks) if kind is core.DTypeOf]
+        inferred = [known.dtype] if known is not None and known.dtype in DTYPES else []
+        return next(
+            (text for text in (*asserted, *inferred) if text in DTYPES or self._is_bound(text)), f"{name}.dtype"
+        )
+
+    def _is_bound(self, text: str) -> bool:
+        return "?" not in text and self.bound.issuperset(_NAME.findall(text))
 
 
-def _without_checks(node: Node) -> Node:
-    if isinstance(node, core.Function):
-        return replace(node, checks=_kept(node.checks), promises=_kept(node.promises))
-    if isinstance(node, core.Lambda):
-        return replace(node, checks=_kept(node.checks))
-    return replace(node, stmts=_kept(node.stmts)) if isinstance(node, core.Block) else node
+def _bound(function: core.Function) -> Iterator[str]:
+    for node in walk(function.checks, function.body, function.promises):
+        if isinstance(node, core.Let):
+            yield from node.names
+        elif isinstance(node, core.MatchShape):
+            yield from node.binds
 
 
-def _kept(stmts: tuple[core.Stmt, ...]) -> tuple[core.Stmt, ...]:
-    return tuple(s for s in stmts if not isinstance(s, Check))
+def _last_check(function: core.Function) -> int:
+    """Where the last thing begins that a run of the body checks."""
+    places = [
+        n.span.start for n in walk(function.body)
+        if isinstance(n, Check) and n.status is not core.Status.PROVED or isinstance(n, core.Call) and n.guard
+    ]  # fmt: skip
+    return max(places, default=0)
+
+
+def _equations(checks: Sequence[Check]) -> Iterator[tuple[type[Node], int, core.ShapeLevel]]:
+    """What is asserted as a whole: the kind of quantity, its axis, and what it is equal to."""
+    for check in checks:
+        cond = check.cond if isinstance(check, core.Assert) else None
+        if isinstance(cond, core.Compare) and cond.op == "==":
+            axis = cond.left.axis if isinstance(cond.left, core.DimOf) else 0
+            yield type(cond.left), axis, cond.right
+
+
+def _text(check: Check) -> str:
+    """An assertion, with what became of it where that is known."""
+    text = print_expr(check.cond) if isinstance(check, core.Assert) else ""
+    return text if check.status is core.Status.OPEN else f"{text} ({check.status.value})"
 
 
 # Comments on lines of their own
 
 
-def _lines(printed: Iterable[str], doors: Mapping[str, list[str]]) -> Iterator[str]:
+def _lines(printed: Sequence[str], doors: Mapping[str, list[str]]) -> Iterator[str]:
     """What stands behind a statement is put below it, line by line; what holds of the parameters below the head."""
     for line in printed:
-        code, mark, said = line.partition("  # ")
-        comments = said.split(_BREAK) if mark and _BREAK in said else []
-        yield code if comments else line
+        code, comments = _apart(line)
+        yield code
         indent = line[: len(line) - len(line.lstrip())]
         yield from (f"{indent}# {comment}" for comment in comments)
         head = _HEAD.fullmatch(line)
         yield from (f"  # {fact}" for fact in (doors.get(head[1], ()) if head else ()))
+
+
+def _apart(line: str) -> tuple[str, list[str]]:
+    """A line without the comments that belong below it, and these."""
+    if _BREAK not in line:
+        return line, []
+    before, *comments, after = line.split(_BREAK)
+    rest = after.removeprefix("; ")
+    return f"{before}{rest}" if rest else before.removesuffix("  # "), comments

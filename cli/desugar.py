@@ -8,6 +8,7 @@ import click
 
 from .. import pipeline
 from ..lang import core
+from ..lang.checked import Checked
 from ..lang.core_printer import Comment, print_program
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import replace
@@ -60,11 +61,16 @@ def _checked(program: Program, places: tuple[Path, ...], simplified: bool, annot
     if report.checked is None:
         return 1
     chosen = _chosen(report.checked.program if simplified else report.checked.before, name, program.name)
-    if annotated:
-        click.echo(print_annotated(chosen, report.checked.shapes), nl=False)
-    else:
-        click.echo(_printed(chosen, _status_of), nl=False)
+    click.echo(listing(chosen, report.checked if annotated else None), nl=False)
     return 0 if report.ok else 1
+
+
+def listing(program: core.Program, annotated: Checked | None = None) -> str:
+    """A program with the status of each assertion; in the concise form where it is `annotated`."""
+    if annotated is None:
+        return _printed(program, _status_of)
+    functions = tuple(f for own in map(_with_a_body, program.functions) for f in own)
+    return print_annotated(replace(program, functions=functions), annotated, _status_of)
 
 
 def _printed(program: core.Program, comment: Comment | None = None) -> str:

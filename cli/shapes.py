@@ -10,6 +10,7 @@ import click
 from .. import pipeline
 from ..lang.checked import Binding, FunctionShapes
 from ..lang.formats import shapes_object
+from ..lang.node import replace
 from .files import folders, read_program
 from .terminal import print_diagnostics
 
@@ -41,7 +42,9 @@ def shapes(file: str, form: str, roots: tuple[str, ...]) -> int:
 
 def _listing(function: FunctionShapes) -> str:
     """A table of one function: each name, what it is, and what is not exact about it."""
-    rows = [(b.name, _type(b), _remarks(b)) for b in (*function.params, *function.bindings)]
+    # What a signature says of its parameters is asserted at the door of every function.
+    params = (replace(p, asserted=False) for p in function.params)
+    rows = [(b.name, _type(b), _remarks(b)) for b in (*params, *function.bindings)]
     if function.result is not None:
         rows.append(("result", _type(function.result), _remarks(function.result)))
     names = max((len(name) for name, _, _ in rows), default=0)

@@ -52,8 +52,8 @@ def _check(world: World, unit: Unit, item: sweet.Item) -> None:
             world.diagnostics.append(error(codes.E225, message, place.span, help=did_you_mean(meant)))
         elif names.count(name) == 1 and _is_result(item, place):
             unused(world, [Entry(name, core.DTYPE, None, place.span, "existential")], unit.qualified(item.name.name))
-        elif name in ELSEWHERE:
-            help = f"did you mean `{ELSEWHERE[name]}`?"
+        elif meant or (meant := meant_by(name, 2)):
+            help = did_you_mean(meant)
             world.diagnostics.append(note(codes.N204, f"`{name}` stands for any dtype here", place.span, help=help))
 
 
@@ -70,8 +70,8 @@ def _names_of_others(unit: Unit, item: sweet.Item) -> set[str]:
     return {n.name for n in walk(*others) if isinstance(n, sweet.Name | sweet.Ident)} | set(unit.consts)
 
 
-def meant_by(name: str) -> tuple[str, ...]:
-    """The dtypes that a name may be meant for."""
+def meant_by(name: str, slips: int = 1) -> tuple[str, ...]:
+    """The dtypes that a name may be meant for; a name of six letters or more may have so many slips."""
     plain = name.lower().replace("_", "")
     known = ELSEWHERE.get(name) or ELSEWHERE.get(plain) or _PLAIN.get(plain)
     if known is not None:
@@ -83,4 +83,8 @@ def meant_by(name: str) -> tuple[str, ...]:
         return begun
     far = {d: distance(plain, p) for p, d in _PLAIN.items()}
     least = min(far.values())
-    return tuple(d for d, n in far.items() if n == least) if least <= max(1, len(plain) // 4) else ()
+    return (
+        tuple(d for d, n in far.items() if n == least)
+        if least <= max(slips if len(plain) >= 6 else 1, len(plain) // 4)
+        else ()
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..lang import sweet
+from ..lang import codes, sweet
 from ..lang.dtypes import DTYPES
 from ..ops.requirements import DTypeIn
 from .case import Case, Mend, replaced
@@ -26,7 +26,16 @@ _KINDS = ("bool", "uint", "int", "float", "complex")
 
 def mends(case: Case) -> Iterator[Mend]:
     yield from _nearest(case)
+    yield from _wrapper(case)
     yield from _casts(case)
+
+
+def _wrapper(case: Case) -> Iterator[Mend]:
+    """The function that checks its arguments, for its implementation."""
+    node = case.tree.find(case.diagnostic.span, sweet.FnName)
+    if case.diagnostic.code == codes.E224 and case.diagnostic.edits and node is not None:
+        text = case.diagnostic.edits[0].text
+        yield Mend(case.diagnostic.help or "", (replaced(node, text),), 1, text)
 
 
 def _nearest(case: Case) -> Iterator[Mend]:

@@ -9,6 +9,7 @@ from ..lang.source import Span
 from ..lang.walk import walk
 from .tree import Tree
 
+_IMPLEMENTATION = re.compile(r"_impl'*$")
 _LETTER = re.compile(r"[^\r\n]")
 
 
@@ -51,7 +52,9 @@ def _is_function(item: sweet.Item) -> bool:
 
 
 def _called(item: sweet.Item) -> set[str]:
-    return {n.name for n in walk(item) if isinstance(n, sweet.FnName)}
+    """The functions that are named in it; an implementation's name speaks of its function."""
+    names = {n.name for n in walk(item) if isinstance(n, sweet.FnName)}
+    return names | {_IMPLEMENTATION.sub("", name) for name in names}
 
 
 def _closed(names: set[str], edges: dict[str, set[str]]) -> set[str]:

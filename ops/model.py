@@ -99,6 +99,10 @@ class RankUnknown(Exception):
     the preconditions to run time."""
 
 
+class ResultOpen(RankUnknown):
+    """The rule asks nothing that is still open: only what the result's shape is depends on sizes that are not known."""
+
+
 class Ctx(Protocol[D, C]):
     """What a rule may ask."""
 

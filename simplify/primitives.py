@@ -11,7 +11,7 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.node import replace
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
-from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, TensorInfo
+from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
@@ -176,10 +176,11 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
             result = row.rule(ctx, *arguments)
             if row.results == "tuple":
                 charge(2 * len(result))
-    except (RankUnknown, TooLarge):
+    except (RankUnknown, TooLarge) as open_:
         if _refuted_in_an_arm(row, ctx, arguments):
             raise Refuted from None
-        ctx.leave_open(_fitting(ctx.state, row, arguments))
+        if not isinstance(open_, ResultOpen):
+            ctx.leave_open(_fitting(ctx.state, row, arguments))
         if row.elementwise:
             return TensorInfo(arguments[0].shape, dtypes[0])
         return _unknown_result(ctx.state, row, column, dtypes)

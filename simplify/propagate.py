@@ -18,6 +18,7 @@ from ..lang.pause import collector_paused
 from ..lang.source import Span
 from ..lang.walk import walk as nodes
 from ..ops.model import Primitive, TensorInfo
+from .asserted import with_asserted
 from .assertions import contradictory
 from .demands import demands
 from .findings import Log, choose
@@ -100,7 +101,7 @@ class _Checker:
             self.before,
             after,
             self.questions,
-            self.described,
+            lambda: self.described(after),
             self.demanded,
             self.explained,
             silent,
@@ -117,8 +118,15 @@ class _Checker:
     def demanded(self) -> tuple[Demands, ...]:
         return tuple(work() for work in self.wanted)
 
-    def described(self) -> tuple[FunctionShapes, ...]:
-        return tuple(describe() for describe in self.shapes)
+    def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
+        functions = {f.name: f for f in (*after.functions, *((after.main,) if after.main else ()))}
+        found = []
+        for describe in self.shapes:
+            shapes = describe()
+            wrapper = functions.get(shapes.name[1:])
+            names = (wrapper.name, wrapper.impl) if wrapper is not None else ()
+            found.append(with_asserted(shapes, [functions[n] for n in names if n in functions]))
+        return tuple(found)
 
     # One function
 

@@ -58,8 +58,20 @@ def test_a_name_for_any_dtype_is_none_of_that(name: str) -> None:
 
 def test_a_name_that_stands_twice_is_bound_and_only_noted() -> None:
     assert told("@f = fn(x : Tensor([n], f32)) : Tensor([n], f32) { x }") == ["N204"]
-    assert told("@f = fn(x : Tensor([n], flaot32)) : Tensor([n], flaot32) { x }") == []
     assert told("@f = fn(x : Tensor([n], e), double : DType) : Tensor([n], double) { @cast(x, double) }") == []
+
+
+def test_a_slip_that_stands_twice_is_noted_with_its_mend() -> None:
+    rng = random.Random(1)
+    for _ in range(TOTAL):
+        meant = rng.choice([n for n in DTYPES if len(n) > 4])
+        name = _slip(meant, rng)
+        text = f"@f = fn(x : Tensor([n], {name}), y : Tensor([n], {name})) : Tensor([n], {name}) {{ x + y }}"
+        if name not in DTYPES:
+            (said,) = [d for d in rx.check_source(text).diagnostics if d.code == "N204"]
+            assert said.help is not None and "did you mean" in said.help, text
+    nested = "@f = fn(x : Tensor([n])) : Tensor([n]) { let y ! Tensor([n], flota23) = x; let z ! Tensor([n], flota23) = y; z }"
+    assert told(nested) == ["N204"]
 
 
 def test_a_lone_name_in_a_result_says_nothing_and_is_noted() -> None:

@@ -641,3 +641,13 @@ def test_a_help_reads_well(path: Path, golden: Callable[[Path, str], None]) -> N
         lines.append(f"{d.code} in line {d.span.source.position(d.span.start)[0]}")
         lines += [f"  {h.text}" for h in d.helps]
     golden(path.with_suffix(".out"), "\n".join(lines) + "\n")
+
+
+def test_fix_calls_the_function_that_checks_its_arguments(rx: Callable[..., Result], tmp_path: Path) -> None:
+    path = tmp_path / "f.rx"
+    double = "@double = fn(x : Tensor([n], float32)) : Tensor([n], float32) { x + x }\n"
+    user = "@f = fn(x : Tensor([n], float32), k : Size) : Tensor([n], float32) { if (k >= 2) { @%s(x) } else { x } }\n"
+    for program in (double + user, user + double):
+        path.write_text(program % "double_impl")
+        assert rx("check", "--fix", path)[0] == 0
+        assert path.read_text() == program % "double"

@@ -60,3 +60,33 @@ def test_of_a_shape_of_unknown_length_no_dimension_is_listed(
     assert "  s      : Shape\n  t      : Shape = []\n" in listed(path, capsys)
     params = json.loads(listed(path, capsys, "--format", "json"))["functions"]["@f"]["params"]
     assert [p["shape"] for p in params] == [None, []]
+
+
+ASSERTED = """@f = fn(x : Tensor([n, ?]), y, k : Size) : (Tensor([n]), Tensor([n, 5])) {
+  let a ! Tensor([n, 3]) = x
+  let b : Tensor([n, 3]) = a
+  let c = if (k >= 2) { let d : Tensor([n, 2]) = y
+    d } else { y }
+  (a[:, 0], y)
+}
+@g = fn(x : Tensor([2, 3], float32)) : Tensor([3, 2], float32) { @matrix_transpose(x) }
+@h = fn(x) { x }
+let e = @g(@zeros([2, 3], float32))
+"""
+
+
+def test_asserted_is_what_an_annotation_says_and_nothing_proved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "f.rx"
+    path.write_text(ASSERTED)
+    said = json.loads(listed(path, capsys, "--format", "json"))["functions"]
+    kinds = ("params", "bindings")
+    found = {f"{f}.{b['name']}": b["asserted"] for f in said for kind in kinds for b in said[f][kind]}
+    assert {name for name, asserted in found.items() if asserted} == {"@f.x", "@f.a", "@f.d", "@g.x"}
+    results = {
+        f: (r["asserted"], [i["asserted"] for i in r.get("items", ())]) for f in said if (r := said[f]["result"])
+    }
+    assert (results["@f"], results["@g"], results["@h"]) == ((True, [False, True]), (False, []), (False, []))
+    text = listed(path, capsys)
+    assert [line.split()[0] for line in text.splitlines() if "asserted" in line] == ["a", "d", "result"]

@@ -21,7 +21,7 @@ from ..axes import (
     with_new_axis,
     without,
 )
-from ..model import TRACKED, WILDCARD, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Trait
+from ..model import TRACKED, WILDCARD, Ctx, Dim, Out, RankUnknown, ResultOpen, Segment, TensorInfo, Trait
 from ..registry import primitive
 from ..requirements import (
     Argument,
@@ -269,7 +269,7 @@ def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     """
     shape = known(ctx, x)
     if axis is None:
-        gone = tuple(i for i, d in enumerate(ctx.dims(x)) if _is_one(ctx, d))
+        gone = tuple(i for i, d in enumerate(shape) if _is_one(ctx, d))
     else:
         gone = places(ctx, shape, as_tuple(axis), "axis")
         for i in gone:
@@ -278,10 +278,10 @@ def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     return Out(solved, _same_elements(x.data, solved))
 
 
-def _is_one(ctx: Ctx, size: Dim) -> bool:
-    answer = ctx.decide(ctx.eq(size, 1))
+def _is_one(ctx: Ctx, part: Dim | Segment) -> bool:
+    answer = None if isinstance(part, Segment) else ctx.decide(ctx.eq(part, 1))
     if answer is None:
-        raise RankUnknown
+        raise ResultOpen
     return answer
 
 

@@ -30,14 +30,16 @@ class ExpressionError(Exception):
 
 
 class Scope:
-    """The names of one question, and what its divisions ask for so far."""
+    """The names of one question, and what its divisions ask for so far; `partial` says why it has not a value for all of
+    them, or divides by what no size divides by."""
 
-    __slots__ = ("any_integer", "names", "obligations")
+    __slots__ = ("any_integer", "names", "obligations", "partial")
 
     def __init__(self, any_integer: frozenset[str] = frozenset()) -> None:
         self.names: dict[str, Term] = {}
         self.any_integer = any_integer
         self.obligations: list[tuple[Cond, Cond, str]] = []  # what must hold, where, and what to say if it may not
+        self.partial: str | None = None
 
     def name(self, name: str) -> Term:
         """The variable of this name."""
@@ -174,10 +176,16 @@ class _Reader:
             return _light(floordiv(a, b))
         if op == "%":
             return _light(mod(a, b))
-        self.owe(eq(_light(mod(a, b)), 0), "the division `/` may not come out even")
+        even = eq(_light(mod(a, b)), 0)
+        self.owe(even, "the division `/` may not come out even")
+        if even is not True:
+            sometimes = "never comes" if even is False else "may not come"
+            self.scope.partial = self.scope.partial or f"the division `/` {sometimes} out even; `//` rounds down"
         return floordiv(a, b)
 
     def divisor(self, size: Size) -> None:
+        if isinstance(size, int) and size < 1:
+            self.scope.partial = self.scope.partial or f"the divisor is {size}, and a divisor is at least 1"
         if size == 0:
             self.owe(False, "the divisor is 0")
         elif not isinstance(size, int):

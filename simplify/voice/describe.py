@@ -28,6 +28,7 @@ from ..solver.terms import Size, Term, variables, weight
 # What is longer than this, or made of more parts, is not for reading.
 _LONGEST = 72
 _HEAVIEST = 60
+OF_DATA = "a size that only the data decides"
 
 
 def size_text(size: Size, state: State, within: frozenset[Size] = frozenset()) -> str:
@@ -42,12 +43,24 @@ def size_text(size: Size, state: State, within: frozenset[Size] = frozenset()) -
 
 
 def told(size: Size, state: State) -> str:
-    """A size in words where Rx has no text for it: `3 or 6` of one that two arms of an `if` make differently."""
+    """A size in words where Rx has no text for it: `3 or 6` of one that two arms of an `if` make, `at most 5` of one
+    that is bounded."""
     text = size_text(size, state)
     settled = state.settled(size)
-    variable = single_var(settled) if text == "?" and not isinstance(settled, int) else None
+    if "?" not in text or isinstance(settled, int):
+        return text
+    variable = single_var(settled)
     cases = [size_text(one, state) for one in state.either.get(variable, ())] if variable is not None else []
-    return " or ".join(cases) if cases and all(map(readable, cases)) else text
+    if cases and all(map(readable, cases)):
+        return " or ".join(cases)
+    return bounded(settled, state) or (OF_DATA if variable is not None and variable in state.opaque else text)
+
+
+def bounded(size: Size, state: State) -> str | None:
+    """`at most n * 3` of a size that only the run decides; None where no bound can be read."""
+    bound = state.upper_bound(state.settled(size))
+    text = "?" if bound is None else size_text(bound, state)
+    return f"at most {text}" if readable(text) else None
 
 
 def readable(text: str) -> bool:

@@ -16,7 +16,7 @@ from ..known.values import Entry, Env
 from .describe import type_text
 from .origins import place_of
 from .verdict import Speaker, finish
-from .wording import filled_type, size_label, values_text, why, wording
+from .wording import filled_type, size_label, values_text, why, with_owner, wording
 
 
 class SiteLike(Protocol):
@@ -47,6 +47,7 @@ def argument(
     else:
         subject = f"{declared.subject}`"
     needs, found = wording(walker.state, stmt, env, f"`{subject}")
+    needs = with_owner(needs, origin.text, found, _called(site))
     entry = entries[position] if position is not None and position < len(entries) else None
     caption, labels = "", [Label(origin.span, why(walker.state, stmt, env))]
     tensor = env.get(declared.tensor)

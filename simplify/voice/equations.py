@@ -6,15 +6,16 @@ from math import gcd
 
 from ..known.state import State
 from ..solver.terms import Size, Term
-from .describe import size_text
+from .describe import readable, size_text
 
 
 def without_solution(state: State, a: Size, b: Size) -> str:
-    """What is to be said of `a = b`, which never holds; nothing of two numbers."""
+    """What is to be said of `a = b`, which never holds; nothing of two numbers, or of a size that has no text."""
     a, b = state.settled(a), state.settled(b)
     if isinstance(a, int) and isinstance(b, int):
         return ""
-    return f"{size_text(a, state)} = {size_text(b, state)} has no {_reason(a, b, state)}"
+    sides = size_text(a, state), size_text(b, state)
+    return f"{sides[0]} = {sides[1]} has no {_reason(a, b, state)}" if all(map(readable, sides)) else ""
 
 
 def _reason(a: Size, b: Size, state: State) -> str:

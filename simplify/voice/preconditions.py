@@ -36,6 +36,7 @@ from .describe import dtype_text, size_text, type_text
 from .origins import is_open, place_of, rank_of
 from .spoken import CallLike, Operands
 from .verdict import Speaker, finish
+from .wording import comes_from_here
 
 Totals = tuple[Size, Size]
 
@@ -202,7 +203,7 @@ def _came_from(operands: Operands, call: CallLike, param: str, axis: int | None)
         if call.span.start <= entry.span.start <= entry.span.end <= call.span.end:
             return None
         return Label(entry.span, f"{argument(call, param)} is {type_text(entry.value, operands.state)}")
-    return Label(place_of(operands.state, entry, axis).span, f"{text} comes from here")
+    return Label(place_of(operands.state, entry, axis).span, comes_from_here(text))
 
 
 def _open_rank(state: State, entry: Entry) -> Label:

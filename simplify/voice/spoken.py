@@ -13,7 +13,7 @@ from ...ops import spelling
 from ...ops.model import TensorInfo
 from ..known.state import State
 from ..known.values import Entry, NumberValue, Shape, ShapeValue, SizeValue, plain
-from .describe import dtype_text, readable, size_text, told
+from .describe import bounded, dtype_text, readable, size_text, told
 
 # What needs no brackets in a product: a name, a number, a function of others.
 _CALL = re.compile(r"\w+'*(\([^()]*\))?")
@@ -78,13 +78,16 @@ class Operands:
         return text if readable(text) else None
 
     def elements(self, param: str) -> str | None:
-        """A number of elements, as a product where it is long when that is multiplied out; None where neither can be read."""
+        """A number of elements, as a product where it is long when that is multiplied out; `at most 5`
+        where that is all that is known; None where nothing can be read."""
         dims = self.shape(param)
         if dims is None or any(isinstance(d, int) and d < 0 for d in dims):
             return None
         parts = [size_text(dim, self.state) for dim in dims if dim != 1]
         product = " * ".join(part if _CALL.fullmatch(part) else f"({part})" for part in parts)
-        return next((text for text in (size_text(prod(dims), self.state), product) if readable(text)), None)
+        count = prod(dims)
+        known = next((text for text in (size_text(count, self.state), product) if readable(text)), None)
+        return bounded(count, self.state) if known is None else known
 
     def dtype(self, param: str) -> str | None:
         value = self._value(param)

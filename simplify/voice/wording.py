@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import gcd
 
 from ...lang import core
@@ -14,12 +15,19 @@ from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
 from ..solver.terms import Size, Term, mod
 from .describe import annotation_text, dtype_text, shape_text, size_text, told, type_text
 
+_NAME = re.compile(r"[^\W\d]\w*'*")
+
 
 def size_label(state: State, entry: Entry, axis: int) -> str:
     shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
     if not plain(shape) or not -len(shape) <= axis < len(shape):
         return ""
-    return f"{told(shape[axis], state)} comes from here"
+    return comes_from_here(told(shape[axis], state))
+
+
+def comes_from_here(size: str) -> str:
+    """`15 comes from here`; `a size of at most 5 comes from here`."""
+    return f"{'a size of ' * size.startswith('at most ')}{size} comes from here"
 
 
 class Known:
@@ -60,6 +68,14 @@ def wording(state: State, stmt: assertions.Check, env: Env, subject: str) -> tup
     if said is not None or isinstance(stmt, core.MatchShape):
         return said or ("", "")
     return f"`{stmt.origin.text or 'the condition'}` to hold", values_text(state, stmt.cond, env)
+
+
+def with_owner(needs: str, written: str, found: str, owner: str) -> str:
+    """What a callee wants, with whose names it is written in, where the caller's sizes have a name of that kind too: "to be 1
+    (@g's `n`)" where "it is n"."""
+    own, rest = set(_NAME.findall(written)), needs.replace(f"`{written}`", "")
+    theirs = set(_NAME.findall(found)) | set(_NAME.findall(re.sub(r"`[^`]*`", "", rest)))
+    return needs.replace(f"`{written}`", f"{owner}'s `{written}`") if own & theirs else needs
 
 
 def remainder(state: State, stmt: core.Assert, env: Env) -> Size | None:
