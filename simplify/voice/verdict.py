@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from ...lang.core import Status
@@ -12,6 +12,8 @@ from ...lang.source import Span
 from ...ops.wording import listed
 from ..known.outcome import Options, Outcome, Sufficient
 from ..known.state import State
+from ..solver.conditions import Cond
+from ..solver.terms import Size
 
 
 class Speaker(Protocol):
@@ -22,6 +24,8 @@ class Speaker(Protocol):
     function: str
 
     def withdraw(self, said: Diagnostic) -> bool: ...
+
+    def smallest(self, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None: ...
 
 
 _ONLY = "this holds only if "
