@@ -49,6 +49,7 @@ class Assertions:
         except Poisoned:
             if any(n.cond is False for n in level.needs):
                 self._broken(frame, stmt, level.needs)
+            self.prover.hinder(frame)
             frame.out.write(replace(stmt, status=Status.RESIDUAL))
             return
         origin = stmt.origin
@@ -107,7 +108,9 @@ class Assertions:
         if status is Status.RESIDUAL:
             frame.out.write(replace(stmt, status=status))
             self.state.unsure = self.state.unsure or not self._open(stmt, env)
-        ShapeLevel(self.state, env).learn(stmt.cond, reason=stmt)
+        level = ShapeLevel(self.state, env)
+        level.learn(stmt.cond, reason=stmt)
+        self._assume_needs(level, stmt)
         if stmt.origin.declared is not None:
             naming.name_dimension(frame.names, stmt, env, partial(self.bindings.rebind, frame))
             self._note_place(frame, stmt.origin, env)
@@ -135,6 +138,7 @@ class Assertions:
         try:
             truth, found = matching.match(level, stmt)
         except Poisoned:
+            self.prover.hinder(frame)
             frame.out.write(replace(stmt, status=Status.RESIDUAL))
             for name in stmt.binds:
                 env[name] = Entry(POISON, stmt.span)
@@ -191,12 +195,15 @@ class Assertions:
             level.learn(stmt.cond, reason=stmt)
         except Poisoned:
             known = False
-        for need in level.needs:
-            if not isinstance(need.cond, Undecided):
-                self.state.assume(need.cond, stmt)
+        self._assume_needs(level, stmt)
         if name_dims and known:
             naming.name_dimension(frame.names, stmt, env, partial(self.bindings.rebind, frame))
             self._note_axes(stmt, env)
+
+    def _assume_needs(self, level: ShapeLevel, stmt: core.Assert) -> None:
+        for need in level.needs:
+            if not isinstance(need.cond, Undecided):
+                self.state.assume(need.cond, stmt)
 
     def _note_axes(self, stmt: core.Assert, env: Env) -> None:
         """Every dimension that a parameter's annotation writes down comes from there."""

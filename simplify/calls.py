@@ -36,7 +36,7 @@ from .known.values import (
     Value,
 )
 from .primitives import call_primitive
-from .program import Check
+from .program import Check, is_signature
 from .renaming import renamed
 from .solver.terms import Term, variables
 from .visitor import Visitor
@@ -241,6 +241,9 @@ class Calls:
             env.update((name, Entry(UNKNOWN, stmt.span)) for name in core.bound_names(stmt))
         elif isinstance(stmt, core.Assert):
             level.learn(stmt.cond, reason=stmt)
+            for need in level.needs:
+                if not isinstance(need.cond, Undecided):
+                    self.state.assume(need.cond, stmt)
         elif found is not None:
             matching.learn_match(level, stmt, found)
         return status
@@ -249,6 +252,7 @@ class Calls:
         """What the caller knows of the result: the annotation's promises, or the body itself where there is none."""
         if not self.program.is_opaque(function):
             return self._inline(frame, function, inner, span)
+        self._enter(frame, function)
         [call] = function.body.stmts
         assert isinstance(call, core.Let)
         sort = function.result or core.TENSOR
@@ -262,6 +266,11 @@ class Calls:
         if isinstance(entry.value, TupleValue):
             entry = self._rebuilt_tuple(call.names[0], function.promises, inner, entry)
         return Entry(entry.value, span)
+
+    def _enter(self, frame: Frame, function: core.Function) -> None:
+        """Whether a call ends behind its door is known only where the body, which nobody looks into, holds whatever it asks."""
+        if function.kind != "extern" and not is_signature(function) and function.name not in self.program.sure:
+            self.prover.hinder(frame)
 
     def _rebuilt_tuple(self, name: str, stmts: tuple[core.Stmt, ...], env: Env, entry: Entry) -> Entry:
         """The parts of a tuple are spoken of by names of their own: put them together again."""
@@ -288,6 +297,7 @@ class Calls:
         known_function = self.program.functions.get(function.name) is function
         identity = function.name if known_function else f"{function.name}@{function.span.start}"
         if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel <= 0:
+            self._enter(frame, function)
             return Entry(unknown(self.state, function.result or core.TENSOR, "?"), span)
         given = tuple(settle(self.state, inner[p.name]).value for p in function.params)
         if not known_function or any(isinstance(v, FnValue) for v in given):

@@ -150,6 +150,7 @@ class Lists:
         self, frame: Frame, choices: Sequence[tuple[str, Member]], call: core.Call, found: Found, env: Env
     ) -> tuple[Entry, core.Value]:
         """Several may fit: the run takes the first that does; what the last one needs is a claim like any other."""
+        self.prover.hinder(frame)  # who is called, the run decides
         results: list[tuple[Entry, tuple[Cond, ...]]] = []
         base, newest = self.state.facts.count, self.state.serial()
         for name, member in choices:

@@ -38,6 +38,8 @@ class Program:
         self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
         self.taken = names_in(core_program)
+        # The functions that have been checked and in whose bodies nothing can fail.
+        self.sure: set[str] = set()
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
         self.explained: str | None = None
 
@@ -58,6 +60,23 @@ class Program:
         if user.name not in self._named:
             self._named[user.name] = frozenset(w for w in _words(user) if w in self._defined)
         return self._named[user.name]
+
+    def callees_first(self) -> list[core.Function]:
+        """The functions in an order in which those that something names come before it, where they do not name each other."""
+        found: dict[str, core.Function] = {}
+        seen: set[str] = set()
+        todo = [(name, False) for name in reversed(self.functions)]
+        while todo:
+            name, is_ready = todo.pop()
+            if is_ready:
+                found[name] = self.functions[name]
+            elif name not in seen:
+                seen.add(name)
+                todo.append((name, True))
+                named = self._names_of(self.functions[name])
+                members = {m for n in named if n in self.impls for m in self.impls[n].choices}
+                todo.extend((n, False) for n in sorted(named | members, reverse=True) if n in self.functions)
+        return list(found.values())
 
     def implementation(self, wrapper: core.Function) -> core.Function | None:
         """The private function that a wrapper calls for its result, if it has one."""

@@ -7,7 +7,7 @@ become facts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ..lang import core
 from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
@@ -72,8 +72,8 @@ class _Checker:
         self.program = Program(program, lookup, header)
         self.walks: dict[str, Walk] = {}
         self.questions: dict[str, int] = {}
-        self.shapes: list[Callable[[], FunctionShapes]] = []
-        self.wanted: list[Callable[[], Demands]] = []
+        self.shapes: dict[str, Callable[[], FunctionShapes]] = {}
+        self.wanted: dict[str, Callable[[], Demands]] = {}
         self.consts: list[tuple[str, Callable[[], Explanation]]] = []
 
     def run(self) -> Checked:
@@ -82,7 +82,7 @@ class _Checker:
             self._never_chosen(impls)
         functions: list[core.Function] = []
         done: dict[str, core.Function] = {}
-        for function in self.before.functions:
+        for function in self.program.callees_first():
             if function.kind != "private":
                 wrapper, impl = self._function(function)
                 done[wrapper.name] = wrapper
@@ -112,21 +112,26 @@ class _Checker:
         again = _Checker(self.before, self.program.lookup, self.options, self.program.header)
         again.program.explained = name
         again.run()
-        told = [e for walk in again.walks.values() for e in walk.bindings.explained(name)]
+        told = [e for n in again._in_order(again.walks) for e in again.walks[n].bindings.explained(name)]
         return (*(work() for const, work in again.consts if const == name), *told)
 
     def demanded(self) -> tuple[Demands, ...]:
-        return tuple(work() for work in self.wanted)
+        return tuple(self.wanted[name]() for name in self._in_order(self.wanted))
 
     def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
         functions = {f.name: f for f in (*after.functions, *((after.main,) if after.main else ()))}
         found = []
-        for describe in self.shapes:
-            shapes = describe()
+        for name in self._in_order(self.shapes):
+            shapes = self.shapes[name]()
             wrapper = functions.get(shapes.name[1:])
             names = (wrapper.name, wrapper.impl) if wrapper is not None else ()
             found.append(with_asserted(shapes, [functions[n] for n in names if n in functions]))
         return tuple(found)
+
+    def _in_order(self, names: Collection[str]) -> list[str]:
+        """Functions as they stand in the source, then the others."""
+        written = [f.name for f in self.before.functions if f.kind != "private" and f.name in names]
+        return [*written, *(name for name in names if name not in written)]
 
     # One function
 
@@ -154,11 +159,13 @@ class _Checker:
         if impl is None and function.impl is not None:
             return self._extern(function, walk, entry), None
         result, wrapper, impl = walk.function_body(function, impl, env)
+        if not walk.prover.may_fail:
+            self.program.sure.add(function.name)
         params = {n: opened.get(n, e) for n, e in params.items()}
         self._close(walk, function.name, params, result)
         known = walk.state.facts.conditions()[:said]
-        self.wanted.append(
-            lambda: demands(function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands)
+        self.wanted[function.name] = lambda: demands(
+            function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands
         )
         return replace(wrapper, checks=entry), impl
 
@@ -258,7 +265,7 @@ class _Checker:
             last = binding("result", result.value, result.span, walk.state) if result else None
             return FunctionShapes(f"@{name}", described, walk.bindings.described(), last)
 
-        self.shapes.append(describe)
+        self.shapes[name] = describe
 
     # Consts
 

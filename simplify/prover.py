@@ -14,13 +14,17 @@ from .known.outcome import Explain, Finding, Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
-from .solver.conditions import Cond, ge
+from .solver.conditions import Cond, all_of, any_of, cond_variables, ge, negate
 from .solver.facts import Verdict
+from .solver.points import Point
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .voice.because import labelled
 from .voice.solutions import only_where
 from .voice.subject import with_conditions
 from .weakest import Demand, DTypeDemand
+
+# Behind more checks in arms than this no witness is looked for.
+_MOST_HURDLES = 40
 
 
 class Prover:
@@ -42,6 +46,10 @@ class Prover:
         self.doubted: dict[Span, Cond] = {}
         # Annotations of tensors whose rank such a place left open.
         self.following: set[Span] = set()
+        # What the sizes of a witness have to satisfy, so that a run with them does not end before it gets there.
+        self.hurdles: list[Cond] = []
+        # Whether anything in the function may fail while it runs, be it in what it calls.
+        self.may_fail = False
 
     def aside(self) -> Prover:
         """The same facts, asked for something that is not in the program: what it finds stays apart."""
@@ -72,10 +80,12 @@ class Prover:
         if verdict.kind == "refuted" and self._reachable(frame):
             witness = None if isinstance(truth, bool) else self._witness(frame, truth, sizes)
             reasons = () if frame.trial or isinstance(truth, Undecided) else self.state.facts.core(truth)
-            outcome = Outcome(Status.REFUTED, False, witness, reasons)
+            outcome = Outcome(Status.REFUTED, False, witness, reasons, given=self._given(frame))
             self._report(frame, lambda: labelled(explain(outcome), reasons), roots)
+            self.hinder(frame)
             return self._record(frame, Status.REFUTED)
         if frame.quiet:
+            self._open(frame, truth, of_dtypes=not demand)
             return Status.RESIDUAL
         if demand:
             self.demands.append(Demand(None if isinstance(truth, Undecided) else truth, frame.path))
@@ -84,6 +94,7 @@ class Prover:
             only = None if isinstance(truth, Undecided) else only_where(self.state, truth)
             outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(frame, truth, sizes), only=only)
             self._report(frame, lambda: with_conditions(explain(outcome), truth, only), roots)
+        self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL)
 
     def decide(self, truth: Truth) -> bool | None:
@@ -123,11 +134,59 @@ class Prover:
         if isinstance(truth, Undecided):
             return None
         symbolic = [s for s in sizes if not isinstance(s, int)]
-        point = self.state.facts.witness(truth, False, symbolic)
-        if point is None or None in frame.path or not all(map(self._is_given, point)):
+        return self._shown(self._point(truth, False, symbolic, self._given(frame)))
+
+    def smallest(self, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
+        """The smallest sizes of at least 1 with which a run gets where `given` holds."""
+        symbolic = [s for s in sizes if not isinstance(s, int)]
+        found = self._shown(self._point(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic, given))
+        inside = {v.name for s in symbolic for v in variables(s)}
+        return {name: n for name, n in (found or {}).items() if name in inside} or None
+
+    def _point(self, cond: Cond, wanted: bool, sizes: Iterable[Size], given: tuple[Cond, ...]) -> Point | None:
+        if False in given:
+            return None
+        self.state.facts.push()
+        for hurdle in given:
+            self.state.facts.assume(hurdle)
+        point = self.state.facts.witness(cond, wanted, sizes)
+        self.state.facts.pop()
+        return point
+
+    def _shown(self, point: Point | None) -> dict[str, int] | None:
+        if point is None or not all(map(self._is_given, point)):
             return None
         named = {v.name: n for v, n in sorted(point.items(), key=lambda item: item[0].serial)}
         return {name: n for name, n in named.items() if name.rstrip("'").isidentifier()}
+
+    # What a witness has to get past
+
+    def _given(self, frame: Frame) -> tuple[Cond, ...]:
+        """What holds of sizes with which a run gets here, as far as it is not a fact; False where nobody knows."""
+        if None in frame.path or False in self.hurdles or len(self.hurdles) > _MOST_HURDLES:
+            return (False,)
+        return tuple(self.hurdles)
+
+    def hinder(self, frame: Frame, passes: Cond = False) -> None:
+        """No run gets on from here, but where `passes` holds: that is said of the sizes that come in, or not at all."""
+        self.may_fail = True
+        around = (negate(c) for c in frame.path if c is not None)
+        hurdle = any_of(*filter(self._speaks_of_inputs, (*around, passes)))
+        if hurdle is not True:
+            self.hurdles.append(hurdle)
+
+    def _open(self, frame: Frame, truth: Truth, *, of_dtypes: bool) -> None:
+        """A check that is left: behind it, and behind the arm that it stands in, it holds. Some dtypes always fit."""
+        if frame.trial:
+            return
+        self.may_fail = True
+        if isinstance(truth, Undecided) and not of_dtypes:
+            self.hinder(frame)
+        elif not isinstance(truth, Undecided) and frame.path:
+            self.hinder(frame, truth)
+
+    def _speaks_of_inputs(self, cond: Cond) -> bool:
+        return isinstance(cond, bool) or all(v.serial <= self.newest_input for v in cond_variables(cond))
 
     def _is_given(self, variable: Var) -> bool:
         """Whether the sizes that come in decide a size. Of what only the data decides nobody knows which values there

@@ -261,6 +261,7 @@ class Walk:
     def _lambda(self, frame: Frame, expr: core.Lambda, env: Env) -> tuple[Entry, core.Value]:
         """A lambda's body is checked where it stands, for all its callers."""
         inner, since, frame = dict(env), self.bindings.mark(), frame.arm(None)
+        hurdles = len(self.prover.hurdles)
         self.state.push()
         for param in expr.params:
             inner[param.name] = Entry(unknown(self.state, param.sort, param.name), expr.span)
@@ -270,6 +271,7 @@ class Walk:
         _, body = self.block(frame, expr.body, inner)
         self.bindings.close(since)
         self.state.pop()
+        del self.prover.hurdles[hurdles:]  # it need not be called
         after = replace(expr, checks=checks, body=body)
         return Entry(FnValue("fn", None, expr, dict(env)), expr.span), after
 

@@ -8,6 +8,7 @@ from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic
 from ...lang.node import Node
 from ...lang.source import Span
+from ..solver.conditions import Cond
 
 
 class Options(Node):
@@ -25,13 +26,15 @@ class Sufficient(str):
 
 class Outcome(Node):
     """What a diagnostic is told: how the obligation ended, whether only empty tensors satisfy it, a smallest witness (names
-    to sizes) for which it fails, the facts that a refutation needs, and for which sizes alone it can hold."""
+    to sizes) for which it fails, the facts that a refutation needs, and for which sizes alone it can hold. With sizes for which
+    `given` holds a run gets there."""
 
     status: Status
     only_empty: bool
     witness: dict[str, int] | None
     reasons: tuple[object, ...] = ()
     only: str | None = None
+    given: tuple[Cond, ...] = ()
 
 
 Explain = Callable[[Outcome], Diagnostic]

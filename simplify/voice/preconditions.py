@@ -28,7 +28,6 @@ from ...ops.wording import sentence
 from ..known.outcome import Finding, Outcome
 from ..known.state import State
 from ..known.values import Entry
-from ..solver.conditions import all_of, ge
 from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
@@ -68,23 +67,12 @@ def precondition(
     if equation and outcome.witness is None:
         divided = _divided(operands, asked)
         concerned = [d for p, _ in at for d in operands.shape(p) or ()] if divided is None else [divided[0]]
-        outcome = replace(outcome, witness=_smallest(state, concerned))
+        outcome = replace(outcome, witness=walker.smallest(concerned, outcome.given))
     example = _example(state, totals or _two_sizes(operands, at), outcome)
     return finish(
         walker, outcome, code, f"{operation(call)} needs {needs}", found, call.span, caption,
         tuple(label for label in labels if label), help_, tuple(filter(None, (shapes, equation, example))),
     )  # fmt: skip
-
-
-def _smallest(state: State, sizes: list[Size]) -> dict[str, int] | None:
-    """The smallest sizes that satisfy what is known, those of tensors from 1."""
-    symbolic = [s for s in sizes if not isinstance(s, int)]
-    inside = {v for s in symbolic for v in variables(s)}
-    point = state.facts.witness(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic)
-    if point is None:
-        return None
-    named = sorted(((v, n) for v, n in point.items() if v in inside), key=lambda item: item[0].serial)
-    return {v.name: n for v, n in named if v.name.isidentifier()} or None
 
 
 def _equation(operands: Operands, asked: Requirement, at: At, totals: Totals | None, outcome: Outcome) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from ...lang import codes
@@ -11,6 +12,8 @@ from ...lang.diagnostics import Diagnostic, Label, Sentence, error, warning
 from ...lang.source import Span
 from ..known.outcome import Options, Outcome, Sufficient
 from ..known.state import State
+from ..solver.conditions import Cond
+from ..solver.terms import Size
 
 
 class Speaker(Protocol):
@@ -19,6 +22,8 @@ class Speaker(Protocol):
     state: State
     options: Options
     function: str
+
+    def smallest(self, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None: ...
 
 
 def finish(
