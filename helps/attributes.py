@@ -20,7 +20,7 @@ _MULTIPLE = re.compile(r"to be a multiple of (\d+)")
 # Parameters that say in how many parts something is cut.
 _PARTS = {"sections", "num_groups", "groups", "heads"}
 _MOST_TRIED = 100_000
-_REDUCTIONS = {"sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "logsumexp", "argmax", "argmin"}
+REDUCTIONS = {"sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "logsumexp", "argmax", "argmin"}
 
 
 # What others write for one of our words.
@@ -88,7 +88,9 @@ def _pairs(case: Case) -> Iterator[Mend]:
             return
     for rank, reading in enumerate(readings):
         text = f"[{', '.join(f'({before}, {after})' for before, after in reading)}]"
-        yield Mend(f"a pair for each axis: `{text}`", (Edit(span, text),), 1 + rank, text)
+        # One pair stands for all axes, so that more of the same mean the same.
+        meaning = str(sorted(set(reading)))
+        yield Mend(f"a pair for each axis: `{text}`", (Edit(span, text),), 1 + rank, meaning)
 
 
 def _choices(case: Case) -> Iterator[Mend]:
@@ -122,10 +124,11 @@ def _integer(expr: sweet.Expr | None) -> int | None:
 
 def _keepdims(case: Case) -> Iterator[Mend]:
     """The reduction that dropped an axis, in an operand or in what it was made of."""
+    rank = 12 if "or one of them 1" in case.diagnostic.message or not case.callee else 19
     for node in case.tree.upstream([expr for _, expr, _ in case.tensors()]):
         given = case.tree.arguments(node)
-        if callee(node) in _REDUCTIONS and "axis" in given and "keepdims" not in given:
-            yield case.mend("keep the reduced axis", [appended(node, "keepdims=true")], 19, show=node.span)
+        if callee(node) in REDUCTIONS and "axis" in given and "keepdims" not in given:
+            yield case.mend("keep the reduced axis", [appended(node, "keepdims=true")], rank, show=node.span)
 
 
 def _ends(case: Case) -> Iterator[Mend]:

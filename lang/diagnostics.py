@@ -46,7 +46,8 @@ class Subject(Node):
     `span` is the call or the annotated value, `callee` the function without its at sign (empty where nothing is called),
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
-    alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too.
+    alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `after` the
+    places of the calls that its values were made by.
     """
 
     span: Span
@@ -58,6 +59,7 @@ class Subject(Node):
     wanted: tuple[int | str, ...] = ()
     conditions: tuple[tuple[str, ...], ...] = ()
     also: tuple[str, ...] = ()
+    after: frozenset[Span] = frozenset()
 
 
 class Diagnostic(Node):

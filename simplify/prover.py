@@ -18,6 +18,7 @@ from .solver.conditions import Cond, ge
 from .solver.facts import Verdict
 from .solver.terms import Size, TooLarge
 from .voice.because import labelled
+from .voice.followers import told
 from .voice.solutions import only_where
 from .voice.subject import with_conditions
 from .weakest import Demand, DTypeDemand
@@ -39,7 +40,7 @@ class Log:
         reported = {(d.code, d.span) for d in self.diagnostics if d.severity == "error"}
         seen: set[Span] = set()
         silenced = self.silenced()
-        result = [d for d in self.diagnostics if d not in silenced]
+        result = [d for d in told(self.diagnostics)[0] if d not in silenced]
         for site, inner in self.inlined:
             if (inner.code, inner.span) not in reported and site not in seen:
                 seen.add(site)
@@ -48,9 +49,11 @@ class Log:
         return tuple(result)
 
     def silenced(self) -> tuple[Diagnostic, ...]:
-        """Doubts about a body that are not worth telling where some call of it fails at that very place."""
+        """Doubts about a body that are not worth telling where some call of it fails at that very place; and doubts that follow
+        from what is told."""
         wrong = {inner.span for _, inner in self.inlined}
-        return tuple(d for d in self.diagnostics if d.code == "W311" and d.span in wrong)
+        inside = [d for d in self.diagnostics if d.code == "W311" and d.span in wrong]
+        return (*inside, *(d for d in told(self.diagnostics)[1] if d not in inside))
 
     def is_implied(self, said: Diagnostic) -> bool:
         """A doubt about a part of an annotation where the rank is not known either: that one names the whole shape."""
@@ -196,7 +199,7 @@ class Prover:
     def _report(self, frame: Frame, explain: Explain, outcome: Outcome) -> None:
         if not frame.quiet:
             said = explain(outcome)
-            if said.severity == "error":
+            if said.severity == "error" and not _of_its_value(said):
                 self.log.forget(said.span)
             if not self.log.is_implied(said):
                 self.log.diagnostics.append(said)
@@ -222,3 +225,9 @@ class Prover:
         if not frame.quiet:
             self.log.count(status)
         return status
+
+
+def _of_its_value(said: Diagnostic) -> bool:
+    """Whether it is about a size that an annotation asks of a call's value, where the call's own doubt may be the reason."""
+    about = said.subject
+    return about is not None and about.declared is not None and not about.callee and about.what == "dim"

@@ -21,6 +21,7 @@ from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
 from .describe import dtype_text, readable, size_text, told, type_text
+from .followers import with_use
 from .origins import is_open, place_of, rank_of
 from .spoken import CallLike as SpokenCall
 from .spoken import argument as spoken_argument
@@ -276,13 +277,7 @@ def rooted(walker: Speaker, said: Diagnostic, sizes: Iterable[tuple[Entry | None
             continue
         if not walker.withdraw(made.doubt):
             continue
-        text, _, verdict = said.message.rpartition(": ")
-        own = made.doubt.message.rpartition(": ")[0]
-        label = Label(said.span, f"here {text}")
-        return replace(
-            made.doubt, code=said.code, severity="error", message=f"{own}: with its use below {verdict}", labels=(label,),
-            witness=said.witness, notes=tuple(n for n in said.notes if "\n" not in n),
-        )  # fmt: skip
+        return with_use(made.doubt, said)
     return said
 
 

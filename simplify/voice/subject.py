@@ -17,6 +17,7 @@ from ..solver.conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
 from ..solver.rendering import render
 from ..solver.terms import Floor, Mono, Size, Term
 from .describe import dtype_text, size_text
+from .origins import calls_behind
 from .wording import bound, remainder
 
 _MOST = 6
@@ -35,8 +36,10 @@ def of_call(
     what: str = "",
 ) -> Subject:
     """A call, and what a primitive needs of it (`what`)."""
-    operands = tuple(o for name, entry in entries for o in _operands(state, name, entry.value))
-    return Subject(span, callee, operands, at, wanted=_nearest_multiples(operands, at, what))
+    given = tuple(entries)
+    operands = tuple(o for name, entry in given for o in _operands(state, name, entry.value))
+    after = calls_behind(entry for _, entry in given)
+    return Subject(span, callee, operands, at, wanted=_nearest_multiples(operands, at, what), after=after)
 
 
 def _nearest_multiples(
@@ -69,6 +72,7 @@ def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subjec
         entry = env[declared.tensor]
         subject = replace(
             subject, span=entry.span, operands=tuple(_operands(state, declared.subject, entry.value)),
+            after=calls_behind([entry]),
         )  # fmt: skip
     asked = declared.type.span if declared.type is not None else origin.span
     wanted = _wanted(state, stmt, env) if isinstance(stmt, core.Assert) else ()
