@@ -92,7 +92,7 @@ class Trial(Node):
     def tier(self) -> int:
         """An operation is mended; what it needs of any sizes is said; a slip is guessed at; names of sizes are one; and
         last an annotation gives way."""
-        if conditions.GIVING_WAY <= self.mend.rank < conditions.RANK:
+        if self.mend.is_of_operation and self.mend.rank >= conditions.GIVING_WAY:
             return 4
         return {"operation": 0, "bound": 1, "slip": 2 * self.mend.guess}.get(self.mend.kind, 3)
 

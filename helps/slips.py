@@ -22,6 +22,7 @@ _AXES = ("axis", "axis1", "axis2", "source", "destination", "start", "end")
 _PRODUCTS = {"matmul": ("x", "y"), "linear": ("weight",), "dense": ("weight",)}
 # Numbers that have families of their own.
 _OTHERWISE = {*_AXES, "axes", "pads", "strides", "dilations", "groups"}
+_SUSPECT = sweet.Call | sweet.Index | sweet.Name | sweet.Binary
 _MOST_NODES = 40
 _MOST_NAMES = 3
 # "needs its result to have rank 2, but it has rank 1"
@@ -60,9 +61,7 @@ def _suspects(case: Case) -> Iterator[sweet.Expr]:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        if isinstance(node, sweet.Call | sweet.Index | sweet.Name | sweet.Binary):
-            yield node
-        elif isinstance(node, sweet.ListExpr) and id(node) in annotated:
+        if isinstance(node, _SUSPECT) or isinstance(node, sweet.ListExpr) and id(node) in annotated:
             yield node
         if isinstance(node, sweet.Name):
             bound = tree.binding(node.name, node.span)
