@@ -148,7 +148,7 @@ def _of_rank(dims: sweet.ListExpr, shape: Dims) -> Iterator[tuple[int | str, ...
 
 def _speakable(size: int | str) -> bool:
     """Whether a size can be written in a program."""
-    return isinstance(size, int) or not any(part in size for part in ("?", "'", "min(max("))
+    return isinstance(size, int) or not any(part in size for part in ("?", "'", "min(", "max(", "."))
 
 
 def _declaration(case: Case, dims: sweet.ListExpr) -> Iterator[Mend]:

@@ -185,7 +185,9 @@ class _Trials:
         if not any(_is_enough(t) for t in good):
             steps = self._two_steps(diagnostic, [t for t in tried if _is_step_to(t)])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
-        good = good or [replace(t, uncovered=_codes(t.new)) for t in tried if t.gone and t.doubtful]
+        good = good or [
+            replace(t, uncovered=_codes(t.new)) for t in tried if t.gone and t.doubtful and t.mend.kind != "slip"
+        ]
         return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
 
     def _tried(self, diagnostic: Diagnostic, mends: Iterable[Mend], most: int) -> list[Trial]:
