@@ -42,7 +42,11 @@ class Outcome(NamedTuple):
 @click.option(
     "--explain", "explained", metavar="NAME", help="Print what is known of a size or a binding, fact by fact."
 )
-@click.option("--fix", is_flag=True, help="Apply the helps that are the only ones, and write the files back.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Apply the helps that leave no choice, and write the files back; the others are left with a reason.",
+)
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
@@ -89,16 +93,16 @@ def _asked_for(found: Sequence[Examined], name: str | None) -> Iterator[str]:
 
 
 def _fixed(programs: Sequence[Program], wish: Wish, form: str) -> list[Program]:
-    """The programs with helps applied; says what was changed, beside what other programs read."""
+    """The programs with helps applied; says what was changed and why not, beside what other programs read."""
     from . import fixing  # few runs change anything
 
     if any(program.name == "<stdin>" for program in programs):
         raise Unusable("--fix writes files, and standard input is none")
     changed = []
     for program in programs:
-        after, fixes = fixing.fix(program, wish)
+        after, found = fixing.fix(program, wish)
         changed.append(after)
-        for line in fixing.reported(program, fixes):
+        for line in fixing.reported(program, found):
             click.echo(line, err=form != "text")
     return changed
 

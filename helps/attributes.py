@@ -8,7 +8,7 @@ from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.parser import parse_expr
 from ..ops.registry import lookup
-from ..ops.requirements import Argument, AtLeast, AtMost, AttributeAtLeast, Choice, Multiple
+from ..ops.requirements import Argument, AtLeast, AtMost, AttributeAtLeast, Broadcast, Choice, Multiple
 from .case import Case, Mend, appended, replaced
 from .conditions import FAR_FETCHED
 from .tree import callee
@@ -89,7 +89,9 @@ def _pairs(case: Case) -> Iterator[Mend]:
             return
     for rank, reading in enumerate(readings):
         text = f"[{', '.join(f'({before}, {after})' for before, after in reading)}]"
-        yield Mend(f"a pair for each axis: `{text}`", (Edit(span, text),), 1 + rank, text)
+        # One pair stands for all axes, so that more of the same mean the same.
+        meaning = str(sorted(set(reading)))
+        yield Mend(f"a pair for each axis: `{text}`", (Edit(span, text),), 1 + rank, meaning)
 
 
 def _choices(case: Case) -> Iterator[Mend]:
@@ -128,10 +130,11 @@ def _integer(expr: sweet.Expr | None) -> int | None:
 
 def _keepdims(case: Case) -> Iterator[Mend]:
     """The reduction that dropped an axis, in an operand or in what it was made of."""
+    rank = 12 if isinstance(case.asked, Broadcast) or not case.callee else 19
     for node in case.tree.upstream([expr for _, expr, _ in case.tensors()]):
         given = case.tree.arguments(node)
-        if _reduces(callee(node)) and "axis" in given and "keepdims" not in given:
-            yield case.mend("keep the reduced axis", [appended(node, "keepdims=true")], 19, show=node.span)
+        if reduces(callee(node)) and "axis" in given and "keepdims" not in given:
+            yield case.mend("keep the reduced axis", [appended(node, "keepdims=true")], rank, show=node.span)
 
 
 def _ends(case: Case) -> Iterator[Mend]:
@@ -179,7 +182,7 @@ def _groups(case: Case) -> Iterator[Mend]:
         yield case.mend(f"use {text} groups", [appended(case.call, f"groups={text}")], rank, guess=taken != 1)
 
 
-def _reduces(name: str) -> bool:
+def reduces(name: str) -> bool:
     row = lookup(name)
     return row is not None and any(p.name == "keepdims" for p in row.params)
 

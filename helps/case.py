@@ -28,6 +28,17 @@ class Mend(Node):
     guess: bool = False
     # The size that it writes where several would do, for "the nearest legal sizes are 12 and 16".
     legal: int | None = None
+    # What is changed: an operation, what is written in one by a `slip`, or what a condition says of sizes: a `bound`, `names`
+    # that are one, an `assert`.
+    kind: str = "operation"
+    # Whether it changes another operation than the one that is blamed.
+    remote: bool = False
+    # Whether nothing is wrong with the function any more after it: known where it was tried.
+    settles: bool = False
+
+    @property
+    def is_of_operation(self) -> bool:
+        return self.kind in ("operation", "slip")
 
 
 class Case:
@@ -51,6 +62,13 @@ class Case:
     @property
     def callee(self) -> str:
         return self.subject.callee
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the function says what shape its result has, so that a check can tell more than that something runs."""
+        result = self.function.fn.result if self.function is not None else None
+        types = result.items if isinstance(result, sweet.TupleType) else (result,)
+        return any(isinstance(t, sweet.TensorType) and isinstance(t.shape, sweet.ListExpr) for t in types)
 
     def operand(self, name: str) -> Operand | None:
         return next((o for o in self.subject.operands if o.name == name), None)

@@ -56,7 +56,7 @@ def _is_open(dims: sweet.ListExpr) -> bool:
     return any(isinstance(i, sweet.Splice | sweet.Dots) for i in dims.items)
 
 
-def _value(case: Case) -> sweet.Expr | None:
+def value_of(case: Case) -> sweet.Expr | None:
     """The expression whose value is too much or too little for the annotation."""
     declared = case.subject.declared
     assert declared is not None
@@ -82,7 +82,7 @@ def _matched(case: Case) -> tuple[sweet.ExprStmt, sweet.Name] | None:
 
 
 def _adapted(case: Case, shape: Dims, wanted: Wanted) -> Iterator[Mend]:
-    value = _value(case)
+    value = value_of(case)
     for change in shapes.adaptations(shape, wanted):
         if value is not None:
             yield wrap(case, value, change)
@@ -148,14 +148,14 @@ def _of_rank(dims: sweet.ListExpr, shape: Dims) -> Iterator[tuple[int | str, ...
 
 def _speakable(size: int | str) -> bool:
     """Whether a size can be written in a program."""
-    return isinstance(size, int) or not any(part in size for part in ("?", "'", "min(max("))
+    return isinstance(size, int) or not any(part in size for part in ("?", "'", "min(", "max(", "."))
 
 
 def _declaration(case: Case, dims: sweet.ListExpr) -> Iterator[Mend]:
     """The tensor itself was declared (or made) with the wrong size."""
     axis = case.subject.at[0][1]
     matched = _matched(case) if not case.callee else None
-    value = matched[1] if matched is not None else _value(case)
+    value = matched[1] if matched is not None else value_of(case)
     if value is None:
         return
     if axis is not None:

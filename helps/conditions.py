@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..lang import sweet
@@ -24,20 +23,69 @@ _FUNCTIONS = {"min", "max", "ceildiv"}
 def mends(case: Case) -> Iterator[Mend]:
     if case.diagnostic.code.only_empty:
         return
-    for rank, wordings in enumerate(case.subject.conditions):
-        for text in filter(_leaves_something, wordings):
-            if case.function is not None and _said_in(text, _signature_names(case.function.fn)):
+    sayable = [tuple(t for t in wordings if _an_author_says(case, t)) for wordings in case.subject.conditions]
+    if not all(_an_author_says(case, other) for other in case.subject.also):
+        sayable = []
+    own = _signature_names(case.function.fn) if case.function is not None else set()
+    for rank, wordings in enumerate(sayable):
+        for text in wordings:
+            if case.function is not None and _said_in(text, own):
                 yield from _where(case, case.function, text, wordings[0], RANK + rank)
                 yield from _one_name(case, case.function, text, RANK + 20 + rank)
-    yield from _assertion(case)
-    for rank, wordings in enumerate(case.subject.conditions):
+    if not case.subject.conditions or case.subject.what == "rank":
+        yield from _assertion(case)
+    for rank, wordings in enumerate(sayable):
         for text in wordings:
-            yield from _assert_before(case, text, wordings[0], RANK + 60 + rank)
+            if not _said_in(text, own):
+                yield from _assert_before(case, text, wordings[0], RANK + 60 + rank)
 
 
-def _leaves_something(condition: str) -> bool:
-    """Nobody means a condition that holds only on empty tensors."""
-    return re.fullmatch(r"\w+ == 0|\w+ \* \w+ == 0", condition) is None
+# What an author says
+
+
+def _an_author_says(case: Case, text: str) -> bool:
+    """A divisibility, a bound, or that two named sizes are one which the signature left apart; never what pins a size to a
+    number, nor an equation of formulas that nobody wrote."""
+    try:
+        return all(_is_usual(case, part) for part in _conjuncts(parse_expr(text)))
+    except RxError:
+        return False
+
+
+def _conjuncts(expr: sweet.Expr) -> Iterator[sweet.Expr]:
+    if isinstance(expr, sweet.Binary) and expr.op == "&&":
+        yield from (*_conjuncts(expr.left), *_conjuncts(expr.right))
+    else:
+        yield expr
+
+
+def _is_usual(case: Case, expr: sweet.Expr) -> bool:
+    match expr:
+        case sweet.Binary(op="==", left=sweet.Binary(op="%"), right=sweet.IntLit(value=0)):
+            return True
+        case sweet.Binary(op="==", left=sweet.Name(name=one), right=sweet.Name(name=other)):
+            return _left_apart(case, one) or _left_apart(case, other)
+        case sweet.Binary(op=">=" | "<=" | ">" | "<"):
+            return True
+    return False
+
+
+def _left_apart(case: Case, name: str) -> bool:
+    """Whether a size stands once only in what a function is given, so that it may be meant to be another one."""
+    if case.function is None or any(p.name.name == name for p in case.function.fn.params):
+        return False
+    types = [p.type for p in case.function.fn.params if p.type is not None]
+    roots = [*types, *case.function.fn.where]
+    return sum(isinstance(n, sweet.Name) and n.name == name for r in roots for n in walk(r)) == 1
+
+
+def _kind(text: str) -> str:
+    """`bound` where it is what an operation needs of any sizes, else `names`."""
+    return "bound" if all(c.op != "==" or not isinstance(c.right, sweet.Name) for c in _comparisons(text)) else "names"
+
+
+def _comparisons(text: str) -> list[sweet.Binary]:
+    return [c for c in _conjuncts(parse_expr(text)) if isinstance(c, sweet.Binary)]
 
 
 def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterator[Mend]:
@@ -50,7 +98,7 @@ def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -
     else:
         edit = inserted(fn.span, _signature_end(fn), f" where {text}")
     what = f"`where {text}` on @{decl.name.name} makes it hold"
-    yield Mend(what, (edit,), rank, meaning)
+    yield Mend(what, (edit,), rank, meaning, kind=_kind(text.partition(", ")[0]))
 
 
 def _signature_end(fn: sweet.Fn) -> int:
@@ -98,7 +146,7 @@ def _one_name(case: Case, decl: sweet.FnDecl, text: str, rank: int) -> Iterator[
             ]
             unique = {e.span: e for e in edits}
             yield Mend(
-                f"call both sizes `{kept}` in @{decl.name.name}", tuple(unique.values()), rank, text
+                f"call both sizes `{kept}` in @{decl.name.name}", tuple(unique.values()), rank, text, kind="names"
             )  # fmt: skip
 
 
@@ -112,7 +160,7 @@ def _assertion(case: Case) -> Iterator[Mend]:
     if colon >= 0:
         name = f"`{let.names[0].name}`" if not let.is_tuple else "the names"
         edit = Edit(Span(let.span.source, colon, colon + 1), "!")
-        yield Mend(f"`!` for `:` asserts the type of {name} at run time", (edit,), RANK + 40, "assert")
+        yield Mend(f"`!` for `:` asserts the type of {name} at run time", (edit,), RANK + 40, "assert", kind="assert")
 
 
 def _assert_before(case: Case, text: str, meaning: str, rank: int) -> Iterator[Mend]:
@@ -128,7 +176,7 @@ def _assert_before(case: Case, text: str, meaning: str, rank: int) -> Iterator[M
         return
     start, indent = _line_start(span)
     edit = inserted(span, start, f"assert {text}; " if indent is None else f"assert {text}\n{indent}")
-    yield Mend(f"`assert {text}` before it, checked at run time", (edit,), rank, meaning)
+    yield Mend(f"`assert {text}` before it, checked at run time", (edit,), rank, meaning, kind="assert")
 
 
 def _line_start(span: Span) -> tuple[int, str | None]:

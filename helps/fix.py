@@ -1,15 +1,20 @@
-"""A program to the same program with the unambiguous helps applied, one after the other, as long as there are any."""
+"""A program to the same program with the helps applied that leave no choice, and why each other message was left."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from ..lang import sweet
+from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node
+from ..lang.parser import parse
 from ..lang.source import Source
-from ..pipeline import check_source
+from ..lang.walk import walk
+from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
+from .case import Mend
 from .edits import applied
-from .offer import Offer, offers
+from .offer import Offer, is_wrong, offers
 
 MOST_ROUNDS = 10
 
@@ -21,21 +26,102 @@ class Fix(Node):
     text: str
 
 
+class Left(Node):
+    """An error or a warning that is still there: its line, its code, and why nothing was done about it."""
+
+    line: int
+    code: str
+    reason: str
+
+
+class Fixed(Node):
+    """What became of a program."""
+
+    text: str
+    done: tuple[Fix, ...]
+    left: tuple[Left, ...]
+
+
 def fixed(
     source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> tuple[str, tuple[Fix, ...]]:
     """The text with each help applied that is the only one for its error or warning; and what was done, in order."""
+    found = fixed_and_left(source, base, roots, options)
+    return found.text, found.done
+
+
+def fixed_and_left(source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Fixed:
     done: list[Fix] = []
-    for _ in range(MOST_ROUNDS):
-        offer = _next(source, base, roots, options)
-        if offer is None:
-            break
+    while True:
+        report = check_source(source, base, roots, options)
+        found = list(offers(report, base, roots, options))
+        offer = next((o for o in found if not why_left(o, source)), None)
+        if offer is None or len(done) >= MOST_ROUNDS:
+            return Fixed(source.text, tuple(done), _left(report, found, source))
         mend, span = offer.mends[0], offer.diagnostic.span
         done.append(Fix(source.position(span.start)[0], mend.text))
         source = Source(source.name, applied(source.text, mend.edits))
-    return source.text, tuple(done)
 
 
-def _next(source: Source, base: Path, roots: tuple[Path, ...], options: Options | None) -> Offer | None:
-    report = check_source(source, base, roots, options)
-    return next((o for o in offers(report, base, roots, options) if o.unambiguous), None)
+def _left(report: Report, found: list[Offer], source: Source) -> tuple[Left, ...]:
+    reasons = {id(o.diagnostic): why_left(o, source) or "enough was changed in one go" for o in found}
+    return tuple(
+        Left(d.span.source.position(d.span.start)[0], d.code, reasons.get(id(d), _unasked(d, source)))
+        for d in report.diagnostics
+        if is_wrong(d)
+    )
+
+
+def _unasked(diagnostic: Diagnostic, source: Source) -> str:
+    return "no mend is known" if diagnostic.span.source.name == source.name else "it is in another file"
+
+
+def why_left(offer: Offer, source: Source) -> str:
+    """Why nobody but the author applies what is offered; empty where it leaves no choice."""
+    if not offer.mends:
+        return "no mend is known"
+    mends = {m.meaning: m for m in offer.mends if m.is_of_operation}
+    if not mends:
+        assertion = all(m.kind == "assert" for m in offer.mends)
+        return f"{'an assertion' if assertion else 'a `where`'} is for the author to write"
+    if len(mends) > 1:
+        return f"{len(mends)} mends are possible"
+    (mend,) = mends.values()
+    return _too_bold(mend, source) or _unsure(offer, mend)
+
+
+def _unsure(offer: Offer, mend: Mend) -> str:
+    if len(offer.mends) > 1 and any(not m.is_of_operation for m in offer.mends):
+        return "a `where` may be meant as well"
+    if mend.guess or mend.remote:
+        return "the mend is a guess at what was meant"
+    if offer.diagnostic.code[1:2] == "3" and not mend.settles:
+        return "the function is not right after the mend"
+    return ""
+
+
+def _too_bold(mend: Mend, source: Source) -> str:
+    """What a mend changes that is the author's: what a function takes and gives, or that something is done at all."""
+    after = Source(source.name, applied(source.text, mend.edits))
+    (before, _), (now, problems) = parse(source), parse(after)
+    if problems:
+        return "the mend is not understood"
+    if _signatures(before) != _signatures(now):
+        return "what a function takes and gives is for the author to say"
+    if _operations(now) < _operations(before):
+        return "an operation is taken out by nobody but the author"
+    return ""
+
+
+def _signatures(module: sweet.Module) -> list[str]:
+    """The text of each function up to its body."""
+    found = []
+    for item in module.items:
+        if isinstance(item, sweet.FnDecl):
+            end = item.fn.body.span.start if item.fn.body is not None else item.fn.span.end
+            found.append(item.span.source.text[item.fn.span.start : end])
+    return found
+
+
+def _operations(module: sweet.Module) -> int:
+    return sum(isinstance(n, sweet.Call | sweet.Binary | sweet.Index) for n in walk(module))

@@ -11,12 +11,12 @@ from ..lang import core
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Edit, Help
 from ..lang.node import Node, replace
-from ..lang.source import Source
+from ..lang.source import Source, Span
 from ..lang.walk import walk
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
 from ..simplify.solver.terms import Purse
-from . import attributes, claims, conditions, literals, names, operands, reshapes, windows
+from . import attributes, claims, conditions, literals, missing, names, operands, reshapes, slips, windows
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap
 from .parts import Parts
@@ -28,15 +28,18 @@ Key = tuple[str, str, str, int, object]
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
     names.mends, operands.mends, attributes.mends, literals.mends, reshapes.mends,
-    windows.mends, claims.mends, conditions.mends,
+    windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
 )  # fmt: skip
-MOST_PER_DIAGNOSTIC = 12
+MOST_PER_DIAGNOSTIC = 30
+MOST_UNDECLARED = 14
+# So many mends after which nothing is wrong with the function any more are enough to choose from.
+MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
 # What looking for mends may cost, in steps of reasoning: this, or once more what it takes to read the program.
 MOST_STEPS = 100_000
 STEPS_OF_A_LETTER = 3
 LETTERS_OF_A_STEP = 10
-_BEFORE_CONDITIONS = 9
+_BEFORE_CONDITIONS = 24
 _FIRST_STEPS = 4
 _SECOND_STEPS = 5
 # Notes that an edit may bring along: a name that is not used any more.
@@ -53,15 +56,17 @@ class Offer(Node):
 
     @property
     def unambiguous(self) -> bool:
-        """Whether there is one mend only, and it is no guess at what was meant."""
-        return len({m.meaning for m in self.mends}) == 1 and not self.mends[0].guess
+        """Whether one mend of an operation is the first and the only one, and no guess at what was meant."""
+        first = self.mends[0] if self.mends else None
+        alone = len({m.meaning for m in self.mends}) == 1
+        return first is not None and alone and first.is_of_operation and not first.guess and not first.remote
 
 
 class Trial(Node):
     """How a program fares with a mend: whether the diagnostic is gone, what is new, how many more there are, how many errors in
-    all; `uncovered` are the codes of warnings that the program had before, but silenced by the error; `doubtful`: all that is
-    new are warnings of the very call that the error was about; `elsewhere`: it changes a function that the blamed call leads
-    into, and that may be right for others."""
+    all, whether nothing is wrong with the function now (`clean`); `uncovered` are the codes of warnings that the program had
+    before, but silenced by the error; `doubtful`: all that is new are warnings of the very call that the error was about;
+    `elsewhere`: it changes a function that the blamed call leads into, and that may be right for others."""
 
     mend: Mend
     gone: bool
@@ -72,12 +77,27 @@ class Trial(Node):
     uncovered: tuple[str, ...]
     doubtful: bool
     elsewhere: bool
+    clean: bool
     source: Source
 
     @property
-    def order(self) -> tuple[int, int, bool, int, bool, int]:
-        giving_way = conditions.GIVING_WAY <= self.mend.rank < conditions.RANK
-        return self.left, self.notes, giving_way, len(self.mend.edits), self.elsewhere, self.mend.rank
+    def order(self) -> tuple[int, int, int, int, bool, int]:
+        return (
+            self.left + len(self.uncovered),
+            self.notes,
+            self.tier,
+            len(self.mend.edits),
+            self.elsewhere,
+            self.mend.rank,
+        )
+
+    @property
+    def tier(self) -> int:
+        """An operation is mended; what it needs of any sizes is said; a slip is guessed at; names of sizes are one; and
+        last an annotation gives way."""
+        if self.mend.is_of_operation and self.mend.rank >= conditions.GIVING_WAY:
+            return 4
+        return {"operation": 0, "bound": 1, "slip": 2 * self.mend.guess}.get(self.mend.kind, 3)
 
 
 def with_helps(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
@@ -102,7 +122,7 @@ def _texts(mends: tuple[Mend, ...]) -> Iterator[str]:
 
 def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Iterator[Offer]:
     """For each error and warning in the program's own file, and for notes that say what they are about, the mends that work."""
-    asking = [d for d in report.diagnostics if _is_wrong(d) or d.subject is not None]
+    asking = [d for d in report.diagnostics if is_wrong(d) or d.subject is not None]
     wrong = [d for d in asking if d.span.source.name == report.files[0]]
     if not wrong:
         return
@@ -128,10 +148,14 @@ def candidates(case: Case) -> list[Mend]:
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
             if mend.edits and not overlap(mend.edits) and key not in found:
                 found[key] = mend
-    ordered = sorted(found.values(), key=lambda m: (len(m.edits), m.rank))
-    said = [m for m in ordered if m.rank >= conditions.RANK]
-    other = [m for m in ordered if m.rank < conditions.RANK]
-    ordered = [*other[:_BEFORE_CONDITIONS], *said, *other[_BEFORE_CONDITIONS:]]
+    unsure = [m.kind == "slip" and m.rank >= conditions.FAR_FETCHED for m in found.values()]
+    ordered = [
+        m for _, m in sorted(zip(unsure, found.values(), strict=True), key=lambda f: (f[0], len(f[1].edits), f[1].rank))
+    ]
+    bounds = [m for m in ordered if m.kind == "bound"]
+    said = [m for m in ordered if m.kind in ("names", "assert")]
+    other = [m for m in ordered if m.is_of_operation]
+    ordered = [*bounds, *other[:_BEFORE_CONDITIONS], *said, *other[_BEFORE_CONDITIONS:]]
     return [_with_line_ends(m) for m in ordered] if "\r\n" in case.tree.source.text else ordered
 
 
@@ -163,22 +187,28 @@ class _Trials:
         if self.steps <= 0:
             return ()
         self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
-        return self.working(diagnostic, candidates(Case(tree, diagnostic)))
+        case = Case(tree, diagnostic)
+        return self.working(diagnostic, candidates(case), case.is_declared)
 
-    def working(self, diagnostic: Diagnostic, mends: Iterable[Mend]) -> tuple[Mend, ...]:
-        tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC)
+    def working(self, diagnostic: Diagnostic, mends: Iterable[Mend], declared: bool = True) -> tuple[Mend, ...]:
+        tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC if declared else MOST_UNDECLARED)
         good = [t for t in tried if _works(t)]
         if not any(_is_enough(t) for t in good):
-            steps = self._two_steps(diagnostic, [t for t in tried if t.gone and len(t.new) == 1 and not t.doubtful])
+            steps = self._two_steps(diagnostic, [t for t in tried if _is_step_to(t)])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
-        good = good or [replace(t, uncovered=_codes(t.new)) for t in tried if t.gone and t.doubtful]
+        good = good or [
+            replace(t, uncovered=_codes(t.new)) for t in tried if t.gone and t.doubtful and t.mend.kind != "slip"
+        ]
         return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
 
     def _tried(self, diagnostic: Diagnostic, mends: Iterable[Mend], most: int) -> list[Trial]:
         """Of mends that mean the same only the first that works is of interest."""
         found: list[Trial] = []
         for mend in mends:
-            if len(found) >= most or self.steps <= 0 or (self.begun and self.steps < self.a_reading):
+            clean = {t.mend.meaning for t in found if t.clean and _works(t) and t.mend.is_of_operation}
+            if len(found) >= most or len(clean) >= MOST_CLEAN:
+                break
+            if self.steps <= 0 or (self.begun and self.steps < self.a_reading):
                 break
             if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
                 found.append(self._trial(diagnostic, mend))
@@ -221,7 +251,7 @@ class _Trials:
         if (after.checked is None and self.report.checked is not None) or self._opens(after, diagnostic):
             gone = False
         others = tuple(d for d in new if not d.code.is_quiet)
-        left = sum(map(_is_wrong, after.diagnostics)) - sum(map(_is_wrong, before)) - len(uncovered)
+        left = sum(map(is_wrong, after.diagnostics)) - sum(map(is_wrong, before)) - len(uncovered)
         errors = _errors(after.diagnostics) - _errors(before) + _errors(self.report.diagnostics)
         at = places.normal(diagnostic.span.start)
         doubtful = diagnostic.severity == "error" and bool(others) and all(
@@ -229,13 +259,13 @@ class _Trials:
         )  # fmt: skip
         return Trial(
             mend, gone, others, left, errors, len(new) - len(others), _codes(uncovered), doubtful,
-            self._is_elsewhere(diagnostic, mend), source,
+            self._is_elsewhere(diagnostic, mend), self._is_clean(diagnostic, mend, after), source,
         )  # fmt: skip
 
     def _key(self, diagnostic: Diagnostic, place: Callable[[int], int]) -> Key:
         """`place` finds where something in this file stands in the text without the edits; other files are not edited."""
         span, subject = diagnostic.span, diagnostic.subject
-        kind = "wrong" if _is_wrong(diagnostic) else "note"
+        kind = "wrong" if is_wrong(diagnostic) else "note"
         start = place(span.start) if span.source.name == self.source.name else span.start
         return diagnostic.code, kind, span.source.name, start, subject.at if subject is not None else None
 
@@ -246,6 +276,14 @@ class _Trials:
             return False
         home, there = self.parts.at(diagnostic.span), self.parts.at(subject.span)
         return home != there and any(self.parts.at(e.span) == there for e in mend.edits)
+
+    def _is_clean(self, diagnostic: Diagnostic, mend: Mend, after: Report) -> bool:
+        """Whether no error or warning is left in the functions that the diagnostic and the edits are in."""
+        places = Places(mend.edits)
+        names = {self.parts.at(span) for span in (diagnostic.span, *(e.span for e in mend.edits))}
+        wrong = [d.span.start for d in after.diagnostics if is_wrong(d) and d.span.source.name == self.source.name]
+        at = [places.before(start) for start in wrong]
+        return not any(self.parts.at(Span(self.source, start, start)) in names for start in at)
 
     def _opens(self, after: Report, diagnostic: Diagnostic) -> bool:
         """Whether a check that was proved in another function stays for run time."""
@@ -273,7 +311,8 @@ def together(first: str, second: str) -> str:
 
 def _is_step(second: Mend) -> bool:
     """Whether it may follow another mend: a guess far from the text is not added to what is there already."""
-    return second.rank < conditions.FAR_FETCHED or conditions.GIVING_WAY <= second.rank < conditions.RANK
+    likely = second.rank < conditions.FAR_FETCHED or conditions.GIVING_WAY <= second.rank < conditions.RANK
+    return likely and second.kind != "slip"
 
 
 def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:
@@ -287,15 +326,22 @@ def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:
 
 def _is_enough(trial: Trial) -> bool:
     """Whether nothing better need be looked for: it mends, or it says what is needed and no error is left."""
-    if trial.mend.rank >= conditions.RANK:
+    if not trial.mend.is_of_operation:
         return trial.errors == 0
     return trial.mend.rank < conditions.FAR_FETCHED
 
 
 def _remaining(trial: Trial) -> Mend:
-    """The mend; it says which warnings were there before, and still are."""
-    left = trial.uncovered
-    return replace(trial.mend, text=f"{trial.mend.text}; then {' and '.join(left)} remains") if left else trial.mend
+    """The mend; it says which warnings were there before, and still are, and is no more than a guess then."""
+    mend, left = replace(trial.mend, settles=trial.clean), trial.uncovered
+    if not left:
+        return mend
+    return replace(mend, text=f"{mend.text}; then {' and '.join(left)} remains", guess=True)
+
+
+def _is_step_to(trial: Trial) -> bool:
+    """Whether it mends an operation and brings one other mistake to light."""
+    return trial.mend.kind == "operation" and trial.gone and len(trial.new) == 1 and not trial.doubtful
 
 
 def _works(trial: Trial) -> bool:
@@ -310,7 +356,7 @@ def _errors(diagnostics: Iterable[Diagnostic]) -> int:
     return sum(d.severity == "error" for d in diagnostics)
 
 
-def _is_wrong(diagnostic: Diagnostic) -> bool:
+def is_wrong(diagnostic: Diagnostic) -> bool:
     return diagnostic.severity in ("error", "warning")
 
 

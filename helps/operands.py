@@ -12,7 +12,7 @@ from ..ops.model import Trait
 from ..ops.registry import lookup
 from ..ops.requirements import AtLeast, OfRank, RankAtLeast, RankIs
 from . import shapes
-from .case import Case, Dims, Mend, inserted, replaced
+from .case import Case, Dims, Mend, dims_text, inserted, replaced
 from .conditions import FAR_FETCHED
 from .shapes import Change
 from .tree import callee, has
@@ -38,7 +38,7 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _paired(case)
         return
     yield from _inlined(case)
-    if not has(case.callee, *_MOVING):
+    if not has(case.callee, *_MOVING, Trait.BROADCASTS) and (case.callee or case.is_of_rank):
         yield from _missing_flatten(case)
     yield from _left_out(case)
     yield from _one_size(case)
@@ -91,7 +91,12 @@ def _line(span: Span) -> Span:
 
 
 def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) -> Mend:
-    """The change made to an expression, in place."""
+    """The change made to an expression, in place; an order of axes that is there already is written anew."""
+    axes = _axes_as_moved(case, expr, change)
+    if axes is not None:
+        given = case.tree.arguments(expr)["axes"]
+        rank = change.rank if rank is None else rank
+        return case.mend("order the axes otherwise", [replaced(given, dims_text(axes))], rank, show=expr.span)
     edit = Edit(expr.span, f"{change.before}{expr.span.text}{change.after}")
     if "\n" in expr.span.text or len(expr.span.text) > 200:
         edits = [inserted(expr.span, expr.span.start, change.before), inserted(expr.span, expr.span.end, change.after)]
@@ -100,11 +105,25 @@ def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) 
     return case.mend(change.said(case.named(expr)), edits, change.rank if rank is None else rank, guess=change.guess)
 
 
+def _axes_as_moved(case: Case, expr: sweet.Expr, change: Change) -> tuple[int, ...] | None:
+    """The axes of a @permute_dims whose result is to have its axes moved once more."""
+    given = case.tree.arguments(expr).get("axes") if callee(expr) == "permute_dims" else None
+    items = given.items if isinstance(given, sweet.ListExpr) else ()
+    order = [i.value for i in items if isinstance(i, sweet.IntLit)]
+    moved = shapes.order_of(change, len(order))
+    if len(order) < len(items) or sorted(order) != list(range(len(items))) or moved is None or not order:
+        return None
+    axes = tuple(order[i] for i in moved)
+    return axes if axes != tuple(range(len(axes))) else None
+
+
 def _swap(case: Case) -> Iterator[Mend]:
     """Two operands next to each other, which is what gets mixed up."""
     tensors = sorted(case.tensors(), key=lambda t: t[1].span.start)
     if isinstance(case.call, sweet.Binary) or isinstance(case.asked, AtLeast):
         return
+    if _is_window(case.callee) and not case.is_declared and not case.is_of_rank:
+        return  # nothing would tell that an image is taken for its kernel
     for (one, a, _), (other, b, _) in zip(tensors, tensors[1:], strict=False):
         involved = {name for name, _ in case.subject.at}
         if not involved & {one, other} or a.span.end > b.span.start or a.span.text == b.span.text:
@@ -169,8 +188,6 @@ def _product(case: Case, first: str, first_axis: int, second: str, second_axis: 
         yield wrap(case, y, shapes.expanded(-1))
     if len(xs) > 2 and len(ys) >= 2:
         yield wrap(case, x, shapes.flattened())
-        for axis in range(1, len(xs) - 1):
-            yield wrap(case, x, shapes.reduced("mean", axis, 44))
     for (operand, dims), (axis, wanted) in zip(
         ((y, ys), (x, xs)),
         ((second_axis, xs[first_axis] if xs else None), (first_axis, ys[second_axis] if len(ys) > 1 else None)),
@@ -202,7 +219,8 @@ def _broadcast(case: Case) -> Iterator[Mend]:
         for other_name, _, other in tensors:
             if name == other_name or dims is None or other is None:
                 continue
-            for axis in range(len(dims), -1, -1) if len(dims) < len(other) else ():
+            # The last axis most likely stays the last.
+            for axis in (*range(len(dims) - 1, -1, -1), len(dims)) if len(dims) < len(other) else ():
                 shown = axis if axis < len(dims) else -1
                 if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
                     yield wrap(case, expr, shapes.expanded(shown), 20)
@@ -354,6 +372,11 @@ def _missing_flatten(case: Case) -> Iterator[Mend]:
             found.append(first)
     for distance, expr in enumerate(reversed(found)):
         yield wrap(case, expr, shapes.flattened(), 25 + min(distance, 5))
+
+
+def _is_window(name: str) -> bool:
+    row = lookup(name)
+    return row is not None and any(p.name == "strides" for p in row.params)
 
 
 def _keeps_rank(name: str) -> bool:

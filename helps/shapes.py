@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
@@ -82,6 +83,19 @@ def swapped(a: int, b: int, rank: int = 17) -> Change:
     return Change(f"swap axes {a} and {b} of", "@swapaxes(", f", {a}, {b})", rank)
 
 
+def order_of(change: Change, rank: int) -> tuple[int, ...] | None:
+    """The order of axes that a change of that many makes; None where it does something else."""
+    numbers = [int(n) for n in re.findall(r"\d+", change.after)]
+    order = list(range(rank))
+    if change.before == "@permute_dims(":
+        return tuple(numbers) if sorted(numbers) == order else None
+    a, b = numbers if change.before == "@swapaxes(" else (rank - 2, rank - 1)
+    if change.before not in ("@swapaxes(", "@matrix_transpose(") or not 0 <= a < b < rank:
+        return None
+    order[a], order[b] = b, a
+    return tuple(order)
+
+
 def flattened(rank: int = 24) -> Change:
     return Change("flatten", "@flatten(", ", start=1)", rank)
 
@@ -160,14 +174,7 @@ def _fewer_axes(shape: Dims, wanted: Wanted) -> Iterator[Change]:
                 continue
             if size == 1:
                 yield squeezed(axis)
-            else:
-                later = 0 if axis else 2
-                yield reduced("mean", axis, 44 + later)
-                yield reduced("argmax", axis, 45 + later)
-    if not wanted:
-        yield Change("take the sum of", "@sum(", ")", 44, True)
-        yield Change("take the mean of", "@mean(", ")", 45, True)
-    elif len(wanted) == 2 and fits(shape[0], wanted[0]):
+    if len(wanted) == 2 and fits(shape[0], wanted[0]):
         rest_count = count(shape[1:])
         if rest_count is None or fits(rest_count, wanted[1]):
             yield flattened()

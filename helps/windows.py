@@ -95,17 +95,14 @@ def _resized(case: Case) -> Iterator[Mend]:
 
 
 def _too_large(case: Case) -> Iterator[Mend]:
-    """A window of pooling that does not fit: as large as what is there, or none at all."""
-    kernel, x = case.arguments.get("kernel_shape"), case.arguments.get("x")
+    """A window of pooling that does not fit: as large as what is there."""
+    kernel = case.arguments.get("kernel_shape")
     sizes = [case.size(name, axis) for name, axis in case.subject.at if name == "x"]
-    if not isinstance(kernel, sweet.IntLit) or x is None or not sizes or not isinstance(case.asked, AtLeast | Other):
+    if not isinstance(kernel, sweet.IntLit) or not sizes or not isinstance(case.asked, AtLeast | Other):
         return
     size = sizes[0]
     if isinstance(size, int) and 1 < size < kernel.value:
         yield case.mend(f"write {size} for {kernel.value}", [replaced(kernel, str(size))], FAR_FETCHED + 15)
-    assert case.call is not None
-    what = f"leave out this @{case.callee}"
-    yield case.mend(what, [replaced(case.call, x.span.text)], FAR_FETCHED + 16, guess=True)
 
 
 def _strides(case: Case) -> Iterator[Mend]:

@@ -9,6 +9,7 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Label, saying, together
 from ..lang.node import replace
 from ..lang.source import Span
+from .followers import first_told, rooted
 from .known.outcome import Finding, Sufficient
 
 _COUNTED = {Status.PROVED: "proved", Status.REFUTED: "refuted", Status.RESIDUAL: "residual", Status.ENTRY: "entry"}
@@ -41,15 +42,15 @@ def choose(log: Log) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
     """What is told, and the doubts that are silent because some call fails at that very place. A failure inside an inlined body
     is told at the call, once, unless the body itself is wrong."""
     own, inlined = [f for f in log.findings if f.site is None], [f for f in log.findings if f.site is not None]
-    told = _standing(own, log.broken)
+    told, follow = first_told(_standing(own, log.broken))
     wrong = {(d.code, d.span) for d in told if d.severity == "error"}
     places = {f.said.span for f in inlined}
-    silent = tuple(d for d in told if d.code.is_doubt and d.span in places)
+    silent = [d for d in told if d.code.is_doubt and d.span in places]
     calls: dict[Span, Diagnostic] = {}
     for f in inlined:
         if f.site is not None and (f.said.code, f.said.span) not in wrong:
             calls.setdefault(f.site, _at_call(f.said, f.site))
-    return (*(d for d in told if d not in silent), *calls.values()), silent
+    return (*(d for d in told if d not in silent), *calls.values()), (*silent, *follow)
 
 
 def _at_call(said: Diagnostic, site: Span) -> Diagnostic:
@@ -66,7 +67,7 @@ def _standing(findings: list[Finding], broken: list[Span]) -> list[Diagnostic]:
         above = {d.span for d in made}
         root = next((r for r in finding.roots if id(r) in free - roots and r.said.span not in above), None)
         roots.add(id(root))
-        made.append(finding.said if root is None else _rooted(with_others(root), finding.said))
+        made.append(finding.said if root is None else rooted(with_others(root), finding.said))
     doubts = [with_others(f) for f in findings if f.said.severity != "error" and id(f) not in roots]
     found = [*made, *doubts]
     return [
@@ -80,7 +81,13 @@ def _standing(findings: list[Finding], broken: list[Span]) -> list[Diagnostic]:
 def _outweighs(one: Diagnostic, other: Diagnostic, *, later: bool) -> bool:
     """What could not be proved of a call, or fails on some tensors only, does not matter where the call is an error."""
     doubtful = other.code.is_doubt or (other.code.only_empty and (later or not one.code.only_empty))
-    return doubtful and one.span == other.span
+    return doubtful and one.span == other.span and not (_of_its_value(one) and other.code.is_doubt)
+
+
+def _of_its_value(said: Diagnostic) -> bool:
+    """Whether it is about a size that an annotation asks of a call's value, where the call's own doubt may be the reason."""
+    about = said.subject
+    return about is not None and about.declared is not None and not about.callee and about.what == "dim"
 
 
 def _implies(one: Diagnostic, other: Diagnostic) -> bool:
@@ -90,16 +97,6 @@ def _implies(one: Diagnostic, other: Diagnostic) -> bool:
         return False
     same = (whole.declared, whole.span) == (part.declared, part.span)
     return same and whole.what == "rank" and part.what in ("dim", "shape")
-
-
-def _rooted(root: Diagnostic, said: Diagnostic) -> Diagnostic:
-    """The doubt becomes the error, and where the size is used is the reason: one of the two fails."""
-    assert root.sentence is not None and said.sentence is not None
-    sentence = replace(root.sentence, verdict=f"with its use below {said.sentence.verdict}", only=())
-    return saying(
-        root, sentence, code=said.code, severity="error", labels=(Label(said.span, f"here {said.sentence.claim}"),),
-        witness=said.witness, notes=tuple(n for n in said.notes if "\n" not in n),
-    )  # fmt: skip
 
 
 def with_others(finding: Finding) -> Diagnostic:

@@ -196,7 +196,10 @@ TABLE = [
     (f("x [b, t, d]", "@reshape(x, [b, t, 8, d // 8])"), "`where d % 8 == 0` on @f makes it hold"),
     (f("x [n, m]; y [k, p]", "@matmul(x, y)"), "`where m == k` on @f makes it hold"),
     (f("x [n, m]", "x[5, :]"), "`where n >= 6` on @f makes it hold"),
-    (f("x [n, m]", "let y : Tensor([n, 3], float32) = x\n  y"), "`where m == 3` on @f makes it hold"),
+    (
+        f("x [n, m]", "let y : Tensor([n, 3], float32) = x\n  y"),
+        "declare the size that it has: `Tensor([n, m], float32)`",
+    ),
     (
         "@f = fn(x : Tensor, k : Tensor([], int64)) : Tensor {\n  let n = @item(k)\n"
         "  let y : Tensor([n], float32) = x\n  y\n}\n",
@@ -448,7 +451,7 @@ def test_a_function_whose_result_says_nothing_takes_a_condition() -> None:
 
 def test_one_name_for_two_sizes_is_the_same_mend_as_the_condition() -> None:
     (offer,) = offered(f("x [n, m]; y [k, p]", "@matmul(x, y)"))
-    assert offer.unambiguous and len(offer.mends) == 1
+    assert [m.meaning for m in offer.mends] == ["m == k"]
 
 
 def test_line_ends_of_windows_stay() -> None:
@@ -551,16 +554,16 @@ def rx(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 @pytest.fixture
 def wrong(tmp_path: Path) -> Path:
     path = tmp_path / "net.rx"
-    path.write_text(f("x [b, t, d]", "@reshape(x, [b, t, 8, d // 8])"))
+    path.write_text(f("x [b, t, d]", "@sofmax(x)"))
     return path
 
 
 def test_fix_applies_what_is_unambiguous_and_says_so(rx: Callable[..., Result], wrong: Path) -> None:
     status, out, _ = rx("check", "--fix", wrong)
     assert status == 0
-    assert f"{wrong}:2: fixed: `where d % 8 == 0` on @f makes it hold\n" in out
+    assert f"{wrong}:2: fixed: did you mean `@softmax`?\n" in out
     text = wrong.read_text()
-    assert "where d % 8 == 0" in text and report_of(text).ok
+    assert "@softmax(x)" in text and report_of(text).ok
     assert rx("check", "--fix", wrong)[0] == 0 and wrong.read_text() == text
 
 
@@ -583,7 +586,7 @@ def test_fix_does_not_rewrite_what_is_declared_of_the_input(rx: Callable[..., Re
 
 def test_fix_goes_on_until_nothing_changes(rx: Callable[..., Result], tmp_path: Path) -> None:
     path = tmp_path / "net.rx"
-    path.write_text(f("x [n, m]", "@softmax(x)[5, 7]") + f("x [n]", "@sofmax(x)").replace("@f", "@g"))
+    path.write_text(f("x [n, m]", "@sofmax(x) + @rel(x)") + f("x [n]", "@sofmax(x)").replace("@f", "@g"))
     assert rx("check", "--fix", path)[1].count("fixed: ") == 3
     assert [d for d in report_of(path.read_text()).diagnostics if d.severity != "note"] == []
 
@@ -592,7 +595,7 @@ def test_fix_keeps_the_mark_and_the_permissions(rx: Callable[..., Result], wrong
     wrong.write_bytes(b"\xef\xbb\xbf" + wrong.read_bytes())
     os.chmod(wrong, 0o640)
     rx("check", "--fix", wrong)
-    assert wrong.read_bytes().startswith(b"\xef\xbb\xbf@f") and b"where" in wrong.read_bytes()
+    assert wrong.read_bytes().startswith(b"\xef\xbb\xbf@f") and b"@softmax" in wrong.read_bytes()
     assert stat.S_IMODE(wrong.stat().st_mode) == 0o640
     assert [p.name for p in wrong.parent.iterdir()] == ["net.rx"]
 
@@ -601,7 +604,7 @@ def test_fix_writes_through_a_link(rx: Callable[..., Result], wrong: Path) -> No
     link = wrong.with_name("link.rx")
     link.symlink_to(wrong)
     rx("check", "--fix", link)
-    assert link.is_symlink() and "where" in wrong.read_text()
+    assert link.is_symlink() and "@softmax" in wrong.read_text()
 
 
 def test_fix_of_standard_input_is_refused(rx: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:

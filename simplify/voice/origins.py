@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...lang.source import Span
@@ -35,6 +36,18 @@ def place_of(state: State, entry: Entry, axis: int) -> Place:
         if before is None:
             return Place(entry.span, entry.origin)
         entry, axis = before
+
+
+def calls_behind(entries: Iterable[Entry]) -> frozenset[Span]:
+    """The places of the calls that values were made by, of those that made what these were given, and so on."""
+    found, stack = set[Span](), list(entries)
+    while stack:
+        entry = stack.pop()
+        stack += entry.items
+        if entry.origin is not None and entry.span not in found:
+            found.add(entry.span)
+            stack += [operand for _, operand in entry.origin.entries]
+    return frozenset(found)
 
 
 def rank_of(state: State, entry: Entry) -> Entry:

@@ -18,6 +18,7 @@ from ..solver.conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
 from ..solver.rendering import render
 from ..solver.terms import Floor, Mono, Size, Term
 from .describe import dtype_text, size_text
+from .origins import calls_behind
 from .wording import bound, remainder
 
 _MOST = 6
@@ -30,9 +31,12 @@ def of_call(
     state: State, span: Span, name: str, entries: Iterable[tuple[str, Entry]], asked: Requirement | None = None
 ) -> Subject:
     """A call, and what a primitive needs of it."""
-    operands = tuple(o for param, entry in entries for o in _operands(state, param, entry.value))
+    given = tuple(entries)
+    operands = tuple(o for param, entry in given for o in _operands(state, param, entry.value))
     wanted = _nearest_multiples(state, asked) if isinstance(asked, Multiple) else ()
-    return Subject(span, name, operands, asked.at if asked is not None else (), wanted=wanted, asked=asked)
+    after = calls_behind(entry for _, entry in given)
+    at = asked.at if asked is not None else ()
+    return Subject(span, name, operands, at, wanted=wanted, asked=asked, after=after)
 
 
 def _nearest_multiples(state: State, asked: Multiple) -> tuple[int, ...]:
@@ -58,6 +62,7 @@ def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subjec
         entry = env[declared.tensor]
         subject = replace(
             subject, span=entry.span, operands=tuple(_operands(state, declared.subject, entry.value)),
+            after=calls_behind([entry]),
         )  # fmt: skip
     asked = declared.annotation.span if declared.annotation is not None else origin.span
     wanted = _wanted(state, stmt, env) if isinstance(stmt, core.Assert) else ()

@@ -1,0 +1,213 @@
+"""Mends of an operation that is missing: a repeat along an axis, a broadcast to what is declared, a reshape that merges or
+splits axes; and of an operand that is changed where it was bound, as all that use it want it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import prod
+
+from ..lang import codes, sweet
+from ..lang.diagnostics import Edit
+from ..lang.walk import walk
+from . import claims, operands, shapes
+from .case import Case, Dims, Mend, dims_text
+from .operands import wrap
+from .shapes import Change
+
+_OF_SIZES = {codes.E301, codes.E302, codes.E304, codes.E305, codes.E306, codes.E308, codes.E310, codes.E314, codes.W311}
+_SUMMED = {"matmul": {("x", -1), ("y", -2)}, "linear": {("x", -1), ("weight", -1)}}
+
+
+def mends(case: Case) -> Iterator[Mend]:
+    if case.diagnostic.code not in _OF_SIZES:
+        return
+    yield from _repeated(case)
+    yield from _declared(case)
+    yield from _spread_out(case)
+    yield from _merged(case)
+    yield from _split(case)
+    yield from _where_bound(case)
+
+
+# A repeat
+
+
+def _repeated(case: Case) -> Iterator[Mend]:
+    """One size is the other times something: heads of keys that several heads of queries share."""
+    for expr, axis, size, wanted in _conflicts(case):
+        times = _quotient(wanted, size) if not isinstance(wanted, int) else None
+        if times not in (None, "", "1") and _is_said(case, str(times)):
+            yield wrap(case, expr, shapes.repeated(axis, str(times), 18))
+
+
+def _conflicts(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
+    """Tensors with an axis whose size is not the one that is wanted there."""
+    places = [(n, a) for n, a in case.subject.at if a is not None]
+    sizes = {place: case.size(*place) for place in places}
+    for (name, axis), size in sizes.items():
+        dims, expr = case.shape(name) or _own(case), case.arguments.get(name) or _annotated(case)
+        if size is None and dims is not None and -len(dims) <= axis < len(dims):
+            size = dims[axis]
+        others = [s for place, s in sizes.items() if place != (name, axis) and s is not None]
+        wanted = [*others, *case.subject.wanted]
+        if expr is None or dims is None or size is None or _is_summed(case, name, axis, len(dims)):
+            continue
+        for other in dict.fromkeys(wanted):
+            if other != size:
+                yield expr, axis % len(dims), size, other
+
+
+def _is_summed(case: Case, name: str, axis: int, rank: int) -> bool:
+    return (name, axis if axis < 0 else axis - rank) in _SUMMED.get(case.callee, ())
+
+
+def _own(case: Case) -> Dims | None:
+    """The shape of the value that an annotation is about."""
+    found = case.subject.operands
+    return found[0].shape if not case.callee and len(found) == 1 else None
+
+
+def _annotated(case: Case) -> sweet.Expr | None:
+    return claims.value_of(case) if case.subject.declared is not None and not case.callee else None
+
+
+def _quotient(whole: int | str, part: int | str) -> str | None:
+    """`g` for `g * n` and `n`; None where the one is no product of the other."""
+    top, below = _product(whole), _product(part)
+    if top is None or below is None:
+        return None
+    (number, names), (divisor, others) = top, below
+    if divisor == 0 or number % divisor or others - names:
+        return None
+    rest = sorted((names - others).elements())
+    factor = number // divisor
+    return " * ".join([*([str(factor)] if factor != 1 or not rest else []), *rest])
+
+
+def _product(size: int | str) -> tuple[int, Counter[str]] | None:
+    """A number and names whose product a size is."""
+    parts = str(size).split(" * ")
+    if not all(p.isidentifier() or p.isdigit() for p in parts):
+        return None
+    numbers = [int(p) for p in parts if p.isdigit()]
+    return prod(numbers), Counter(p for p in parts if not p.isdigit())
+
+
+def _is_said(case: Case, text: str) -> bool:
+    """Whether all names of a size are names of the program."""
+    return {p for p in text.split(" * ") if p.isidentifier()} <= case.tree.names()
+
+
+# A broadcast
+
+
+def _declared(case: Case) -> Iterator[Mend]:
+    """What a value is declared as is what it is to be broadcast or reshaped to."""
+    dims, value, asked = _own(case), _annotated(case), case.subject.declared
+    if dims is None or value is None or asked is None:
+        return
+    found = case.tree.of(asked.source).find(asked, sweet.TensorType, sweet.ListExpr)
+    shape = found.shape if isinstance(found, sweet.TensorType) else found
+    if not isinstance(shape, sweet.ListExpr) or any(isinstance(i, sweet.Splice | sweet.Dots) for i in shape.items):
+        return
+    text = shape.span.text
+    if 1 in dims and len(dims) == len(shape.items):
+        yield wrap(case, value, Change(f"broadcast {{}} to {text}", "@broadcast_to(", f", {text})", 19))
+    if len(dims) != len(shape.items) and len(dims) > 1 and str(dims[0]) == shape.items[0].span.text:
+        yield wrap(case, value, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 23))
+
+
+def _spread_out(case: Case) -> Iterator[Mend]:
+    """Tensors that are joined have one rank: what lacks the first axes gets them from the others."""
+    axis = case.arguments.get("axis")
+    if case.callee != "concat" or not isinstance(axis, sweet.IntLit):
+        return
+    tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None]
+    for expr, dims in tensors:
+        for _, other in tensors:
+            missing = len(other) - len(dims)
+            if missing > 0 and axis.value >= missing and _is_sayable(case, (*other[:missing], *dims)):
+                text = dims_text((*other[:missing], *dims))
+                yield wrap(case, expr, Change(f"broadcast {{}} to {text}", "@broadcast_to(", f", {text})", 19))
+
+
+def _is_sayable(case: Case, dims: Dims) -> bool:
+    return all(isinstance(d, int) or _product(d) is not None and _is_said(case, d) for d in dims)
+
+
+# A reshape
+
+
+def _merged(case: Case) -> Iterator[Mend]:
+    """Axes beside each other whose product is the size that is wanted at the last of them."""
+    for expr, axis, _, wanted in [*_conflicts(case), *_of_products(case)]:
+        name = next((n for n, e in case.arguments.items() if e is expr), "")
+        dims = case.shape(name)
+        if dims is None or not _is_sayable(case, (*dims, wanted)):
+            continue
+        for first in range(axis):
+            if first < 2 and axis == len(dims) - 1:
+                continue  # that is a flatten
+            if _quotient(wanted, " * ".join(map(str, dims[first : axis + 1]))) == "1":
+                text = dims_text((*dims[:first], wanted, *dims[axis + 1 :]))
+                yield wrap(case, expr, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 19))
+
+
+def _of_products(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
+    """The axes that a product sums over, which `_conflicts` leaves out."""
+    places = [(n, a, case.size(n, a)) for n, a in case.subject.at if a is not None]
+    for name, axis, size in places if case.callee in _SUMMED else ():
+        dims, expr = case.shape(name), case.arguments.get(name)
+        for other_name, _, wanted in places:
+            if name != other_name and dims and expr is not None and size is not None and wanted is not None:
+                yield expr, axis % len(dims), size, wanted
+
+
+def _split(case: Case) -> Iterator[Mend]:
+    """An axis that is declared as a product becomes two, where one more is asked for."""
+    x = case.arguments.get("x")
+    bound = case.tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
+    type_ = bound.type if bound is not None else None
+    shape = type_.shape if isinstance(type_, sweet.TensorType) else None
+    if (
+        not isinstance(shape, sweet.ListExpr)
+        or x is None
+        or case.diagnostic.code not in (codes.E301, codes.E302, codes.E314)
+    ):
+        return
+    for position, item in enumerate(shape.items):
+        if isinstance(item, sweet.Binary) and item.op == "*":
+            parts = [i.span.text for i in shape.items]
+            parts[position : position + 1] = [item.left.span.text, item.right.span.text]
+            text = f"[{', '.join(parts)}]"
+            yield wrap(case, x, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 22))
+
+
+# Where a name is bound
+
+
+def _where_bound(case: Case) -> Iterator[Mend]:
+    """What would be put around a name is put around its value, if it is used more than once."""
+    for family in (operands.mends, _repeated):
+        for mend in family(case):
+            name, let = _wrapped(case, mend)
+            if name is not None and let is not None:
+                before, _, after = mend.edits[0].text.partition(f"({name.name}")
+                text = f"{before}({let.value.span.text}{after}"
+                edit = Edit(let.value.span, text)
+                what = f"{mend.text.partition(':')[0]} where it is bound"
+                yield case.mend(what, [edit], mend.rank + 2, show=let.span, guess=mend.guess)
+
+
+def _wrapped(case: Case, mend: Mend) -> tuple[sweet.Name | None, sweet.Let | None]:
+    """The name that a mend puts something around, with the `let` that binds it."""
+    edit = mend.edits[0]
+    name = case.tree.find(edit.span, sweet.Name)
+    if len(mend.edits) != 1 or name is None or f"({name.name}" not in edit.text:
+        return None, None
+    bound = case.tree.binding(name.name, name.span)
+    if not isinstance(bound, sweet.Let) or bound.is_tuple or case.function is None:
+        return None, None
+    uses = [n for n in walk(case.function) if isinstance(n, sweet.Name) and n.name == name.name]
+    return (name, bound) if len(uses) > 1 else (None, None)

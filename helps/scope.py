@@ -1,0 +1,71 @@
+"""A function and a place in it to the names that stand for tensors and for sizes there, and how often each is used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from ..lang import sweet
+from ..lang.source import Span
+from ..lang.walk import walk
+
+
+class Scope(NamedTuple):
+    """`tensors` with their declared shapes, None where there is none; `used` counts the places of a body, but not in types
+    of parameters."""
+
+    tensors: dict[str, sweet.ListExpr | None]
+    sizes: tuple[str, ...]
+    used: Counter[str]
+
+
+def scope_at(decl: sweet.FnDecl, place: Span) -> Scope:
+    tensors: dict[str, sweet.ListExpr | None] = {}
+    sizes: dict[str, None] = {}
+    for param in decl.fn.params:
+        if isinstance(param.type, sweet.TensorType):
+            tensors[param.name.name] = _shape(param.type)
+            sizes |= dict.fromkeys(_bound_sizes(param.type))
+        elif isinstance(param.type, sweet.NamedType) and param.type.name == "Size":
+            sizes[param.name.name] = None
+    for let in _lets(decl):
+        if let.span.end <= place.start:
+            _add(let, tensors, sizes)
+    return Scope(tensors, tuple(sizes), _uses(decl))
+
+
+def _lets(decl: sweet.FnDecl) -> list[sweet.Let]:
+    stmts = decl.fn.body.stmts if decl.fn.body is not None else ()
+    return [s for s in stmts if isinstance(s, sweet.Let)]
+
+
+def _add(let: sweet.Let, tensors: dict[str, sweet.ListExpr | None], sizes: dict[str, None]) -> None:
+    """The names of a `let`, by what it is made of where nothing is declared."""
+    if let.is_tuple:
+        tensors |= dict.fromkeys(n.name for n in let.names)
+    elif isinstance(let.type, sweet.NamedType):
+        sizes |= dict.fromkeys([let.names[0].name] if let.type.name == "Size" else [])
+    elif isinstance(let.type, sweet.TensorType):
+        tensors[let.names[0].name] = _shape(let.type)
+    elif any(_is_tensor(n, tensors) for n in walk(let.value)):
+        tensors[let.names[0].name] = None
+
+
+def _is_tensor(node: object, tensors: dict[str, sweet.ListExpr | None]) -> bool:
+    return isinstance(node, sweet.Call | sweet.Index) or isinstance(node, sweet.Name) and node.name in tensors
+
+
+def _shape(type_: sweet.TensorType) -> sweet.ListExpr | None:
+    return type_.shape if isinstance(type_.shape, sweet.ListExpr) else None
+
+
+def _bound_sizes(type_: sweet.TensorType) -> list[str]:
+    shape = _shape(type_)
+    found = [n.name for n in walk(shape) if isinstance(n, sweet.Name)] if shape is not None else []
+    return [name for name in found if not name.startswith("_")]
+
+
+def _uses(decl: sweet.FnDecl) -> Counter[str]:
+    """How often a name stands in the body, and a size in the result's type."""
+    roots = [r for r in (decl.fn.body, decl.fn.result) if r is not None]
+    return Counter(n.name for root in roots for n in walk(root) if isinstance(n, sweet.Name))

@@ -1,0 +1,368 @@
+"""Mends of slips of the pen in the operations that a wrong size comes from: another axis, operand, permutation, pad, stride,
+number or name of the same sort, in the call that is blamed or in what its operands were made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations, islice
+
+from ..lang import codes, sweet
+from ..lang.diagnostics import Edit
+from ..lang.node import Node, replace
+from ..lang.source import Span
+from ..lang.walk import children, walk
+from ..ops.registry import lookup
+from .attributes import reduces
+from .case import Case, Mend, appended, replaced
+from .scope import Scope, scope_at
+from .tree import callee
+
+_OF_SHAPES = {
+    codes.E301,
+    codes.E302,
+    codes.E303,
+    codes.E304,
+    codes.E305,
+    codes.E306,
+    codes.E307,
+    codes.E308,
+    codes.E310,
+    codes.E314,
+    codes.W311,
+}
+_AXES = ("axis", "axis1", "axis2", "source", "destination", "start", "end")
+_PRODUCTS = {"matmul": ("x", "y"), "linear": ("weight",), "dense": ("weight",)}
+# Numbers that have families of their own.
+_OTHERWISE = {*_AXES, "axes", "pads", "strides", "dilations", "groups"}
+_SUSPECT = sweet.Call | sweet.Index | sweet.Name | sweet.Binary
+_MOST_NODES = 40
+_MOST_NAMES = 3
+# "needs its result to have rank 2, but it has rank 1"
+# Nobody miscounts by one above this.
+_LARGEST = 32
+# Far from the blame a slip is less likely; a mend of the next kind near it is tried first.
+_MOST_LATER = 8
+# Nor where the result may be anything, so that any of them would do.
+_UNSURE = 26
+
+
+def mends(case: Case) -> Iterator[Mend]:
+    if case.diagnostic.code not in _OF_SHAPES or case.function is None:
+        return
+    scope = scope_at(case.function, case.diagnostic.span)
+    seen: set[Span] = set()
+    first = next(_roots(case), None)
+    for position, node in enumerate(islice(_suspects(case), _MOST_NODES)):
+        later = min(position // 2, _MOST_LATER)
+        for slip in SLIPS:
+            for mend in slip(case, node, scope, later):
+                if node.span not in seen:
+                    mend = replace(mend, kind="slip", remote=node is not first)
+                    yield mend if case.is_declared else replace(mend, rank=mend.rank + _UNSURE, guess=True)
+        seen.add(node.span)
+
+
+def _suspects(case: Case) -> Iterator[sweet.Expr]:
+    """The expressions that the size may come from, the nearest first; an annotation counts as the nearest."""
+    tree, seen = case.tree, set[int]()
+    queue: list[Node] = list(_roots(case))
+    annotated = {id(n) for n in queue if isinstance(n, sweet.ListExpr)}
+    while queue:
+        node = queue.pop(0)
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, _SUSPECT) or isinstance(node, sweet.ListExpr) and id(node) in annotated:
+            yield node
+        if isinstance(node, sweet.Name):
+            bound = tree.binding(node.name, node.span)
+            queue += [bound.value] if isinstance(bound, sweet.Let) else []
+        else:
+            queue += [n for n in children(node) if not isinstance(n, sweet.FnName | sweet.Ident)]
+
+
+def _roots(case: Case) -> Iterator[sweet.Expr]:
+    """The call that is blamed, or the value that an annotation is about."""
+    declared = case.subject.declared
+    let = case.tree.enclosing(case.diagnostic.span, sweet.Let)
+    if case.call is not None:
+        yield case.call
+    elif let is not None:
+        yield let.value
+    elif (result := _result(case)) is not None:
+        yield result
+    if declared is not None and not case.callee and let is not None and isinstance(let.type, sweet.TensorType):
+        yield from [let.type.shape] if isinstance(let.type.shape, sweet.ListExpr) else []
+
+
+# Kinds of slips
+
+
+def _axes(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """An axis, or one of a list of them, is another one."""
+    given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
+    for name in _AXES:
+        expr = given.get(name)
+        items = expr.items if isinstance(expr, sweet.ListExpr) else (expr,) if expr is not None else ()
+        known = [_integer(i) for i in items]
+        for item, now in zip(items, known, strict=True):
+            if now is not None:
+                for other in [n for n in (now - 1, now + 1, now + 2) if n not in known and (n >= 0 or now < 0)]:
+                    yield _written(case, node, item, str(other), f"use axis {other}", 15 + later)
+
+
+def _kept(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """A reduction is to keep its axis."""
+    given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
+    if isinstance(node, sweet.Call) and reduces(callee(node)) and "axis" in given and "keepdims" not in given:
+        edit = appended(node, "keepdims=true")
+        yield case.mend("keep the reduced axis", [edit], 13 + later, show=node.span)
+
+
+def _swapped(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """Two arguments changed places."""
+    if not isinstance(node, sweet.Call) or len(node.args) > 8:
+        return
+    if _is_window(node) and not case.is_declared:
+        return
+    given = [a.value for a in node.args if a.name is None and _is_tensor(a.value, scope)]
+    for first, second in combinations(given, 2):
+        if first.span.text != second.span.text:
+            far = 0 if second is given[given.index(first) + 1] else 1
+            edits = [replaced(first, second.span.text), replaced(second, first.span.text)]
+            between = Span(first.span.source, first.span.end, second.span.start).text
+            edit = Edit(first.span.to(second.span), f"{second.span.text}{between}{first.span.text}")
+            what = f"swap {case.named(first)} and {case.named(second)}"
+            shown = case.outcome(edits, node.span)
+            yield Mend(f"{what}: {shown}" if shown else what, (edit,), 15 + later + far, f"swap {edits}")
+
+
+def _turned(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """A product's operand is to be transposed."""
+    given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
+    for name in _PRODUCTS.get(callee(node), ()):
+        expr = given.get(name)
+        if expr is not None and callee(expr) != "matrix_transpose":
+            text = f"@matrix_transpose({expr.span.text})"
+            yield _written(case, node, expr, text, f"transpose {case.named(expr)}", 17 + later)
+
+
+def _outer(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """Each element of one operand was to meet each of the other, which takes one more axis."""
+    if not isinstance(node, sweet.Binary) or not case.is_of_rank:
+        return
+    for expr in (node.right, node.left):
+        if _is_tensor(expr, scope):
+            text = f"@expand_dims({expr.span.text}, axis=-1)"
+            yield _written(case, node, expr, text, f"add a last axis to {case.named(expr)}", 20 + later)
+
+
+def _untransposed(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    operand = case.tree.arguments(node).get("x")
+    if callee(node) == "matrix_transpose" and operand is not None:
+        yield _written(case, node, node, operand.span.text, "leave out `@matrix_transpose`", 16 + later)
+
+
+def _permuted(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """Two entries of a permutation changed places."""
+    axes = case.tree.arguments(node).get("axes") if callee(node) == "permute_dims" else None
+    if isinstance(axes, sweet.ListExpr) and len(axes.items) <= 5:
+        texts = [i.span.text for i in axes.items]
+        for i, j in combinations(range(len(texts)), 2):
+            order = list(texts)
+            order[i], order[j] = texts[j], texts[i]
+            yield _written(case, node, axes, f"[{', '.join(order)}]", "order the axes otherwise", 16 + later)
+
+
+def _windows(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """Pads, strides and dilations of a window."""
+    if not isinstance(node, sweet.Call) or not _is_window(node):
+        return
+    given = case.tree.arguments(node)
+    for what, text, expr, rank in (*_pads(given, scope), *_steps(given, scope)):
+        guess = rank > 16
+        if expr is not None:
+            yield _written(case, node, expr, text, f"use {what}={text}", rank + later, guess=guess)
+        else:
+            edit = appended(node, f"{what}={text}")
+            yield case.mend(f"use {what}={text}", [edit], rank + later, show=node.span, guess=guess)
+
+
+Setting = tuple[str, str, sweet.Expr | None, int]
+
+
+def _pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
+    """Those that keep the size, then one more or one less on each side, then on one of them."""
+    pads, extents = given.get("pads"), _extents(given, scope)
+    if "auto_pad" in given or (pads is None and not extents):
+        return
+    same = [((e - 1) // 2, (e - 1) // 2) for e in extents]
+    if same and any(a or b for a, b in same):
+        yield "pads", _pairs(same), pads, 16
+    now = [_pair(i) for i in pads.items] if isinstance(pads, sweet.ListExpr) else []
+    known = [p for p in now if p is not None]
+    if not known or len(known) < len(now):
+        return
+    for by in (1, -1):
+        yield "pads", _pairs([(max(a + by, 0), max(b + by, 0)) for a, b in known]), pads, 18
+    for position, (a, b) in enumerate(known):
+        for pair in ((b, b), (a, a)) if a != b else ():
+            yield "pads", _pairs([*known[:position], pair, *known[position + 1 :]]), pads, 17
+
+
+def _steps(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
+    """Strides: two where none were written, else one more or one less, and those of one axis as of the other."""
+    strides, spatial = given.get("strides"), len(_extents(given, scope))
+    if strides is None and spatial:
+        yield "strides", f"[{', '.join(['2'] * spatial)}]", None, 17
+    now = [_integer(i) for i in strides.items] if isinstance(strides, sweet.ListExpr) else []
+    known = [n for n in now if n is not None]
+    if not known or len(known) < len(now):
+        return
+    for steps in dict.fromkeys([*((n,) * len(known) for n in dict.fromkeys(known)), *_by_one(known)]):
+        if list(steps) != known:
+            yield "strides", f"[{', '.join(map(str, steps))}]", strides, 17
+
+
+def _by_one(known: list[int]) -> Iterator[tuple[int, ...]]:
+    for by in (-1, 1):
+        if min(known) + by >= 1:
+            yield tuple(n + by for n in known)
+
+
+def _extents(given: dict[str, sweet.Expr], scope: Scope) -> list[int]:
+    """How far a window reaches along each axis, where its weight or its kernel says so in numbers."""
+    weight, kernel = given.get("weight"), given.get("kernel_shape")
+    shape = scope.tensors.get(weight.name) if isinstance(weight, sweet.Name) else kernel
+    sizes = [_integer(i) for i in shape.items] if isinstance(shape, sweet.ListExpr) else []
+    spatial = sizes[2:] if kernel is None else sizes
+    known = [n for n in spatial if n is not None]
+    steps = given.get("dilations")
+    wide = [_integer(i) for i in steps.items] if isinstance(steps, sweet.ListExpr) else []
+    by = [wide[i] or 1 if len(wide) == len(known) else 1 for i in range(len(known))]
+    return [(n - 1) * d + 1 for n, d in zip(known, by, strict=True)] if len(known) == len(spatial) else []
+
+
+def _pair(expr: sweet.Expr) -> tuple[int, int] | None:
+    match expr:
+        case sweet.TupleExpr(items=(sweet.IntLit(value=before), sweet.IntLit(value=after))):
+            return before, after
+    return None
+
+
+def _pairs(pads: list[tuple[int, int]]) -> str:
+    return f"[{', '.join(f'({a}, {b})' for a, b in pads)}]"
+
+
+def _numbers(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """A number of an argument, a shape or an index is one too large or too small, or a size lacks its `- 1`."""
+    for expr in _numbered(case, node):
+        if isinstance(expr, sweet.IntLit) and expr.value <= _LARGEST:
+            for number in (expr.value + 1, expr.value - 1):
+                if number >= 0:
+                    what = f"write {number} for {expr.value}"
+                    yield _written(case, node, expr, str(number), what, 18 + later, guess=True)
+        elif isinstance(expr, sweet.Name) and expr.name in scope.sizes:
+            what = f"write `{expr.name} - 1` for `{expr.name}`"
+            yield _written(case, node, expr, f"{expr.name} - 1", what, 22 + later, guess=True)
+
+
+def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
+    """The sizes that a call or an index says itself; not those of the calls in it."""
+    given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
+    stack: list[object] = [e for name, e in given.items() if name not in _OTHERWISE and "[" not in name]
+    if isinstance(node, sweet.Call) and callee(node) == "pad":
+        stack += [given["pads"]] if "pads" in given else []
+    if isinstance(node, sweet.Index | sweet.ListExpr):
+        stack += node.items
+    while stack:
+        found = stack.pop(0)
+        if isinstance(found, sweet.IntLit | sweet.Name):
+            yield found
+        elif isinstance(found, sweet.ListExpr | sweet.TupleExpr | sweet.SliceItem | sweet.Binary):
+            stack[:0] = children(found)
+
+
+def _size_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """Another size was meant: first those of which the body says nothing, then those of the operand."""
+    named = [n for n in _numbered(case, node) if isinstance(n, sweet.Name) and n.name in scope.sizes]
+    said = {n.name for n in named}
+    own = {name for o in case.subject.operands for name in _names(o.shape or ())} if node is case.call else set()
+    others = sorted((s for s in scope.sizes if s not in said), key=lambda s: (s not in own, scope.used[s]))
+    twice = sorted(named, key=lambda n: -sum(n.name == m.name for m in named))
+    for name in twice:
+        for other in others[:_MOST_NAMES]:
+            what = f"write `{other}` for `{name.name}`"
+            yield _written(case, node, name, other, what, 18 + later, guess=True)
+
+
+def _names(dims: tuple[int | str, ...]) -> set[str]:
+    return {part for d in dims if isinstance(d, str) for part in d.replace("(", " ").replace(")", " ").split()}
+
+
+def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """Another tensor was meant, first one that is not used at all, or is declared alike."""
+    if not isinstance(node, sweet.Name) or node.name not in scope.tensors:
+        return
+    own, statement = scope.tensors[node.name], case.tree.statement(node.span)
+    around = statement if statement is not None else _result(case)
+    here = {n.name for n in walk(around) if isinstance(n, sweet.Name)} if around is not None else set()
+    found = [name for name in scope.tensors if name not in here and _is_before(case, name, node)]
+    if not case.is_declared:
+        found = [name for name in found if not scope.used[name]]
+    found.sort(key=lambda name: (scope.used[name] > 0, not _alike(own, scope.tensors[name])))
+    for name in found[:_MOST_NAMES]:
+        rank = (17 if not scope.used[name] else 24) + 4 * (not _alike(own, scope.tensors[name])) + later
+        yield _written(case, node, node, name, f"write `{name}` for `{node.name}`", rank, guess=True)
+
+
+def _result(case: Case) -> sweet.Expr | None:
+    body = case.function.fn.body if case.function is not None else None
+    return body.result if body is not None else None
+
+
+def _is_before(case: Case, name: str, node: sweet.Name) -> bool:
+    return case.tree.binding(name, node.span) is not None
+
+
+def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
+    return one is not None and other is not None and len(one.items) == len(other.items)
+
+
+SLIPS: tuple[Callable[[Case, sweet.Expr, Scope, int], Iterator[Mend]], ...] = (
+    _kept, _axes, _swapped, _untransposed, _turned, _permuted, _outer, _windows, _numbers, _size_names, _tensor_names,
+)  # fmt: skip
+
+
+# Parts
+
+
+def _written(
+    case: Case, node: sweet.Expr, expr: sweet.Expr, text: str, what: str, rank: int, *, guess: bool = False
+) -> Mend:
+    around = case.tree.parent(node) if node is expr else node
+    around = case.tree.parent(around) if isinstance(around, sweet.Arg) else around
+    show = around.span if isinstance(around, sweet.Call | sweet.Binary | sweet.Index) else node.span
+    return case.mend(what, [replaced(expr, text)], rank, show=show, guess=guess)
+
+
+def _integer(expr: sweet.Expr | None) -> int | None:
+    match expr:
+        case sweet.IntLit(value=value):
+            return value
+        case sweet.Unary(op="-", operand=sweet.IntLit(value=value)):
+            return -value
+    return None
+
+
+def _is_window(call: sweet.Call) -> bool:
+    row = lookup(callee(call))
+    return row is not None and any(p.name == "strides" for p in row.params)
+
+
+def _is_tensor(expr: sweet.Expr, scope: Scope) -> bool:
+    if isinstance(expr, sweet.Name):
+        return expr.name in scope.tensors
+    return isinstance(expr, sweet.Call | sweet.Index) or (
+        isinstance(expr, sweet.Binary) and any(isinstance(n, sweet.Call) for n in walk(expr))
+    )

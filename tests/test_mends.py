@@ -1,0 +1,240 @@
+"""What a mend may do and what nobody but the author does, over programs with made mistakes and over the kinds of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rxlang.cli.main import invoke
+from rxlang.helps.attributes import REDUCTIONS
+from rxlang.helps.case import Mend
+from rxlang.helps.edits import applied
+from rxlang.helps.fix import fixed_and_left
+from rxlang.helps.offer import offers
+from rxlang.helps.tree import nodes_below
+from rxlang.lang import sweet
+from rxlang.lang.diagnostics import Diagnostic
+from rxlang.lang.parser import parse
+from rxlang.lang.source import Source
+from rxlang.pipeline import check_text
+from support.mistakes import mutated, read_mistakes, read_programs
+
+DATA = Path(__file__).parent / "data"
+PROGRAMS = read_programs(DATA / "architectures")
+MISTAKES = sorted(read_mistakes(DATA / "mistakes.jsonl"), key=lambda m: (m.operator, m.program, m.seed))
+SAMPLE = max(int(os.environ.get("RX_FUZZ", "1")) * 5, 5)
+MOVING = {"matrix_transpose", "permute_dims", "swapaxes", "moveaxis", "squeeze", "expand_dims"}
+# What an author says of sizes: a divisibility, a bound, or that two of them are one.
+SAID = re.compile(r"(.* % .* == 0|\w+ == [A-Za-z_]\w*|[^=]* (>=|<=|<|>) .*)")
+
+
+def wrong_programs() -> Iterator[str]:
+    """Some of the corpus, of its operators in turn."""
+    for mistake in MISTAKES[:: max(len(MISTAKES) // SAMPLE, 1)]:
+        mutant = mutated(PROGRAMS[mistake.program], mistake.operator, mistake.seed)
+        assert mutant is not None
+        yield mutant.text
+
+
+def calls(text: str) -> Counter[str]:
+    module, problems = parse(Source("a.rx", text))
+    assert not problems
+    return Counter(n.name for n in nodes_below(module) if isinstance(n, sweet.FnName))
+
+
+def conditions(text: str) -> list[str]:
+    module, _ = parse(Source("a.rx", text))
+    fns = [i.fn for i in module.items if isinstance(i, sweet.FnDecl)]
+    return [c.span.text for fn in fns for c in fn.where]
+
+
+def signatures(text: str) -> list[str]:
+    module, _ = parse(Source("a.rx", text))
+    decls = [i for i in module.items if isinstance(i, sweet.FnDecl)]
+    return [text[d.fn.span.start : d.fn.body.span.start] for d in decls if d.fn.body is not None]
+
+
+def offered(text: str) -> list[tuple[Diagnostic, tuple[Mend, ...]]]:
+    return [(o.diagnostic, o.mends) for o in offers(check_text(text, "a.rx", DATA), DATA)]
+
+
+def wrong(text: str) -> list[Diagnostic]:
+    return [d for d in check_text(text, "a.rx", DATA).diagnostics if d.severity != "note"]
+
+
+def first_mended(text: str) -> str:
+    found = [mends for d, mends in offered(text) if d.severity != "note" and mends]
+    assert found, text
+    return applied(text, found[0][0].edits)
+
+
+# Over programs with mistakes
+
+
+def test_no_mend_of_a_mistake_removes_an_operation_reduces_pins_a_size_or_equates_formulas() -> None:
+    for text in wrong_programs():
+        before = calls(text)
+        for _, mends in offered(text):
+            for mend in mends:
+                after = applied(text, mend.edits)
+                gone = before - calls(after)
+                assert not set(gone) - MOVING or gone.total() <= (calls(after) - before).total(), mend.text
+                new = calls(after) - before
+                assert not set(new) & set(REDUCTIONS) or gone, mend.text
+                said = Counter(conditions(after)) - Counter(conditions(text))
+                assert all(SAID.fullmatch(part) for c in said for part in c.split(" && ")), mend.text
+
+
+def test_fix_adds_no_condition_keeps_signatures_and_operations_and_says_why_it_left_the_rest() -> None:
+    for text in wrong_programs():
+        found = fixed_and_left(Source("a.rx", text), DATA)
+        assert signatures(found.text) == signatures(text)
+        assert calls(found.text).total() >= calls(text).total()
+        assert bool(found.done) == (found.text != text)
+        assert [(left.code, bool(left.reason)) for left in found.left] == [(d.code, True) for d in wrong(found.text)]
+        assert not found.done or not found.left
+
+
+# Kinds of slips, each mended back
+
+HEAD = "x : Tensor([b, t, d], float32)"
+SLIPS = [
+    (
+        f"@f = fn({HEAD}, w : Tensor([d, k], float32)) : Tensor([b, t, k], float32) {{\n  @matmul(#, #)\n}}\n",
+        ("x", "w"),
+        ("w", "x"),
+    ),
+    (
+        f"@f = fn({HEAD}, y : Tensor([b, s, d], float32)) : Tensor([b, t + s, d], float32) {{\n"
+        "  @concat([x, y], axis=#)\n}\n",
+        ("1",),
+        ("2",),
+    ),
+    (
+        f"@f = fn({HEAD}) : Tensor([b, d, t], float32) {{\n  @permute_dims(x, axes=#)\n}}\n",
+        ("[0, 2, 1]",),
+        ("[1, 2, 0]",),
+    ),
+    (
+        "@f = fn(x : Tensor([b, t, h * k], float32), h : Size) : Tensor([b, t, h, k], float32) {\n"
+        "  @reshape(x, [b, t, #, k])\n}\n",
+        ("h",),
+        ("b",),
+    ),
+    (
+        "@f = fn(x : Tensor([b, c, l], float32), w : Tensor([c, c, 3], float32)) : Tensor([b, c, l], float32)"
+        " where l >= 1 {\n  @conv1d(x, w#)\n}\n",
+        (", pads=[(1, 1)]",),
+        ("",),
+    ),
+    (
+        "@f = fn(x : Tensor([b, c, 2 * l], float32), w : Tensor([c, c, 3], float32)) : Tensor([b, c, l], float32)"
+        " where l >= 1 {\n  @conv1d(x, w, strides=[#], pads=[(1, 1)])\n}\n",
+        ("2",),
+        ("3",),
+    ),
+    (
+        "@f = fn(q : Tensor([b, n * g, t, k], float32), v : Tensor([b, n, t, k], float32), g : Size)"
+        " : Tensor([b, n * g, t, k], float32) where g >= 1, n >= 1 {\n  q * #\n}\n",
+        ("@repeat(v, g, axis=1)",),
+        ("v",),
+    ),
+    (
+        f"@f = fn({HEAD}) : Tensor([b, t, d], float32) {{\n  (x - @mean(x, axis=-1#)) / @std(x, axis=-1, keepdims=true)\n}}\n",
+        (", keepdims=true",),
+        ("",),
+    ),
+    (
+        "@f = fn(lengths : Tensor([b], int64), t : Size) : Tensor([b, t], bool) where t >= 0 {\n  @arange(t) < #\n}\n",
+        ("@expand_dims(lengths, axis=-1)",),
+        ("lengths",),
+    ),
+    (
+        f"@f = fn({HEAD}, y : Tensor([b, s, d], float32), z : Tensor([b, s, d], float32))"
+        " : Tensor([b, t, s], float32) {\n  let k = @matrix_transpose(y + z)\n  @matmul(#, k)\n}\n",
+        ("x",),
+        ("z",),
+    ),
+]
+
+
+def filled(template: str, parts: tuple[str, ...]) -> str:
+    for part in parts:
+        template = template.replace("#", part, 1)
+    return template
+
+
+@pytest.mark.parametrize(("template", "right", "slip"), SLIPS)
+def test_the_first_mend_of_a_slip_is_the_operation_as_it_was(
+    template: str, right: tuple[str, ...], slip: tuple[str, ...]
+) -> None:
+    assert not wrong(filled(template, right))
+    assert first_mended(filled(template, slip)) == filled(template, right)
+
+
+@pytest.mark.parametrize(("template", "right", "slip"), SLIPS)
+def test_a_slip_is_told_once(template: str, right: tuple[str, ...], slip: tuple[str, ...]) -> None:
+    assert len(wrong(filled(template, slip))) == 1
+
+
+# What no mend is for
+
+
+def test_two_sizes_that_can_never_broadcast_are_told_at_the_operator_and_nothing_is_made_of_one_tensor() -> None:
+    text = (
+        "@f = fn(x : Tensor([n, t, d], float32), y : Tensor([1, t + 1, d], float32)) : Tensor([n, t, d], float32) {\n"
+        "  x + y\n}\n"
+    )
+    (d,) = wrong(text)
+    assert d.severity == "error" and d.message.startswith("`+` needs axis 1 of `x` (t) and axis 1 of `y` (t + 1)")
+    assert "min(" not in d.message
+    assert not [m.text for _, mends in offered(text) for m in mends]
+
+
+def test_pooling_that_may_not_fit_takes_a_bound_and_is_never_left_out() -> None:
+    text = "@f = fn(x : Tensor([n, c, h, w], float32)) : Tensor { @max_pool2d(x, 2) }\n"
+    ((_, mends),) = [o for o in offered(text) if o[0].severity == "warning"]
+    assert mends[0].text == "`where h >= 2, w >= 2` on @f makes it hold"
+    assert not [m.text for m in mends if "leave out" in m.text]
+
+
+# What --fix says
+
+LEFT = [
+    (
+        "@f = fn(x : Tensor([b, d], float32)) : Tensor { @reshape(x, [b, 8, d // 8]) }",
+        "a `where` is for the author to write",
+    ),
+    (
+        "@f = fn(x : Tensor([n, 3], float32), w : Tensor([4, 3], float32)) : Tensor { @matmul(x, w) }",
+        "mends are possible",
+    ),
+    ("@f = fn(x : Tensor([2, 3], float32)) : Tensor { @reshape(x, [5]) }", "left: E307: "),
+    ("@f = fn(x : Tensor([b, 15], float32)) : Tensor { @reshape(x, [b, 4, 4]) }", "is for the author to say"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), LEFT)
+def test_fix_says_of_a_message_why_it_is_left(
+    text: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.rx"
+    path.write_text(text)
+    invoke(["check", "--fix", str(path)])
+    lines = [line for line in capsys.readouterr().out.split("\n") if line.startswith(f"{path}:1: left: ")]
+    assert len(lines) == 1 and reason in lines[0]
+    assert path.read_text() == text
+
+
+def test_fix_writes_one_pad_as_pairs(tmp_path: Path) -> None:
+    path = tmp_path / "net.rx"
+    head = (
+        "@f = fn(x : Tensor([n, c, h, w], float32), k : Tensor([o, c, 3, 3], float32)) : Tensor([n, o, h, w], float32)"
+    )
+    path.write_text(f"{head} {{\n  @conv2d(x, k, pads=1)\n}}\n")
+    assert invoke(["check", "--fix", str(path)]) == 0
+    assert "pads=[(1, 1)]" in path.read_text()
