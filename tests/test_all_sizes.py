@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rxlang import pipeline
 from rxlang.helps.offer import with_helps
 from rxlang.lang.diagnostics import Diagnostic
-from support import all_sizes, shape_bugs, small_programs
+from support import all_sizes, random_programs, replay, shape_bugs, small_programs
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[1]
 BUGS = ROOT.parent / "shared" / "cases" / "shape_bugs.jsonl"
 RUNS = int(os.environ.get("RX_FUZZ", "60"))
-MOST = 4
+MOST = 6
 GOLDENS = sorted((ROOT / "tests" / "goldens").rglob("*.rx"))
 
 # One call each, over sizes that are not known; each is checked at run time.
@@ -115,6 +117,65 @@ def test_a_condition_that_is_not_the_whole_one_is_seen() -> None:
     assert wrong_witness(said, [({"n": 1, "c": 1, "h": 1, "w": 1}, None)])
 
 
+# Programs of all kinds
+
+
+def conditions(text: str, base: Path) -> list[str]:
+    """What is said of the sizes of a program's functions and is not so for some sizes of at most 6, of at most 4 names."""
+    report = pipeline.check_text(text, "sizes.rx", base)
+    found: list[str] = []
+    for said in report.diagnostics if report.checked is not None else ():
+        told = re.search(r"this holds (only )?if (.*), which is checked at run time", said.message)
+        if told is not None and said.function is not None and report.checked is not None:
+            run = replay.Replay(report.checked, text, base)
+            function = replay.function_of(run, said)
+            if function is not None:
+                line = text.split("\n")[said.span.source.position(said.span.start)[0] - 1]
+                always = "if (" not in line  # what stands in an arm need not run
+                found += both_sides(run, function, said, told[2], necessary=bool(told[1]) and always)
+    return found
+
+
+def both_sides(run: Any, function: Any, said: Diagnostic, told: str, *, necessary: bool) -> list[str]:
+    cond, found = all_sizes.of_message(told), []
+    names = all_sizes.names_in(cond)
+    written = [n for p in function.declaration.params for n in (p.annotation.names if p.annotation else ())]
+    if "'" in told or not set(names) <= {*written, *(p.name for p in function.params)} or len(names) > 4:
+        return []
+    for sizes in all_sizes.every({"": tuple(names)}, MOST if len(names) < 4 else 2):
+        held = all_sizes.value(cond, sizes)
+        for attempt in range(2):
+            try:
+                end = run.run(function, replay.Draw(attempt, sizes))
+            except (ValueError, ZeroDivisionError, replay.TooBig):
+                continue
+            if end is None and not held and necessary:
+                found.append(f"{told}: @{function.name} runs with {sizes}")
+            if end is not None and held and head(end) == head(said) and same_check(end, said):
+                found.append(f"{told}: @{function.name} fails with {sizes}")
+    return found[:3]
+
+
+def head(said: Diagnostic) -> str:
+    """What is asked of what: of several checks of one call it tells which one it is."""
+    return said.message.partition(", but ")[0].replace(" (first argument)", "").replace(" (second argument)", "")
+
+
+def test_what_the_files_are_told_of_sizes_is_so_on_both_sides() -> None:
+    assert [(p.name, found) for p in GOLDENS if (found := conditions(p.read_text(), p.parent))] == []
+
+
+@pytest.mark.skipif(not BUGS.exists(), reason="the folder with the cases is not beside the project")
+def test_what_real_bugs_are_told_of_sizes_is_so_on_both_sides() -> None:
+    rows = [json.loads(line) for line in BUGS.read_text().splitlines()]
+    assert [(row["id"], found) for row in rows if (found := conditions(shape_bugs.program(row), ROOT))] == []
+
+
+def test_what_programs_with_arms_and_helpers_are_told_of_sizes_is_so_on_both_sides() -> None:
+    programs = {seed: random_programs.Maker(seed).source + random_programs.LIBRARY for seed in range(RUNS // 12)}
+    assert [(seed, found) for seed, text in programs.items() if (found := conditions(text, ROOT))] == []
+
+
 # Names
 
 
@@ -149,8 +210,6 @@ def test_no_golden_is_told_a_name_that_nobody_wrote() -> None:
 def test_no_real_bug_is_told_a_name_that_nobody_wrote() -> None:
     if not BUGS.exists():
         pytest.skip(f"{BUGS.name} is not beside the project")
-    import json
-
     rows = [json.loads(line) for line in BUGS.read_text().splitlines()]
     assert [(row["id"], found) for row in rows[:30] if (found := invented(shape_bugs.program(row), ROOT))] == []
 

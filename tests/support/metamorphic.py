@@ -147,10 +147,11 @@ def split(text: str, rng: random.Random) -> Changed:
 
 
 def swapped(text: str, rng: random.Random) -> Changed | None:
-    """Two bindings one after the other of which neither speaks of the other, and none asks for anything."""
+    """Two bindings one after the other of which neither speaks of the other, and one asks for nothing."""
     lines = text.split("\n")
     end = next(i for i, found in enumerate(lines) if found.startswith("  let out"))
-    free = [i for i in range(1, end - 1) if _is_plain(lines[i]) and _is_plain(lines[i + 1])]
+    free = [i for i in range(1, end - 1) if _is_plain(lines[i]) or _is_plain(lines[i + 1])]
+    free = [i for i in free if BOUND.match(lines[i]) and BOUND.match(lines[i + 1])]
     free = [i for i in free if not _shares(lines[i], lines[i + 1]) and not _shares(lines[i + 1], lines[i])]
     if not free:
         return None
@@ -171,7 +172,7 @@ def _shares(one: str, other: str) -> bool:
     """Whether a line speaks of what another one binds."""
     bound = BOUND.match(one)
     assert bound is not None
-    return bool({bound[1] or bound[2]} & set(re.findall(r"\w+", other)))
+    return bool(set((bound[1] or bound[2]).split(", ")) & set(re.findall(r"\w+", other)))
 
 
 # What may leave more to the run
