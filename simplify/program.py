@@ -89,7 +89,7 @@ def _bound_below(function: core.Function) -> Iterator[str]:
 
 # What a function has for itself, before it takes from what the program has for all of them: by its names; and what all of
 # them together have so.
-_A_FUNCTION, _A_NAME = 12_000, 80
+_A_FUNCTION, _A_NAME = 30_000, 100
 _ALL = 60_000
 
 

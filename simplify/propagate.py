@@ -56,7 +56,7 @@ def check(
 _MOST_MEMBERS = 24
 # Steps of reasoning that are there for all functions of a program, beside those that each has for itself: questions behind
 # that are answered if it is plain.
-_STEPS = 120_000
+_STEPS = 150_000
 # So many conditions of a signature are looked at for those that exclude each other.
 _MOST_CONDITIONS = 40
 

@@ -15,6 +15,7 @@ from .conditions import (
     Condition,
     Eq0,
     Ge0,
+    Ne0,
     all_of,
     cond_vars,
     eq0,
@@ -47,6 +48,8 @@ class Verdict(Node):
 
 LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown", "stopped")
 _UNKNOWN = Verdict("unknown", "unknown")
+_NEVER_ASKED = (-1, _UNKNOWN)
+_OPPOSITE = {"proved": "refuted", "refuted": "proved"}
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
 _CASES = 60
 _FEW_CASES = 6  # where many facts hang together
@@ -189,8 +192,8 @@ class Facts:
         if cond is True or cond is False:
             self.counts["ground"] += 1
             return _GROUND[cond]
-        version, known = self._answers.get(cond, (-1, _UNKNOWN))
-        if version == self._version:
+        known = self._known(cond)
+        if known is not None:
             self.counts[known.by] += 1
             return known
         stopped = self._stopped
@@ -199,6 +202,18 @@ class Facts:
         if verdict is not _UNKNOWN:
             self._answers[cond] = self._version, verdict
         return verdict
+
+    def _known(self, cond: Condition) -> Verdict | None:
+        """What was answered to the question, or to its opposite, since the last fact came."""
+        version, verdict = self._answers.get(cond, _NEVER_ASKED)
+        if version == self._version:
+            return verdict
+        if type(cond) is Eq0 or type(cond) is Ne0:
+            opposite = Ne0(cond.term) if type(cond) is Eq0 else Eq0(cond.term)
+            version, verdict = self._answers.get(opposite, _NEVER_ASKED)
+            if version == self._version:
+                return replace(verdict, kind=_OPPOSITE.get(verdict.kind, verdict.kind), witness=None)
+        return None
 
     def _decide(self, cond: Condition) -> Verdict:
         try:
