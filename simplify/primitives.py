@@ -36,6 +36,7 @@ from .known.values import (
     plain,
 )
 from .operand_dtypes import result_dtypes
+from .outline import outline
 from .rule_context import CallInfo, Refuted, SymbolicCtx
 from .solver.terms import Allowance, TooLarge, charge
 from .visitor import Visitor
@@ -176,11 +177,14 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
             result = row.rule(ctx, *arguments)
             if row.results == "tuple":
                 charge(2 * len(result))
-    except (RankUnknown, TooLarge) as open_:
+    except (RankUnknown, TooLarge) as why:
         if _refuted_in_an_arm(row, ctx, arguments):
             raise Refuted from None
-        if not isinstance(open_, ResultOpen):
+        found = outline(row, ctx, arguments) if isinstance(why, TooLarge) else None
+        if not isinstance(why, ResultOpen) and (found is None or found[1]):
             ctx.leave_open(_fitting(ctx.state, row, arguments))
+        if found is not None:
+            return _results(row, found[0], dtypes)
         if row.elementwise:
             return TensorInfo(arguments[0].shape, dtypes[0])
         return _unknown_result(ctx.state, row, column, dtypes)

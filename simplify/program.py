@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from ..lang import core
 from ..lang.node import Node
@@ -37,7 +37,10 @@ class Program:
         # What a script prints has names there, written or not.
         self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
-        self.taken = names_in(core_program)
+        bound = names_bound(core_program)
+        self.taken = frozenset(c.name for c in core_program.consts).union(*bound.values())
+        # The steps of reasoning that each function has for itself.
+        self.shares = shares({name: len(names) for name, names in bound.items()})
         # The functions that have been checked and in whose bodies nothing can fail.
         self.sure: set[str] = set()
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
@@ -87,15 +90,34 @@ class Program:
         return wrapper.impl is not None or is_signature(wrapper)
 
 
-def names_in(program: core.Program) -> frozenset[str]:
-    """Every name that a program binds, but in the annotations of function parameters."""
-    found: set[str] = {c.name for c in program.consts}
-    for node in walk(program.functions, program.main, without=lambda node: isinstance(node, core.FnSort)):
+def names_bound(program: core.Program) -> dict[str, frozenset[str]]:
+    """Every name that each function binds, but in the annotations of function parameters; "" is the script."""
+    functions = [(f.name, f) for f in program.functions]
+    if program.main is not None:
+        functions.append(("", program.main))
+    return {name: frozenset(_bound_below(function)) for name, function in functions}
+
+
+def _bound_below(function: core.Function) -> Iterator[str]:
+    for node in walk(function, without=lambda node: isinstance(node, core.FnSort)):
         if isinstance(node, core.Function | core.Lambda):
-            found.update(p.name for p in node.params)
+            yield from (p.name for p in node.params)
         elif isinstance(node, core.Let | core.MatchShape):
-            found.update(core.bound_names(node))
-    return frozenset(found)
+            yield from core.bound_names(node)
+
+
+# What a function has for itself, before it takes from what the program has for all of them: by its names; and what all of
+# them together have so.
+_A_FUNCTION, _A_NAME = 30_000, 100
+_ALL = 60_000
+
+
+def shares(names: Mapping[str, int]) -> dict[str, int]:
+    """How many steps of reasoning each function has for itself, whatever the others take, by the number of its names."""
+    wanted = {function: _A_FUNCTION + _A_NAME * count for function, count in names.items()}
+    there = _ALL + _A_NAME * sum(names.values())
+    everything = max(sum(wanted.values()), there)
+    return {function: steps * there // everything for function, steps in wanted.items()}
 
 
 def _words(user: Node) -> Iterator[str]:

@@ -27,11 +27,11 @@ from .known.fresh import settle, unknown
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
-from .program import Program, names_in
+from .program import Program
 from .solver.conditions import ge, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
-from .solver.terms import Purse, Size, substitute
+from .solver.terms import Purse, Share, Size, substitute
 from .voice import doors
 from .voice import implementations as voice
 from .voice.describe import binding
@@ -49,15 +49,16 @@ def check(
     header: Header,
 ) -> Checked:
     """`header` tells shape and dtype of a weights file without reading its data (None if there is none)."""
-    with Purse(_STEPS + _STEPS_OF_A_NAME * len(names_in(program))) as purse:
+    with Purse(_STEPS) as purse:
         checked = _Checker(program, lookup, options, header).run()
     return replace(checked, steps=purse.spent)
 
 
 # Of longer lists nobody is told what is never chosen.
 _MOST_MEMBERS = 24
-# What may be asked about the sizes of a program, in steps of reasoning: questions behind that are answered if it is plain.
-_STEPS, _STEPS_OF_A_NAME = 180_000, 200
+# Steps of reasoning that are there for all functions of a program, beside those that each has for itself: questions behind
+# that are answered if it is plain.
+_STEPS = 150_000
 # So many conditions of a signature are looked at for those that exclude each other.
 _MOST_CONDITIONS = 40
 
@@ -84,15 +85,20 @@ class _Checker:
         done: dict[str, core.Function] = {}
         for function in self.program.callees_first():
             if function.kind != "private":
-                wrapper, impl = self._function(function)
+                with self._share(function):
+                    wrapper, impl = self._function(function)
                 done[wrapper.name] = wrapper
                 if impl is not None:
                     done[impl.name] = impl
         for function in self.before.functions:
             if function.name not in done:
-                done[function.name] = self._private(function)
+                with self._share(function):
+                    done[function.name] = self._private(function)
             functions.append(done[function.name])
-        main = self._main(self.before.main) if self.before.main else None
+        main = None
+        if self.before.main is not None:
+            with Share(self.program.shares[""]):
+                main = self._main(self.before.main)
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
         told, silent = choose(self.log)
         return Checked(
@@ -134,6 +140,11 @@ class _Checker:
         return [*written, *(name for name in names if name not in written)]
 
     # One function
+
+    def _share(self, function: core.Function) -> Share:
+        """The steps of a function: its own, and its implementation's."""
+        shares = self.program.shares
+        return Share(shares[function.name] + (shares.get(function.impl, 0) if function.impl is not None else 0))
 
     def _walk(self, name: str) -> Walk:
         return Walk(self.program, self.log, self.options, name)

@@ -15,6 +15,7 @@ from .conditions import (
     Condition,
     Eq0,
     Ge0,
+    Ne0,
     all_of,
     cond_vars,
     eq0,
@@ -29,7 +30,7 @@ from .nearby import Standing
 from .propagation import propagate
 from .solved import Point, Solved, degree, solve_equation
 from .terms import Allowance, Bounds, Size, Term, TooLarge, Var, bounds, of_atom, substitute, variables
-from .trail import Solutions, Trail
+from .trail import Solutions, Table, Trail
 
 
 class Verdict(Node):
@@ -47,6 +48,8 @@ class Verdict(Node):
 
 LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown", "stopped")
 _UNKNOWN = Verdict("unknown", "unknown")
+_NEVER_ASKED = (-1, _UNKNOWN)
+_OPPOSITE = {"proved": "refuted", "refuted": "proved"}
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
 _CASES = 60
 _FEW_CASES = 6  # where many facts hang together
@@ -57,7 +60,7 @@ _STEPS = 600
 _MOST_DEGREE = 4
 _TRIES = 80
 # Steps: of one question by the cheap layers, and by all of them; of a fact that is learnt; of a point for the user's eyes.
-_CHEAP, _SEARCH, _LEARNING, _SHOWING = 4_000, 150_000, 40_000, 60_000
+_CHEAP, _SEARCH, _LEARNING, _SHOWING = 16_000, 150_000, 40_000, 60_000
 _LEAST = 300  # what a fact, and a question, may take where a program has spent all its steps
 _NEVER = Ge0(Term({(): -1}))
 Fact = tuple[Condition, object]
@@ -69,11 +72,15 @@ class Facts:
     def __init__(self) -> None:
         self.trail = Trail()
         self._facts: list[Fact] = []
+        self._said: Table[Condition, None] = Table(self.trail)
+        # What was answered, and on which facts; a number stands for them, another one after each change.
+        self._answers: dict[Condition, tuple[int, Verdict]] = {}
+        self._version = self._newest = 0
         self._shown = Solutions(self.trail)
         self._state = Ledger(self.trail)
         self._standing = Standing(self._state)
         self._possible: bool | None = True  # is there a point? as far as was asked; None: ask again
-        self._scopes: list[tuple[int, int, bool | None, tuple[Point, int], bool]] = []
+        self._scopes: list[tuple[int, int, bool | None, tuple[Point, int], bool, int]] = []
         self._patience = _PATIENCE
         self._complete = True  # was every fact understood? then what satisfies the state satisfies them all
         self._session: Any = None  # with z3, from the first question to it on
@@ -83,10 +90,13 @@ class Facts:
 
     def assume(self, cond: Cond, reason: object = None) -> None:
         """From here on the condition holds."""
-        if cond is True:
+        if cond is True or cond in self._said:
             return
         mask = 1 << len(self._facts)
         self._possible = None
+        self._version = self._newest = self._newest + 1
+        if cond is not False:
+            self._said[cond] = None
         self._facts.append((_NEVER if cond is False else cond, reason))
         self._state.push()
         mark = len(self.trail.steps)
@@ -105,12 +115,13 @@ class Facts:
     def push(self) -> None:
         """Opens a scope."""
         place = self._standing.place
-        self._scopes.append((len(self._facts), len(self.trail.steps), self._possible, place, self._complete))
+        said, steps = len(self._facts), len(self.trail.steps)
+        self._scopes.append((said, steps, self._possible, place, self._complete, self._version))
         self._state.push()
 
     def pop(self) -> None:
         """Forgets what was assumed since the matching push."""
-        count, mark, self._possible, self._standing.place, self._complete = self._scopes.pop()
+        count, mark, self._possible, self._standing.place, self._complete, self._version = self._scopes.pop()
         self.trail.back(mark)
         self._state.pop()
         del self._facts[count:]
@@ -181,10 +192,28 @@ class Facts:
         if cond is True or cond is False:
             self.counts["ground"] += 1
             return _GROUND[cond]
+        known = self._known(cond)
+        if known is not None:
+            self.counts[known.by] += 1
+            return known
         stopped = self._stopped
         verdict = self._decide(cond)
         self.counts["stopped" if self._stopped > stopped else verdict.by] += 1
+        if verdict is not _UNKNOWN:
+            self._answers[cond] = self._version, verdict
         return verdict
+
+    def _known(self, cond: Condition) -> Verdict | None:
+        """What was answered to the question, or to its opposite, since the last fact came."""
+        version, verdict = self._answers.get(cond, _NEVER_ASKED)
+        if version == self._version:
+            return verdict
+        if type(cond) is Eq0 or type(cond) is Ne0:
+            opposite = Ne0(cond.term) if type(cond) is Eq0 else Eq0(cond.term)
+            version, verdict = self._answers.get(opposite, _NEVER_ASKED)
+            if version == self._version:
+                return replace(verdict, kind=_OPPOSITE.get(verdict.kind, verdict.kind), witness=None)
+        return None
 
     def _decide(self, cond: Condition) -> Verdict:
         try:
@@ -293,6 +322,7 @@ class Facts:
     def rest(self) -> None:
         """Lets go of what z3 holds for these facts; a later question makes it anew."""
         self._session = None
+        self._answers.clear()
 
     def _verdict(self, answers: dict[bool, Point | int | None], by: str, mask: int, part: Solved) -> Verdict:
         yes, no = answers[True], answers[False]

@@ -9,6 +9,7 @@ from typing import Any
 from .conditions import Cond
 from .exprs import ExpressionError, Scope, read_condition
 from .facts import Facts, Verdict
+from .terms import TooLarge
 
 _RESULTS = {"proved": "valid", "refuted": "unsat", "open": "neither", "unknown": "unknown", "vacuous": "vacuous"}
 # The last three are remarks, which collections of questions carry and which change no answer.
@@ -88,6 +89,8 @@ def _condition(where: str, text: str, scope: Scope) -> Cond:
         return read_condition(text, scope)
     except ExpressionError as wrong:
         raise ExpressionError(f"{where}: {wrong}") from None
+    except TooLarge:
+        raise ExpressionError(f"{where}: the sizes are too large") from None
 
 
 def answer(question: Question) -> dict[str, Any]:

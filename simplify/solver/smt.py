@@ -161,7 +161,8 @@ class Solver:
         self.solver = z3.Solver(ctx=session.context)
         self.solver.set("rlimit", max(min(session.limit, left() * _A_STEP), 1))
         self.solver.set("ctrl_c", False)
-        self.solver.set("arith.nl.grobner", False)  # it does not look at the limit, and may take minutes
+        for part in ("arith.nl.grobner", "arith.nl.nra"):  # they do not look at the limit, and may take minutes
+            self.solver.set(part, False)
         self.solver.push()  # from the first scope on it is another engine, the quicker one
         for cond in known:
             self.tell(cond, self.told)

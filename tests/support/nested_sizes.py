@@ -1,6 +1,6 @@
 """Random programs of up to 40 lines whose sizes grow into each other, and what checking each of them costs, mends included.
 
-    python nested_sizes.py FIRST COUNT
+    python nested_sizes.py FIRST COUNT [LINES]
 
 prints a line of JSON for each seed before it is checked, and one after: CPU seconds, megabytes so far, steps of reasoning.
 """
@@ -86,8 +86,8 @@ class Writer:
                 self.let(f"@tile({x}, [{', '.join(self.size(1) for _ in range(rank))}])", rank)
 
 
-def program(seed):
-    """The program of a seed."""
+def program(seed, most=37):
+    """The program of a seed, of at most so many lines."""
     writer = Writer(seed)
     params = []
     for i in range(writer.random.randint(1, 4)):
@@ -100,7 +100,7 @@ def program(seed):
         for name in ("n", "m", "k")
         if not any(f"[{name}," in p or f" {name}," in p or f"[{name}]" in p or f" {name}]" in p for p in params)
     ]
-    for _ in range(writer.random.randint(3, 37)):
+    for _ in range(writer.random.randint(3, most)):
         writer.statement()
     body = "\n".join(f"  {line}" for line in writer.lines)
     return f"@main = fn({', '.join(params)}) : Tensor {{\n{body}\n  {writer.tensors[-1][0]}\n}}\n"
@@ -124,13 +124,13 @@ def cost(text):
     }
 
 
-def main(first, count):
+def main(first, count, most=37):
     """The cost of so many programs."""
     for seed in range(first, first + count):
         print(json.dumps({"seed": seed}), flush=True)
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + FAR, hard))
-        found = cost(program(seed))
+        found = cost(program(seed, most))
         found["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps({"seed": seed, **found}), flush=True)
 

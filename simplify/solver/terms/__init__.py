@@ -38,7 +38,7 @@ from .polynomials import (
     without,
 )
 from .ranges import Bounds, Ranges, at_least, bounds, is_nonneg, lower, mono_interval
-from .steps import Allowance, Apart, OutOfSteps, Purse, TooLarge, charge, left, spend
+from .steps import Allowance, Apart, OutOfSteps, Purse, Share, TooLarge, charge, left, spend
 from .substitution import evaluate, replace_atom, substitute
 
 __all__ = [
@@ -73,6 +73,7 @@ __all__ = [
     "Purse",
     "Ranges",
     "replace_atom",
+    "Share",
     "Size",
     "size_key",
     "smax",

@@ -6,6 +6,7 @@ from math import gcd
 
 from .polynomials import (
     Floor,
+    Max,
     Mono,
     Size,
     Term,
@@ -70,8 +71,23 @@ def _floor_by_int(a: Term, c: int) -> Size:
             rest[mono] = r
     if not rest or (len(rest) == 1 and () in rest):
         return close(whole)
+    plain = _without_maximum(rest)
+    if plain is not None:
+        return close(whole) + _floor_by_int(plain, c)
     taken = {mono for mono, k in a.mons.items() if k < 0}
     return close(whole) + _floor_of_rest(rest, c, taken)
+
+
+def _without_maximum(rest: dict[Mono, int]) -> Term | None:
+    """`(max(0, x) + b) // c == (x + b) // c`, where b is in 0..c-1 and x + b is never negative."""
+    constant = rest.get((), 0)
+    if len(rest) != 1 + (constant != 0):
+        return None
+    mono = next(m for m in rest if m)
+    if rest[mono] != 1 or len(mono) != 1 or type(mono[0]) is not Max or len(mono[0].args) != 1:
+        return None
+    inside = mono[0].args[0] + constant
+    return inside if type(inside) is Term and at_least(inside, 0) else None
 
 
 def _floor_of_rest(rest: dict[Mono, int], c: int, taken: set[Mono]) -> Size:

@@ -13,6 +13,9 @@ def smax(*xs: Size) -> Size:
     """The greatest of the sizes."""
     if all(isinstance(x, int) for x in xs):
         return max(x for x in xs if isinstance(x, int))
+    nested = _nested_quotient(xs)
+    if nested is not None:
+        return nested
     args: list[Size] = []
     for x in xs:
         for flat in _flat_max(x):
@@ -63,6 +66,31 @@ def _shared_quotient(args: list[Size]) -> Size | None:
     if len(nums) < 2:
         return None
     return floordiv(smax(*nums, *(x * c for x in args if isinstance(x, int))), c)
+
+
+def _nested_quotient(args: tuple[Size, ...]) -> Size | None:
+    """`max(x // c, k) == max(x, k * c) // c` for a number k, so that a slice of a slice of a slice is no deeper than one."""
+    numbers = [x for x in args if isinstance(x, int)]
+    terms = [x for x in args if type(x) is Term]
+    if len(terms) != 1:
+        return None
+    found = _as_quotient(terms[0])
+    return None if found is None else floordiv(smax(found[0], *(k * found[1] for k in numbers)), found[1])
+
+
+def _as_quotient(x: Term) -> tuple[Size, int] | None:
+    """y and c such that x == y // c, where that is no longer than x: `n - n // 2` is `(n + 1) // 2`."""
+    quotients = [(m[0], k) for m, k in x.mons.items() if len(m) == 1 and type(m[0]) is Floor]
+    if len(quotients) != 1:
+        return None
+    ((quotient, k),) = quotients
+    num, den = quotient.num, quotient.den
+    if abs(k) != 1 or not isinstance(den, int) or type(num) is not Term:
+        return None
+    rest = x - Term({(quotient,): k})
+    whole = rest * den + (num if k > 0 else den - 1 - num)
+    simpler = isinstance(rest, int) or (type(whole) is Term and len(whole.mons) < len(x.mons))
+    return (whole, den) if simpler else None
 
 
 def _flat_max(x: Size) -> list[Size]:

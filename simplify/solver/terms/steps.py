@@ -1,6 +1,7 @@
 """Steps of reasoning, counted, never timed: where an allowance of them is used up, what was being worked out is given up.
 
-A purse holds the steps of a whole program, an allowance those of one question: the same program takes the same ones everywhere.
+A purse holds the steps of a whole program, a share those that a function has for itself, an allowance those of one question:
+the same program takes the same ones everywhere.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ def left() -> int:
 class Purse:
     """The steps of a program: what is taken within counts, and within the purse around it as well."""
 
-    __slots__ = ("_around", "left", "reserve", "spent")
+    __slots__ = ("_around", "granted", "left", "reserve", "spent", "steps")
 
     def __init__(self, steps: int) -> None:
-        self.left = steps
+        self.steps = self.granted = self.left = steps
         self.spent = 0
         self.reserve = steps // 2
         self._around: Purse | None = None
@@ -61,7 +62,7 @@ class Purse:
     def __enter__(self) -> Purse:
         self._around = _here.purse
         if self._around is not None:
-            self.left = min(self.left, self._around.left)
+            self.granted = self.left = min(self.left, max(self._around.left, 0))
             self.reserve = min(self.reserve, max(self._around.left + self._around.reserve, 0))
         _here.purse = self
         return self
@@ -79,6 +80,32 @@ class Purse:
         """Spends steps."""
         self.left -= steps
         self.spent += steps
+
+
+class Share(Purse):
+    """Steps that a part of a program has for itself, fewer where the program does not have all of its own; behind them it takes
+    from the purse around."""
+
+    __slots__ = ("own",)
+
+    def __init__(self, own: int) -> None:
+        super().__init__(own)
+        self.own = own
+
+    def __enter__(self) -> Share:
+        around = self._around = _here.purse
+        if around is not None:
+            self.own = self.own * around.granted // max(around.steps, 1)
+            self.left = self.own + max(around.left, 0)
+            self.reserve = self.own // 2
+        _here.purse = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _here.purse = self._around
+        if self._around is not None:
+            self._around.left -= max(self.spent - self.own, 0)
+            self._around.spent += self.spent
 
 
 class Allowance:

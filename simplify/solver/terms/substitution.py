@@ -72,7 +72,7 @@ def evaluate(size: Size, point: Mapping[Var, int]) -> int:
     if isinstance(size, int):
         return size
     total = 0
-    charge(len(size.mons))
+    charge(1 + len(size.mons) // 4)
     for mono, k in size.mons.items():
         for atom in mono:
             k *= point[atom] if type(atom) is Var else _evaluate_atom(atom, point)
