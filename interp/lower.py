@@ -78,7 +78,7 @@ class _Program:
 def _function(program: _Program, fn: core.Function) -> Routine:
     lowering = _Lowering(program, fn.name, [p.name for p in fn.params])
     params = tuple(lowering.slot(p.name) for p in fn.params)
-    lowering.extern = fn.name if fn.kind == "extern" else None
+    lowering.extern = fn if fn.kind == "extern" else None
     lowering.statements(fn.checks)
     entry, lowering.steps = tuple(lowering.steps), []
     functions = [p for p in fn.params if isinstance(p.sort, core.FnSort) and fn.kind != "private"]
@@ -115,7 +115,7 @@ class _Lowering:
         self.program = program
         self.function = function
         self.outer = outer
-        self.extern: str | None = outer.extern if outer is not None else None
+        self.extern: core.Function | None = outer.extern if outer is not None else None
         self.steps: list[Step] = []
         self.captured: dict[str, None] = {}
         # No two slots of a routine and of the closures in it have one name.
@@ -236,8 +236,8 @@ class _Lowering:
         functions = self.program.functions
         if isinstance(c.callee, core.Var):
             return self._invoke(c, self.slot(name), "value", output)
-        if self.extern is not None and name.rstrip("'") == self.extern + "_impl" and name not in functions:
-            return self._invoke(c, self.extern, "extern", output)
+        if self.extern is not None and name == self.extern.impl:
+            return self._invoke(c, self.extern.name, "extern", output)
         if name in self.program.impls:
             return self._invoke_list(c, self.program.impls[name], output)
         if name in functions:
