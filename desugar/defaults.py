@@ -30,15 +30,12 @@ def check(code: Code, declared: sweet.Param, param: ParamInfo) -> core.Value | N
     return value
 
 
-def _is_literal(value: core.Value) -> bool:
-    match value:
-        case core.SizeLit() | core.DTypeLit() | core.BoolConst() | core.Number() | core.TensorLit() | core.FnRef():
-            return True
-        case core.ShapeLit(dims=dims):
-            return all(isinstance(d, core.SizeLit) for d in dims)
-        case core.TupleValue(items=items):
-            return all(map(_is_literal, items))
-    return False
+def _is_literal(value: core.Value | core.Splice) -> bool:
+    if isinstance(value, core.ShapeLit):
+        return all(isinstance(d, core.SizeLit) for d in value.dims)
+    if isinstance(value, core.TupleValue):
+        return all(map(_is_literal, value.items))
+    return isinstance(value, core.SizeLit | core.DTypeLit | core.BoolConst | core.Number | core.TensorLit | core.FnRef)
 
 
 def _dtype(type_: sweet.Type) -> DType | None:

@@ -92,13 +92,13 @@ def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -
     fn, also = decl.fn, case.subject.also
     if not all(_said_in(other, _signature_names(fn)) for other in also):
         return
-    text = ", ".join((text, *also))
+    kind, text = _kind(text), ", ".join((text, *also))
     if fn.where:
         edit = inserted(fn.span, fn.where[-1].span.end, f", {text}")
     else:
         edit = inserted(fn.span, _signature_end(fn), f" where {text}")
     what = f"`where {text}` on @{decl.name.name} makes it hold"
-    yield Mend(what, (edit,), rank, meaning, kind=_kind(text.partition(", ")[0]))
+    yield Mend(what, (edit,), rank, meaning, kind=kind)
 
 
 def _signature_end(fn: sweet.Fn) -> int:

@@ -247,7 +247,11 @@ def _value(operand: core.Value, slots: Mapping[str, Any]) -> Any:
         case core.ShapeLit(dims=items) | core.ListValue(items=items) | core.TupleValue(items=items):
             values = tuple(_value(item, slots) for item in items)  # type: ignore[arg-type]
             return None if any(value is None for value in values) else values
-    return None
+    return _computed(operand)
+
+
+def _computed(operand: core.Value) -> None:
+    """What is computed where it is needed has no value to show."""
 
 
 def _extern(failure: Failure, text: str) -> Diagnostic:

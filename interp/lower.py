@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from ..lang import core
 from ..lang.node import Node
@@ -182,20 +182,22 @@ class _Lowering:
                 return core.Var(v.span, self.slot(name))
             case core.FnRef() | core.Number() | core.Text():
                 return v
+        return self._level(v)
+
+    def _level(self, v: core.ShapeLevel) -> Operand:
         made: Operand = self.shape_level(v)
         return made
 
     def deliver(self, v: core.Value, output: Output) -> None:
         """Append the steps that put v into a slot, or, of a tuple, its parts into slots."""
-        match v:
-            case core.Call():
-                self._call(v, output)
-            case core.If():
-                self._branch(v, output)
-            case core.Lambda() if output and output != RESULT and isinstance(output, str):
-                self._closure(v.params, (*v.checks, *v.body.stmts), v.body.result, v.span, output)
-            case _:
-                self.steps.append(Bind(v.span, self.operand(v), output))
+        if isinstance(v, core.Call):
+            self._call(v, output)
+        elif isinstance(v, core.If):
+            self._branch(v, output)
+        elif isinstance(v, core.Lambda) and output and output != RESULT and isinstance(output, str):
+            self._closure(v.params, (*v.checks, *v.body.stmts), v.body.result, v.span, output)
+        else:
+            self.steps.append(Bind(v.span, self.operand(v), output))
 
     def _branch(self, v: core.If, output: Output) -> None:
         cond = self.shape_level(v.cond) if isinstance(v.cond, core.BoolExpr) else self.operand(v.cond)
@@ -306,6 +308,8 @@ class _Lowering:
                 case core.ExprStmt(value=value):
                     if not isinstance(value, core.Var | core.Number | core.FnRef):
                         self.deliver(value, "")
+                case _:
+                    assert_never(stmt)
 
     def let(self, stmt: core.Let) -> None:
         slots = tuple(map(self.scope.reserve, stmt.names))
@@ -348,7 +352,7 @@ class _Lowering:
 
     # Sizes, shapes, dtypes and conditions, over slots
 
-    def shape_level(self, e: Any) -> Any:
+    def shape_level(self, e: core.ShapeLevel | core.Splice) -> Any:
         """An expression of the shape level with slots for its names."""
         match e:
             case core.SizeLit() | core.DTypeLit() | core.BoolConst():
@@ -369,7 +373,8 @@ class _Lowering:
                 return core.Not(e.span, self.shape_level(operand))
             case core.InClass(item=item):
                 return core.InClass(e.span, self.shape_level(item), e.choices, e.braces)
-        raise TypeError(f"not of the shape level: {e!r}")
+            case _:
+                assert_never(e)
 
 
 _SIZE = Param("", "size")

@@ -6,7 +6,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, NoReturn, assert_never
 
 import numpy as np
 
@@ -240,7 +240,11 @@ def _value(literal: core.Value | core.Splice | None) -> Any:
             return tuple(map(_value, items))
         case core.TensorLit():
             return make_tensor(literal)
-    raise TypeError(type(literal).__name__)
+    return _no_literal(literal)
+
+
+def _no_literal(value: object) -> NoReturn:
+    raise TypeError(type(value).__name__)
 
 
 def convert(function: core.Function, values: Sequence[Any]) -> list[Any]:

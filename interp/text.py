@@ -231,6 +231,9 @@ class RoutineText(ShapeTexts):
                 return f"[{', '.join(map(self.operand, items))}]"
             case core.Text(value=text):
                 return repr(text)
+        return self._level(v)
+
+    def _level(self, v: Operand) -> str:
         assert isinstance(v, core.ShapeLevel), f"not an operand: {v!r}"
         return self.shape_level(v)
 

@@ -79,8 +79,11 @@ def test_a_lone_name_in_a_result_says_nothing_and_is_noted() -> None:
     assert (said.code, said.span.text) == ("N201", "e")
 
 
-def test_the_mend_is_applied_where_one_dtype_is_meant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_mend_is_told_and_a_signature_is_left_to_its_author(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "f.rx"
     path.write_text("@f = fn(x : Tensor([n], float32)) : Tensor([n], flaot32) { x }\n")
-    assert invoke(["check", "--fix", str(path)]) == 0
-    assert path.read_text() == "@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { x }\n"
+    assert invoke(["check", "--fix", str(path)]) == 1  # what a function gives is for the author to say
+    assert path.read_text() == "@f = fn(x : Tensor([n], float32)) : Tensor([n], flaot32) { x }\n"
+    assert "did you mean `float32`?" in capsys.readouterr().err

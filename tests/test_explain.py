@@ -98,7 +98,8 @@ def test_signatures_are_printed_to_be_pasted(
     (tmp_path / "f.rx").write_text("@f = fn(x : Tensor([n, m], float32)) : Tensor { @reshape(x, [n, 4, m // 4]) }\n")
     monkeypatch.chdir(tmp_path)
     assert invoke(["check", "f.rx", "--signature"]) == 0
-    wanted = "@f = fn(x : Tensor([n, m], float32)) : Tensor([n, 4, m // 4], float32) where m % 4 == 0\n"
+    wanted = "@f = fn(x : Tensor([n, m], float32)) : Tensor([n, 4, m // 4], float32) where m % 4 == 0"
+    wanted += "  # sufficient: some empty tensors pass without it\n"
     assert wanted in capsys.readouterr().out
 
 

@@ -18,7 +18,8 @@ TREES = ("core", "sweet")
 # These ask whether an expression of the user's is written in one of a few ways; any other way is nothing to them.
 ASKING = {
     "desugar/arguments", "desugar/compounds", "desugar/invert", "desugar/literals", "desugar/shapes", "desugar/type_names",
-    "desugar/values", "desugar/written", "helps/attributes", "helps/literals", "helps/tree", "ops/signature",
+    "desugar/values", "desugar/written", "desugar/defaults", "helps/attributes", "helps/literals", "helps/slips", "helps/tree",
+    "ops/signature",
 }  # fmt: skip
 
 

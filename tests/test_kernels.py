@@ -115,7 +115,7 @@ def _refusal(check: Any, args: list[Any]) -> str | None:
     try:
         check(*args)
     except Violation as violation:
-        return violation.what
+        return str(violation)
     return None
 
 

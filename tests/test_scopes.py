@@ -25,7 +25,7 @@ RUNS = int(os.environ.get("RX_FUZZ", "60"))
 HERE = Path(".")
 
 # What gives out new names, and what counts the work that was done: neither is known of anything.
-SUPPLIES = {"_serial", "used_names", "_primes", "counts", "_patience", "_session"}
+SUPPLIES = {"_serial", "used_names", "_primes", "counts", "_patience", "_session", "_answers", "_newest"}
 # Names for what an open stretch has, made when first spoken of: those that were there stay.
 MADE_ONCE = {"_segment_dims", "_segment_ranks", "_between"}
 
@@ -197,7 +197,7 @@ DOES: list[Callable[[Learner], None]] = [
 TRIED = {f.__name__ for f in DOES} | {"size", "dimension", "unknown_integer", "segment", "dtype_symbol"}
 ASKS = {
     "settled", "upper_bound", "resolve", "spread", "has_rank_of", "rank", "dtype", "allowed", "same_dtype", "in_class",
-    "serial", "fresh_name", "push", "pop",
+    "serial", "fresh_name", "push", "pop", "bases_of",
 }  # fmt: skip
 
 
