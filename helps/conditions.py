@@ -23,8 +23,9 @@ _FUNCTIONS = {"min", "max", "ceildiv"}
 def mends(case: Case) -> Iterator[Mend]:
     if case.diagnostic.code.only_empty:
         return
-    sayable = [tuple(t for t in wordings if _an_author_says(case, t)) for wordings in case.subject.conditions]
-    if not all(_an_author_says(case, other) for other in case.subject.also):
+    wanted = [tuple(map(_unless_empty, wordings)) for wordings in case.subject.conditions]
+    sayable = [tuple(t for t in wordings if _an_author_says(case, t)) for wordings in wanted]
+    if not all(_an_author_says(case, _unless_empty(other)) for other in case.subject.also):
         sayable = []
     own = _signature_names(case.function.fn) if case.function is not None else set()
     for rank, wordings in enumerate(sayable):
@@ -41,6 +42,18 @@ def mends(case: Case) -> Iterator[Mend]:
 
 
 # What an author says
+
+
+def _unless_empty(text: str) -> str:
+    """`h >= 2` for `h == 0 || h >= 2`: of empty tensors an author says nothing."""
+    try:
+        expr = parse_expr(text)
+    except RxError:
+        return text
+    match expr:
+        case sweet.Binary(op="||", left=sweet.Binary(op="==", right=sweet.IntLit(value=0)), right=right):
+            return right.span.text
+    return text
 
 
 def _an_author_says(case: Case, text: str) -> bool:
@@ -89,7 +102,7 @@ def _comparisons(text: str) -> list[sweet.Binary]:
 
 
 def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterator[Mend]:
-    fn, also = decl.fn, case.subject.also
+    fn, also = decl.fn, tuple(map(_unless_empty, case.subject.also))
     if not all(_said_in(other, _signature_names(fn)) for other in also):
         return
     kind, text = _kind(text), ", ".join((text, *also))
