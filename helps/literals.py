@@ -55,7 +55,7 @@ def _passed(case: Case) -> Iterator[Mend]:
             legal = (n for n in near if n >= 0 and _holds(asked["condition"], {**sizes, name: n}))
             for position, number in enumerate(islice(legal, 2)):
                 mend = case.mend(f"write {number} for {expr.value}", [replaced(expr, str(number))], 31 + position)
-                yield replace(mend, legal=number)
+                yield replace(mend, legal=number, legal_for=f"of `{name}`")
 
 
 def _holds(condition: str, sizes: dict[str, Size]) -> bool:

@@ -10,6 +10,7 @@ from math import prod
 from ..lang import codes, sweet
 from ..lang.diagnostics import Edit
 from ..lang.walk import walk
+from ..ops.requirements import Equal
 from . import claims, operands, shapes
 from .case import Case, Dims, Mend, dims_text
 from .operands import wrap
@@ -39,6 +40,18 @@ def _repeated(case: Case) -> Iterator[Mend]:
         times = _quotient(wanted, size) if not isinstance(wanted, int) else None
         if times not in (None, "", "1") and _is_said(case, str(times)):
             yield wrap(case, expr, shapes.repeated(axis, str(times), 18))
+        elif _is_shared(case, size, wanted):
+            yield wrap(case, expr, shapes.repeated(axis, str(int(wanted) // int(size)), 18))
+
+
+def _is_shared(case: Case, size: int | str, wanted: int | str) -> bool:
+    """Whether it is a label of @einsum that its result keeps: heads of keys that several heads of queries share."""
+    label = case.asked.label if isinstance(case.asked, Equal) and case.callee == "einsum" else ""
+    equation = case.arguments.get("equation")
+    result = equation.value.partition("->")[2] if isinstance(equation, sweet.StrLit) else ""
+    if not label or not isinstance(size, int) or not isinstance(wanted, int) or size < 2:
+        return False
+    return label in result and wanted % size == 0
 
 
 def _conflicts(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:

@@ -16,7 +16,20 @@ from ..lang.walk import walk
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
 from ..simplify.solver.terms import Purse
-from . import attributes, claims, conditions, literals, missing, names, operands, reshapes, slips, windows
+from . import (
+    attributes,
+    claims,
+    conditions,
+    layouts,
+    literals,
+    missing,
+    names,
+    operands,
+    reshapes,
+    shifts,
+    slips,
+    windows,
+)
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap
 from .parts import Parts
@@ -27,7 +40,7 @@ Recheck = Callable[[Source], Report]
 Key = tuple[str, str, str, int, object]
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
-    names.mends, operands.mends, attributes.mends, literals.mends, reshapes.mends,
+    names.mends, operands.mends, attributes.mends, shifts.mends, literals.mends, reshapes.mends, layouts.mends,
     windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
 )  # fmt: skip
 MOST_PER_DIAGNOSTIC = 30
@@ -39,6 +52,8 @@ MOST_IN_TWO_STEPS = 18
 MOST_STEPS = 100_000
 STEPS_OF_A_LETTER = 3
 LETTERS_OF_A_STEP = 10
+# What fits into a line behind "= help: " and before " (checked)".
+_LINE = 81
 _BEFORE_CONDITIONS = 24
 _FIRST_STEPS = 4
 _SECOND_STEPS = 5
@@ -116,8 +131,17 @@ def _texts(mends: tuple[Mend, ...]) -> Iterator[str]:
     """What each says; of sizes that would do at one place the first names them all."""
     best = mends[0]
     legal = sorted(m.legal for m in mends if m.legal is not None and m.edits[0].span == best.edits[0].span)
-    yield f"the nearest legal sizes are {' and '.join(map(str, legal))}" if best.legal and len(legal) > 1 else best.text
+    nearest = f"the nearest legal sizes{' ' * bool(best.legal_for)}{best.legal_for} are {' and '.join(map(str, legal))}"
+    yield nearest if best.legal and len(legal) > 1 else _short(best)
     yield from (m.text for m in mends[1:])
+
+
+def _short(mend: Mend) -> str:
+    """What it says, in one line if the new operand alone makes it that: "move the axes of `x`: `@permute_dims(...)`"."""
+    what, shown, _ = mend.text.rpartition(": `")
+    operand = mend.edits[0].text if len(mend.edits) == 1 else ""
+    is_long = shown and len(mend.text) > _LINE and mend.text.endswith("`") and ": `" not in what
+    return f"{what}: `{operand}`" if is_long and operand.startswith("@") else mend.text
 
 
 def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Iterator[Offer]:

@@ -87,10 +87,13 @@ def _is_of_sizes(said: Diagnostic) -> bool:
 def rooted(doubt: Diagnostic, said: Diagnostic) -> Diagnostic:
     """The doubt becomes the error, and where the size is used is the reason: one of the two fails."""
     assert doubt.sentence is not None and said.sentence is not None
-    sentence = replace(doubt.sentence, verdict=f"with its use below {said.sentence.verdict}", only=())
     label, same = Label(said.span, f"here {said.sentence.claim}"), said.span == doubt.span
+    use = "as its result is declared" if same and said.subject is not None and _is_claim(said.subject) else ""
+    sentence = replace(doubt.sentence, verdict=f"{use or 'with its use below'} {said.sentence.verdict}", only=())
+    # Sizes with which the call itself fails, where it is shown.
+    own = same and doubt.witness is not None
+    notes = (*(n for n in said.notes if "\n" not in n), *(n for n in doubt.notes if same and ("\n" in n or own)))
     return saying(
         doubt, sentence, code=said.code, severity="error", labels=doubt.labels if same else (label,),
-        witness=said.witness,
-        notes=(*(n for n in doubt.notes if same and "\n" in n), *(n for n in said.notes if "\n" not in n)),
+        witness=doubt.witness if own else said.witness, notes=notes,
     )  # fmt: skip

@@ -13,14 +13,14 @@ from ...ops.model import TensorInfo
 from ..known.outcome import Outcome
 from ..known.shape_level import Obligation, Poisoned, ShapeLevel, written_size
 from ..known.state import State
-from ..known.values import Entry, Env, SizeValue, plain
+from ..known.values import Entry, Env, Shape, SizeValue, plain
 from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
 from .describe import size_text, type_text
 from .origins import place_of
 from .verdict import Speaker, distinct, finish
-from .wording import known_names, size_label, values_text, wording
+from .wording import comes_from_here, known_names, size_label, values_text, wording
 
 
 def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:
@@ -45,7 +45,7 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     remarks = tuple(filter(None, (rows, equation)))
     if is_result:
         span, caption = entry.span, "" if rows else f"{_short(entry)} is {text}"
-        labels = [Label(origin.span, f"declared as {wanted}")]
+        labels = [Label(origin.span, "declared here" if rows and origin.what == "rank" else f"declared as {wanted}")]
     else:
         span, caption = origin.span, "" if rows else f"declared as {wanted}"
         labels = []
@@ -54,7 +54,7 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
         labels.append(Label(place_of(walker.state, entry, origin.axis).span, size))
     elif not is_result:
         labels.append(Label(entry.span, f"this is {text}"))
-    labels += _named_sizes(walker.state, stmt, env)
+    labels += _named_sizes(walker.state, stmt, env) + _of_rank_from(walker.state, entry, stmt)
     return finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, caption, tuple(labels), None, remarks)
 
 
@@ -69,6 +69,8 @@ def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env
     declared, axis = stmt.origin.declared, stmt.origin.axis
     shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
     pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    if declared is not None and pattern and stmt.origin.what == "rank" and plain(shape):
+        return _of_ranks(state, shape, [item.span.text for item in pattern], subject)
     if declared is None or stmt.origin.what != "dim" or axis is None or pattern is None:
         return ""
     if len(shape) < 2 or not plain(shape) or len(shape) != len(pattern):
@@ -82,6 +84,35 @@ def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env
         Row("declared", tuple(item.span.text for item in pattern), bad),
     )
     return aligned(rows, from_the_end=False)
+
+
+def _of_ranks(state: State, shape: Shape, pattern: list[str], subject: str) -> str:
+    """Two shapes of different ranks, the last axes below each other, with the axes of size 1 marked that may be too many."""
+    more = len(shape) - len(pattern)
+    ones = tuple(i for i, d in enumerate(shape) if d == 1)
+    splices = any(text.startswith("*") or text == "..." for text in pattern)
+    if splices or not more or not shape:
+        return ""
+    rows = (
+        Row(subject, tuple(size_text(d, state) for d in shape), ones if len(ones) == more else ()),
+        Row("declared", tuple(pattern), ()),
+    )
+    return aligned(rows, from_the_end=True).rstrip()
+
+
+def _of_rank_from(state: State, entry: Entry, stmt: core.Assert | core.MatchShape) -> list[Label]:
+    """Where the sizes come from that the annotation does not name, if the ranks differ."""
+    declared = stmt.origin.declared
+    pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
+    if stmt.origin.what != "rank" or pattern is None or not plain(shape) or len(shape) <= len(pattern):
+        return []
+    known = {item.span.text for item in pattern}
+    texts = [size_text(d, state) for d in shape]
+    return [
+        Label(place_of(state, entry, axis).span, comes_from_here(text))
+        for axis, text in enumerate(texts) if text not in known and "?" not in text
+    ]  # fmt: skip
 
 
 def _unsolvable(state: State, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> str:

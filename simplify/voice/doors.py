@@ -9,11 +9,15 @@ from typing import Protocol
 from ...lang import codes, core
 from ...lang.diagnostics import Diagnostic, Label, error, listed
 from ...lang.source import Span
+from ...lang.walk import walk
 from ...ops.model import TensorInfo
 from ...ops.spelling import ORDINALS
 from ..known.outcome import Outcome
-from ..known.values import Entry, Env
-from .describe import type_text
+from ..known.shape_level import Poisoned, ShapeLevel
+from ..known.values import Entry, Env, plain
+from . import equations
+from .aligned import Row, aligned
+from .describe import size_text, type_text
 from .origins import place_of
 from .verdict import Speaker, finish
 from .wording import filled_type, size_label, values_text, why, with_owner, wording
@@ -112,20 +116,75 @@ def _condition_at_call(
 ) -> Diagnostic:
     text = stmt.origin.text or stmt.span.text
     found = values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
-    label = Label(stmt.origin.span, f"{_called(site)} asks for this")
+    label = Label(stmt.origin.span, f"{_called(site)} asks for this{_remainder(walker, stmt, env)}")
     needs = f"{_called(site)} needs `{text}` to hold"
     message = stmt.message if isinstance(stmt, core.Assert) else None
     if message:
         needs += f" ({message})"
     types = ", ".join(type_text(e.value, walker.state) for e in site.entries)
-    labels = [label]
-    if isinstance(stmt, core.Assert):
-        spoken = _tensors_in(stmt.cond)
-        given = zip(site.function.params, site.entries, strict=False)
-        labels += [Label(e.span, f"this is {type_text(e.value, walker.state)}") for p, e in given if p.name in spoken]
+    rows = _beside_parameter(walker, stmt, site)
+    caption = "" if rows or not types else f"called with {types}"
+    labels = (label, *_sizes_from(walker, stmt, site))
     return finish(
-        walker, outcome, codes.E309, needs, found, site.span, f"called with {types}" if types else "", tuple(labels)
+        walker, outcome, codes.E309, needs, found, site.span, caption, labels, None, tuple(filter(None, (rows,)))
     )
+
+
+def _remainder(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env) -> str:
+    """` (100 mod 12 = 4)`, of a size that a number has to divide."""
+    if not isinstance(stmt, core.Assert):
+        return ""
+    match stmt.cond:
+        case core.Compare(op="==", left=core.SizeOp(op="%", left=left, right=right), right=core.SizeLit(value=0)):
+            level = ShapeLevel(walker.state, env)
+            try:
+                sizes = [walker.state.settled(level.size(part)) for part in (left, right)]
+            except Poisoned:
+                return ""
+            reason = equations.remainder(walker.state, *sizes)
+            return f" ({reason})" if reason else ""
+    return ""
+
+
+def _dimensions(stmt: core.Assert | core.MatchShape, site: SiteLike) -> list[tuple[int, int]]:
+    """The parameters, by position, and their axes whose sizes a condition speaks of."""
+    names = [param.name for param in site.function.params]
+    found = [n for n in walk(stmt.cond) if isinstance(n, core.DimOf)] if isinstance(stmt, core.Assert) else []
+    return list(dict.fromkeys((names.index(n.tensor), n.axis) for n in found if n.tensor in names))
+
+
+def _sizes_from(walker: Speaker, stmt: core.Assert | core.MatchShape, site: SiteLike) -> list[Label]:
+    """Where the sizes come from that a condition speaks of; of a tensor of which nothing is known, its type."""
+    labels: list[Label] = []
+    for position, axis in _dimensions(stmt, site):
+        entry = site.entries[position]
+        text = size_label(walker.state, entry, axis)
+        if text and "?" not in text:
+            labels.append(Label(place_of(walker.state, entry, axis).span, text))
+        else:
+            labels.append(Label(entry.span, f"this is {type_text(entry.value, walker.state)}"))
+    tensors = [p.name for p in site.function.params]
+    spoken = _tensors_in(stmt.cond) if isinstance(stmt, core.Assert) else set()
+    about = {position for position, _ in _dimensions(stmt, site)}
+    more = [site.entries[i] for i, name in enumerate(tensors) if name in spoken and i not in about]
+    return labels + [Label(e.span, f"this is {type_text(e.value, walker.state)}") for e in more]
+
+
+def _beside_parameter(walker: Speaker, stmt: core.Assert | core.MatchShape, site: SiteLike) -> str:
+    """An argument's shape above the parameter's, with the axes marked that a condition speaks of, if it is of one tensor."""
+    axes = _dimensions(stmt, site)
+    if len({position for position, _ in axes}) != 1 or site.function.declaration is None:
+        return ""
+    position = axes[0][0]
+    value = site.entries[position].value
+    declared = next((p for p in site.function.declaration.params if p.name == site.function.params[position].name), None)
+    dims = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    shape = walker.state.resolve(value.shape) if isinstance(value, TensorInfo) else ()
+    if dims is None or not plain(shape) or len(shape) != len(dims) or len(shape) < 2:
+        return ""
+    bad = tuple(sorted({axis % len(shape) for _, axis in axes}))
+    own = Row(_argument_name(site, position), tuple(size_text(d, walker.state) for d in shape), bad)
+    return aligned((own, Row("parameter", tuple(d.span.text for d in dims), bad)), from_the_end=False)
 
 
 def _tensors_in(cond: core.BoolExpr) -> set[str]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from ...lang import codes
+from ...lang import codes, core
 from ...lang.codes import Code
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, error, listed
 from ...lang.node import replace
 from ...lang.source import Span
+from ...lang.walk import walk
 from ...ops.model import TensorInfo
 from ...ops.requirements import (
     At,
+    AxisInRange,
     Broadcast,
     DTypeIn,
     ElementsDivide,
@@ -24,7 +26,7 @@ from ...ops.requirements import (
     SameElements,
 )
 from ...ops.spelling import argument, operation
-from ...ops.wording import sentence
+from ...ops.wording import ranked, sentence
 from ..known.outcome import Finding, Outcome
 from ..known.state import State
 from ..known.values import Entry
@@ -60,7 +62,9 @@ def precondition(
         labels = [_made_of(operands, call)]
     shapes = _aligned(operands, call, at, from_the_end=isinstance(asked, Broadcast) or call.mismatch == codes.E305)
     shown = {label.message for label in labels if label}
-    types = _argument_types(state, call, [p for p, _ in at] or (["x"] if reshapes else []))
+    ranked_ = ranked(operands, asked.rank) if isinstance(asked, AxisInRange) else ""
+    labels += [_rank_from(operands, call, ranked_)]
+    types = _argument_types(state, call, [p for p, _ in at] or (["x"] if reshapes else [ranked_ or "x"] if isinstance(asked, AxisInRange) else []))
     caption = "" if shapes or shown.issuperset(types) else ", ".join(types)
     help_ = _dtype_help(walker, call, asked) if outcome.status is Status.RESIDUAL else None
     equation = _equation(operands, asked, at, totals, outcome)
@@ -68,10 +72,11 @@ def precondition(
         divided = _divided(operands, asked)
         concerned = [d for p, _ in at for d in operands.shape(p) or ()] if divided is None else [divided[0]]
         outcome = replace(outcome, witness=walker.smallest(concerned, outcome.given))
+    rounded = _rounded(call) if reshapes else ""
     example = _example(state, totals or _two_sizes(operands, at), outcome)
     return finish(
         walker, outcome, code, f"{operation(call)} needs {needs}", found, call.span, caption,
-        tuple(label for label in labels if label), help_, tuple(filter(None, (shapes, equation, example))),
+        tuple(label for label in labels if label), help_, tuple(filter(None, (shapes, equation, rounded, example))),
     )  # fmt: skip
 
 
@@ -89,6 +94,16 @@ def _equation(operands: Operands, asked: Requirement, at: At, totals: Totals | N
         return equations.remainder(state, *divided)
     sizes = totals or (_two_sizes(operands, at) if isinstance(asked, Equal) else None)
     return equations.without_solution(state, *sizes) if sizes is not None else ""
+
+
+def _rounded(call: CallLike) -> str:
+    """`512 mod 7 = 1`: a division of numbers in the new shape leaves something over."""
+    written = dict(call.written).get("shape")
+    for node in walk(written) if written is not None else ():
+        match node:
+            case core.SizeOp(op="//", left=core.SizeLit(value=size), right=core.SizeLit(value=by)) if by and size % by:
+                return f"{size} mod {by} = {size % by}"
+    return ""
 
 
 def _divided(operands: Operands, asked: Requirement) -> tuple[Size, int] | None:
@@ -192,6 +207,14 @@ def _came_from(operands: Operands, call: CallLike, param: str, axis: int | None)
             return None
         return Label(entry.span, f"{argument(call, param)} is {type_text(entry.value, operands.state)}")
     return Label(place_of(operands.state, entry, axis).span, comes_from_here(text))
+
+
+def _rank_from(operands: Operands, call: CallLike, param: str) -> Label | None:
+    """Where a tensor was made whose rank is the reason."""
+    entry = call.find(param) if param else None
+    if entry is None or call.span.start <= entry.span.start <= entry.span.end <= call.span.end:
+        return None
+    return Label(entry.span, f"rank {operands.rank(param)} comes from here")
 
 
 def _open_rank(state: State, entry: Entry) -> Label:
