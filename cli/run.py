@@ -100,7 +100,9 @@ class Job:
             machine = pipeline.ready(self.checked, self.files, allow_extern=True, instrument=self.stats)
             results = _with_progress(lambda: self._results(machine, function, values))
         except ShapeError as problem:
-            print_diagnostics((problem.diagnostic,))
+            from ..helps.actual import explained  # what runs well does not wait for it
+
+            print_diagnostics((explained(problem.diagnostic, problem.met, self.files.base, self.files.roots),))
             return FAILED
         except RxError as problem:  # weights that cannot be read
             print_diagnostics(problem.diagnostics)

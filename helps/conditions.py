@@ -109,12 +109,12 @@ def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -
     if fn.where:
         edit = inserted(fn.span, fn.where[-1].span.end, f", {text}")
     else:
-        edit = inserted(fn.span, _signature_end(fn), f" where {text}")
+        edit = inserted(fn.span, signature_end(fn), f" where {text}")
     what = f"`where {text}` on @{decl.name.name} makes it hold"
     yield Mend(what, (edit,), rank, meaning, kind=kind)
 
 
-def _signature_end(fn: sweet.Fn) -> int:
+def signature_end(fn: sweet.Fn) -> int:
     """The end of the result type, or of the parameters."""
     if fn.result is not None:
         return _closing(fn, fn.result.span.end)

@@ -1,4 +1,4 @@
-"""Mends of a result with another rank than declared: the axes of size 1 that a layer's states have, and which axis is its batch."""
+"""Mends of a result of another rank than declared: the axis of its directions that a layer's states have, and its batch."""
 
 from __future__ import annotations
 

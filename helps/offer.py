@@ -132,11 +132,11 @@ def _texts(mends: tuple[Mend, ...]) -> Iterator[str]:
     best = mends[0]
     legal = sorted(m.legal for m in mends if m.legal is not None and m.edits[0].span == best.edits[0].span)
     nearest = f"the nearest legal sizes{' ' * bool(best.legal_for)}{best.legal_for} are {' and '.join(map(str, legal))}"
-    yield nearest if best.legal and len(legal) > 1 else _short(best)
+    yield nearest if best.legal and len(legal) > 1 else shortest(best)
     yield from (m.text for m in mends[1:])
 
 
-def _short(mend: Mend) -> str:
+def shortest(mend: Mend) -> str:
     """What it says, in one line if the new operand alone makes it that: "move the axes of `x`: `@permute_dims(...)`"."""
     what, shown, _ = mend.text.rpartition(": `")
     operand = mend.edits[0].text if len(mend.edits) == 1 else ""

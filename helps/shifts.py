@@ -1,24 +1,28 @@
-"""Mends of two sizes that differ by a number, as `t - 1` and `t - 2`: the slice that cuts off too much, or the annotation."""
+"""Mends of two sizes that differ by a number, as `t - 1` and `t - 2`: the slice that cuts off too much, or the annotation; and
+of one that is more than a function allows: what it takes is cut off."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..desugar.written import size_of
-from ..lang import sweet
+from ..lang import codes, sweet
 from ..lang.diagnostics import RxError
 from ..lang.parser import parse_expr
 from ..lang.node import Node
 from ..lang.walk import children, walk
 from ..simplify.known.shape_level import written_size
 from ..simplify.solver.terms import Size, var
+from . import shapes
 from .case import Case, Mend, replaced
+from .operands import wrap
 
 _MOST_NODES = 40
 
 
 def mends(case: Case) -> Iterator[Mend]:
     places = [(name, axis, case.size(name, axis)) for name, axis in case.subject.at if axis is not None]
+    yield from _limited(case)
     if len(places) != 2 or not case.callee:
         return
     (one, _, first), (other, _, second) = places
@@ -29,8 +33,29 @@ def mends(case: Case) -> Iterator[Mend]:
             yield from _declared(case, name, axis, size, wanted)
 
 
+def _limited(case: Case) -> Iterator[Mend]:
+    """`where tokens <= 512` on the function that is called: the argument is cut to that."""
+    decl = case.tree.function(case.callee) if case.diagnostic.code == codes.E309 else None
+    asked = next((c for c in decl.fn.where if f"`{c.span.text}`" in case.diagnostic.message), None) if decl else None
+    match asked:
+        case sweet.Binary(op="<=", left=sweet.Name(name=name), right=sweet.IntLit(value=most)):
+            for param in decl.fn.params if decl is not None else ():
+                expr, axis = case.arguments.get(param.name.name), _axis_called(param, name)
+                if expr is not None and axis is not None:
+                    yield wrap(case, expr, shapes.cut(axis, most, 30))
+
+
+def _axis_called(param: sweet.Param, name: str) -> int | None:
+    """The axis of a parameter that binds a name."""
+    shape = param.type.shape if isinstance(param.type, sweet.TensorType) else None
+    items = shape.items if isinstance(shape, sweet.ListExpr) else ()
+    return next((i for i, item in enumerate(items) if isinstance(item, sweet.Name) and item.name == name), None)
+
+
 def _difference(one: int | str | None, other: int | str | None) -> int | None:
-    """What the first size is more than the second; None where that is no number, or both are numbers."""
+    """What the first size is more than the second; None where that is no number."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one - other
     sizes = [_size(text) for text in (one, other) if isinstance(text, str)]
     if len(sizes) != 2 or sizes[0] is None or sizes[1] is None:
         return None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..lang import codes, core
-from ..lang.diagnostics import Diagnostic, Label, error
+from ..lang.diagnostics import Diagnostic, Label, Met, error
 from ..lang.source import NOWHERE, Span
 from ..ops.binding import bind
 from ..ops.requirements import Argument, Axis, Entry, Requirement, parts
@@ -22,6 +22,7 @@ from .dispatch import NoneFits
 from .dtypes import numpy_dtype
 from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
+from .names import unmangled
 from .steps import Branch, Check, Compute, Invoke, Match, Names, Site, Step
 from .trace import Failure
 from .trace import failure as failure_of
@@ -59,6 +60,24 @@ def diagnose(failure: Failure) -> Diagnostic:
         return _kernel(failure, step)
     message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
     return error(codes.R401, message, site.span, function=_function(site), labels=_chain(failure, site.span))
+
+
+def met(failure: Failure) -> tuple[Met, ...]:
+    """What the functions were given that led to a failure, the innermost first; each of them once."""
+    found: dict[str, Met] = {}
+    for site, given in zip((failure.site, *reversed(failure.calls)), reversed(failure.given), strict=True):
+        name = _shown(site.function)
+        sizes = {unmangled(slot): seen for slot, value in given.items() if (seen := _seen(value)) is not None}
+        if site.span.source is not NOWHERE.source:
+            found.setdefault(name, Met(name, site.span, sizes))
+    return tuple(found.values())
+
+
+def _seen(value: Any) -> tuple[tuple[int, ...], str] | int | None:
+    """What is told of a value: of a tensor its type, a size itself."""
+    if isinstance(value, np.ndarray | np.generic):
+        return tuple(value.shape), dtype_name(value.dtype)
+    return value if type(value) is int else None
 
 
 # Checks

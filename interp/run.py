@@ -11,13 +11,13 @@ from typing import Any, NoReturn, assert_never
 import numpy as np
 
 from ..lang import codes, core
-from ..lang.diagnostics import Diagnostic, RxError, error
+from ..lang.diagnostics import Diagnostic, Met, RxError, error
 from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import Span
 from ..lang.weights import BadWeights, Header
-from .blame import RUNTIME_ERRORS, diagnose
+from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import Code, ExternError, Options, compile_program, guarded_call, make_tensor
 from .dispatch import asked, with_dtypes
 from .dtypes import PLAIN, dtype_of, numpy_dtype
@@ -31,11 +31,13 @@ RECURSION = 20_000
 
 
 class ShapeError(Exception):
-    """A check failed while a program ran: `diagnostic` says which one, on which shapes."""
+    """A check failed while a program ran: `diagnostic` says which one, on which shapes; `met` is what the functions were given
+    that led there, the innermost first."""
 
-    def __init__(self, diagnostic: Diagnostic) -> None:
+    def __init__(self, diagnostic: Diagnostic, met: tuple[Met, ...] = ()) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+        self.met = met
 
     def __str__(self) -> str:
         from ..lang.render import render_text  # what words a failure is loaded when there is one
@@ -123,7 +125,7 @@ class Machine:
     def explained(self, problem: BaseException) -> BaseException:
         """A ShapeError for what the program did wrong; a bug of ours, or the user's own exception, as it is."""
         found = failure(problem)
-        return problem if found is None else ShapeError(diagnose(found))
+        return problem if found is None else ShapeError(diagnose(found), met(found))
 
     def function(self, name: str) -> core.Function | None:
         """The function a user may call by this name; None where there is none."""

@@ -25,11 +25,14 @@ class Failure(Node):
     site: Site
     values: Mapping[str, Any]
     calls: tuple[Site, ...]
+    # Of each of the calls, and of the site, what the function there was given, by slot, as far as it is still there.
+    given: tuple[Mapping[str, Any], ...] = ()
 
 
 def failure(problem: BaseException) -> Failure | None:
     """The failure behind an exception that came out of generated code; None where it did not pass through any."""
     sites: list[Site] = []
+    given: list[Mapping[str, Any]] = []
     values: dict[str, Any] = {}
     traceback: TracebackType | None = problem.__traceback__
     while traceback is not None:
@@ -37,8 +40,9 @@ def failure(problem: BaseException) -> Failure | None:
         if found is not None:
             sites.append(found[0])
             values = _values(found[0], found[1], traceback.tb_frame)
+            given.append(_given(found[1], traceback.tb_frame))
         traceback = traceback.tb_next
-    return Failure(problem, sites[-1], values, tuple(sites[:-1])) if sites else None
+    return Failure(problem, sites[-1], values, tuple(sites[:-1]), tuple(given)) if sites else None
 
 
 def running(thread: int) -> tuple[Site, ...]:
@@ -65,3 +69,10 @@ def _values(site: Site, names: Mapping[str, str], frame: FrameType) -> dict[str,
     known = {**frame.f_globals, **frame.f_locals}
     slots = reads(site.step) if site.step is not None else ()
     return {slot: known[names.get(slot, slot)] for slot in slots if names.get(slot, slot) in known}
+
+
+def _given(names: Mapping[str, str], frame: FrameType) -> dict[str, Any]:
+    """The parameters of the Python function that a frame runs; not those whose locals were given to other slots."""
+    code, taken = frame.f_code, set(names.values())
+    params = code.co_varnames[: code.co_argcount]
+    return {p: frame.f_locals[p] for p in params if p in frame.f_locals and p not in taken}

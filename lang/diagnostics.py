@@ -64,6 +64,15 @@ class Subject(Node):
     after: frozenset[Span] = frozenset()
 
 
+class Met(Node):
+    """What a function was given in a run: of each parameter a tensor's shape with its dtype, or a size; `place` is the file
+    that the function stands in."""
+
+    function: str
+    place: Span
+    given: Mapping[str, tuple[tuple[int, ...], str] | int]
+
+
 class Sentence(Node):
     """A message in its parts: what is needed, what is there instead, and the verdict; `only` are the conditions under which it
     holds, which then are the verdict; `sufficient`: it may hold for others too."""

@@ -45,7 +45,7 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     remarks = tuple(filter(None, (rows, equation)))
     if is_result:
         span, caption = entry.span, "" if rows else f"{_short(entry)} is {text}"
-        labels = [Label(origin.span, "declared here" if rows and origin.what == "rank" else f"declared as {wanted}")]
+        labels = [Label(origin.span, "declared here" if rows else f"declared as {wanted}")]
     else:
         span, caption = origin.span, "" if rows else f"declared as {wanted}"
         labels = []
@@ -108,11 +108,11 @@ def _of_rank_from(state: State, entry: Entry, stmt: core.Assert | core.MatchShap
     if stmt.origin.what != "rank" or pattern is None or not plain(shape) or len(shape) <= len(pattern):
         return []
     known = {item.span.text for item in pattern}
-    texts = [size_text(d, state) for d in shape]
     return [
-        Label(place_of(state, entry, axis).span, comes_from_here(text))
-        for axis, text in enumerate(texts) if text not in known and "?" not in text
-    ]  # fmt: skip
+        Label(place_of(state, entry, axis).span, comes_from_here(size_text(d, state)))
+        for axis, d in enumerate(shape)
+        if d == 1 or not isinstance(d, int) and "?" not in size_text(d, state) and size_text(d, state) not in known
+    ]
 
 
 def _unsolvable(state: State, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> str:

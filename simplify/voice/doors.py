@@ -177,7 +177,9 @@ def _beside_parameter(walker: Speaker, stmt: core.Assert | core.MatchShape, site
         return ""
     position = axes[0][0]
     value = site.entries[position].value
-    declared = next((p for p in site.function.declaration.params if p.name == site.function.params[position].name), None)
+    declared = next(
+        (p for p in site.function.declaration.params if p.name == site.function.params[position].name), None
+    )
     dims = declared.annotation.dims if declared is not None and declared.annotation is not None else None
     shape = walker.state.resolve(value.shape) if isinstance(value, TensorInfo) else ()
     if dims is None or not plain(shape) or len(shape) != len(dims) or len(shape) < 2:

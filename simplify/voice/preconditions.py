@@ -62,9 +62,11 @@ def precondition(
         labels = [_made_of(operands, call)]
     shapes = _aligned(operands, call, at, from_the_end=isinstance(asked, Broadcast) or call.mismatch == codes.E305)
     shown = {label.message for label in labels if label}
-    ranked_ = ranked(operands, asked.rank) if isinstance(asked, AxisInRange) else ""
-    labels += [_rank_from(operands, call, ranked_)]
-    types = _argument_types(state, call, [p for p, _ in at] or (["x"] if reshapes else [ranked_ or "x"] if isinstance(asked, AxisInRange) else []))
+    about = [p for p, _ in at] or (["x"] if reshapes else [])
+    if isinstance(asked, AxisInRange):
+        about = [ranked(operands, asked.rank) or "x"]
+        labels.append(_rank_from(operands, call, ranked(operands, asked.rank)))
+    types = _argument_types(state, call, about)
     caption = "" if shapes or shown.issuperset(types) else ", ".join(types)
     help_ = _dtype_help(walker, call, asked) if outcome.status is Status.RESIDUAL else None
     equation = _equation(operands, asked, at, totals, outcome)

@@ -1,0 +1,116 @@
+"""Twelve mistakes, one for each family of checks: what checking says of them, and what a run says where no size is known before.
+
+Both are goldens. A message names the operation and the operands, shows the shapes, says where the sizes come from and why they
+do not fit, and offers a mend; whether the mend is right is tried here: with it the program is accepted, or runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from rxlang import pipeline
+from rxlang.cli.main import invoke
+from rxlang.helps.edits import applied
+from rxlang.helps.offer import with_helps
+
+GOLDENS = Path(__file__).parent / "goldens"
+CHECKED, RUN = GOLDENS / "messages", GOLDENS / "messages_run"
+NAMES = [path.stem for path in sorted(CHECKED.glob("*.rx"))]
+# Doubts: an image may be as wide as there are channels, and one step may be left of three.
+ON_SOME = {"broadcast", "slice"}
+LONGEST = 14
+
+
+def arguments(path: Path) -> list[str]:
+    """What stands behind `# rx:` in the first line of a program: how it is to be run."""
+    return shlex.split(path.read_text(encoding="utf-8").split("\n")[0].removeprefix("# rx:"))
+
+
+def first_message(text: str) -> str:
+    """What a run says of the failure, without the warnings of checking."""
+    return text[text.index("error[") :]
+
+
+def compare(path: Path, text: str) -> None:
+    if os.environ.get("RX_ACCEPT"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), f"RX_ACCEPT=1 pytest {__file__} accepts it"
+    assert max(map(len, text.split("\n"))) <= 100
+    assert text.strip("\n").count("\n") < LONGEST
+
+
+def test_there_are_twelve_of_both() -> None:
+    assert len(NAMES) == 12
+    assert [path.stem for path in sorted(RUN.glob("*.rx"))] == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_checking_says(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(CHECKED)
+    status = invoke(["check", f"{name}.rx"])
+    text = capsys.readouterr().err
+    compare(CHECKED / f"{name}.out", text[min(text.find(word) for word in ("error[", "warning[") if word in text) :])
+    assert status == (name not in ON_SOME)
+    said = " ".join(text.split())
+    assert ("this always fails" in said or "only on empty" in said or "only if" in said) and "(checked)" in said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_program_is_accepted_with_the_mend_that_is_offered(name: str) -> None:
+    text = (CHECKED / f"{name}.rx").read_text(encoding="utf-8")
+    report = with_helps(pipeline.check_text(text, f"{name}.rx", CHECKED), CHECKED)
+    (wrong,) = [d for d in report.diagnostics if d.severity != "note"]
+    after = pipeline.check_text(applied(text, wrong.edits), f"{name}.rx", CHECKED)
+    assert wrong.edits and [d for d in after.diagnostics if d.severity != "note"] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_run_says(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(RUN)
+    status = invoke(["run", f"{name}.rx", *arguments(RUN / f"{name}.rx")])
+    text = first_message(capsys.readouterr().err)
+    compare(RUN / f"{name}.out", text)
+    assert status == 3
+    assert text.startswith("error[R401]") and ("comes from here" in text or " is Tensor(" in text)
+    assert "(checked)" in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_goes_on_with_the_mend_that_it_offers(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An argument that is to be another one is passed as it is said; what is to be changed in the program is changed."""
+    program, said = (RUN / f"{name}.rx").read_text(encoding="utf-8"), (RUN / f"{name}.out").read_text(encoding="utf-8")
+    args = arguments(RUN / f"{name}.rx")
+    passed = re.search(r"help: pass `(\w+)` as Tensor\(\[(.*)\], (\w+)\) \(checked\)", said)
+    if passed is not None:
+        start = f"{passed[1]}="
+        args = [f"{start}{passed[3]}[{passed[2]}]:ones" if arg.startswith(start) else arg for arg in args]
+    else:
+        shown = re.search(r"help: [^`]*(?:`(\w+)`[^`]*)?: `([^`]+)`", said)
+        assert shown is not None
+        program = _changed(program, shown[2])
+    path = tmp_path / f"{name}.rx"
+    path.write_text(program, encoding="utf-8")
+    assert invoke(["run", str(path), *args]) == 0, capsys.readouterr().err
+
+
+def _changed(program: str, shown: str) -> str:
+    """The program with the expression that stands where the mended one belongs: the one that has the most in common."""
+    lines = program.split("\n")
+    callee = re.match(r"@?\w+", shown)
+    assert callee is not None
+    at = [i for i, line in enumerate(lines) if not line.startswith(("#", "@")) and _same_head(line, shown)]
+    assert len(at) == 1, at
+    head = "  let " + lines[at[0]].split("let ")[1].split(" = ")[0] + " = " if "let " in lines[at[0]] else "  "
+    lines[at[0]] = head + shown
+    return "\n".join(lines)
+
+
+def _same_head(line: str, shown: str) -> bool:
+    expression = line.split(" = ")[-1].strip()
+    return expression[:8] == shown[:8]
