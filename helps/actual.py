@@ -55,13 +55,15 @@ class _Specialised:
         self.sizes = {
             str(n) for given in met.given.values() for n in (given[0] if isinstance(given, tuple) else (given,))
         }
+        # The names that the annotations bind, with what they are in this run.
+        self.named: dict[str, int] = {}
         self.edits = tuple(in_text_order(self._edits(self.decl.fn, met))) if self.decl is not None else ()
         self.places = Places(self.edits)
         # Whether another argument may be what was meant: the elements of a reshape are rarely wrong.
         self.may_pass = False
 
     def _edits(self, fn: sweet.Fn, met: Met) -> Iterator[Edit]:
-        sizes: dict[str, int] = {}
+        sizes = self.named
         for param in fn.params:
             given = met.given.get(param.name.name)
             if given is not None:
@@ -101,15 +103,21 @@ class _Specialised:
     def _told(self, found: Diagnostic, failure: Diagnostic, help_: Help | None) -> Diagnostic:
         assert found.sentence is not None
         span = self._back(found.span)
-        own = [Label(self._back(label.span), label.message) for label in found.labels]
+        own = [Label(self._back(label.span), self._in_numbers(label.message)) for label in found.labels]
         chain = [label for label in failure.labels if label.message.startswith("called from here")]
         labels: dict[Span, Label] = {}
         for label in (*own, *chain):
             if label.span != span:
                 labels.setdefault(label.span, label)
-        told = replace(failure, message=found.sentence.claim, span=span, caption=found.caption, notes=found.notes)
-        told = replace(told, labels=tuple(labels.values()))
+        told = replace(failure, span=span, labels=tuple(labels.values()))
+        if found.sentence.claim.startswith(failure.message):  # else a size is known to the run alone
+            told = replace(told, message=found.sentence.claim, caption=found.caption, notes=found.notes)
         return told if help_ is None else replace(told, help=help_.text, edits=help_.edits, helps=(help_,))
+
+    def _in_numbers(self, text: str) -> str:
+        """`3 comes from here` for a name that is 3 in this run."""
+        name, comes, _ = text.partition(" comes from here")
+        return f"{self.named[name]}{comes}" if comes and name in self.named else text
 
     # Mends
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from ..desugar.written import size_of
 from ..lang import codes, sweet
 from ..lang.diagnostics import RxError
-from ..lang.parser import parse_expr
 from ..lang.node import Node
+from ..lang.parser import parse_expr
 from ..lang.walk import children, walk
 from ..simplify.known.shape_level import written_size
 from ..simplify.solver.terms import Size, var

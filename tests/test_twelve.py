@@ -1,4 +1,4 @@
-"""Twelve mistakes, one for each family of checks: what checking says of them, and what a run says where no size is known before.
+"""Twelve mistakes, one for each family of checks: what checking says, and what a run says where no size is known before.
 
 Both are goldens. A message names the operation and the operands, shows the shapes, says where the sizes come from and why they
 do not fit, and offers a mend; whether the mend is right is tried here: with it the program is accepted, or runs.

@@ -45,7 +45,7 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     remarks = tuple(filter(None, (rows, equation)))
     if is_result:
         span, caption = entry.span, "" if rows else f"{_short(entry)} is {text}"
-        labels = [Label(origin.span, "declared here" if rows else f"declared as {wanted}")]
+        labels = [Label(origin.span, "declared here" if rows and origin.what == "rank" else f"declared as {wanted}")]
     else:
         span, caption = origin.span, "" if rows else f"declared as {wanted}"
         labels = []
