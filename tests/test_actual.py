@@ -68,7 +68,14 @@ def test_a_name_that_an_annotation_binds_is_told_in_numbers() -> None:
         ("x : Tensor([n, m], float32)", "3 comes from here"),
         ("w : Tensor([k, p], float32)", "5 comes from here"),
     ]
-    assert d.caption == "`x` is Tensor([2, 3], float32), `w` is Tensor([5, 7], float32)"
+    assert d.notes[0].split("\n")[0] == "`x` [2, 3]"
+
+
+def test_a_name_that_stands_twice_is_told_in_numbers_too() -> None:
+    text = "@f = fn(x : Tensor([n, m], float32), w : Tensor([k, n], float32)) : Tensor {\n  @matmul(x, w)\n}\n"
+    d = told(text, "f", (2, 3), (5, 2))
+    assert d.message == "@matmul needs axis 1 of `x` (3) and axis 0 of `w` (5) to be equal"
+    assert all(message in ("3 comes from here", "5 comes from here") for _, message in places(d))
 
 
 def test_names_that_an_annotation_binds_keep_their_meaning() -> None:
