@@ -30,7 +30,9 @@ def mends(case: Case) -> Iterator[Mend]:
             before, after = _squeezed(value, axis)
             what = f"add `layout={_FIRST}` to @{callee(node)} and drop axis {axis}"
             shown = f": `{before.text}{value.span.text}{after.text}`"
-            yield Mend(what + shown * (len(shown) <= 72), (edit, before, after), 21 + axis, f"layout {axis}")
+            yield Mend(
+                what + shown * (len(shown) <= 72), (edit, before, after), 21 + axis, f"layout {axis}", guess=True
+            )
 
 
 def _batch_first(case: Case, node: sweet.Call) -> Edit | None:

@@ -81,7 +81,7 @@ def _sliced(case: Case, one: str, other: str, by: int) -> Iterator[Mend]:
                 rank = 10 if more > 0 else 11
                 line = node.span.source.position(node.span.start)[0]
                 what = f"write {number} for the {literal.value} in line {line}"
-                yield case.mend(what, [replaced(literal, str(number))], rank, show=node.span)
+                yield case.mend(what, [replaced(literal, str(number))], rank, show=node.span, guess=True)
 
 
 def _indexed(case: Case, expr: sweet.Expr | None) -> Iterator[sweet.Index]:

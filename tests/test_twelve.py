@@ -114,3 +114,67 @@ def _changed(program: str, shown: str) -> str:
 def _same_head(line: str, shown: str) -> bool:
     expression = line.split(" = ")[-1].strip()
     return expression[:8] == shown[:8]
+
+
+# Mends that say what was meant, in other programs than those above
+
+
+@pytest.mark.parametrize(
+    ("params", "result", "body", "wanted"),
+    [
+        (
+            "x : Tensor([n, 60], float32)",
+            "Tensor([n, 8, ?], float32)",
+            "@reshape(x, [n, 8, 60 // 8])",
+            "for the 8 are 6 and 10",
+        ),
+        (
+            "q : Tensor([n, 6, 5], float32), k : Tensor([n, 2, 5], float32)",
+            "Tensor([n, 6], float32)",
+            '@einsum("nhd,nhd->nh", [q, k])',
+            "repeat `k` 3 times along axis 1: `@repeat(k, 3, axis=1)`",
+        ),
+        (
+            "x : Tensor([b, t, e], float32), w : Tensor([1, 3 * h, e], float32), r : Tensor([1, 3 * h, h], float32)",
+            "Tensor([b, h], float32)",
+            "let (_ys, last) = @gru(x, w, r)\n  last",
+            'add `layout="batch_first"` to @gru and drop axis 1: `@squeeze(last, axis=1)`',
+        ),
+        (
+            "x : Tensor([n, t], float32), y : Tensor([n, t], float32)",
+            "Tensor([n, t - 2], float32) where t >= 4",
+            "let a = @relu(x[:, 2:])\n  let b = y[:, :-3]\n  @tanh(a * b)",
+            "write 2 for the 3 in line 3: `y[:, :-2]`",
+        ),
+        (
+            "x : Tensor([t, d], float32), table : Tensor([t + 2, d], float32)",
+            "Tensor([t, d], float32)",
+            "table + x",
+            "write t for the t + 2 in line 1: `[t, d]`",
+        ),
+    ],
+)
+def test_a_mend_says_what_was_meant(params: str, result: str, body: str, wanted: str) -> None:
+    text = f"@f = fn({params}) : {result} {{\n  {body}\n}}\n"
+    report = with_helps(pipeline.check_text(text, "case.rx", CHECKED), CHECKED)
+    (wrong,) = [d for d in report.diagnostics if d.severity != "note"]
+    assert wrong.help is not None and wanted in wrong.help
+    after = pipeline.check_text(applied(text, wrong.edits), "case.rx", CHECKED)
+    assert [d for d in after.diagnostics if d.severity != "note"] == []
+
+
+def test_sums_over_axes_of_different_sizes_are_not_repeated() -> None:
+    text = '@f = fn(q : Tensor([n, 6], float32), k : Tensor([n, 2], float32)) { @einsum("nd,nd->n", [q, k]) }\n'
+    (wrong,) = with_helps(pipeline.check_text(text, "case.rx", CHECKED), CHECKED).diagnostics
+    assert not any("repeat" in help_.text for help_ in wrong.helps)
+
+
+def test_an_argument_that_is_too_long_is_cut_to_what_is_allowed() -> None:
+    text = (
+        "@f = fn(y : Tensor([m], int8), x : Tensor([n], int8)) : Tensor where n <= 7 { @concat([x, y]) }\n"
+        "@g = fn(x : Tensor([9], int8)) : Tensor { @f(x, x) }\n"
+    )
+    (wrong,) = [
+        d for d in with_helps(pipeline.check_text(text, "case.rx", CHECKED), CHECKED).diagnostics if d.code == "E309"
+    ]
+    assert wrong.help == "cut axis 0 of `x` to 7: `@f(x, @slice(x, 0, 7, axes=0))` (checked)"
