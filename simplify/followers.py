@@ -91,10 +91,11 @@ def rooted(doubt: Diagnostic, said: Diagnostic) -> Diagnostic:
     use = "as its result is declared" if same and said.subject is not None and _is_claim(said.subject) else ""
     sentence = replace(doubt.sentence, verdict=f"{use or 'with its use below'} {said.sentence.verdict}", only=())
     declared = tuple(replace(n, message="declared here") for n in said.labels[:1] if n.message.startswith("declared"))
+    labels = (*doubt.labels, *(declared if use else ())) if same else (label,)
     # Sizes with which the call itself fails, where it is shown.
     own = same and doubt.witness is not None
     notes = (*(n for n in said.notes if "\n" not in n), *(n for n in doubt.notes if same and ("\n" in n or own)))
     return saying(
-        doubt, sentence, code=said.code, severity="error", labels=(*doubt.labels, *(declared if use else ())) if same else (label,),
+        doubt, sentence, code=said.code, severity="error", labels=labels,
         witness=doubt.witness if own else said.witness, notes=notes,
     )  # fmt: skip
