@@ -9,14 +9,14 @@ class Code(str):
     `is_doubt`: what is said was not proved, and is checked when the program runs. `only_empty`: it holds for empty tensors
     alone. `of_sizes`: sizes of a call's operands do not fit; `of_elements`: the number of elements does not; `of_dtypes`: their
     dtypes do not. `of_brackets`: what follows in the same lines may follow from it. `is_absent`: a file is not there.
-    `spreads`: both operands are repeated. `is_whole`: the sentence has no verdict behind it. `is_quiet`: no mend is worse for
-    it.
+    `of_last_axes`: axes are counted from the last one. `spreads`: both operands are repeated. `is_whole`: the sentence has no
+    verdict behind it. `is_quiet`: no mend is worse for it.
     """
 
     heading: str
     phase: str
     is_doubt = only_empty = of_sizes = of_elements = of_dtypes = False
-    of_brackets = is_absent = spreads = is_whole = is_quiet = False
+    of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = False
 
     def __new__(cls, text: str, heading: str, phase: str, *flags: str) -> Code:
         CODES[text] = made = super().__new__(cls, text)
@@ -77,7 +77,7 @@ E301 = Code("E301", "an argument that cannot fit its parameter", "sizes")
 E302 = Code("E302", "a claim that is wrong", "sizes")
 E303 = Code("E303", "an assertion that always fails", "sizes")
 E304 = Code("E304", "what a primitive needs is never so", "sizes", "of_sizes")
-E305 = Code("E305", "matrices that cannot be multiplied", "sizes", "of_sizes")
+E305 = Code("E305", "matrices that cannot be multiplied", "sizes", "of_sizes", "of_last_axes")
 E306 = Code("E306", "shapes that cannot be broadcast together", "sizes", "of_sizes")
 E307 = Code("E307", "a reshape that would change the number of elements", "sizes", "of_elements")
 E308 = Code("E308", "tensors that cannot be joined", "sizes", "of_sizes")

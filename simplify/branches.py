@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from ..lang import core
 from ..lang.core import Status
@@ -22,6 +21,7 @@ from .solver.sizes import only_var
 from .solver.terms import Size, Var, variables
 from .visitor import Visitor
 from .voice import claims
+from .voice.claims import Decides
 
 Promises = tuple[tuple[Condition, frozenset[Var]], ...]
 
@@ -59,8 +59,7 @@ class Branches:
         )
         name: str | None = cond.name if isinstance(cond, core.Var) else None
         for position, (truth, what) in enumerate(checks):
-            explain = partial(claims.condition, self.prover, span, value, what)
-            status = self.prover.judge(frame, truth, explain, claim=True, empty_rule=False)
+            status, _ = self.prover.judge(frame, truth, Decides(span, value, what), claim=True, empty_rule=False)
             if status is Status.REFUTED:
                 break
             if status is Status.RESIDUAL and not frame.quiet:
@@ -90,7 +89,7 @@ class Branches:
         """The condition is decided: the other arm is dropped, with a note."""
         arm, dropped = (expr.then, expr.orelse) if known else (expr.orelse, expr.then)
         if not frame.quiet and (dropped.stmts or isinstance(dropped.result, core.Call)):
-            self.prover.log.record(claims.dropped(self.prover, dropped, expr.cond.span, known))
+            self.prover.log.remark(claims.dropped(self.prover.function, dropped, expr.cond.span, known))
         inner = dict(env)
         since = self.bindings.mark()
         entry, block = self.visitor.block(frame, arm, inner)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..lang import core
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import WEAK, DType
-from ..lang.node import Node, replace
+from ..lang.node import replace
 from ..lang.source import Span
 from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import Segment, TensorInfo
@@ -16,7 +15,6 @@ from .frame import Frame
 from .known import dims, matching
 from .known.fresh import settle, unknown
 from .known.naming import Names
-from .known.outcome import Finding, Outcome
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
     POISON,
@@ -40,20 +38,11 @@ from .program import Check, is_signature
 from .renaming import renamed
 from .solver.terms import Term, variables
 from .visitor import Visitor
-from .voice import doors, preconditions, subject
+from .voice.doors import Entrance, Site
 
 _MAX_INLINED = 24
 # So many statements of inlined bodies are walked for one function.
 _FUEL = 4_000
-
-
-class Site(Node):
-    """A call as its diagnostics want it: the callee, the places of the arguments, the entries they have."""
-
-    span: Span
-    function: core.Function
-    entries: tuple[Entry, ...]
-    arguments: tuple[Span, ...]
 
 
 class Calls:
@@ -214,25 +203,12 @@ class Calls:
                 return Status.REFUTED  # it was reported
             readable = False
 
-        def explain(outcome: Outcome) -> Diagnostic:
-            given = zip((p.name for p in site.function.params), site.entries, strict=False)
-            about = subject.of_call(self.state, site.span, site.function.name, given)
-            said = subject.about(
-                doors.argument(self.prover, stmt, env, site, outcome), subject.of_check(self.state, stmt, env, about)
-            )
-            declared = stmt.origin.declared
-            given_by = dict(zip((p.name for p in site.function.params), site.entries, strict=False))
-            entry = given_by.get(declared.tensor) if declared else None
-            return with_the_wrong_rank(self.state, frame.path, said, stmt, entry)
-
-        def roots() -> tuple[Finding, ...]:
-            return preconditions.roots(self.state, doors.sizes_of(stmt, site))
-
         involved = dims.of_values((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None
-        status = self.prover.judge(
-            frame, truth, explain, claim=aloud, sizes=involved, empty_rule=empty_rule, roots=roots
-        )
+        asked = Entrance(stmt, env, site)
+        status, doubt = self.prover.judge(frame, truth, asked, claim=aloud, sizes=involved, empty_rule=empty_rule)
+        if doubt is not None and doubt.is_doubt and stmt.origin.claim and stmt.origin.declared is not None:
+            doubt.arm = with_the_wrong_rank(self.state, frame.path, stmt, site.given.get(stmt.origin.declared.tensor))
         if status is Status.REFUTED:
             return status
         if status is Status.RESIDUAL:

@@ -1,96 +1,76 @@
-"""What was found to what is told: one diagnostic for a mistake, at the operation; what follows from it is silent."""
+"""What was found to what is told: one finding for a mistake, at the operation; what follows from it is silent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..lang.diagnostics import Diagnostic, Label, Subject, saying
-from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.requirements import AtLeast, AtMost, AxisInRange, DTypeRequirement, Multiple, OfRank, RankAtLeast, RankIs
+from .known.finding import Finding
 
 # What is asked of sizes that are right otherwise; a doubt about it is no reason to think that anything else is wrong.
 _ORDINARY = (Multiple, AtLeast, AtMost, AxisInRange, DTypeRequirement, OfRank, RankAtLeast, RankIs)
 
 
-def first_told(found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Diagnostic]]:
+def first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
     """What is told, and the doubts that follow from it."""
     kept, silent = _once(found)
     kept = _with_roots(kept)
-    doubts = {d.subject.span for d in kept if d.subject is not None and _is_of_sizes(d)}
-    follows = [d for d in kept if d.code.is_doubt and d.subject is not None and d.subject.after & doubts]
-    wrong = [d.subject for d in kept if d.severity == "error" and d.subject is not None and _is_claim(d.subject)]
+    doubts = {f.about.place for f in kept if f.about is not None and _is_of_sizes(f)}
+    follows = [f for f in kept if f.is_doubt and f.about is not None and f.about.after & doubts]
     # What a call needs is no matter where what it gives is wrong anyway.
-    behind = {span for about in wrong for span in about.after}
-    follows += [d for d in kept if d.code.is_doubt and d not in follows and _called_in(d, behind)]
-    return [d for d in kept if d not in follows], silent + follows
+    behind = {span for f in kept if f.is_error and f.about is not None and f.about.is_claim for span in f.about.after}
+    follows += [
+        f for f in kept if f.is_doubt and f not in follows and _is_call(f) and f.about and f.about.place in behind
+    ]
+    return [f for f in kept if f not in follows], silent + follows
 
 
-def _once(found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Diagnostic]]:
+def _once(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
     """A call or an annotation is told of once: an error before a doubt, the first before the others."""
-    kept: dict[object, Diagnostic] = {}
+    kept: dict[object, Finding] = {}
     silent = []
-    for number, said in enumerate(found):
-        site = _site(said) or number
+    for finding in found:
+        site = _site(finding) or finding
         before = kept.get(site)
         if before is None:
-            kept[site] = said
-        elif said.severity == "error" and before.severity != "error":
-            kept[site] = said
+            kept[site] = finding
+        elif finding.is_error and not before.is_error:
+            kept[site] = finding
             silent.append(before)
-        elif said.code.is_doubt or said.code.only_empty:
-            silent.append(said)
+        elif finding.is_doubt or finding.only_empty:
+            silent.append(finding)
         else:
-            kept[number] = said
+            kept[finding] = finding
     return list(kept.values()), silent
 
 
-def _site(said: Diagnostic) -> tuple[str, Span, Span | None] | None:
+def _site(finding: Finding) -> tuple[str, Span, Span | None] | None:
     """The call with what it calls, or the value with the annotation."""
-    about = said.subject
-    if about is None or said.severity == "note" or about.what in ("rank", "dtype"):
+    about = finding.about
+    if about is None or about.what in ("rank", "dtype"):
         return None
-    return about.callee, about.span, None if about.callee else about.declared
+    return about.callee, about.place, None if about.callee else about.declared
 
 
-def _with_roots(found: list[Diagnostic]) -> list[Diagnostic]:
+def _with_roots(found: list[Finding]) -> list[Finding]:
     """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told."""
-    for said in [d for d in found if d.severity == "error" and d.subject is not None and _is_claim(d.subject)]:
-        own = said.subject
-        doubts = [
-            d for d in found
-            if d.code.is_doubt and d.subject is not None and own is not None and d.subject.callee
-            and d.subject.span == own.span and _is_of_sizes(d)
-        ]  # fmt: skip
-        if doubts and own is not None and own.what == "dim":
-            root = rooted(doubts[0], said)
-            found = [root if d is doubts[0] else d for d in found if d is not said]
-    return found
+    gone: list[Finding] = []
+    for finding in found:
+        own = finding.about
+        if finding.is_error and own is not None and own.is_claim and own.what == "dim":
+            doubts = (f for f in found if f.is_doubt and f.about and f.about.place == own.place and _is_of_sizes(f))
+            doubt = next(doubts, None)
+            if doubt is not None:
+                doubt.use = finding
+                gone.append(finding)
+    return [f for f in found if f not in gone]
 
 
-def _called_in(said: Diagnostic, places: set[Span]) -> bool:
-    return said.subject is not None and bool(said.subject.callee) and said.subject.span in places
+def _is_call(finding: Finding) -> bool:
+    return finding.about is not None and bool(finding.about.callee)
 
 
-def _is_claim(about: Subject) -> bool:
-    return about.declared is not None and not about.callee
-
-
-def _is_of_sizes(said: Diagnostic) -> bool:
+def _is_of_sizes(finding: Finding) -> bool:
     """Whether it is about a call two of whose sizes do not fit."""
-    about = said.subject
-    if about is None or said.severity == "note" or not about.callee:
-        return False
-    return said.code.phase == "sizes" and not isinstance(about.asked, _ORDINARY)
-
-
-def rooted(doubt: Diagnostic, said: Diagnostic) -> Diagnostic:
-    """The doubt becomes the error, and where the size is used is the reason: one of the two fails."""
-    assert doubt.sentence is not None and said.sentence is not None
-    sentence = replace(doubt.sentence, verdict=f"with its use below {said.sentence.verdict}", only=())
-    label, same = Label(said.span, f"here {said.sentence.claim}"), said.span == doubt.span
-    return saying(
-        doubt, sentence, code=said.code, severity="error", labels=doubt.labels if same else (label,),
-        witness=said.witness,
-        notes=(*(n for n in doubt.notes if same and "\n" in n), *(n for n in said.notes if "\n" not in n)),
-    )  # fmt: skip
+    return _is_call(finding) and finding.about is not None and not isinstance(finding.about.asked, _ORDINARY)

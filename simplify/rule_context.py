@@ -2,81 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from ..lang import codes, core
+from ..lang import codes
 from ..lang.codes import Code
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES, WEAK, DType, int_range
-from ..lang.node import Node, replace
+from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
-from ..ops.model import Primitive, RankUnknown, TensorInfo
+from ..ops.model import RankUnknown, TensorInfo
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
 from .frame import Frame
 from .known import dims
-from .known.outcome import Finding, Outcome
+from .known.finding import Finding
 from .known.shape_level import Truth
-from .known.values import UNDECIDED, AnyDType, Entry, ListValue, TupleValue, Undecided, Value, plain
+from .known.values import UNDECIDED, AnyDType, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
 from .solver.terms import Apart, Size, Term, ceildiv, smax, smin
-from .voice import preconditions, subject
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
+from .voice.preconditions import Precondition
 from .voice.solutions import only_where
+from .voice.spoken import CallInfo
 from .weakest import DTypeDemand
 
 _INT64 = DTYPES["int64"]
-
-
-class CallInfo(Node):
-    """A call as diagnostics want it: its row, its place, what each parameter got, and that as it is written."""
-
-    span: Span
-    row: Primitive
-    entries: tuple[tuple[str, Entry], ...]
-    arguments: tuple[core.Value, ...]
-
-    @property
-    def name(self) -> str:
-        return self.row.name
-
-    @property
-    def mismatch(self) -> Code | None:
-        return self.row.mismatch
-
-    @property
-    def written(self) -> tuple[tuple[str, core.Value], ...]:
-        return tuple((name, value) for (name, _), value in zip(self.entries, self.arguments, strict=True))
-
-    def is_tensor(self, name: str) -> bool:
-        """Whether the parameter takes a tensor; of others only their sizes count."""
-        return self.row.is_tensor(name)
-
-    def operands(self) -> Iterator[tuple[str, Entry]]:
-        """The tensors among the arguments; those in a list are `xs[0]`, `xs[1]`, ..."""
-        for name, entry in self.entries:
-            if self.is_tensor(name):
-                yield from (
-                    ((f"{name}[{i}]", item) for i, item in enumerate(entry.items)) if entry.items else ((name, entry),)
-                )
-
-    def find(self, name: str) -> Entry | None:
-        """The entry of `x`, or of `xs[2]` where xs is a list."""
-        base, _, index = name.partition("[")
-        for param, entry in self.entries:
-            if param == base:
-                if index and isinstance(entry.value, ListValue | TupleValue):
-                    position = int(index.rstrip("]"))
-                    if entry.items:
-                        return entry.items[position]
-                    return Entry(entry.value.items[position], entry.place(position), ())
-                return entry
-        return None
 
 
 class Refuted(Exception):
@@ -110,40 +63,26 @@ class SymbolicCtx:
         if self.judged(asked, cond) is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
             self.state.assume(cond, self.info)
 
-    def judged(self, asked: Requirement, cond: Truth, code: Code | None = None, told: bool = False) -> Status:
-        """`told`: a doubt about it was reported with an earlier call."""
+    def judged(
+        self, asked: Requirement, cond: Truth, code: Code | None = None, open_at: frozenset[Span] = frozenset()
+    ) -> Status:
         of_dtypes = isinstance(asked, DTypeRequirement)
-
-        def explain(outcome: Outcome) -> Diagnostic:
-            info = self.info
-            said = preconditions.precondition(self.prover, info, asked, outcome, codes.E313 if of_dtypes else code)
-            return subject.about(said, subject.of_call(self.state, info.span, info.name, info.entries, asked))
-
-        def roots() -> tuple[Finding, ...]:
-            return preconditions.roots(self.state, [(self.info.find(param), axis) for param, axis in asked.at])
-
-        before = len(self.prover.log.findings)
+        needs = Precondition(self.info, asked, codes.E313 if of_dtypes else code, open_at)
         with Apart():
-            status = self.prover.judge(
-                self.frame,
-                cond,
-                explain,
-                claim=not self.residual and not told,
-                sizes=self._sizes,
-                demand=not of_dtypes,
-                roots=roots,
+            status, found = self.prover.judge(
+                self.frame, cond, needs, claim=not self.residual, sizes=self._sizes, demand=not of_dtypes
             )
         if status is Status.REFUTED:
             raise Refuted
-        if len(self.prover.log.findings) > before:
-            self.doubt = self.prover.log.findings[-1]
-        if status is Status.RESIDUAL and self.residual and not self.frame.quiet and not isinstance(cond, Undecided):
-            with Apart():
-                text = only_where(self.state, cond)
-            if text is not None and self.doubt is not None:
-                self.doubt.others[text] = _in_rx(text, cond)
-        if status is Status.RESIDUAL and not (self.residual or self.frame.trial or isinstance(cond, Undecided)):
-            self.prover.doubted[self.info.span] = cond
+        self.doubt = found or self.doubt
+        if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
+            if not self.residual:
+                self.doubt.cond = cond
+            elif not self.frame.quiet:
+                with Apart():
+                    text = only_where(self.state, cond)
+                if text is not None:
+                    self.doubt.others[text] = _in_rx(text, cond)
         self.residual = self.residual or status is Status.RESIDUAL
         return status
 
@@ -153,12 +92,9 @@ class SymbolicCtx:
     def leave_open(self, asked: Other) -> None:
         """A call of tensors whose ranks are not all known. It is told where such a rank is met first: what the call gives has
         an open rank as well, and so on."""
-        state = self.state
-        places = {name: rank_of(state, e).span for name, e in self.info.operands() if is_open(state, e)}
-        told = bool(places) and self.prover.open_ranks.issuperset(places.values())
-        self.judged(replace(asked, blamed=tuple((name, None) for name in places)), UNDECIDED, told=told)
-        if not self.frame.quiet:
-            self.prover.open_ranks.update(places.values())
+        places = {name: rank_of(self.state, e).span for name, e in self.info.operands() if is_open(self.state, e)}
+        blamed = tuple((name, None) for name in places)
+        self.judged(replace(asked, blamed=blamed), UNDECIDED, open_at=frozenset(places.values()))
 
     def require_dtype(self, asked: DTypeIn | NotComplex) -> None:
         known = self.dtype_in(asked.dtype, *asked.classes)
@@ -183,23 +119,8 @@ class SymbolicCtx:
     def decide(self, cond: Cond) -> bool | None:
         return self.prover.decide(cond)
 
-    def eq(self, a: Size, b: Size) -> Cond:
-        return eq(a, b)
-
-    def ne(self, a: Size, b: Size) -> Cond:
-        return ne(a, b)
-
-    def le(self, a: Size, b: Size) -> Cond:
-        return le(a, b)
-
-    def lt(self, a: Size, b: Size) -> Cond:
-        return lt(a, b)
-
-    def any_of(self, *conds: Cond) -> Cond:
-        return any_of(*conds)
-
-    def all_of(self, *conds: Cond) -> Cond:
-        return all_of(*conds)
+    eq, ne, le, lt = staticmethod(eq), staticmethod(ne), staticmethod(le), staticmethod(lt)
+    any_of, all_of, ceildiv = staticmethod(any_of), staticmethod(all_of), staticmethod(ceildiv)
 
     def min(self, *sizes: Size) -> Size:
         return self._shown("min", smin(*sizes), sizes)
@@ -212,9 +133,6 @@ class SymbolicCtx:
         if isinstance(result, Term) and single_var(result) is None:
             self.state.display.setdefault(result, (name, sizes))
         return result
-
-    def ceildiv(self, a: Size, b: Size) -> Size:
-        return ceildiv(a, b)
 
     def common(self, *sizes: Size) -> Size:
         """A size of its own, of which it is known which one it is: as a formula it would grow with every broadcast."""
