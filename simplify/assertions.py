@@ -12,13 +12,14 @@ from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .frame import Frame
-from .known import dims, matching, naming
+from .known import matching, naming
 from .known.finding import Finding
+from .known.fresh import dims_of_subject
 from .known.shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
 from .known.state import State
 from .known.values import POISON, Entry, Env, Undecided
 from .solver.conditions import AnyOf, Cond
-from .visitor import Visitor
+from .visitor import Part
 from .voice.claims import Claim, Valued
 from .voice.origins import is_open, place_of, rank_of
 
@@ -33,14 +34,8 @@ def contradictory(state: State) -> bool:
     return any(facts.decide(cond).kind == "vacuous" for cond, _ in facts.conditions())
 
 
-class Assertions:
+class Assertions(Part):
     """Decides what the code asserts, and assumes what others have promised."""
-
-    def __init__(self, visitor: Visitor) -> None:
-        self.visitor = visitor
-        self.state = visitor.state
-        self.prover = visitor.prover
-        self.bindings = visitor.bindings
 
     def check(self, frame: Frame, stmt: core.Assert, env: Env) -> None:
         """An assertion of the function's own code: decided; afterwards a fact."""
@@ -55,7 +50,7 @@ class Assertions:
             return
         origin = stmt.origin
         asked = Claim(stmt, env, *(self._behind(origin, truth, env) if origin.claim and truth is not True else ()))
-        sizes, empty_rule = dims.of_subject(origin, env, self.state), origin.declared is not None
+        sizes, empty_rule = dims_of_subject(origin, env, self.state), origin.declared is not None
         status, _ = self.prover.judge(frame, truth, asked, claim=origin.claim, sizes=sizes, empty_rule=empty_rule)
         self._keep(frame, stmt, status, env)
 
@@ -128,7 +123,7 @@ class Assertions:
                 env[name] = Entry(POISON, stmt.span)
             return
         truth = with_needs(truth, level.needs)
-        sizes = dims.of_subject(stmt.origin, env, self.state)
+        sizes = dims_of_subject(stmt.origin, env, self.state)
         status, _ = self.prover.judge(frame, truth, Claim(stmt, env), claim=stmt.origin.claim, sizes=sizes)
         if status is not Status.PROVED or stmt.binds:
             frame.out.write(replace(stmt, status=status))

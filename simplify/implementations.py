@@ -16,24 +16,19 @@ from .known.fresh import settle
 from .known.values import POISON, UNKNOWN, Entry, Env, NumberValue, Poison
 from .primitives import apply_primitive
 from .solver.conditions import Cond
-from .visitor import Visitor
-from .voice.doors import Site
-from .voice.implementations import Chosen
+from .visitor import Part, Visitor
+from .voice.doors import Chosen, Site
 
 Member = core.Function | Primitive
 Found = list[tuple[Entry, core.Value]]
 
 
-class Lists:
+class Lists(Part):
     """Which member of a list a call means."""
 
     def __init__(self, visitor: Visitor, calls: Calls, branches: Branches) -> None:
-        self.visitor = visitor
-        self.program = visitor.program
-        self.state = visitor.state
-        self.prover = visitor.prover
-        self.calls = calls
-        self.branches = branches
+        super().__init__(visitor)
+        self.calls, self.branches = calls, branches
 
     def call(self, frame: Frame, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         """The first implementation whose door is proved, if those before it are refuted; else the run chooses."""

@@ -11,11 +11,11 @@ from ..lang.node import replace
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
-from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement
+from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
-from .arms import arms
 from .bindings import Bindings
+from .branches import arms
 from .frame import Frame
 from .known.finding import Finding
 from .known.state import State
@@ -35,8 +35,7 @@ from .known.values import (
     plain,
 )
 from .operand_dtypes import result_dtypes
-from .outline import outline
-from .rule_context import Refuted, SymbolicCtx
+from .rule_context import Refuted, SymbolicCtx, outline
 from .solver.terms import Allowance, TooLarge, charge
 from .visitor import Visitor
 from .voice.claims import Fits
@@ -213,7 +212,7 @@ def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str,
             ctx.require_dtype(DTypeIn(given, value.dtype, ("integer",)))
 
 
-def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Other:
+def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Spoken:
     """What is asked of tensors one of whose ranks is not known."""
     unknown = tuple(
         Argument(p.name) for p, a in zip(row.params, arguments, strict=True)

@@ -33,7 +33,6 @@ from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
 from .solver.terms import Purse, Share, Size, substitute
 from .voice import doors
-from .voice import implementations as voice
 from .voice.describe import binding
 from .voice.explain import explain
 from .voice.telling import told
@@ -190,7 +189,7 @@ class _Checker:
         for i, (name, _) in enumerate(members):
             before = next((j for j in range(i) if self._covers(members, j, i, impls)), None)
             if before is not None:
-                said = voice.never_chosen(name, places[i], members[before][0], places[before])
+                said = doors.never_chosen(name, places[i], members[before][0], places[before])
                 self.log.remark(said)
 
     def _covers(self, members: list[tuple[str, Member]], before: int, behind: int, impls: core.Impls) -> bool:

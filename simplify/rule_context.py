@@ -1,4 +1,5 @@
-"""What a shape rule asks while a program is checked: its preconditions are judged as they come, its sizes are terms."""
+"""What a shape rule asks while a program is checked: preconditions are judged as they come, sizes are terms; of a call whose
+sizes are too large only what is plain."""
 
 from __future__ import annotations
 
@@ -11,17 +12,17 @@ from ..lang.dtypes import DTYPES, WEAK, DType, int_range
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
-from ..ops.model import RankUnknown, TensorInfo
-from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
+from ..ops.model import Out, Primitive, RankUnknown, TensorInfo
+from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken, condition
 from .frame import Frame
-from .known import dims
 from .known.finding import Finding
+from .known.fresh import dims_of
 from .known.shape_level import Truth
 from .known.values import UNDECIDED, AnyDType, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
-from .solver.terms import Apart, Size, Term, ceildiv, smax, smin
+from .solver.terms import Apart, Size, Term, TooLarge, ceildiv, smax, smin
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
 from .voice.preconditions import Precondition
@@ -47,7 +48,7 @@ class SymbolicCtx:
         self.residual = False
         # What was reported of the call, if anything was.
         self.doubt: Finding | None = None
-        self._sizes = dims.of_values([_flat(e.value) for _, e in info.entries], self.state)
+        self._sizes = dims_of([_flat(e.value) for _, e in info.entries], self.state)
 
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
         shape = self.state.resolve(x.shape)
@@ -59,7 +60,7 @@ class SymbolicCtx:
         return len(self.dims(x))
 
     def require(self, asked: Requirement, cond: Cond | None = None) -> None:
-        cond = asked.cond(self) if cond is None else cond
+        cond = condition(asked, self) if cond is None else cond
         if self.judged(asked, cond) is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
             self.state.assume(cond, self.info)
 
@@ -89,7 +90,7 @@ class SymbolicCtx:
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)
 
-    def leave_open(self, asked: Other) -> None:
+    def leave_open(self, asked: Spoken) -> None:
         """A call of tensors whose ranks are not all known. It is told where such a rank is met first: what the call gives has
         an open rank as well, and so on."""
         places = {name: rank_of(self.state, e).span for name, e in self.info.operands() if is_open(self.state, e)}
@@ -202,3 +203,83 @@ def _in_rx(text: str, cond: Cond) -> str:
 
 def _flat(value: Value) -> Value:
     return TupleValue(value.items) if isinstance(value, ListValue) else value
+
+
+def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> tuple[Any, bool] | None:
+    """What the rule gives where every size that is more than a name has a name of its own, and whether it asks anything of
+    its operands; None where it gives nothing."""
+    assert row.rule is not None
+    plain = _Outline(ctx)
+    try:
+        with Apart():
+            result = row.rule(plain, *(plain.named(a) for a in arguments))
+    except (RankUnknown, TooLarge):
+        return None
+    return plain.written(result), plain.asked
+
+
+class _Outline(SymbolicCtx):
+    """Answers nothing but what is plain, and notes whether it was asked for anything; whoever uses it leaves that open."""
+
+    def __init__(self, ctx: SymbolicCtx) -> None:
+        super().__init__(ctx.prover, ctx.frame, ctx.info)
+        self.asked = False
+        self._names: dict[Term, Term] = {}
+        self._sizes_of: dict[Term, Term] = {}
+
+    def named(self, argument: Any, is_dim: bool = False) -> Any:
+        """An argument with a name for each size in it that has none."""
+        if isinstance(argument, TensorInfo):
+            shape = tuple(self.named(d, is_dim=True) for d in self.state.resolve(argument.shape))
+            return replace(argument, shape=shape, data=None)
+        if isinstance(argument, tuple):
+            return tuple(self.named(a) for a in argument)
+        if type(argument) is not Term or single_var(argument) is not None:
+            return argument
+        if argument not in self._names:
+            name = self.state.size("?", nonneg=is_dim)
+            self._names[argument], self._sizes_of[name] = name, argument
+        return self._names[argument]
+
+    def written(self, result: Any) -> Any:
+        """A result with the sizes themselves for their names, and unknown ones for what was made of those."""
+        if isinstance(result, Out):
+            return Out(self.written(tuple(result.shape)))
+        if isinstance(result, list | tuple):
+            return type(result)(self.written(r) for r in result)
+        if type(result) is not Term or single_var(result) is not None:
+            return self._sizes_of.get(result, result) if type(result) is Term else result
+        return self.fresh("size")
+
+    def require(self, asked: Requirement, cond: Cond | None = None) -> None:
+        self.asked = True
+
+    def require_either(self, known: bool | None, asked: Any) -> None:
+        self.asked = self.asked or known is not True
+
+    def require_dtype(self, asked: Any) -> None:
+        self.asked = True
+
+    def leave_open(self, asked: Any) -> None:
+        self.asked = True
+
+    def fail(self, asked: Requirement) -> NoReturn:
+        raise RankUnknown
+
+    def needs_literal(self, asked: Requirement) -> NoReturn:
+        raise RankUnknown
+
+    def decide(self, cond: Cond) -> bool | None:
+        return cond if isinstance(cond, bool) else None
+
+    def common(self, *sizes: Size) -> Size:
+        return sizes[0] if len(set(sizes)) == 1 else self.fresh("size")
+
+    def factor(self, product: Size, other: Size) -> Size:
+        return self.fresh("size")
+
+    def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
+        return super().fresh(name, 0 if at_least is not None else None)
+
+    def fits(self, value: Size, dtype: AnyDType) -> bool:
+        return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from ...lang import codes, core
 from ...lang.codes import Code
@@ -22,8 +21,8 @@ from .because import contradiction
 from .describe import size_text, type_text
 from .origins import calls_behind, place_of
 from .subject import of_check
-from .verdict import distinct, finish
-from .wording import Ranges, known_names, ranges_of, size_label, values_text, wording
+from .telling import distinct, finish
+from .wording import Ranges, compared, known_names, ranges_of, size_label, values_text, wording
 
 
 class Claim(Asked):
@@ -135,9 +134,9 @@ def _unsolvable(finding: Finding, stmt: core.Assert | core.MatchShape, env: Env)
 def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> list[Label]:
     """Where a name got its size that an assertion asks for, if it has been given one."""
     found: list[Label] = []
-    for node in _sizes_of(stmt):
+    for node in compared(stmt.cond if isinstance(stmt, core.Assert) else ()):
         entry = env.get(node.name) if isinstance(node, core.SizeVar) else None
-        if entry is not None and isinstance(node, core.SizeVar) and isinstance(entry.value, SizeValue):
+        if isinstance(node, core.SizeVar) and entry is not None and isinstance(entry.value, SizeValue):
             text = size_text(entry.value.size, state)
             if text != node.name:
                 found.append(Label(entry.span, f"`{node.name}` is {text} from here"))
@@ -146,24 +145,9 @@ def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) ->
 
 def _dimensions(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> list[Label]:
     """Where the dimensions come from that an assertion speaks of."""
-    found: list[Label] = []
-    for node in _sizes_of(stmt):
-        entry = env.get(node.tensor) if isinstance(node, core.DimOf) else None
-        text = size_label(state, entry, node.axis) if entry is not None and isinstance(node, core.DimOf) else ""
-        if text and entry is not None and isinstance(node, core.DimOf):
-            found.append(Label(place_of(state, entry, node.axis).span, text))
-    return found
-
-
-def _sizes_of(stmt: core.Assert | core.MatchShape) -> Iterator[core.SizeExpr]:
-    """The sizes that a condition is made of, from left to right."""
-    stack: list[object] = [stmt.cond] if isinstance(stmt, core.Assert) else []
-    while stack:
-        node = stack.pop()
-        if isinstance(node, core.SizeVar | core.DimOf):
-            yield node
-        elif isinstance(node, core.Compare | core.SizeOp):
-            stack.extend((node.right, node.left))
+    nodes = [n for n in compared(stmt.cond if isinstance(stmt, core.Assert) else ()) if isinstance(n, core.DimOf)]
+    given = [(env[node.tensor], node.axis) for node in nodes if node.tensor in env]
+    return [Label(place_of(state, e, axis).span, text) for e, axis in given if (text := size_label(state, e, axis))]
 
 
 def _condition(claim: Claim, finding: Finding) -> Diagnostic:

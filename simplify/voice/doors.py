@@ -1,4 +1,4 @@
-"""What a function asks of its arguments: the diagnostics of its call."""
+"""What a function asks of its arguments, and a list of implementations of a call: the diagnostics of the call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from ...lang import codes, core
-from ...lang.diagnostics import Diagnostic, Label, Subject, error, listed
+from ...lang.diagnostics import Diagnostic, Label, Subject, error, listed, note
 from ...lang.node import Node, replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
@@ -17,8 +17,8 @@ from ..known.values import Entry, Env
 from .describe import type_text
 from .origins import calls_behind, place_of
 from .subject import of_call, of_check
-from .verdict import finish
-from .wording import Ranges, filled_type, ranges_of, size_label, values_text, why, with_owner, wording
+from .telling import distinct, finish, told
+from .wording import Ranges, compared, filled_type, ranges_of, size_label, values_text, why, with_owner, wording
 
 
 class Site(Node):
@@ -110,14 +110,8 @@ def _sizes_of(stmt: core.Assert | core.MatchShape, site: Site) -> Iterable[tuple
             if isinstance(entry.value, TensorInfo):
                 yield from ((entry, axis) for axis in range(len(entry.value.shape)))
     elif isinstance(stmt, core.Assert):
-        stack: list[object] = [stmt.cond]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, core.DimOf):
-                if node.tensor in names:
-                    yield names[node.tensor], node.axis
-            elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
-                stack.extend((node.right, node.left))
+        dims = [node for node in compared(stmt.cond, core.Logic) if isinstance(node, core.DimOf)]
+        yield from ((names[node.tensor], node.axis) for node in dims if node.tensor in names)
 
 
 def _argument_name(site: Site, position: int | None) -> str:
@@ -131,27 +125,12 @@ def _condition_at_call(asked: Entrance, finding: Finding) -> Diagnostic:
     labels = [Label(stmt.origin.span, f"{_called(site)} asks for this")]
     if isinstance(stmt, core.Assert):
         needs += f" ({stmt.message})" if stmt.message else ""
-        spoken = _tensors_in(stmt.cond)
+        spoken = {n.tensor for n in compared(stmt.cond, core.Logic, core.Not) if not isinstance(n, core.SizeVar)}
         given = (e for name, e in site.given.items() if name in spoken)
         labels += [Label(e.span, f"this is {type_text(e.value, state)}") for e in given]
     types = ", ".join(type_text(e.value, state) for e in site.entries)
     found = values_text(state, stmt, asked.env, asked.ranges)
     return finish(finding, codes.E309, needs, found, f"called with {types}" if types else "", tuple(labels))
-
-
-def _tensors_in(cond: core.BoolExpr) -> set[str]:
-    """The tensors whose rank or dimensions a condition speaks of."""
-    found: set[str] = set()
-    stack: list[object] = [cond]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, core.DimOf | core.RankOf):
-            found.add(node.tensor)
-        elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
-            stack.extend((node.right, node.left))
-        elif isinstance(node, core.Not):
-            stack.append(node.operand)
-    return found
 
 
 def impossible_signature(function: core.Function, conditions: list[core.Assert]) -> Diagnostic:
@@ -172,3 +151,41 @@ def _asked(stmt: core.Assert) -> str:
     if declared is None or stmt.origin.axis is None:
         return f"`{text}`"
     return f"`{text}` as axis {stmt.origin.axis} of `{declared.subject}`"
+
+
+class Chosen(Asked):
+    """That a member of a list fits a call; `reasons` has what is wrong with each."""
+
+    span: Span
+    name: str
+    entries: tuple[Entry, ...]
+    reasons: list[tuple[str, Finding | None]]
+
+    def said(self, finding: Finding) -> Diagnostic:
+        """One error; of each member a line: below its own annotation where it has one, else on its own."""
+        labels: list[Label] = []
+        notes: list[str] = []
+        for member, reason in self.reasons:
+            said = told(reason) if reason is not None else None
+            text = f"@{member} does not take this"
+            if said is not None:
+                text = said.message if said.sentence is None else said.sentence.claim
+            place = next((label.span for label in said.labels), None) if said is not None else None
+            if place is None or any(label.span == place for label in labels) or place.within(self.span):
+                notes.append(text)
+            else:
+                labels.append(Label(place, text))
+        types = ", ".join(type_text(e.value, finding.state) for e in self.entries)
+        return error(
+            codes.E316, f"no implementation of @{self.name} fits this call: this always fails", self.span,
+            caption=f"called with {types}" if types else "", labels=distinct(self.span, tuple(labels)),
+            notes=tuple(notes), function=finding.function,
+        )  # fmt: skip
+
+
+def never_chosen(name: str, place: Span, before: str, its_place: Span) -> Diagnostic:
+    return note(
+        codes.N302, f"@{name} is never chosen: whatever fits it fits @{before} before it", place,
+        labels=(Label(its_place, "this one is taken"),),
+        help="the most specific one stands first",
+    )  # fmt: skip

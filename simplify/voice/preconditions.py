@@ -21,6 +21,7 @@ from ...ops.requirements import (
     Number,
     Requirement,
     SameElements,
+    places,
 )
 from ...ops.spelling import argument, operation
 from ...ops.wording import sentence
@@ -35,7 +36,7 @@ from .describe import dtype_text, size_text, type_text
 from .origins import calls_behind, is_open, place_of, rank_of
 from .spoken import CallInfo, Operands
 from .subject import of_call
-from .verdict import finish
+from .telling import finish
 from .wording import comes_from_here
 
 Totals = tuple[Size, Size]
@@ -60,7 +61,7 @@ class Precondition(Asked):
         return About(self.span, self.call.name, None, "", self.asked, after, self.open_at)
 
     def sizes(self) -> Iterable[tuple[Entry | None, int | None]]:
-        return ((self.call.find(param), axis) for param, axis in self.asked.at)
+        return ((self.call.find(param), axis) for param, axis in places(self.asked))
 
     def concerned(self, state: State) -> list[Size]:
         operands = Operands(state, self.call)
@@ -101,7 +102,7 @@ class Precondition(Asked):
 
 def _blamed(operands: Operands, asked: Requirement) -> At:
     """The places whose sizes are spoken of."""
-    return _changed(operands, asked.at) if isinstance(asked, _RESHAPES) else asked.at
+    return _changed(operands, places(asked)) if isinstance(asked, _RESHAPES) else places(asked)
 
 
 def _equation(operands: Operands, asked: Requirement, at: At, totals: Totals | None, outcome: Outcome) -> str:

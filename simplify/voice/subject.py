@@ -10,7 +10,7 @@ from ...lang.dtypes import DTYPES
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
-from ...ops.requirements import Multiple, Number, Requirement
+from ...ops.requirements import Multiple, Number, Requirement, places
 from ..known.outcome import Outcome
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
@@ -34,7 +34,7 @@ def of_call(
     given = tuple(entries)
     operands = tuple(o for param, entry in given for o in _operands(state, param, entry.value))
     wanted = _nearest_multiples(state, asked) if isinstance(asked, Multiple) else ()
-    at = asked.at if asked is not None else ()
+    at = places(asked) if asked is not None else ()
     return Subject(span, name, operands, at, wanted=wanted, asked=asked)
 
 

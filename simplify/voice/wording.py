@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from math import gcd
 
 from ...lang import core
 from ...lang.diagnostics import listed
+from ...lang.walk import walk
 from ...ops import assertions
 from ...ops.model import TensorInfo
 from ..known.shape_level import Poisoned, ShapeLevel
@@ -150,21 +152,21 @@ def _known_range(state: State, name: str, size: Size, low: int | None, high: int
 def _sizes_in(state: State, cond: core.BoolExpr, env: Env) -> list[tuple[str, Size]]:
     """The sizes that a condition speaks of, as it speaks of them."""
     found: dict[str, Size] = {}
-    stack: list[object] = [cond]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, core.SizeVar | core.DimOf | core.RankOf):
-            text = node.span.text or (node.name if isinstance(node, core.SizeVar) else "")
-            try:
-                if text:
-                    found.setdefault(text, ShapeLevel(state, env).size(node))
-            except Poisoned:
-                continue
-        elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
-            stack.extend((node.right, node.left))
-        elif isinstance(node, core.Not):
-            stack.append(node.operand)
+    for node in compared(cond, core.Logic, core.Not):
+        text = node.span.text or (node.name if isinstance(node, core.SizeVar) else "")
+        with suppress(Poisoned):
+            if text:
+                found.setdefault(text, ShapeLevel(state, env).size(node))
     return list(found.items())
+
+
+def compared(cond: object, *within: type) -> Iterator[core.SizeVar | core.DimOf | core.RankOf]:
+    """The sizes that a condition compares, from left to right; where it is made of several, as far as it is made `within`
+    these forms."""
+    through = (core.SizeVar, core.DimOf, core.RankOf, core.Compare, core.SizeOp, *within)
+    for node in walk(cond, without=lambda node: not isinstance(node, through)):
+        if isinstance(node, core.SizeVar | core.DimOf | core.RankOf):
+            yield node
 
 
 def why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
