@@ -9,7 +9,7 @@ from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.node import Node
 from .dtypes_column import Word, dtypes_of, parse_dtypes
 from .model import TENSORS, Out, Primitive, RankUnknown, Segment, TensorInfo
-from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Other, Requirement
+from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken, condition
 from .wording import plain
 
 
@@ -38,7 +38,7 @@ class GroundCtx:
         return len(x.shape)
 
     def require(self, asked: Requirement, cond: bool | None = None) -> None:
-        if not (asked.cond(self) if cond is None else cond):
+        if not (condition(asked, self) if cond is None else cond):
             raise Violation(asked)
 
     def dtype_in(self, dtype: DType | None, *classes: str) -> bool:
@@ -55,7 +55,7 @@ class GroundCtx:
 
     needs_literal = fail
 
-    def leave_open(self, asked: Other) -> None:
+    def leave_open(self, asked: Spoken) -> None:
         raise RankUnknown
 
     def decide(self, cond: bool) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol
 
 from ..lang.codes import Code
 from ..lang.node import Node
-from .requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
+from .requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -127,7 +127,7 @@ class Ctx(Protocol[D, C]):
     def fail(self, asked: Requirement) -> NoReturn:
         """The call can never be right."""
 
-    def leave_open(self, asked: Other) -> None:
+    def leave_open(self, asked: Spoken) -> None:
         """A requirement that cannot be said before the rank of an operand is known: the run decides it."""
 
     def needs_literal(self, asked: Requirement) -> NoReturn:

@@ -38,3 +38,12 @@ class Visitor(Protocol):
         self, frame: Frame, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool
     ) -> tuple[core.Stmt, ...]:
         """Take assertions as facts."""
+
+
+class Part:
+    """What looks after some of a walk: it sees the others through the visitor."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self.visitor = visitor
+        self.program, self.state = visitor.program, visitor.state
+        self.prover, self.bindings = visitor.prover, visitor.bindings
