@@ -94,6 +94,9 @@ class GroundCtx:
     def factor(self, product: int, other: int) -> int:
         return product // other
 
+    def solution(self, left: tuple[int, ...], rest: tuple[int, ...]) -> int | None:
+        return None
+
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> NoReturn:
         raise NeedsData(name)
 

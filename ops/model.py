@@ -152,6 +152,10 @@ class Ctx(Protocol[D, C]):
     def factor(self, product: D, other: D) -> D:
         """A size that gives the product when it is multiplied by the other one."""
 
+    def solution(self, left: tuple[D, ...], rest: tuple[D, ...]) -> D | None:
+        """The size that a -1 stands for beside `rest`, in a tensor of the sizes `left`, if it is the same for all numbers that
+        the sizes may be: then the call has it from here on. None where numbers have to tell."""
+
     def fresh(self, name: str, at_least: D | int | None = 0, at_most: D | None = None) -> D:
         """A size that only the data decides (`@nonzero`), with what is known of it."""
 

@@ -40,6 +40,7 @@ from .solver.terms import Allowance, TooLarge, charge
 from .visitor import Visitor
 from .voice.claims import Fits
 from .voice.spoken import CallInfo
+from .wildcards import Scope
 
 
 def call_primitive(
@@ -49,7 +50,8 @@ def call_primitive(
     bound = _bound(visitor, frame, row, call)
     if bound is None:
         return Entry(POISON, call.span), call
-    given = [(p, v) for p, v in bound if v is not None]
+    read = visitor.program.solutions.read if frame.quiet else lambda value: value
+    given = [(p, read(v) if p.kind == "target" else v) for p, v in bound if v is not None]
     return _applied(visitor, frame, row, call, given, visitor.values(frame, [v for _, v in given], env), env)
 
 
@@ -100,12 +102,20 @@ def _applied(
     info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
     ctx = SymbolicCtx(prover, frame, info)
     wild = _wildcards(given)
+    target = next((v for p, v in given if p.kind == "target"), None)
+    if wild and not frame.quiet and target is not None and visitor.program.solutions.is_free(target):
+        operand = given[0][1]
+        first = operand.name if isinstance(operand, core.Var) else None
+        ctx.scope = Scope(state, env, visitor.outside, first)
     try:
         value = _apply(row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
     if not frame.quiet:
         prover.log.remark(*lint.notes(state, info, row, value, prover.function))
+    if ctx.solved is not None and isinstance(target, core.ShapeLit):
+        visitor.program.solutions.keep(target, ctx.solved)
+        after = visitor.program.solutions.put(after)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row))
     return entry, replace(after, guard=ctx.residual) if ctx.residual else after
 

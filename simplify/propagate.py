@@ -104,7 +104,7 @@ class _Checker:
         return Checked(
             tuple(map(told, chosen)),
             self.log.counts,
-            self.before,
+            self.program.solutions.put(self.before),
             after,
             self.questions,
             lambda: self.described(after),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ..lang import codes
+from ..lang import codes, core
 from ..lang.codes import Code
 from ..lang.core import Status
 from ..lang.dtypes import DTYPES, WEAK, DType, int_range
@@ -22,14 +22,17 @@ from .known.values import UNDECIDED, AnyDType, ListValue, TupleValue, Undecided,
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
-from .solver.terms import Apart, Size, Term, TooLarge, ceildiv, smax, smin
+from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, smax, smin
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
 from .voice.preconditions import Precondition
 from .voice.solutions import only_where
 from .voice.spoken import CallInfo
 from .weakest import DTypeDemand
+from .wildcards import Scope, quotient
 
+# Steps that the size behind a -1 may take: where they are spent, numbers tell.
+_SOLUTION = 20_000
 _INT64 = DTYPES["int64"]
 
 
@@ -46,6 +49,9 @@ class SymbolicCtx:
         self.state = prover.state
         self.info = info
         self.residual = False
+        # What can be said of a size where the call stands; None where a -1 is not solved. What its -1 was solved to.
+        self.scope: Scope | None = None
+        self.solved: core.SizeExpr | None = None
         # What was reported of the call, if anything was.
         self.doubt: Finding | None = None
         self._sizes = dims_of([_flat(e.value) for _, e in info.entries], self.state)
@@ -169,6 +175,23 @@ class SymbolicCtx:
         size = self.fresh("factor")
         self.state.assume(eq(size * other, product))
         return size
+
+    def solution(self, left: tuple[Size, ...], rest: tuple[Size, ...]) -> Size | None:
+        if self.scope is None:
+            return None
+        try:
+            with Allowance(_SOLUTION):
+                size = quotient(self.state, self.decide, left, rest)
+                if size is None or self.decide(le(0, size)) is not True or self._are_positive(rest):
+                    return None
+        except TooLarge:
+            return None
+        self.solved = self.scope.written(size, self.info.span)
+        return size if self.solved is not None else None
+
+    def _are_positive(self, sizes: tuple[Size, ...]) -> bool:
+        """Whether numbers tell as much."""
+        return all(self.decide(le(1, size)) is True for size in sizes)
 
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
         state = self.state

@@ -21,6 +21,7 @@ class Visitor(Protocol):
     state: State
     prover: Prover
     bindings: Bindings
+    outside: Env
 
     def stmt(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
         """A statement: what it says is decided and known afterwards, what stays of it is written to the frame's block."""

@@ -59,6 +59,8 @@ class Walk:
         self.calls = Calls(self)
         self.lists = Lists(self, self.calls, self.branches)
         self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names)
+        # What a wrapper binds: its implementation has other names.
+        self.outside: Env = {}
 
     # Functions
 
@@ -74,7 +76,11 @@ class Walk:
         inner = dict(env)
         for param, wrapper_param in zip(impl.params, function.params, strict=True):
             inner[param.name] = env[wrapper_param.name]
+        self.outside = {n: e for n, e in env.items() if n not in self.program.consts}
+        for param in impl.params:
+            self.outside.pop(param.name, None)
         result, impl_body = self.block(self.frame, impl.body, inner)
+        self.outside = {}
         env[call.names[0]] = replace(result, span=impl.body.result.span)
         frame = self.frame.block()
         for stmt in function.promises:

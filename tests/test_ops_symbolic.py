@@ -65,6 +65,9 @@ class SymbolicCtx:
         self.factors[found] = ((product, other),)
         return found
 
+    def solution(self, left: Any, rest: Any) -> None:
+        return None
+
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Term:
         drawn = Var(name, 100 + len(self.drawn))
         self.drawn.append((drawn, at_least, at_most))
