@@ -6,8 +6,8 @@ from ..lang import core
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import WEAK, DType
-from ..lang.node import Node, replace
-from ..lang.source import Span
+from ..lang.node import replace
+from ..lang.source import Placed, Span
 from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import Segment, TensorInfo
 from .arms import with_the_wrong_rank
@@ -47,10 +47,9 @@ _MAX_INLINED = 24
 _FUEL = 4_000
 
 
-class Site(Node):
+class Site(Placed):
     """A call as its diagnostics want it: the callee, the places of the arguments, the entries they have."""
 
-    span: Span
     function: core.Function
     entries: tuple[Entry, ...]
     arguments: tuple[Span, ...]

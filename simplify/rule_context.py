@@ -10,8 +10,8 @@ from ..lang.codes import Code
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES, WEAK, DType, int_range
-from ..lang.node import Node, replace
-from ..lang.source import Span
+from ..lang.node import replace
+from ..lang.source import Placed
 from ..ops.dtypes_column import dtypes_of
 from ..ops.model import Primitive, RankUnknown, TensorInfo
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
@@ -33,10 +33,9 @@ from .weakest import DTypeDemand
 _INT64 = DTYPES["int64"]
 
 
-class CallInfo(Node):
+class CallInfo(Placed):
     """A call as diagnostics want it: its row, its place, what each parameter got, and that as it is written."""
 
-    span: Span
     row: Primitive
     entries: tuple[tuple[str, Entry], ...]
     arguments: tuple[core.Value, ...]
