@@ -89,7 +89,7 @@ def _check(failure: Failure, step: Check | Match) -> Diagnostic:
     )  # fmt: skip
 
 
-def _named(names: Names, slots: Mapping[str, Any]) -> dict[str, Any]:
+def _named(names: Names, slots: Mapping[str, object]) -> dict[str, Any]:
     return {name: slots[slot] for name, slot in names if slot in slots}
 
 
@@ -127,7 +127,7 @@ def _violation(failure: Failure, problem: Violation, step: Compute) -> Diagnosti
 class Operands:
     """What a call of a primitive was given, as ops/wording.py asks for it."""
 
-    def __init__(self, step: Compute, slots: Mapping[str, Any], asked: Requirement | None = None) -> None:
+    def __init__(self, step: Compute, slots: Mapping[str, object], asked: Requirement | None = None) -> None:
         self.span, self.name, self.row = step.span, step.row.name, step.row
         bound = bind(step.row, step.call)
         self.written = tuple((param.name, value) for param, value in bound if value is not None)
@@ -168,7 +168,7 @@ class Operands:
         value = self.values.get(param)
         return str(value) if isinstance(value, int | float) else None
 
-    def text(self, size: Any) -> str | None:
+    def text(self, size: object) -> str | None:
         return str(size)
 
     def elements(self, param: str) -> str | None:
@@ -207,7 +207,7 @@ def _reason(problem: BaseException) -> str:
     return "a number does not fit its dtype" if isinstance(problem, OverflowError) else "its operands do not fit"
 
 
-def _given_types(step: Step | None, slots: Mapping[str, Any]) -> str:
+def _given_types(step: Step | None, slots: Mapping[str, object]) -> str:
     """ "`x` is Tensor([2, 3], float32), `y` is Tensor([4, 5], float32)"."""
     if not isinstance(step, Compute):
         return ""
@@ -225,7 +225,7 @@ def _given_types(step: Step | None, slots: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _given(step: Compute, slots: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _given(step: Compute, slots: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """The operands with their values; of a list each tensor by itself, as `xs[0]`."""
     for param, operand in zip(step.row.params, step.inputs, strict=True):
         value = _value(operand, slots) if operand is not None else None
@@ -235,7 +235,7 @@ def _given(step: Compute, slots: Mapping[str, Any]) -> Iterator[tuple[str, objec
             yield param.name, value
 
 
-def _value(operand: core.Value, slots: Mapping[str, Any]) -> Any:
+def _value(operand: core.Value, slots: Mapping[str, object]) -> Any:
     """An operand's value, where it stands in a slot or is a literal; None for anything that is computed."""
     match operand:
         case core.Number(value=value) | core.SizeLit(value=value):
@@ -325,10 +325,8 @@ def _callee(site: Site) -> str:
 def _caller(failure: Failure) -> Site | None:
     """The call, somewhere in the program, at whose door the check stands."""
     inner = failure.site.function
-    for site in reversed(failure.calls):
-        if _is_call(site) and (site.function != inner or _callee(site) == inner):
-            return site
-    return None
+    calls = filter(_is_call, reversed(failure.calls))
+    return next((site for site in calls if site.function != inner or _callee(site) == inner), None)
 
 
 def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ..lang import core
 from ..lang.source import NOWHERE
@@ -297,7 +296,7 @@ class RoutineText(ShapeTexts):
             return tuple_text(map(self._items, v.items))
         return self._literal(v.value) if isinstance(v, core.Number) else self.operand(v)
 
-    def _literal(self, value: Any) -> str:
+    def _literal(self, value: object) -> str:
         """A Python scalar: weakly typed by NumPy's rules."""
         if isinstance(value, float) and not math.isfinite(value):
             return self.unit.constant(("float", repr(value)), lambda: value)

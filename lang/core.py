@@ -479,6 +479,12 @@ def owners(program: Program) -> dict[str, str]:
     return {f.impl: f.name for f in program.functions if f.impl is not None}
 
 
+def param_span(function: Function, name: str) -> Span:
+    """Where the user declared a parameter."""
+    declared = function.declaration.params if function.declaration is not None else ()
+    return next((p.span for p in declared if p.name == name), function.span)
+
+
 def bound_names(stmt: Stmt) -> tuple[str, ...]:
     match stmt:
         case Let():

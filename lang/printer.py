@@ -103,7 +103,7 @@ def print_stmt(statement: sweet.Stmt) -> str:
 
 def _let(let: sweet.Let) -> str:
     names = [name.name for name in let.names]
-    target = _tuple(names) if let.is_tuple else names[0]
+    target = tupled(names) if let.is_tuple else names[0]
     annotation = f" {'!' if let.asserting else ':'} {print_type(let.type)}" if let.type else ""
     return f"let {target}{annotation} = {print_expr(let.value)}"
 
@@ -117,7 +117,7 @@ def print_type(type: sweet.Type) -> str:
                 return f"Tensor({print_expr(type.shape) if type.shape else '?'}, {print_expr(type.dtype)})"
             return f"Tensor({print_expr(type.shape)})" if type.shape else "Tensor"
         case sweet.TupleType():
-            return _tuple([print_type(item) for item in type.items])
+            return tupled([print_type(item) for item in type.items])
         case sweet.FnType():
             return f"fn({', '.join(map(print_type, type.params))}) : {print_type(type.result)}"
         case _:
@@ -166,7 +166,7 @@ def _bound(e: sweet.Expr) -> tuple[int, str]:
         case sweet.Index():
             return _POSTFIX, f"{_expr(e.value, _POSTFIX)}[{', '.join(map(_index, e.items))}]"
         case sweet.TupleExpr():
-            return _ATOM, _tuple(list(map(print_expr, e.items)))
+            return _ATOM, tupled(list(map(print_expr, e.items)))
         case sweet.ListExpr():
             return _ATOM, f"[{', '.join(map(print_expr, e.items))}]"
         case sweet.Splice():
@@ -224,7 +224,7 @@ def _carry(carry: sweet.Carry) -> str:
     return f"{carry.name.name}{annotation} = {print_expr(carry.init)}"
 
 
-def _tuple(items: list[str]) -> str:
+def tupled(items: list[str]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 

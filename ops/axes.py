@@ -19,7 +19,7 @@ def known(ctx: Ctx, x: TensorInfo) -> Shape:
         return x.shape
 
 
-def is_plain(shape: Iterable[Any]) -> bool:
+def is_plain(shape: Iterable[object]) -> bool:
     """Whether every part of a shape is a dimension."""
     return not any(isinstance(d, Segment) for d in shape)
 

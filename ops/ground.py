@@ -94,7 +94,7 @@ class GroundCtx:
     def factor(self, product: int, other: int) -> int:
         return product // other
 
-    def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> NoReturn:
+    def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> NoReturn:
         raise NeedsData(name)
 
     def fits(self, value: int, dtype: DType) -> bool:

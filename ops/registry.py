@@ -50,7 +50,7 @@ def primitive(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive whose rule is the decorated function; its docstring is the primitive's documentation."""
 
-    def add(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def add(rule: Callable[..., object]) -> Callable[..., Any]:
         register(
             Primitive(
                 name,

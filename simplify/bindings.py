@@ -70,7 +70,7 @@ class Bindings:
             return replace(value, items=tuple(items))
         return value
 
-    def _adopt_dim(self, const: str, path: str, axis: int, part: Any) -> Any:
+    def _adopt_dim(self, const: str, path: str, axis: int, part: object) -> Any:
         if isinstance(part, int):
             return part
         if isinstance(part, Segment):

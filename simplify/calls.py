@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..lang import core
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
@@ -335,38 +337,36 @@ class Calls:
         closure = target.closure
         assert closure is not None
         signature = _as_function(closure)
+        after, inner = self._checked_value(frame, target, signature, expr, env)
+        if inner is None:
+            return Entry(POISON, expr.span), after
+        return self._inline(frame, signature, inner, expr.span), after
+
+    def _checked_value(
+        self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env
+    ) -> tuple[core.Call, Env | None]:
+        """The call of a function value, and its parameters; None for these where the arguments do not fit."""
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
         if any(is_wrong(e.value) for e in entries):
-            return Entry(POISON, expr.span), after
-        inner, kept = self.door(
-            frame, signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr))
-        )
-        if kept is None:
-            return Entry(POISON, expr.span), after
-        return self._inline(frame, signature, inner, expr.span), after
+            return after, None
+        site = Site(expr.span, signature, entries, _spans(expr))
+        inner, kept = self.door(frame, signature, entries, target.env, site)
+        return after, None if kept is None else inner
 
     def _call_parameter(
         self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env
     ) -> tuple[Entry, core.Value]:
         """A call of a function parameter: what its signature says of the result is checked when it runs."""
-        found = self.visitor.values(frame, [a.value for a in expr.args], env)
-        entries = tuple(e for e, _ in found)
-        args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
-        after = replace(expr, args=tuple(args))
-        if any(is_wrong(e.value) for e in entries):
-            return Entry(POISON, expr.span), after
-        inner, kept = self.door(
-            frame, signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr))
-        )
-        if kept is None:
+        after, inner = self._checked_value(frame, target, signature, expr, env)
+        if inner is None:
             return Entry(POISON, expr.span), after
         result = self.result(frame, signature, inner, expr.span)
         if frame.quiet or not signature.promises:
             return result, after
         names: dict[str, core.Value] = {}
-        args = _name_arguments(frame, signature, args, names)
+        args = _name_arguments(frame, signature, after.args, names)
         [out] = signature.body.stmts
         assert isinstance(out, core.Let)
         name = frame.out.temporary()
@@ -436,7 +436,7 @@ def _is_older_part(part: object, newest: int) -> bool:
 
 
 def _name_arguments(
-    frame: Frame, function: core.Function, args: list[core.Arg], names: dict[str, core.Value]
+    frame: Frame, function: core.Function, args: Sequence[core.Arg], names: dict[str, core.Value]
 ) -> list[core.Arg]:
     """The arguments as names, so that checks can speak of them; `names` gets what each parameter is called here."""
     named: list[core.Arg] = []

@@ -13,7 +13,7 @@ from .known.values import POISON, AnyDType, DTypeSymbol, NumberValue, Value
 from .rule_context import SymbolicCtx
 
 
-def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: list[Any]) -> list[AnyDType | None]:
+def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: list[object]) -> list[AnyDType | None]:
     """Check the operands' dtypes against the column; the dtypes of the results."""
     letters: dict[str, AnyDType] = {}
     weak: dict[tuple[str, Word], list[Value]] = {}

@@ -14,7 +14,7 @@ from .solver.sizes import single_var
 from .solver.terms import Apart, Size, Term, TooLarge
 
 
-def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> tuple[Any, bool] | None:
+def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> tuple[Any, bool] | None:
     """What the rule gives where every size that is more than a name has a name of its own, and whether it asks anything of
     its operands; None where it gives nothing."""
     assert row.rule is not None
@@ -36,7 +36,7 @@ class _Outline(SymbolicCtx):
         self._names: dict[Term, Term] = {}
         self._sizes_of: dict[Term, Term] = {}
 
-    def named(self, argument: Any, is_dim: bool = False) -> Any:
+    def named(self, argument: object, is_dim: bool = False) -> Any:
         """An argument with a name for each size in it that has none."""
         if isinstance(argument, TensorInfo):
             shape = tuple(self.named(d, is_dim=True) for d in self.state.resolve(argument.shape))
@@ -50,7 +50,7 @@ class _Outline(SymbolicCtx):
             self._names[argument], self._sizes_of[name] = name, argument
         return self._names[argument]
 
-    def written(self, result: Any) -> Any:
+    def written(self, result: object) -> Any:
         """A result with the sizes themselves for their names, and unknown ones for what was made of those."""
         if isinstance(result, Out):
             return Out(self.written(tuple(result.shape)))
@@ -63,13 +63,13 @@ class _Outline(SymbolicCtx):
     def require(self, asked: Requirement, cond: Cond | None = None) -> None:
         self.asked = True
 
-    def require_either(self, known: bool | None, asked: Any) -> None:
+    def require_either(self, known: bool | None, asked: object) -> None:
         self.asked = self.asked or known is not True
 
-    def require_dtype(self, asked: Any) -> None:
+    def require_dtype(self, asked: object) -> None:
         self.asked = True
 
-    def leave_open(self, asked: Any) -> None:
+    def leave_open(self, asked: object) -> None:
         self.asked = True
 
     def fail(self, asked: Requirement) -> NoReturn:

@@ -230,7 +230,7 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Other
     return OfRank("shapes that fit", unknown, f"{ranks} not known")
 
 
-def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> bool:
+def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> bool:
     """An operand that comes from arms with different ranks: where the call fails for one of them, the `if` is told."""
     if ctx.frame.quiet:
         return False
@@ -258,7 +258,7 @@ def _with_one_arm(ctx: SymbolicCtx, param: Param, given: Entry) -> Iterator[tupl
 
 
 def _fails_with(
-    row: Primitive, ctx: SymbolicCtx, arguments: list[Any], position: int, operand: Entry
+    row: Primitive, ctx: SymbolicCtx, arguments: list[object], position: int, operand: Entry
 ) -> Diagnostic | None:
     """The error of the call with another value as one of its operands, if it always fails with that."""
     assert row.rule is not None

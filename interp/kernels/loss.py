@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .elementwise import Array, widened
+from .elementwise import Array, Dtype, widened
 from .reduce import log_softmax
 from .registry import BadValue, kernel
 from .windows import narrow
@@ -14,7 +12,7 @@ from .windows import narrow
 _quiet = np.errstate(all="ignore")
 
 
-def _reduced(values: Any, reduction: str, dtype: Any) -> Array:
+def _reduced(values: Array, reduction: str, dtype: Dtype) -> Array:
     if reduction == "none":
         return narrow(values, dtype)
     total = np.add.reduce(values, axis=None)
@@ -80,7 +78,7 @@ def kl_div(x: Array, target: Array, reduction: str, log_target: bool) -> Array:
 # Class by class
 
 
-def _classes(x: Array, target: Array, axis: int, ignored: Any) -> Any:
+def _classes(x: Array, target: Array, axis: int, ignored: Array) -> Array:
     """The targets as positions; those that are ignored as 0. One that names no class is refused."""
     count = x.shape[axis]
     positions = target.astype(np.int64)
@@ -92,7 +90,7 @@ def _classes(x: Array, target: Array, axis: int, ignored: Any) -> Any:
 
 def _by_class(
     x: Array,
-    logarithms: Any,
+    logarithms: Array,
     target: Array,
     weight: Array | None,
     reduction: str,
@@ -118,7 +116,7 @@ def _by_class(
     return _reduced_by_weight(values.astype(logarithms.dtype), used, reduction, x.dtype)
 
 
-def _reduced_by_weight(values: Any, used: Any, reduction: str, dtype: Any) -> Array:
+def _reduced_by_weight(values: Array, used: Array, reduction: str, dtype: Dtype) -> Array:
     if reduction != "mean":
         return _reduced(values, reduction, dtype)
     total = np.add.reduce(values, axis=None)

@@ -39,7 +39,7 @@ def prelu(x: Array, slope: Array, layout: str) -> Array:
     return channels_back(narrow(result, x.dtype), layout)
 
 
-def _over_channels(weight: Array, rank: int) -> Any:
+def _over_channels(weight: Array, rank: int) -> Array:
     """A weight for each channel, beside an array with the channels at axis 1."""
     return widened(weight).reshape(-1, *(1,) * (rank - 2))
 
@@ -113,7 +113,7 @@ def resize(x: Array, sizes: Ints, mode: str, layout: str, align_corners: bool) -
     return narrow(result, x.dtype)
 
 
-def _interpolated(x: Any, axis: int, size: int, mode: str, align_corners: bool) -> Any:
+def _interpolated(x: Array, axis: int, size: int, mode: str, align_corners: bool) -> Array:
     """A sum of the elements around where each new one lies; beyond the borders they are repeated."""
     old = x.shape[axis]
     places = _places(old, size, align_corners)
@@ -128,25 +128,25 @@ def _interpolated(x: Any, axis: int, size: int, mode: str, align_corners: bool) 
     return result
 
 
-def _places(old: int, size: int, align_corners: bool) -> Any:
+def _places(old: int, size: int, align_corners: bool) -> Array:
     """Where the middles of the new elements lie among those of the old ones; or the first and the last on each other."""
     if align_corners:
         return np.arange(size) * ((old - 1) / max(size - 1, 1))
     return (np.arange(size) + 0.5) * (old / max(size, 1)) - 0.5
 
 
-def _linear_shares(t: Any) -> list[tuple[int, Any]]:
+def _linear_shares(t: Array) -> list[tuple[int, Any]]:
     return [(0, 1 - t), (1, t)]
 
 
-def _cubic_shares(t: Any) -> list[tuple[int, Any]]:
+def _cubic_shares(t: Array) -> list[tuple[int, Any]]:
     """Keys' kernel with a = -0.75."""
     a = -0.75
 
-    def near(d: Any) -> Any:
+    def near(d: Array) -> Array:
         return ((a + 2) * d - (a + 3)) * d * d + 1
 
-    def far(d: Any) -> Any:
+    def far(d: Array) -> Array:
         return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
 
     return [(-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t))]

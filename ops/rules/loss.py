@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..axes import Shape, axis_of, is_plain, known, place, without
 from ..model import Ctx, Primitive, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
@@ -37,7 +35,7 @@ def _alike(ctx: Ctx, a: Shape, b: Shape, axes: list[int] | None = None) -> None:
             ctx.require(Equal(axis_of("x", a, i), axis_of("target", b, n)))
 
 
-def _opposite(a: Any, b: Any) -> bool:
+def _opposite(a: object, b: object) -> bool:
     """Two sizes, or the same unknown part of a shape."""
     if isinstance(a, Segment) and isinstance(b, Segment):
         return a.symbol is b.symbol
@@ -48,7 +46,7 @@ def _opposite(a: Any, b: Any) -> bool:
 
 
 def _elementwise(name: str, formula: str, attributes: str = "", more: tuple[str, ...] = ()) -> None:
-    def rule(ctx: Ctx, x: TensorInfo, target: TensorInfo, reduction: str, *_: Any) -> Shape:
+    def rule(ctx: Ctx, x: TensorInfo, target: TensorInfo, reduction: str, *_: object) -> Shape:
         shape = known(ctx, x)
         result = _result(ctx, reduction, shape, more)
         _alike(ctx, shape, known(ctx, target))

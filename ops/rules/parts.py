@@ -238,7 +238,7 @@ def slice_(
     return Out(tuple(result), data)
 
 
-def _slice_data(data: Any, start: Dim, stop: Dim, step: int) -> Any:
+def _slice_data(data: object, start: Dim, stop: Dim, step: int) -> Any:
     if not isinstance(data, tuple) or not isinstance(start, int) or not isinstance(stop, int):
         return None
     return data[start:stop:step]

@@ -155,7 +155,7 @@ def _count(ctx: Ctx, shape: Shape) -> Dim:
     return _counts(ctx, shape, ())[0]
 
 
-def _same_elements(data: Any, shape: Shape) -> Any:
+def _same_elements(data: object, shape: Shape) -> Any:
     """The tracked elements of a tensor after its shape changed to another of the same elements."""
     if data is None or not is_plain(shape) or len(shape) > 1:
         return None
@@ -325,7 +325,7 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     return Out(shape, _spread(x.data, shape))
 
 
-def _spread(data: Any, shape: Shape) -> Any:
+def _spread(data: object, shape: Shape) -> Any:
     if data is None or not is_plain(shape) or len(shape) > 1:
         return None
     if not shape:
@@ -353,7 +353,7 @@ def tile(ctx: Ctx, x: TensorInfo, repeats: tuple[Dim, ...]) -> Out:
     return Out(shape, _tiled(x.data, times, shape))
 
 
-def _tiled(data: Any, times: Shape, shape: Shape) -> Any:
+def _tiled(data: object, times: Shape, shape: Shape) -> Any:
     if len(shape) > 1 or data is None:
         return None
     if not shape:

@@ -21,22 +21,7 @@ class Undecided(Node):
 UNDECIDED = Undecided()
 
 
-class SegmentSymbol:
-    """A stretch of dimensions of unknown length: `*batch`, or the whole shape of a tensor of unknown rank."""
-
-    __slots__ = ("name", "serial")
-
-    def __init__(self, name: str, serial: int) -> None:
-        self.name = name
-        self.serial = serial
-
-    def __repr__(self) -> str:
-        return f"*{self.name}#{self.serial}"
-
-
-class DTypeSymbol:
-    """A dtype that is not known yet; what is known of it stands in the State."""
-
+class _Symbol:
     __slots__ = ("name", "serial")
 
     def __init__(self, name: str, serial: int) -> None:
@@ -45,6 +30,18 @@ class DTypeSymbol:
 
     def __repr__(self) -> str:
         return f"{self.name}#{self.serial}"
+
+
+class SegmentSymbol(_Symbol):
+    """A stretch of dimensions of unknown length: `*batch`, or the whole shape of a tensor of unknown rank."""
+
+    __slots__ = ()
+
+
+class DTypeSymbol(_Symbol):
+    """A dtype that is not known yet; what is known of it stands in the State."""
+
+    __slots__ = ()
 
 
 AnyDType = DType | DTypeSymbol

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import gcd
 from typing import Union, final
 
@@ -185,31 +185,23 @@ def _drop_zero(mons: dict[Mono, int]) -> dict[Mono, int]:
 
 def any_of(*conds: Cond) -> Cond:
     """One of the conditions, in this order."""
-    parts: dict[Condition, None] = {}
-    for cond in conds:
-        if cond is True:
-            return True
-        if cond is False:
-            continue
-        for part in cond.parts if type(cond) is AnyOf else (cond,):
-            parts[part] = None
-    return _join(AnyOf, parts, False)
+    return _join(AnyOf, conds, False)
 
 
 def all_of(*conds: Cond) -> Cond:
     """All of the conditions, in this order."""
+    return _join(AllOf, conds, True)
+
+
+def _join(kind: type[AnyOf] | type[AllOf], conds: Iterable[Cond], empty: bool) -> Cond:
+    """Conditions joined; `empty` is what none of them are, and so says nothing among others."""
     parts: dict[Condition, None] = {}
     for cond in conds:
-        if cond is False:
-            return False
-        if cond is True:
-            continue
-        for part in cond.parts if type(cond) is AllOf else (cond,):
-            parts[part] = None
-    return _join(AllOf, parts, True)
-
-
-def _join(kind: type[AnyOf] | type[AllOf], parts: dict[Condition, None], empty: bool) -> Cond:
+        if isinstance(cond, bool):
+            if cond is not empty:
+                return cond
+        else:
+            parts.update(dict.fromkeys(cond.parts if isinstance(cond, kind) else (cond,)))
     if not parts:
         return empty
     if len(parts) == 1:

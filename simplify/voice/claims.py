@@ -9,6 +9,7 @@ from ...lang import codes, core
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, error, note
 from ...lang.source import Span
+from ...lang.walk import walk
 from ...ops.model import TensorInfo
 from ..known.outcome import Outcome
 from ..known.shape_level import Obligation, Poisoned, ShapeLevel, written_size
@@ -122,13 +123,9 @@ def _dimensions(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> 
 
 def _sizes_of(stmt: core.Assert | core.MatchShape) -> Iterator[core.SizeExpr]:
     """The sizes that a condition is made of, from left to right."""
-    stack: list[object] = [stmt.cond] if isinstance(stmt, core.Assert) else []
-    while stack:
-        node = stack.pop()
-        if isinstance(node, core.SizeVar | core.DimOf):
-            yield node
-        elif isinstance(node, core.Compare | core.SizeOp):
-            stack.extend((node.right, node.left))
+    if isinstance(stmt, core.Assert):
+        parts = walk(stmt.cond, without=lambda node: isinstance(node, core.ShapeLit | core.Logic | core.Not))
+        yield from (node for node in parts if isinstance(node, core.SizeVar | core.DimOf))
 
 
 def _condition(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:

@@ -9,6 +9,7 @@ from typing import Protocol
 from ...lang import codes, core
 from ...lang.diagnostics import Diagnostic, Label, error, listed
 from ...lang.source import Span
+from ...lang.walk import walk
 from ...ops.model import TensorInfo
 from ...ops.spelling import ORDINALS
 from ..known.outcome import Outcome
@@ -88,14 +89,9 @@ def sizes_of(stmt: core.Assert | core.MatchShape, site: SiteLike) -> Iterable[tu
             if isinstance(entry.value, TensorInfo):
                 yield from ((entry, axis) for axis in range(len(entry.value.shape)))
     elif isinstance(stmt, core.Assert):
-        stack: list[object] = [stmt.cond]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, core.DimOf):
-                if node.tensor in names:
-                    yield names[node.tensor], node.axis
-            elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
-                stack.extend((node.right, node.left))
+        for node in walk(stmt.cond, without=lambda node: isinstance(node, core.ShapeLit | core.Not)):
+            if isinstance(node, core.DimOf) and node.tensor in names:
+                yield names[node.tensor], node.axis
 
 
 def _argument_name(site: SiteLike, position: int | None) -> str:
@@ -130,17 +126,8 @@ def _condition_at_call(
 
 def _tensors_in(cond: core.BoolExpr) -> set[str]:
     """The tensors whose rank or dimensions a condition speaks of."""
-    found: set[str] = set()
-    stack: list[object] = [cond]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, core.DimOf | core.RankOf):
-            found.add(node.tensor)
-        elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
-            stack.extend((node.right, node.left))
-        elif isinstance(node, core.Not):
-            stack.append(node.operand)
-    return found
+    parts = walk(cond, without=lambda node: isinstance(node, core.ShapeLit))
+    return {node.tensor for node in parts if isinstance(node, core.DimOf | core.RankOf)}
 
 
 def impossible_signature(function: core.Function, conditions: list[core.Assert]) -> Diagnostic:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from math import gcd
 
 from ...lang import core
 from ...lang.diagnostics import listed
+from ...lang.walk import walk
 from ...ops import assertions
 from ...ops.model import TensorInfo
 from ..known.shape_level import Poisoned, ShapeLevel
@@ -141,20 +143,12 @@ def _known_range(state: State, name: str, size: Size) -> str:
 def _sizes_in(state: State, cond: core.BoolExpr, env: Env) -> list[tuple[str, Size]]:
     """The sizes that a condition speaks of, as it speaks of them."""
     found: dict[str, Size] = {}
-    stack: list[object] = [cond]
-    while stack:
-        node = stack.pop()
+    for node in walk(cond, without=lambda node: isinstance(node, core.ShapeLit)):
         if isinstance(node, core.SizeVar | core.DimOf | core.RankOf):
             text = node.span.text or (node.name if isinstance(node, core.SizeVar) else "")
-            try:
+            with suppress(Poisoned):
                 if text:
                     found.setdefault(text, ShapeLevel(state, env).size(node))
-            except Poisoned:
-                continue
-        elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
-            stack.extend((node.right, node.left))
-        elif isinstance(node, core.Not):
-            stack.append(node.operand)
     return list(found.items())
 
 
