@@ -223,14 +223,14 @@ def _variables(row: Primitive, values: dict[str, Any], literals: list[str]) -> d
     for name, word in named.items():
         infos = values[name] if isinstance(values[name], tuple) else (values[name],)
         for info in infos:
-            if name not in literals and isinstance(info, TensorInfo) and word.var:
+            if name not in literals and isinstance(info, TensorInfo) and isinstance(info.dtype, DType) and word.var:
                 found.setdefault(word.var, info.dtype)
     return {n: found[w.var] for n, w in named.items() if n in literals and w.var in found}
 
 
 def _typed(info: object, dtype: DType | None) -> Any:
     """A literal takes the other operand's dtype where that can hold it."""
-    if dtype is None or not isinstance(info, TensorInfo):
+    if dtype is None or not isinstance(info, TensorInfo) or not isinstance(info.dtype, DType):
         return info
     ranks = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
     fits = ranks.get(info.dtype.kind, 4) <= ranks.get(dtype.kind, -1)

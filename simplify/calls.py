@@ -11,7 +11,7 @@ from ..lang.dtypes import WEAK, DType
 from ..lang.node import replace
 from ..lang.source import Placed, Span
 from ..lang.weak import asked_dtypes, number_fits
-from ..ops.model import Segment, TensorInfo
+from ..ops.model import DTypeSymbol, Segment, TensorInfo
 from .arms import with_the_wrong_rank
 from .assertions import with_needs
 from .frame import Frame
@@ -24,7 +24,6 @@ from .known.values import (
     POISON,
     UNDECIDED,
     UNKNOWN,
-    DTypeSymbol,
     Entry,
     Env,
     FnValue,
@@ -152,7 +151,8 @@ class Calls:
             if isinstance(asked, DType):
                 return asked
             other = given.get(asked)
-            dtype = self.state.dtype(other.dtype) if isinstance(other, TensorInfo) else None
+            found = other.dtype if isinstance(other, TensorInfo) else None
+            dtype = None if found is None else self.state.dtype(found)
             if isinstance(dtype, DType):
                 return dtype
         return None

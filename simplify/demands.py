@@ -17,9 +17,9 @@ from ..lang import core
 from ..lang.checked import Demands
 from ..lang.dtypes import DTYPES, DType
 from ..lang.source import NOWHERE, Span
-from ..ops.model import Segment, TensorInfo
+from ..ops.model import DTypeSymbol, Segment, TensorInfo
 from .known.state import State
-from .known.values import DTypeSymbol, Entry, Env, SizeValue, TupleValue, Value
+from .known.values import Entry, Env, SizeValue, TupleValue, Value
 from .solver.conditions import Cond, Eq0, all_of, any_of, cond_variables, eq, ge, render_cond, substitute_cond
 from .solver.facts import Facts
 from .solver.rendering import render

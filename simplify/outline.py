@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from ..lang.node import replace
-from ..ops.model import Out, Primitive, RankUnknown, TensorInfo
+from ..ops.model import AnyDType, Out, Primitive, RankUnknown, TensorInfo
 from ..ops.requirements import Requirement
-from .known.values import AnyDType
 from .rule_context import SymbolicCtx
 from .solver.conditions import Cond
 from .solver.sizes import single_var
@@ -90,5 +89,5 @@ class _Outline(SymbolicCtx):
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
         return super().fresh(name, 0 if at_least is not None else None)
 
-    def fits(self, value: Size, dtype: AnyDType) -> bool:
+    def fits(self, value: Size, dtype: AnyDType | None) -> bool:
         return False

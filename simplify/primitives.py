@@ -11,7 +11,7 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.node import replace
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
-from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
+from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
@@ -23,7 +23,6 @@ from .known.state import State
 from .known.values import (
     POISON,
     UNDECIDED,
-    AnyDType,
     Entry,
     Env,
     ListValue,

@@ -13,13 +13,13 @@ from ..lang.dtypes import DTYPES, WEAK, DType, int_range
 from ..lang.node import replace
 from ..lang.source import Placed
 from ..ops.dtypes_column import dtypes_of
-from ..ops.model import Primitive, RankUnknown, TensorInfo
+from ..ops.model import AnyDType, Primitive, RankUnknown, TensorInfo
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
 from .frame import Frame
 from .known import dims
 from .known.outcome import Finding, Outcome
 from .known.shape_level import Truth
-from .known.values import UNDECIDED, AnyDType, Entry, ListValue, TupleValue, Undecided, Value, plain
+from .known.values import UNDECIDED, Entry, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
@@ -265,7 +265,7 @@ class SymbolicCtx:
             state.assume(le(size, at_most))
         return size
 
-    def fits(self, value: Size, dtype: AnyDType) -> bool:
+    def fits(self, value: Size, dtype: AnyDType | None) -> bool:
         """Whether an element that is this size surely fits: a dimension is below 2**62, a product of two below 2**63."""
         dtype = self.state.dtype(dtype) if dtype is not None else _INT64
         if not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):

@@ -9,7 +9,7 @@ from typing import Any
 from ..axes import axis_of, is_plain, place, places, product, total
 from ..broadcast import known_shape
 from ..casts import computed_in
-from ..model import Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
+from ..model import AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, AtLeast, Axis, Equal, OfRank
 
@@ -46,7 +46,9 @@ def _not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...]) -> None:
         ctx.require(AtLeast(axis_of("x", shape, i), 1))
 
 
-def _folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: object, gone: tuple[int, ...], keepdims: bool) -> Any:
+def _folded(
+    ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: AnyDType | None, gone: tuple[int, ...], keepdims: bool
+) -> Any:
     """The tracked result of reducing the one axis of a tracked tensor."""
     if fold is None or not isinstance(x.data, tuple) or len(gone) != 1:
         return None
@@ -59,7 +61,7 @@ def _folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: object, gone: tup
 def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | None, doc: str) -> None:
     """A reduction that an empty axis does not trouble, with a dtype to compute in."""
 
-    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, dtype: object) -> Out:
+    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, dtype: AnyDType | None) -> Out:
         computed_in(ctx, "x", x.dtype, dtype)
         shape, gone = _reduced(ctx, x, axis, keepdims)
         return Out(shape, _folded(ctx, x, fold, dtype, gone, keepdims))
@@ -139,7 +141,7 @@ _index_of("argmin", "ArgMin", "smallest")
 
 
 def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None:
-    def rule(ctx: Ctx, x: TensorInfo, axis: int | None, dtype: object, include_initial: bool) -> Shape:
+    def rule(ctx: Ctx, x: TensorInfo, axis: int | None, dtype: AnyDType | None, include_initial: bool) -> Shape:
         computed_in(ctx, "x", x.dtype, dtype)
         shape = known_shape(ctx, x)
         if axis is None and ctx.rank(x) != 1:

@@ -6,13 +6,13 @@ from contextlib import suppress
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.dtypes_column import dtypes_of
-from ...ops.model import Segment
+from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
 from ..solver.conditions import Cond, eq, ge
 from ..solver.facts import Facts
 from ..solver.sizes import only_var, single_var
 from ..solver.terms import Size, Term, TooLarge, Var, of_atom, substitute, var, variables
 from ..solver.trail import Table
-from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape, Value, plain
+from .values import SegmentSymbol, Shape, Value, plain
 
 _ALL = frozenset(DTYPES.values())
 
@@ -21,7 +21,7 @@ class _Names:
     """The names that symbols are given."""
 
     @staticmethod
-    def restore(symbol: SegmentSymbol | DTypeSymbol, before: str) -> None:
+    def restore(symbol: Symbol, before: str) -> None:
         symbol.name = before
 
 
@@ -118,7 +118,7 @@ class State:
     def dtype_symbol(self, name: str) -> DTypeSymbol:
         return DTypeSymbol(name, self.serial())
 
-    def call(self, symbol: SegmentSymbol | DTypeSymbol, name: str) -> None:
+    def call(self, symbol: Symbol, name: str) -> None:
         """From here on the symbol is called so."""
         self.facts.trail.steps.append((_Names, symbol, symbol.name))
         symbol.name = name
@@ -309,6 +309,6 @@ class State:
             self.facts.assume(cond, reason)
 
 
-def _axis_name(symbol: SegmentSymbol, axis: int) -> str:
+def _axis_name(symbol: Symbol, axis: int) -> str:
     """`x.dim(1)`, or nothing in particular for a tensor without a name."""
     return "?" if symbol.name.startswith("?") else f"{symbol.name}.dim({axis})"
