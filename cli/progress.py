@@ -37,5 +37,4 @@ def _watch(thread: int, finished: threading.Event) -> None:
         while not finished.wait(INTERVAL):
             sites = running(thread)
             if sites:
-                function = sites[-1].function.removesuffix("_impl")
-                bar.update(task, completed=sites[0].done, description=f"running @{function}")
+                bar.update(task, completed=sites[0].done, description=f"running @{sites[-1].shown}")

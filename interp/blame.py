@@ -247,10 +247,12 @@ def _value(operand: core.Value, slots: Mapping[str, object]) -> Any:
         case core.ShapeLit(dims=items) | core.ListValue(items=items) | core.TupleValue(items=items):
             values = tuple(_value(item, slots) for item in items)  # type: ignore[arg-type]
             return None if any(value is None for value in values) else values
+        case core.FnRef() | core.TensorLit() | core.Load() | core.Text() | core.Call() | core.If() | core.Lambda():
+            return None
     return _computed(operand)
 
 
-def _computed(operand: core.Value) -> None:
+def _computed(operand: core.ShapeLevel) -> None:
     """What is computed where it is needed has no value to show."""
 
 
@@ -264,14 +266,15 @@ def _extern(failure: Failure, text: str) -> Diagnostic:
 def _exhausted(failure: Failure) -> Diagnostic:
     problem, site = failure.problem, failure.site
     if isinstance(problem, MemoryError):
-        what = f"@{_callee(site)}" if isinstance(site.step, Compute) else f"@{_shown(site.function)}"
+        what = f"@{_callee(site)}" if isinstance(site.step, Compute) else _function(site)
         detail = str(problem).strip().split("\n")[0]
         message = f"{what} needs more memory than there is" + (f": {detail}" if detail else "")
         caption = _given_types(site.step, failure.values)
         return error(codes.R402, message, site.span, caption=caption, function=_function(site))
     trail = (*failure.calls, site)
     first = _recursing(trail)
-    message = f"@{_shown(_callee(first))} calls itself too deeply"
+    name = _callee(first) if _is_call(first) and not first.within else first.shown
+    message = f"@{name} calls itself too deeply"
     return error(codes.R402, message, first.span, function=_function(first))
 
 
@@ -294,7 +297,7 @@ def _unfit(name: str, reason: BaseException) -> str:
 
 def _recursing(trail: Sequence[Site]) -> Site:
     """The first call of the function that is called most often: one that calls itself, directly or through others."""
-    calls = [s for s in trail if _is_call(s) and _is_written(s)]
+    calls = [s for s in trail if _is_call(s) and not s.within]
     if not calls:
         return trail[0]
     times = Counter(map(_callee, calls))
@@ -334,20 +337,10 @@ def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:
     labels: list[Label] = []
     for site in reversed(failure.calls):
         seen = site.span == primary or any(label.span == site.span for label in labels)
-        if _is_call(site) and site.span.source is not NOWHERE.source and not seen and _is_written(site):
-            labels.append(Label(site.span, f"called from here, in @{_shown(site.function)}"))
+        if _is_call(site) and site.span.source is not NOWHERE.source and not seen and not site.within:
+            labels.append(Label(site.span, f"called from here, in {_function(site)}"))
     return tuple(labels[:3])
 
 
-def _is_written(site: Site) -> bool:
-    """Whether the user wrote the call: a wrapper's call of its own implementation is ours."""
-    return _callee(site).rstrip("'") != site.function + "_impl"
-
-
-def _shown(function: str) -> str:
-    """A function's name as the user knows it."""
-    return function.rstrip("'").removesuffix("_impl")
-
-
 def _function(site: Site) -> str:
-    return "@" + _shown(site.function)
+    return f"@{site.shown}"

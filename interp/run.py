@@ -239,10 +239,14 @@ def _value(literal: core.Value | core.Splice | None) -> Any:
             return tuple(map(_value, items))
         case core.TensorLit():
             return make_tensor(literal)
+        case core.Var() | core.FnRef() | core.Load() | core.Text() | core.Call() | core.ListValue() | core.If():
+            raise TypeError(type(literal).__name__)
+        case core.Lambda() | core.Splice() | None:
+            raise TypeError(type(literal).__name__)
     return _no_literal(literal)
 
 
-def _no_literal(value: object) -> NoReturn:
+def _no_literal(value: core.ShapeLevel) -> NoReturn:
     raise TypeError(type(value).__name__)
 
 

@@ -137,12 +137,20 @@ class Routine(Node):
 
 class Site(Node):
     """A place of a program that is running: a step and the Rx function it stands in; `done` is how much of that function's list
-    of steps lies before it, from 0 to 1. `step` is None where a function calls its own checks."""
+    of steps lies before it, from 0 to 1. `step` is None where a function calls its own checks. `owner` is the wrapper of an
+    implementation; `within` tells that a wrapper calls its own implementation there, which the user did not write."""
 
     function: str
     span: Span
     step: Step | None
     done: float
+    owner: str | None = None
+    within: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The function as the user calls it."""
+        return self.owner or self.function
 
 
 def outputs(step: Step) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ class Unit:
         count_checks: bool = False,
     ) -> None:
         self.functions = functions
+        self.owners = {f.impl: f.name for f in functions.values() if isinstance(f, core.Function) and f.impl}
         self.direct = direct
         self.reuse = reuse
         self.count_checks = count_checks
