@@ -54,7 +54,7 @@ _SQRT_HALF = sqrt(0.5)
 _SQRT_TWO_BY_PI = sqrt(2 / pi)
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
-_quiet = np.errstate(all="ignore")
+quiet = np.errstate(all="ignore")
 
 
 def _one_dtype(x: Array, y: Array) -> tuple[Array, Array]:
@@ -81,7 +81,7 @@ def _as(result: Array, *operands: Array) -> Array:
 
 
 def _unary(function: Function) -> Function:
-    @_quiet
+    @quiet
     def run(x: Array) -> Array:
         return _as(function(_at_least_a_byte(x)), x)
 
@@ -89,7 +89,7 @@ def _unary(function: Function) -> Function:
 
 
 def _binary(function: Function) -> Function:
-    @_quiet
+    @quiet
     def run(x: Array, y: Array) -> Array:
         return _as(function(*_one_dtype(x, y)), x, y)
 
@@ -97,7 +97,7 @@ def _binary(function: Function) -> Function:
 
 
 def _predicate(function: Function) -> Function:
-    @_quiet
+    @quiet
     def run(*operands: Array) -> Array:
         return function(*operands)
 
@@ -105,7 +105,7 @@ def _predicate(function: Function) -> Function:
 
 
 def _rounding(function: Function) -> Function:
-    @_quiet
+    @quiet
     def run(x: Array) -> Array:
         x = np.asarray(x)
         return _as(function(x), x) if _is_float(x.dtype) or x.dtype.kind == "c" else x
@@ -132,7 +132,7 @@ def widened(x: Array) -> Array:
 def _activation(function: Function) -> Function:
     """A function of a floating array of at least 32 bits, which it does not change, as a kernel."""
 
-    @_quiet
+    @quiet
     def run(x: Array, *attributes: object) -> Array:
         return _as(function(widened(x), *attributes), np.asarray(x))
 
@@ -145,7 +145,7 @@ def identity(x: Array) -> Array:
 
 
 @kernel("pow")
-@_quiet
+@quiet
 def pow_(x: Array, y: Array) -> Array:
     if isinstance(y, (int, float)) and hasattr(x, "dtype"):
         power = _literal_power(x, y)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .elementwise import Array, Dtype, widened
+from .elementwise import Array, Dtype, quiet, widened
 from .reduce import log_softmax
 from .registry import BadValue, kernel
 from .windows import narrow
-
-_quiet = np.errstate(all="ignore")
 
 
 def _reduced(values: Array, reduction: str, dtype: Dtype) -> Array:
@@ -24,19 +22,19 @@ def _reduced(values: Array, reduction: str, dtype: Dtype) -> Array:
 
 
 @kernel("mse_loss")
-@_quiet
+@quiet
 def mse_loss(x: Array, target: Array, reduction: str) -> Array:
     return _reduced(np.square(widened(x) - widened(target)), reduction, x.dtype)
 
 
 @kernel("l1_loss")
-@_quiet
+@quiet
 def l1_loss(x: Array, target: Array, reduction: str) -> Array:
     return _reduced(np.abs(widened(x) - widened(target)), reduction, x.dtype)
 
 
 @kernel("smooth_l1_loss")
-@_quiet
+@quiet
 def smooth_l1_loss(x: Array, target: Array, reduction: str, beta: float) -> Array:
     distance = np.abs(widened(x) - widened(target))
     values = np.where(distance < beta, np.square(distance) / (2 * beta or 1), distance - beta / 2)
@@ -44,7 +42,7 @@ def smooth_l1_loss(x: Array, target: Array, reduction: str, beta: float) -> Arra
 
 
 @kernel("huber_loss")
-@_quiet
+@quiet
 def huber_loss(x: Array, target: Array, reduction: str, delta: float) -> Array:
     distance = np.abs(widened(x) - widened(target))
     values = np.where(distance <= delta, np.square(distance) / 2, delta * (distance - delta / 2))
@@ -52,7 +50,7 @@ def huber_loss(x: Array, target: Array, reduction: str, delta: float) -> Array:
 
 
 @kernel("binary_cross_entropy")
-@_quiet
+@quiet
 def binary_cross_entropy(x: Array, target: Array, reduction: str) -> Array:
     p, t = widened(x), widened(target)
     values = -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log(1 - p), -100))
@@ -60,7 +58,7 @@ def binary_cross_entropy(x: Array, target: Array, reduction: str) -> Array:
 
 
 @kernel("binary_cross_entropy_with_logits")
-@_quiet
+@quiet
 def binary_cross_entropy_with_logits(x: Array, target: Array, reduction: str) -> Array:
     logits, t = widened(x), widened(target)
     values = np.maximum(logits, 0) - logits * t + np.log1p(np.exp(-np.abs(logits)))
@@ -68,7 +66,7 @@ def binary_cross_entropy_with_logits(x: Array, target: Array, reduction: str) ->
 
 
 @kernel("kl_div")
-@_quiet
+@quiet
 def kl_div(x: Array, target: Array, reduction: str, log_target: bool) -> Array:
     p, t = widened(x), widened(target)
     values = np.exp(t) * (t - p) if log_target else np.where(t > 0, t * np.log(t), 0) - t * p
@@ -124,7 +122,7 @@ def _reduced_by_weight(values: Array, used: Array, reduction: str, dtype: Dtype)
 
 
 @kernel("nll_loss")
-@_quiet
+@quiet
 def nll_loss(
     x: Array,
     target: Array,
@@ -137,7 +135,7 @@ def nll_loss(
 
 
 @kernel("cross_entropy_loss")
-@_quiet
+@quiet
 def cross_entropy_loss(
     x: Array,
     target: Array,
@@ -152,7 +150,7 @@ def cross_entropy_loss(
 
 
 @kernel("softmax_cross_entropy")
-@_quiet
+@quiet
 def softmax_cross_entropy(x: Array, target: Array, axis: int, reduction: str) -> Array:
     values = -np.add.reduce(widened(target) * log_softmax(widened(x), axis), axis=axis)
     return _reduced(np.asarray(values), reduction, x.dtype)

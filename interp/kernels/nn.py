@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import spatial_axes, spread
-from .elementwise import Array, widened
+from .elementwise import Array, quiet, widened
 from .linalg import linear
 from .registry import kernel
 from .windows import channels_back, channels_first, narrow
 
 Ints = tuple[int, ...]
-
-_quiet = np.errstate(all="ignore")
 
 
 @kernel("dense")
@@ -32,7 +30,7 @@ def dropout(x: Array, ratio: float) -> Array:
 
 
 @kernel("prelu")
-@_quiet
+@quiet
 def prelu(x: Array, slope: Array, layout: str) -> Array:
     image = channels_first(widened(x), layout)
     result = np.where(image > 0, image, image * _over_channels(slope, x.ndim))
@@ -45,7 +43,7 @@ def _over_channels(weight: Array, rank: int) -> Array:
 
 
 @kernel("batch_normalization")
-@_quiet
+@quiet
 def batch_normalization(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, layout: str
 ) -> Array:
@@ -63,7 +61,7 @@ def instance_normalization(x: Array, scale: Array, bias: Array, epsilon: float, 
 
 
 @kernel("group_normalization")
-@_quiet
+@quiet
 def group_normalization(x: Array, scale: Array, bias: Array, num_groups: int, epsilon: float, layout: str) -> Array:
     image = channels_first(widened(x), layout)
     batch, channels, *sizes = image.shape
@@ -77,7 +75,7 @@ def group_normalization(x: Array, scale: Array, bias: Array, num_groups: int, ep
 
 
 @kernel("lrn")
-@_quiet
+@quiet
 def lrn(x: Array, size: int, alpha: float, beta: float, bias: float, layout: str) -> Array:
     image = channels_first(widened(x), layout)
     squares = np.square(image)
@@ -174,7 +172,7 @@ def pixel_unshuffle(x: Array, factor: int) -> Array:
 
 
 @kernel("attention")
-@_quiet
+@quiet
 def attention(q: Array, k: Array, v: Array, mask: Array | None, causal: bool, scale: float | None) -> Array:
     factor = 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale
     scores = np.matmul(widened(q) * np.asarray(factor, widened(q).dtype), np.swapaxes(widened(k), -1, -2))

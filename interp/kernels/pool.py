@@ -10,13 +10,11 @@ import numpy as np
 from ...lang.dtypes import int_range
 from ...ops.windows import Pairs, spatial_axes, spatial_count, spread
 from ..dtypes import dtype_of
-from .elementwise import Array
+from .elementwise import Array, quiet
 from .registry import kernel
 from .windows import Grid, channels_back, channels_first, narrow, wide
 
 Ints = tuple[int, ...]
-
-_quiet = np.errstate(all="ignore")
 
 
 def _laid(
@@ -101,7 +99,7 @@ def _define(suffix: str, spatial: int | None) -> None:
         return _back(_greatest(image, grid, _least(x.dtype)), x, layout, count)
 
     @kernel(f"average_pool{suffix}")
-    @_quiet
+    @quiet
     def average_pool(
         x: Array,
         kernel_shape: Ints,
@@ -126,7 +124,7 @@ for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
 
 
 @kernel("global_average_pool")
-@_quiet
+@quiet
 def global_average_pool(x: Array, layout: str) -> Array:
     axes = spatial_axes(x.ndim, x.ndim - 2, layout)
     total = np.add.reduce(wide(x), axis=axes, keepdims=True)
@@ -156,7 +154,7 @@ def _reduced_parts(ufunc: np.ufunc, x: Array, axis: int, count: int, rest: Array
 
 
 @kernel("adaptive_average_pool")
-@_quiet
+@quiet
 def adaptive_average_pool(x: Array, output_shape: Ints, layout: str) -> Array:
     result = wide(x)
     axes = spatial_axes(x.ndim, x.ndim - 2, layout)

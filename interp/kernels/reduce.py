@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from .create import cast
-from .elementwise import Array, Dtype, widened
+from .elementwise import Array, Dtype, quiet, widened
 from .registry import FRESH, kernel
 
 Axes = tuple[int, ...] | None
 
-_quiet = np.errstate(all="ignore")
 FRESH.update(dict.fromkeys(("softmax", "log_softmax", "layer_norm", "rms_norm"), "first"))
 
 
@@ -33,13 +32,13 @@ def _fold(ufunc: np.ufunc, x: Array, axis: Axes, keepdims: bool, dtype: Dtype) -
 
 
 @kernel("sum")
-@_quiet
+@quiet
 def sum_(x: Array, axis: Axes, keepdims: bool, dtype: Dtype) -> Array:
     return _fold(np.add, x, axis, keepdims, dtype)
 
 
 @kernel("prod")
-@_quiet
+@quiet
 def prod_(x: Array, axis: Axes, keepdims: bool, dtype: Dtype) -> Array:
     return _fold(np.multiply, x, axis, keepdims, dtype)
 
@@ -61,12 +60,12 @@ def _count(x: Array, axis: Axes) -> int:
     return prod(x.shape) if axis is None else prod(x.shape[a] for a in axis)
 
 
-@_quiet
+@quiet
 def _mean(x: Array, axis: Axes, keepdims: bool) -> Array:
     return _along(np.add, x, axis, keepdims) / np.asarray(_count(x, axis), x.dtype)
 
 
-@_quiet
+@quiet
 def _variance(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
     differences = x - _mean(x, axis, True)
     divisor = max(_count(x, axis) - correction, 0)
@@ -122,13 +121,13 @@ def _accumulate(ufunc: np.ufunc, x: Array, axis: int | None, dtype: Dtype, initi
 
 
 @kernel("cumulative_sum")
-@_quiet
+@quiet
 def cumulative_sum(x: Array, axis: int | None, dtype: Dtype, include_initial: bool) -> Array:
     return _accumulate(np.add, x, axis, dtype, include_initial)
 
 
 @kernel("cumulative_prod")
-@_quiet
+@quiet
 def cumulative_prod(x: Array, axis: int | None, dtype: Dtype, include_initial: bool) -> Array:
     return _accumulate(np.multiply, x, axis, dtype, include_initial)
 
@@ -140,7 +139,7 @@ def _greatest(x: Array, axis: Axes) -> Array:
 
 
 @kernel("logsumexp")
-@_quiet
+@quiet
 def logsumexp(x: Array, axis: Axes, keepdims: bool) -> Array:
     x = np.asarray(x)
     wide = widened(x)
@@ -152,7 +151,7 @@ def logsumexp(x: Array, axis: Axes, keepdims: bool) -> Array:
 
 
 @kernel("softmax")
-@_quiet
+@quiet
 def softmax(x: Array, axis: int) -> Array:
     x = np.asarray(x)
     result = widened(x)
@@ -163,7 +162,7 @@ def softmax(x: Array, axis: int) -> Array:
 
 
 @kernel("log_softmax")
-@_quiet
+@quiet
 def log_softmax(x: Array, axis: int) -> Array:
     x = np.asarray(x)
     result = widened(x)
@@ -173,7 +172,7 @@ def log_softmax(x: Array, axis: int) -> Array:
 
 
 @kernel("layer_norm")
-@_quiet
+@quiet
 def layer_norm(x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> Array:
     x = np.asarray(x)
     wide = widened(x)
@@ -187,7 +186,7 @@ def layer_norm(x: Array, scale: Array, bias: Array | None, axis: int, epsilon: f
 
 
 @kernel("rms_norm")
-@_quiet
+@quiet
 def rms_norm(x: Array, scale: Array, axis: int, epsilon: float) -> Array:
     x = np.asarray(x)
     wide = widened(x)

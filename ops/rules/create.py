@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang.dtypes import DTYPES, DType
-from ..axes import not_negative, product
-from ..broadcast import known_shape
+from ..axes import Shape, known_shape, not_negative, product
 from ..casts import attribute, castable
 from ..model import TRACKED, AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Entry, NotZero, OfRank, Other
-
-Shape = tuple[Any, ...]
 
 _INT64 = DTYPES["int64"]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from ...lang.dtypes import DType
 from ...lang.node import replace
-from ..broadcast import broadcast_tensors, known_shape
+from ..axes import known_shape
+from ..broadcast import broadcast_tensors
 from ..model import Ctx, Dim, Out, Primitive, TensorInfo, Trait
 from ..operands import choice
 from ..registry import parse_params, primitive, register

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from ..axes import axis_of, is_plain, place, places, product, total
-from ..broadcast import known_shape
+from ..axes import Shape, axis_of, is_plain, known_shape, place, places, product, total
 from ..casts import computed_in
 from ..model import AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, AtLeast, Axis, Equal, OfRank
 
-Shape = tuple[Any, ...]
 # What a reduction makes of the tracked elements of a rank-1 tensor.
 Fold = Callable[[Ctx, tuple[Dim, ...]], Dim]
 

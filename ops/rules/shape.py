@@ -11,7 +11,7 @@ from ..axes import (
     as_tuple,
     axis_of,
     is_plain,
-    known,
+    known_shape,
     not_negative,
     number,
     place,
@@ -57,7 +57,7 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     also for d = 0); what is left of the others is at least 1 and divides what is left of `x`. Other negative sizes are
     refused. Array API `reshape`, ONNX Reshape (which writes a 0 for "as it was": here a 0 is the size 0).
     """
-    source = known(ctx, x)
+    source = known_shape(ctx, x)
     wild = [i for i, d in enumerate(shape) if d is WILDCARD]
     if len(wild) > 1:
         at = tuple(("shape", i) for i in wild)
@@ -173,7 +173,7 @@ def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
     `flatten([b, h, w, c], start=1)` is `[b, h * w * c]`: the merged size is the product, in row-major order. `start`
     may not come after `end`. PyTorch's `flatten`; ONNX Flatten is two of these.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     if not is_plain(shape) and start == 0 and end == -1:
         return Out((_count(ctx, shape),))
     if not shape and start in (0, -1) and end in (0, -1):
@@ -206,7 +206,7 @@ def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Shape
 @primitive("swapaxes", "x: tensor, axis1: int, axis2: int", "T:any -> T", traits=[Trait.MOVES_AXES])
 def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Shape:
     """Two axes swapped. NumPy's `swapaxes`."""
-    shape = list(known(ctx, x))
+    shape = list(known_shape(ctx, x))
     i, j = place(ctx, tuple(shape), axis1, "axis1"), place(ctx, tuple(shape), axis2, "axis2")
     shape[i], shape[j] = shape[j], shape[i]
     return tuple(shape)
@@ -247,7 +247,7 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     Unsqueeze.
     """
     axes = as_tuple(axis)
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     if not is_plain(shape):
         return Out(with_new_axis(shape, axes))
     rank = len(shape) + len(axes)
@@ -267,7 +267,7 @@ def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     Without `axis` every axis of size 1 goes, so the rank depends on the sizes: it is known only where each size is
     known to be 1 or known not to be. Array API `squeeze` (whose `axis` is not optional), ONNX Squeeze.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     if axis is None:
         gone = tuple(i for i, d in enumerate(shape) if _is_one(ctx, d))
     else:
@@ -302,7 +302,7 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     Axes are aligned from the last; each axis of `x` is 1 or equals the size in `shape`. Array API `broadcast_to`; ONNX
     Expand (which also lets the target have a 1 where `x` has another size: that is refused here).
     """
-    source = known(ctx, x)
+    source = known_shape(ctx, x)
     for j, d in enumerate(shape):
         if not isinstance(d, Segment):
             not_negative(ctx, Axis("shape", j, d))
@@ -370,7 +370,7 @@ def repeat(ctx: Ctx, x: TensorInfo, repeats: Dim, axis: int | None) -> Shape:
     `repeats` is not negative. Array API `repeat` with one number.
     """
     not_negative(ctx, Argument("repeats", repeats))
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     if axis is None:
         return (product((_count(ctx, shape), repeats)),)
     i = place(ctx, shape, axis)
