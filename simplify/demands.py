@@ -105,7 +105,7 @@ class _Signature:
         complete = complete and len(conds) == len(needed)
         for cond in conds:
             self.facts.assume(cond)
-        where = [c for c in sorted(conds, key=_equations_first) if not self._absorb(c)]
+        where = [c for c in sorted(conds, key=lambda c: not isinstance(c, Eq0)) if not self._absorb(c)]
         where.sort(key=conds.index)
         dtypes = _certain(dtypes)
         self._name_dims()
@@ -439,10 +439,6 @@ def _tensors(value: Value | None) -> Iterator[TensorInfo]:
     elif isinstance(value, TupleValue):
         for item in value.items:
             yield from _tensors(item)
-
-
-def _equations_first(cond: Cond) -> bool:
-    return not isinstance(cond, Eq0)
 
 
 def _is_bare(type_: core.Annotation) -> bool:
