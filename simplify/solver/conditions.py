@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import gcd
 from typing import Union, final
 
@@ -193,7 +193,7 @@ def all_of(*conds: Cond) -> Cond:
     return _join(AllOf, conds, True)
 
 
-def _join(kind: type[AnyOf] | type[AllOf], conds: Iterable[Cond], empty: bool) -> Cond:
+def _join(kind: type[AnyOf] | type[AllOf], conds: tuple[Cond, ...], empty: bool) -> Cond:
     """Conditions joined; `empty` is what none of them are, and so says nothing among others."""
     parts: dict[Condition, None] = {}
     for cond in conds:
@@ -202,10 +202,8 @@ def _join(kind: type[AnyOf] | type[AllOf], conds: Iterable[Cond], empty: bool) -
                 return cond
         else:
             parts.update(dict.fromkeys(cond.parts if isinstance(cond, kind) else (cond,)))
-    if not parts:
-        return empty
-    if len(parts) == 1:
-        return next(iter(parts))
+    if len(parts) < 2:
+        return next(iter(parts), empty)
     if any(not isinstance(p, Joined) and negate(p) in parts for p in parts):
         return not empty  # one of them and its opposite
     return kind(tuple(parts))
