@@ -45,7 +45,7 @@ def desugar(file: str, simplified: bool, annotated: bool, name: str | None, root
     print_diagnostics(diagnostics)
     if found is not None:
         click.echo(_printed(_chosen(found, name, file)), nl=False)
-    return _status(found, diagnostics)
+    return int(found is None or any(d.severity == "error" for d in diagnostics))
 
 
 def _desugared(program: Program, places: tuple[Path, ...]) -> tuple[core.Program | None, tuple[Diagnostic, ...]]:
@@ -98,10 +98,6 @@ def _with_a_body(function: core.Function) -> tuple[core.Function, ...]:
     body = core.Block(function.body.span, (), again)
     impl = core.Function(function.span, "private", call.value.callee.name, function.params, function.result, (), body)
     return replace(function, kind="inline"), impl
-
-
-def _status(found: core.Program | None, diagnostics: tuple[Diagnostic, ...]) -> int:
-    return int(found is None or any(d.severity == "error" for d in diagnostics))
 
 
 def _status_of(place: core.Stmt | core.Call) -> str | None:

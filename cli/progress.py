@@ -16,7 +16,7 @@ DELAY = 0.5
 INTERVAL = 0.1
 
 
-def watched(action: Callable[[], Any]) -> Any:
+def watched(action: Callable[[], object]) -> Any:
     """Run the action; while it takes longer than half a second, show how far the outermost function is."""
     finished = threading.Event()
     watcher = threading.Thread(target=_watch, args=(threading.get_ident(), finished), daemon=True)
@@ -37,5 +37,4 @@ def _watch(thread: int, finished: threading.Event) -> None:
         while not finished.wait(INTERVAL):
             sites = running(thread)
             if sites:
-                function = sites[-1].function.removesuffix("_impl")
-                bar.update(task, completed=sites[0].done, description=f"running @{function}")
+                bar.update(task, completed=sites[0].done, description=f"running @{sites[-1].shown}")

@@ -140,7 +140,7 @@ class Job:
             return [(f"result {i}", part) for i, part in enumerate(result)]
         return [("result", result)]
 
-    def _show(self, results: Sequence[tuple[str, Any]], folder: Path | None) -> None:
+    def _show(self, results: Sequence[tuple[str, object]], folder: Path | None) -> None:
         from .values import printed, write_array
 
         for name, value in results:
@@ -183,7 +183,7 @@ def _folder(out: str | None) -> Path | None:
     return Path(out)
 
 
-def _with_progress(action: Callable[[], Any]) -> Any:
+def _with_progress(action: Callable[[], object]) -> Any:
     """A bar after half a second, if somebody is watching."""
     if not sys.stderr.isatty():
         return action()

@@ -108,7 +108,7 @@ def _check(failure: Failure, step: Check | Match) -> Diagnostic:
     )  # fmt: skip
 
 
-def _named(names: Names, slots: Mapping[str, Any]) -> dict[str, Any]:
+def _named(names: Names, slots: Mapping[str, object]) -> dict[str, Any]:
     return {name: slots[slot] for name, slot in names if slot in slots}
 
 
@@ -146,7 +146,7 @@ def _violation(failure: Failure, problem: Violation, step: Compute) -> Diagnosti
 class Operands:
     """What a call of a primitive was given, as ops/wording.py asks for it."""
 
-    def __init__(self, step: Compute, slots: Mapping[str, Any], asked: Requirement | None = None) -> None:
+    def __init__(self, step: Compute, slots: Mapping[str, object], asked: Requirement | None = None) -> None:
         self.span, self.name, self.row = step.span, step.row.name, step.row
         bound = bind(step.row, step.call)
         self.written = tuple((param.name, value) for param, value in bound if value is not None)
@@ -187,7 +187,7 @@ class Operands:
         value = self.values.get(param)
         return str(value) if isinstance(value, int | float) else None
 
-    def text(self, size: Any) -> str | None:
+    def text(self, size: object) -> str | None:
         return str(size)
 
     def elements(self, param: str) -> str | None:
@@ -226,7 +226,7 @@ def _reason(problem: BaseException) -> str:
     return "a number does not fit its dtype" if isinstance(problem, OverflowError) else "its operands do not fit"
 
 
-def _given_types(step: Step | None, slots: Mapping[str, Any]) -> str:
+def _given_types(step: Step | None, slots: Mapping[str, object]) -> str:
     """ "`x` is Tensor([2, 3], float32), `y` is Tensor([4, 5], float32)"."""
     if not isinstance(step, Compute):
         return ""
@@ -244,7 +244,7 @@ def _given_types(step: Step | None, slots: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _given(step: Compute, slots: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _given(step: Compute, slots: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """The operands with their values; of a list each tensor by itself, as `xs[0]`."""
     for param, operand in zip(step.row.params, step.inputs, strict=True):
         value = _value(operand, slots) if operand is not None else None
@@ -254,7 +254,7 @@ def _given(step: Compute, slots: Mapping[str, Any]) -> Iterator[tuple[str, objec
             yield param.name, value
 
 
-def _value(operand: core.Value, slots: Mapping[str, Any]) -> Any:
+def _value(operand: core.Value, slots: Mapping[str, object]) -> Any:
     """An operand's value, where it stands in a slot or is a literal; None for anything that is computed."""
     match operand:
         case core.Number(value=value) | core.SizeLit(value=value):
@@ -266,10 +266,12 @@ def _value(operand: core.Value, slots: Mapping[str, Any]) -> Any:
         case core.ShapeLit(dims=items) | core.ListValue(items=items) | core.TupleValue(items=items):
             values = tuple(_value(item, slots) for item in items)  # type: ignore[arg-type]
             return None if any(value is None for value in values) else values
+        case core.FnRef() | core.TensorLit() | core.Load() | core.Text() | core.Call() | core.If() | core.Lambda():
+            return None
     return _computed(operand)
 
 
-def _computed(operand: core.Value) -> None:
+def _computed(operand: core.ShapeLevel) -> None:
     """What is computed where it is needed has no value to show."""
 
 
@@ -283,14 +285,15 @@ def _extern(failure: Failure, text: str) -> Diagnostic:
 def _exhausted(failure: Failure) -> Diagnostic:
     problem, site = failure.problem, failure.site
     if isinstance(problem, MemoryError):
-        what = f"@{_callee(site)}" if isinstance(site.step, Compute) else f"@{_shown(site.function)}"
+        what = f"@{_callee(site)}" if isinstance(site.step, Compute) else _function(site)
         detail = str(problem).strip().split("\n")[0]
         message = f"{what} needs more memory than there is" + (f": {detail}" if detail else "")
         caption = _given_types(site.step, failure.values)
         return error(codes.R402, message, site.span, caption=caption, function=_function(site))
     trail = (*failure.calls, site)
     first = _recursing(trail)
-    message = f"@{_shown(_callee(first))} calls itself too deeply"
+    name = _callee(first) if _is_call(first) and not first.within else first.shown
+    message = f"@{name} calls itself too deeply"
     return error(codes.R402, message, first.span, function=_function(first))
 
 
@@ -313,7 +316,7 @@ def _unfit(name: str, reason: BaseException) -> str:
 
 def _recursing(trail: Sequence[Site]) -> Site:
     """The first call of the function that is called most often: one that calls itself, directly or through others."""
-    calls = [s for s in trail if _is_call(s) and _is_written(s)]
+    calls = [s for s in trail if _is_call(s) and not s.within]
     if not calls:
         return trail[0]
     times = Counter(map(_callee, calls))
@@ -344,10 +347,8 @@ def _callee(site: Site) -> str:
 def _caller(failure: Failure) -> Site | None:
     """The call, somewhere in the program, at whose door the check stands."""
     inner = failure.site.function
-    for site in reversed(failure.calls):
-        if _is_call(site) and (site.function != inner or _callee(site) == inner):
-            return site
-    return None
+    calls = filter(_is_call, reversed(failure.calls))
+    return next((site for site in calls if site.function != inner or _callee(site) == inner), None)
 
 
 def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:
@@ -355,20 +356,10 @@ def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:
     labels: list[Label] = []
     for site in reversed(failure.calls):
         seen = site.span == primary or any(label.span == site.span for label in labels)
-        if _is_call(site) and site.span.source is not NOWHERE.source and not seen and _is_written(site):
-            labels.append(Label(site.span, f"called from here, in @{_shown(site.function)}"))
+        if _is_call(site) and site.span.source is not NOWHERE.source and not seen and not site.within:
+            labels.append(Label(site.span, f"called from here, in {_function(site)}"))
     return tuple(labels[:3])
 
 
-def _is_written(site: Site) -> bool:
-    """Whether the user wrote the call: a wrapper's call of its own implementation is ours."""
-    return _callee(site).rstrip("'") != site.function + "_impl"
-
-
-def _shown(function: str) -> str:
-    """A function's name as the user knows it."""
-    return function.rstrip("'").removesuffix("_impl")
-
-
 def _function(site: Site) -> str:
-    return "@" + _shown(site.function)
+    return f"@{site.shown}"

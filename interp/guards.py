@@ -109,7 +109,7 @@ class _Asked:
         self.tests: dict[Any, Callable[..., bool]] = {}
         self.passed: set[Any] = set()
 
-    def check(self, form: Any, *args: Any) -> None:
+    def check(self, form: object, *args: object) -> None:
         key = tuple(map(_seen_by_rules, args))
         if key in self.passed:
             return
@@ -121,7 +121,7 @@ class _Asked:
         if form is not None:
             self._learn(form, args)
 
-    def _learn(self, form: Any, args: Sequence[Any]) -> None:
+    def _learn(self, form: object, args: Sequence[object]) -> None:
         """A form that is seen for the second time gets a test."""
         if form not in self.tests:
             self.tests[form] = _seen_once
@@ -133,15 +133,15 @@ class _Asked:
                 self.tests[form] = _never
 
 
-def _seen_once(*_: Any) -> bool:
+def _seen_once(*_: object) -> bool:
     return False
 
 
-def _never(*_: Any) -> bool:
+def _never(*_: object) -> bool:
     return False
 
 
-def _seen_by_rules(value: Any) -> Any:
+def _seen_by_rules(value: object) -> Any:
     """What a rule can see of an argument, to be compared."""
     if isinstance(value, np.ndarray | np.generic):
         if _is_tracked(value):
@@ -152,7 +152,7 @@ def _seen_by_rules(value: Any) -> Any:
     return type(value), value
 
 
-def guard(row: Primitive, args: Sequence[Any]) -> None:
+def guard(row: Primitive, args: Sequence[object]) -> None:
     """The row's preconditions on the arguments of one call, given as its kernel gets them; raises Violation."""
     try:
         evaluate(row, seen(row, args, _info))
@@ -160,7 +160,7 @@ def guard(row: Primitive, args: Sequence[Any]) -> None:
         return
 
 
-def seen(row: Primitive, args: Sequence[Any], info: Callable[[Param, Any], Any]) -> dict[str, Any]:
+def seen(row: Primitive, args: Sequence[object], info: Callable[[Param, object], object]) -> dict[str, Any]:
     """The arguments as the rule takes them, each as `info` gives it; a literal number takes its dtype from the others."""
     literals = [p.name for p, a in zip(row.params, args, strict=True) if p.kind in _TENSORS and _is_literal(a)]
     values = {p.name: info(p, a) for p, a in zip(row.params, args, strict=True)}
@@ -171,7 +171,7 @@ def seen(row: Primitive, args: Sequence[Any], info: Callable[[Param, Any], Any])
     return values
 
 
-def _is_literal(value: Any) -> bool:
+def _is_literal(value: object) -> bool:
     return isinstance(value, bool | int | float)
 
 
@@ -223,21 +223,21 @@ def _variables(row: Primitive, values: dict[str, Any], literals: list[str]) -> d
     for name, word in named.items():
         infos = values[name] if isinstance(values[name], tuple) else (values[name],)
         for info in infos:
-            if name not in literals and isinstance(info, TensorInfo) and word.var:
+            if name not in literals and isinstance(info, TensorInfo) and isinstance(info.dtype, DType) and word.var:
                 found.setdefault(word.var, info.dtype)
     return {n: found[w.var] for n, w in named.items() if n in literals and w.var in found}
 
 
-def _typed(info: Any, dtype: DType | None) -> Any:
+def _typed(info: object, dtype: DType | None) -> Any:
     """A literal takes the other operand's dtype where that can hold it."""
-    if dtype is None or not isinstance(info, TensorInfo):
+    if dtype is None or not isinstance(info, TensorInfo) or not isinstance(info.dtype, DType):
         return info
     ranks = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
     fits = ranks.get(info.dtype.kind, 4) <= ranks.get(dtype.kind, -1)
     return TensorInfo(info.shape, dtype, info.data) if fits else info
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """A value's type as an annotation writes it."""
     if isinstance(value, bool):
         return "Bool"
@@ -254,7 +254,7 @@ def describe(value: Any) -> str:
     return "a function" if callable(value) else foreign(value)
 
 
-def foreign(value: Any) -> str:
+def foreign(value: object) -> str:
     """A value of Python's own that came from outside."""
     return "None" if value is None else f"a Python {type(value).__name__}"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..lang import core
 from ..lang.node import Node
-from ..lang.source import Span
+from ..lang.source import Placed, Span
 from ..ops.model import Param, Primitive
 from .trees import names_of
 
@@ -28,13 +28,12 @@ class Block(Node):
     dead: tuple[str, ...] = ()
 
 
-class Compute(Node):
+class Compute(Placed):
     """`output = kernel(*inputs)`: a call of a primitive, with an operand for each of the row's parameters (None: its
     default). `known` is the result's shape, dtype and data. With `guard` the preconditions are checked first. `call` is
     the call as it is written. `last` are the slots that nothing reads any more. `into` is the dying input whose memory
     takes the result."""
 
-    span: Span
     row: Primitive
     inputs: tuple[Operand | None, ...]
     output: Output
@@ -45,12 +44,11 @@ class Compute(Node):
     into: str | None = None
 
 
-class Invoke(Node):
+class Invoke(Placed):
     """A call of a function of the program by its Rx name, or of the function value in a slot. `way` tells which entry is
     taken: `checked`, `decided` (its checks stand before the call), `value`, `extern`, or `list` (of implementations). Of a
     list `takes` has for each argument the name that it is given by, if any, and what primitives take it as."""
 
-    span: Span
     callee: str
     way: str
     inputs: tuple[Operand, ...]
@@ -59,30 +57,27 @@ class Invoke(Node):
     last: tuple[str, ...] = ()
 
 
-class Bind(Node):
+class Bind(Placed):
     """A size, a shape, a tuple, another name: an operand is evaluated."""
 
-    span: Span
     value: Operand
     output: Output
     last: tuple[str, ...] = ()
 
 
-class Read(Node):
+class Read(Placed):
     """A tensor that is given for a size, or (with `many`) for sizes, is read."""
 
-    span: Span
     value: Operand
     many: bool
     output: str
     last: tuple[str, ...] = ()
 
 
-class Check(Node):
+class Check(Placed):
     """An assertion that stays: `cond` is its condition over slots. Of a callee's check that stands before its call, `call` is
     that call and `given` has the callee's parameters with the slots of their arguments."""
 
-    span: Span
     cond: core.BoolExpr
     check: core.Assert
     names: Names
@@ -91,10 +86,9 @@ class Check(Node):
     last: tuple[str, ...] = ()
 
 
-class Match(Node):
+class Match(Placed):
     """A shape against a pattern over slots, some of which it binds; the pattern is believed where it is not `checked`."""
 
-    span: Span
     tensor: str
     binds: tuple[str, ...]
     dims: tuple[core.SizeExpr | core.Splice, ...]
@@ -104,10 +98,9 @@ class Match(Node):
     last: tuple[str, ...] = ()
 
 
-class Branch(Node):
+class Branch(Placed):
     """Each arm is a list of steps that puts its value into `output`. `cond` is a condition, or the tensor that decides."""
 
-    span: Span
     cond: core.BoolExpr | Operand
     then: Block
     orelse: Block
@@ -115,10 +108,9 @@ class Branch(Node):
     last: tuple[str, ...] = ()
 
 
-class Closure(Node):
+class Closure(Placed):
     """A function value. `captured` are the slots of the routine around it that its body reads."""
 
-    span: Span
     params: tuple[str, ...]
     body: Block
     captured: tuple[str, ...]
@@ -145,12 +137,20 @@ class Routine(Node):
 
 class Site(Node):
     """A place of a program that is running: a step and the Rx function it stands in; `done` is how much of that function's list
-    of steps lies before it, from 0 to 1. `step` is None where a function calls its own checks."""
+    of steps lies before it, from 0 to 1. `step` is None where a function calls its own checks. `owner` is the wrapper of an
+    implementation; `within` tells that a wrapper calls its own implementation there, which the user did not write."""
 
     function: str
     span: Span
     step: Step | None
     done: float
+    owner: str | None = None
+    within: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The function as the user calls it."""
+        return self.owner or self.function
 
 
 def outputs(step: Step) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ..lang import core
 from ..lang.source import NOWHERE
@@ -54,8 +53,12 @@ class RoutineText(ShapeTexts):
         self.done = 0.0
 
     def write(self, text: str, step: Step | None = None) -> None:
-        site = Site(self.function, step.span, step, self.done) if step is not None else None
-        self.unit.write(self.indent, text, site, self.locals)
+        self.unit.write(self.indent, text, self._site(step) if step is not None else None, self.locals)
+
+    def _site(self, step: Step) -> Site:
+        owners = self.unit.owners
+        within = isinstance(step, Invoke) and owners.get(step.callee) == self.function
+        return Site(self.function, step.span, step, self.done, owners.get(self.function), within)
 
     # Steps
 
@@ -231,10 +234,8 @@ class RoutineText(ShapeTexts):
                 return f"[{', '.join(map(self.operand, items))}]"
             case core.Text(value=text):
                 return repr(text)
-        return self._level(v)
-
-    def _level(self, v: Operand) -> str:
-        assert isinstance(v, core.ShapeLevel), f"not an operand: {v!r}"
+            case core.TensorLit() | core.Load() | core.Call() | core.If() | core.Lambda():
+                raise TypeError(f"not an operand: {v!r}")
         return self.shape_level(v)
 
     def _number(self, value: int | float | bool) -> str:
@@ -297,7 +298,7 @@ class RoutineText(ShapeTexts):
             return tuple_text(map(self._items, v.items))
         return self._literal(v.value) if isinstance(v, core.Number) else self.operand(v)
 
-    def _literal(self, value: Any) -> str:
+    def _literal(self, value: object) -> str:
         """A Python scalar: weakly typed by NumPy's rules."""
         if isinstance(value, float) and not math.isfinite(value):
             return self.unit.constant(("float", repr(value)), lambda: value)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 import numpy as np
@@ -52,7 +53,7 @@ class Actual:
     def size(self, expr: core.SizeExpr) -> Any:
         return _evaluate(expr, self.env)
 
-    def text(self, size: Any) -> str:
+    def text(self, size: object) -> str:
         return str(size)
 
     def side(self, expr: core.ShapeLevel) -> str:
@@ -80,7 +81,7 @@ def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -
     return who, f"`{declared.subject}`"
 
 
-def _subject(check: core.Assert, env: Values, otherwise: Any) -> Any:
+def _subject(check: core.Assert, env: Values, otherwise: object) -> Any:
     """The tensor that a condition about a rank, a dimension or a dtype speaks of: the first one in it."""
     found = _accesses(check.cond)
     return env.get(found[0].tensor, otherwise) if found else otherwise
@@ -143,7 +144,7 @@ def values(check: core.Assert | core.MatchShape, env: Values) -> str:
     return ", ".join(f"{name} is {value}" for name, value in found.items())
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
     if isinstance(value, bool):
@@ -166,7 +167,7 @@ def _access_text(part: core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf) -
 # Values of shape-level expressions
 
 
-def _evaluate(e: Any, env: Values) -> Any:
+def _evaluate(e: object, env: Values) -> Any:
     """A shape-level expression under actual values; None where it has none."""
     if not isinstance(e, core.SizeExpr | core.ShapeExpr | core.DTypeExpr):
         return None
@@ -192,7 +193,7 @@ def evaluate(e: core.SizeExpr | core.ShapeExpr | core.DTypeExpr, env: Values) ->
         case core.DimOf(tensor=tensor, axis=axis):
             return env[tensor].shape[axis]
         case core.SizeOp(op=op, left=left, right=right):
-            return operate(op, evaluate(left, env), evaluate(right, env))
+            return _OPERATIONS[op](evaluate(left, env), evaluate(right, env))
         case _:
             assert_never(e)
 
@@ -220,16 +221,7 @@ def _shape(e: core.ShapeExpr, env: Values) -> tuple[int, ...]:
             return tuple(size for part in parts for size in part)
 
 
-def operate(op: str, a: int, b: int) -> int:
-    match op:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
-        case "min":
-            return min(a, b)
-        case "max":
-            return max(a, b)
-    return {"//": floor, "%": modulo, "/": exact, "ceildiv": ceildiv}[op](a, b)
+_OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "min": min, "max": max,
+    "//": floor, "%": modulo, "/": exact, "ceildiv": ceildiv,
+}  # fmt: skip

@@ -9,7 +9,7 @@ from typing import assert_never
 from . import core
 from .core import SizeExpr
 from .node import replace
-from .printer import quote
+from .printer import quote, tupled
 from .walk import walk
 
 Comment = Callable[[core.Stmt | core.Call], str | None]
@@ -52,7 +52,7 @@ def print_sort(sort: core.Sort) -> str:
         case core.BaseSort():
             return sort.name
         case core.TupleSort():
-            return _tuple([print_sort(s) for s in sort.items])
+            return tupled([print_sort(s) for s in sort.items])
         case core.FnSort():
             return sort.text
         case _:
@@ -106,7 +106,7 @@ class _Printer:
     def stmt(self, stmt: core.Stmt, indent: str) -> str:
         match stmt:
             case core.Let():
-                names = _tuple(list(stmt.names)) if stmt.is_tuple else stmt.names[0]
+                names = tupled(list(stmt.names)) if stmt.is_tuple else stmt.names[0]
                 sort = f" : {print_sort(stmt.sort)}" if stmt.sort in _SHAPE_SORTS and stmt.sort else ""
                 return f"let {names}{sort} = {self.value(stmt.value, indent)}"
             case core.Assert():
@@ -145,7 +145,7 @@ class _Printer:
                 args = ", ".join(self.arg(a, indent) for a in value.args)
                 return f"{self.value(value.callee, indent)}({args})"
             case core.TupleValue():
-                return _tuple([self.value(v, indent) for v in value.items])
+                return tupled([self.value(v, indent) for v in value.items])
             case core.ListValue():
                 return f"[{', '.join(self.value(v, indent) for v in value.items)}]"
             case core.If():
@@ -230,10 +230,6 @@ def _calls(value: core.Value) -> Iterator[core.Call]:
     """The calls in an expression, those in blocks left out: they are in statements of their own."""
     nodes = walk(value, without=lambda node: isinstance(node, core.If | core.Lambda))
     return (node for node in nodes if isinstance(node, core.Call))
-
-
-def _tuple(items: list[str]) -> str:
-    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
 def _number(value: int | float | bool | str) -> str:

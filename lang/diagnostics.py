@@ -7,22 +7,20 @@ from typing import Literal
 
 from .codes import Code
 from .node import Node, replace
-from .source import Span
+from .source import Placed, Span
 
 Severity = Literal["error", "warning", "note"]
 
 
-class Label(Node):
+class Label(Placed):
     """A secondary place and what is to be said of it."""
 
-    span: Span
     message: str
 
 
-class Edit(Node):
+class Edit(Placed):
     """Replace the text of `span` by `text`."""
 
-    span: Span
     text: str
 
 
@@ -41,7 +39,7 @@ class Operand(Node):
     dtype: str
 
 
-class Subject(Node):
+class Subject(Placed):
     """What a diagnostic is about, as data for helps; not printed.
 
     `span` is the call or the annotated value, `callee` the function without its at sign (empty where nothing is called),
@@ -51,7 +49,6 @@ class Subject(Node):
     requirement of a primitive (see ops/requirements.py).
     """
 
-    span: Span
     callee: str
     operands: tuple[Operand, ...]
     at: tuple[tuple[str, int | None], ...] = ()

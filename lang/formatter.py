@@ -11,12 +11,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from ..grammar.table import RULES
 from . import layout
 from .diagnostics import Diagnostic
 from .lalr import Parser, Rule
-from .layout import HARD, LINE, SOFT, Broken, Doc, Hard, Row, Trailing, concat, fill, group, nest, stiff
+from .layout import HARD, LINE, SOFT, Broken, Doc, Hard, Row, Trailing, concat, fill, group, nest
 from .lexer import KIND, scan
 from .lines import END, find_lines
 from .parser import parse
@@ -52,14 +53,11 @@ class Leaf:
         self.blank = False
 
 
-class Remark:
+class Remark(NamedTuple):
     """A comment, and whether an empty line stands before it."""
 
-    __slots__ = ("text", "blank")
-
-    def __init__(self, text: str, blank: bool) -> None:
-        self.text = text
-        self.blank = blank
+    text: str
+    blank: bool
 
 
 class Tree:
@@ -191,7 +189,7 @@ class _Layout:
         first = _first(tree)
         blank = first.before[0].blank if first.before else first.blank
         continues = first.kind == KIND["SIGN"] or (first.kind == KIND["NAME"] and first.text in _GOES_ON)
-        if follows and continues and isinstance(tree, Tree) and tree.name == "expression_statement":
+        if follows and continues and _is_expression(tree):
             return blank, self.slot(lambda: concat("(", self.doc(tree), ")"), first)
         return blank, self.slot(lambda: self.doc(tree), first)
 
@@ -296,9 +294,6 @@ class _Layout:
 
     # Items
 
-    def function_(self, *children: Tree | Leaf) -> Doc:
-        return self.spaced(*children)
-
     def implementations_(self, name: Tree, equal: Leaf, *rest: Tree | Leaf) -> Doc:
         return concat(self.doc(name), " ", self.leaf(equal), " ", self.list_(_first(rest[0]), *rest[1:]))
 
@@ -327,7 +322,7 @@ class _Layout:
             elif child.name == "where":
                 parts.append(self.where(child))
             else:
-                parts += [" ", stiff(self.doc(child))]
+                parts += [" ", group(self.doc(child), stiff=True)]
         return concat(*parts)
 
     def where(self, tree: Tree) -> Doc:
@@ -353,9 +348,6 @@ class _Layout:
 
     def applied_type_(self, name: Tree, opener: Leaf, *rest: Tree | Leaf) -> Doc:
         return concat(self.doc(name), self.bracketed(opener, rest[:-1], _last(rest[-1])))
-
-    def type_name_(self, *children: Tree | Leaf) -> Doc:
-        return self.tight(*children)
 
     # Statements
 
@@ -420,10 +412,7 @@ class _Layout:
             parts += [HARD if above else LINE, sign, " ", self.doc(operand)]
         return group(head, nest(*parts))
 
-    def unary_(self, *children: Tree | Leaf) -> Doc:
-        return self.tight(*children)
-
-    attribute_ = splice_ = slice_ = keyword_ = unary_
+    unary_ = attribute_ = splice_ = slice_ = keyword_ = type_name_ = tight
 
     def call_(self, callee: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
         return concat(self.doc(callee), self.bracketed(opener, _inner(rest[:-1]), _last(rest[-1])))
@@ -450,12 +439,6 @@ class _Layout:
         return concat(*parts)
 
     def for_(self, *children: Tree | Leaf) -> Doc:
-        return self.loop(children)
-
-    def while_(self, *children: Tree | Leaf) -> Doc:
-        return self.loop(children)
-
-    def loop(self, children: Sequence[Tree | Leaf]) -> Doc:
         parts: list[Doc] = []
         i = 0
         while i < len(children):
@@ -473,6 +456,8 @@ class _Layout:
             parts.append(" ")
             i += 1
         return concat(*parts[:-1])
+
+    while_ = for_
 
 
 def _inner(children: Sequence[Tree | Leaf]) -> Sequence[Tree | Leaf]:

@@ -17,8 +17,8 @@ PREFIXES = kinds("INLINE PRIVATE EXTERN PRIM")
 BEGINNINGS = PREFIXES | kinds("LET ASSERT CONST TYPE IMPORT FN_NAME")
 _SOFT = PREFIXES | kinds("IMPORT CONST TYPE AS WITH STACK WHERE IN")
 _BRACKETS = kinds("LPAR LSQB LBRACE RPAR RSQB RBRACE")
-_PARTNER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
-OPENER, CLOSER = frozenset(_PARTNER), frozenset(_PARTNER.values())
+PARTNER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
+OPENER, CLOSER = frozenset(PARTNER), frozenset(PARTNER.values())
 _SPECIAL = _SOFT | _BRACKETS | kinds("_END EQUAL ASSERT")
 
 _NAME, _FN_NAME, _STRING = KIND["NAME"], KIND["FN_NAME"], KIND["STRING"]
@@ -83,9 +83,9 @@ def find_lines(tokens: Tokens) -> Lines:
                     kind = _COMPARE
             elif kind == _ASSERT:
                 asserting[-1] = True
-            elif kind in _PARTNER:
+            elif kind in PARTNER:
                 counts = kind == _LBRACE and before != _IN
-                closers.append(_PARTNER[kind] if not counts else 0)
+                closers.append(PARTNER[kind] if not counts else 0)
                 asserting.append(False)
                 lines.depth = max(lines.depth, len(closers))
             elif kind in _BRACKETS:

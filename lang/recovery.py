@@ -15,7 +15,7 @@ from .build import alike
 from .diagnostics import Diagnostic, Edit, error
 from .lalr import advance
 from .lexer import KIND, kinds
-from .lines import PREFIXES
+from .lines import CLOSER, OPENER, PREFIXES
 from .source import Source, Span
 
 _LOOK = 20
@@ -192,7 +192,7 @@ def _before_parentheses(kinds: list[int], stuck: int) -> list[int]:
     """The word before `( ... )` where reading gets stuck behind them: it may be a misspelt `if` or `while`."""
     at, depth = stuck - 1, 0
     while at > max(0, stuck - _NEAR):
-        depth += (kinds[at] in _CLOSERS) - (kinds[at] in _OPENERS)
+        depth += (kinds[at] in CLOSER) - (kinds[at] in OPENER)
         if depth == 0:
             return [at - 1] if at < stuck - 3 and kinds[at - 1] == _NAME else []
         at -= 1
@@ -249,20 +249,14 @@ def _skip_statement(kinds: list[int], stuck: int) -> Change:
     first, depth = stuck, 0
     while first > 0 and not (depth == 0 and kinds[first - 1] in (_END, _OPEN)):
         first -= 1
-        depth += (kinds[first] in _CLOSERS) - (kinds[first] in _OPENERS)
-        if depth < 0:
-            depth = 0
+        depth += (kinds[first] in CLOSER) - (kinds[first] in OPENER)
+        depth = max(depth, 0)
     last, depth = stuck, 0
     while last < len(kinds) and not (depth == 0 and kinds[last] in (_END, _CLOSE)):
-        depth += (kinds[last] in _OPENERS) - (kinds[last] in _CLOSERS)
+        depth += (kinds[last] in OPENER) - (kinds[last] in CLOSER)
         last += 1
-        if depth < 0:
-            depth = 0
+        depth = max(depth, 0)
     return Change(first, last - first, (_NAME,), 0.0)
-
-
-_OPENERS = kinds("LPAR LSQB LBRACE")
-_CLOSERS = kinds("RPAR RSQB RBRACE")
 
 
 def _describe(region: Region, stuck: int, states: list[int], change: Change | None, function: str | None) -> Diagnostic:

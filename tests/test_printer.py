@@ -14,8 +14,9 @@ from rxlang.lang import sweet
 from rxlang.lang.formatter import format_source
 from rxlang.lang.lexer import scan
 from rxlang.lang.parser import parse, parse_expr, parse_type
-from rxlang.lang.printer import print_expr, print_module, print_type
+from rxlang.lang.printer import print_expr, print_type
 from rxlang.lang.source import NOWHERE, Source
+from support.sweet_printer import print_module
 
 T = TypeVar("T")
 AT = NOWHERE

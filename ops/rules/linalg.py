@@ -6,7 +6,7 @@ from typing import Any
 
 from ...lang import codes
 from ...lang.node import replace
-from ..axes import Shape, axis_of, known, larger, place, places, put, same, smaller, without
+from ..axes import Shape, axis_of, known_shape, larger, place, places, put, same, smaller, without
 from ..broadcast import broadcast
 from ..einsum import Equation, parse_equation
 from ..model import Ctx, Dim, RankUnknown, Segment, TensorInfo
@@ -45,7 +45,7 @@ def matmul(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
 
 
 def _operand(ctx: Ctx, x: TensorInfo, name: str) -> Shape:
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     rank_at_least(ctx, name, shape, 1)
     return shape
 
@@ -86,7 +86,7 @@ def einsum(ctx: Ctx, equation: str, xs: tuple[TensorInfo, ...]) -> Shape:
     sizes: dict[str, Axis] = {}
     spread: dict[str, Shape] = {}
     for n, (x, term) in enumerate(zip(xs, eq.terms, strict=True)):
-        shape = known(ctx, x)
+        shape = known_shape(ctx, x)
         head, rest, tail = _match_term(ctx, shape, term, n)
         labelled = [*zip(term.head, range(head), strict=True)]
         labelled += zip(term.tail, range(len(shape) - tail, len(shape)), strict=True)
@@ -230,6 +230,6 @@ def trace(ctx: Ctx, x: TensorInfo, offset: Dim) -> Shape:
 
 
 def _matrix(ctx: Ctx, x: TensorInfo) -> tuple[Shape, int, int]:
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     rank_at_least(ctx, "x", shape, 2)
     return shape, place(ctx, shape, -2), place(ctx, shape, -1)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from ...lang import codes, core
 from ...lang.diagnostics import Diagnostic, Label, Subject, error, listed, note
-from ...lang.node import Node, replace
-from ...lang.source import Span
+from ...lang.node import replace
+from ...lang.source import Placed, Span
 from ...lang.walk import walk
 from ...ops.model import TensorInfo
 from ...ops.spelling import ORDINALS
@@ -25,10 +25,9 @@ from .telling import distinct, finish, told
 from .wording import Ranges, compared, filled_type, ranges_of, size_label, values_text, why, with_owner, wording
 
 
-class Site(Node):
+class Site(Placed):
     """A call of a function: where it stands, the function, what its arguments are and where they stand."""
 
-    span: Span
     function: core.Function
     entries: tuple[Entry, ...]
     arguments: tuple[Span, ...]

@@ -119,7 +119,7 @@ def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
 
 
 def _through_windows(
-    operands: list[tuple[str, Entry, tuple[Any, ...]]], size: Any, axis: int, rank: int
+    operands: list[tuple[str, Entry, tuple[object, ...]]], size: object, axis: int, rank: int
 ) -> tuple[Entry, int] | None:
     """Of convolution and pooling: an axis that keeps its size, or the channels that the weight has."""
     for name, operand, dims in operands:
