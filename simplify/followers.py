@@ -54,7 +54,8 @@ def _site(said: Diagnostic) -> tuple[str, Span, Span | None] | None:
 
 
 def _with_roots(found: list[Diagnostic]) -> list[Diagnostic]:
-    """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told."""
+    """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told. So it is
+    where a call works only on empty tensors, and one that its values come from is in doubt already."""
     for said in [d for d in found if d.severity == "error" and d.subject is not None and _is_claim(d.subject)]:
         own = said.subject
         doubts = [
@@ -65,6 +66,15 @@ def _with_roots(found: list[Diagnostic]) -> list[Diagnostic]:
         if doubts and own is not None and own.what == "dim":
             root = rooted(doubts[0], said)
             found = [root if d is doubts[0] else d for d in found if d is not said]
+    for said in [d for d in found if d.code.only_empty and d.severity == "error" and d.subject is not None]:
+        behind = said.subject.after if said.subject is not None else ()
+        before = [
+            d for d in found
+            if d.code.is_doubt and d.subject is not None and d.subject.span in behind and _is_of_sizes(d)
+            and d.sentence is not None
+        ]  # fmt: skip
+        if len(before) == 1 and said.sentence is not None:
+            found = [rooted(d, said) if d is before[0] else d for d in found if d is not said]
     return found
 
 

@@ -18,7 +18,7 @@ from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
 from .describe import size_text, type_text
-from .origins import place_of
+from .origins import made_at, place_of
 from .verdict import Speaker, distinct, finish
 from .wording import known_names, size_label, values_text, wording
 
@@ -43,7 +43,10 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     rows = _beside_declared(walker.state, stmt, env, entry, subject.replace("its result", "result"))
     equation = _unsolvable(walker.state, stmt, env, outcome) if origin.what == "dim" else ""
     remarks = tuple(filter(None, (rows, equation)))
-    if is_result:
+    blamed = _blamed(walker.state, stmt, env, entry, origin.span)
+    if blamed is not None and origin.claim:
+        span, caption, labels = blamed, "", [Label(origin.span, f"declared as {wanted}"), Label(entry.span, f"this is {text}")]
+    elif is_result:
         span, caption = entry.span, "" if rows else f"{_short(entry)} is {text}"
         labels = [Label(origin.span, f"declared as {wanted}")]
     else:
@@ -56,6 +59,20 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
         labels.append(Label(entry.span, f"this is {text}"))
     labels += _named_sizes(walker.state, stmt, env)
     return finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, caption, tuple(labels), None, remarks)
+
+
+def _blamed(
+    state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry, annotation: Span
+) -> Span | None:
+    """The call in an earlier statement that made the size which an annotation does not fit, or moved it there."""
+    declared, axis = stmt.origin.declared, stmt.origin.axis
+    pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    if declared is None or stmt.origin.what != "dim" or axis is None or pattern is None:
+        return None
+    known, _ = known_names(state, declared, env)
+    made = made_at(state, entry, axis, [written_size(item.size, known) for item in pattern]).span
+    here = made.source is entry.span.source and not made.within(entry.span)
+    return made if here and made.end <= entry.span.start else None
 
 
 def _of_result(subject: str) -> str:
