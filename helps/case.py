@@ -35,6 +35,8 @@ class Mend(Node):
     remote: bool = False
     # Whether nothing is wrong with the function any more after it: known where it was tried.
     settles: bool = False
+    # Whether it takes an operation away.
+    drops: bool = False
 
     @property
     def is_of_operation(self) -> bool:

@@ -37,6 +37,8 @@ MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
 # What looking for mends may cost, in steps of reasoning: this, or once more what it takes to read the program.
 MOST_STEPS = 100_000
+# One mend gets such a part of it: what is right again is soon seen to be right.
+PARTS = 5
 STEPS_OF_A_LETTER = 3
 LETTERS_OF_A_STEP = 10
 _BEFORE_CONDITIONS = 24
@@ -234,7 +236,7 @@ class _Trials:
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, mend.edits))
         self.begun = True
-        with Purse(self.steps) as purse:
+        with Purse(min(self.steps, max(MOST_STEPS, self.steps) // PARTS)) as purse:
             after = self.recheck(source)
         self.steps -= purse.spent + STEPS_OF_A_LETTER * len(blanked.replace(" ", ""))
         before = [d for d in self.report.diagnostics if self.parts.holds(kept, d.span)]
@@ -255,7 +257,7 @@ class _Trials:
         errors = _errors(after.diagnostics) - _errors(before) + _errors(self.report.diagnostics)
         at = places.normal(diagnostic.span.start)
         doubtful = diagnostic.severity == "error" and bool(others) and all(
-            d.code.is_doubt and places.before(d.span.start) == at for d in others
+            d.code.is_doubt and places.before(d.span.start) == at and _called(d) == _called(diagnostic) for d in others
         )  # fmt: skip
         return Trial(
             mend, gone, others, left, errors, len(new) - len(others), _codes(uncovered), doubtful,
@@ -309,6 +311,10 @@ def together(first: str, second: str) -> str:
     return f"{first} and {second.removeprefix(meant)}" if both else f"{first}, and {second}"
 
 
+def _called(diagnostic: Diagnostic) -> str:
+    return diagnostic.subject.callee if diagnostic.subject is not None else ""
+
+
 def _is_step(second: Mend) -> bool:
     """Whether it may follow another mend: a guess far from the text is not added to what is there already."""
     likely = second.rank < conditions.FAR_FETCHED or conditions.GIVING_WAY <= second.rank < conditions.RANK
@@ -341,7 +347,13 @@ def _remaining(trial: Trial) -> Mend:
 
 def _is_step_to(trial: Trial) -> bool:
     """Whether it mends an operation and brings one other mistake to light."""
-    return trial.mend.kind == "operation" and trial.gone and len(trial.new) == 1 and not trial.doubtful
+    return (
+        trial.mend.kind == "operation"
+        and not trial.mend.drops
+        and trial.gone
+        and len(trial.new) == 1
+        and not trial.doubtful
+    )
 
 
 def _works(trial: Trial) -> bool:

@@ -66,7 +66,8 @@ def _without(case: Case, expr: sweet.Expr, rank: int) -> Iterator[Mend]:
     if has(name, *_MOVING) and operand is not None:
         rank += 7 * (name == "permute_dims")  # seldom written for nothing
         edit = replaced(expr, operand.span.text)
-        yield case.mend(f"leave out `@{name}`", [edit], rank, show=_line(expr.span), guess=rank > 20)
+        mend = case.mend(f"leave out `@{name}`", [edit], rank, show=_line(expr.span), guess=rank > 20)
+        yield replace(mend, drops=True)
 
 
 def _inlined(case: Case) -> Iterator[Mend]:

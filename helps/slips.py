@@ -219,9 +219,16 @@ def _steps(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
     known = [n for n in now if n is not None]
     if not known or len(known) < len(now):
         return
-    for steps in dict.fromkeys([*((n,) * len(known) for n in dict.fromkeys(known)), *_by_one(known)]):
+    for steps in dict.fromkeys([*_of_others(known), *_by_one(known)]):
         if list(steps) != known:
             yield "strides", f"[{', '.join(map(str, steps))}]", strides, 17
+
+
+def _of_others(known: list[int]) -> Iterator[tuple[int, ...]]:
+    """All of them as one is, then one of them as another."""
+    values = dict.fromkeys(known)
+    yield from ((n,) * len(known) for n in values)
+    yield from ((*known[:at], n, *known[at + 1 :]) for at in range(len(known)) for n in values)
 
 
 def _by_one(known: list[int]) -> Iterator[tuple[int, ...]]:

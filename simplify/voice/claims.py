@@ -45,7 +45,11 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     remarks = tuple(filter(None, (rows, equation)))
     blamed = _blamed(walker.state, stmt, env, entry, origin.span)
     if blamed is not None and origin.claim:
-        span, caption, labels = blamed, "", [Label(origin.span, f"declared as {wanted}"), Label(entry.span, f"this is {text}")]
+        span, caption, labels = (
+            blamed,
+            "",
+            [Label(origin.span, f"declared as {wanted}"), Label(entry.span, f"this is {text}")],
+        )
     elif is_result:
         span, caption = entry.span, "" if rows else f"{_short(entry)} is {text}"
         labels = [Label(origin.span, f"declared as {wanted}")]
@@ -61,9 +65,7 @@ def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, ou
     return finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, caption, tuple(labels), None, remarks)
 
 
-def _blamed(
-    state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry, annotation: Span
-) -> Span | None:
+def _blamed(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry, annotation: Span) -> Span | None:
     """The call in an earlier statement that made the size which an annotation does not fit, or moved it there."""
     declared, axis = stmt.origin.declared, stmt.origin.axis
     pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
