@@ -105,7 +105,7 @@ def _bound_again(case: Case, change: shapes.Change) -> Iterator[Mend]:
     end = f"\n{indent}" if not indent.strip() else "; "
     line = f"let {name.name} = {change.before}{name.name}{change.after}"
     edit = inserted(statement.span, statement.span.start, line + end)
-    yield Mend(f"{change.said(f'`{name.name}`')} before: `{line}`", (edit,), change.rank, line, change.guess)
+    yield Mend(f"{change.said(f'`{name.name}`')} before", (edit,), change.rank, line, change.guess, f"`{line}`")
 
 
 # The annotation gives way

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import codes, sweet
+from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.walk import walk
 from ..ops.model import Trait
@@ -13,14 +13,11 @@ from . import claims, operands, shapes
 from .case import Case, Dims, Mend, dims_text
 from .operands import wrap
 from .shapes import Change
-from .tree import has
-
-_OF_SIZES = {codes.E301, codes.E302, codes.E304, codes.E305, codes.E306, codes.E308, codes.E310, codes.E314, codes.W311}
-_SUMMED = {"matmul": {("x", -1), ("y", -2)}, "linear": {("x", -1), ("weight", -1)}}
+from .tree import has, summed
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.diagnostic.code not in _OF_SIZES:
+    if not case.diagnostic.code.of_shapes:
         return
     yield from _repeated(case)
     yield from _declared(case)
@@ -60,7 +57,7 @@ def _conflicts(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | s
 
 
 def _is_summed(case: Case, name: str, axis: int, rank: int) -> bool:
-    return (name, axis if axis < 0 else axis - rank) in _SUMMED.get(case.callee, ())
+    return (name, axis if axis < 0 else axis - rank) in summed(case.callee)
 
 
 def _own(case: Case) -> Dims | None:
@@ -113,7 +110,7 @@ def _declared(case: Case) -> Iterator[Mend]:
 def _spread_out(case: Case) -> Iterator[Mend]:
     """Tensors that are joined have one rank: what lacks the first axes gets them from the others."""
     axis = case.arguments.get("axis")
-    if case.callee != "concat" or not isinstance(axis, sweet.IntLit):
+    if not has(case.callee, Trait.JOINS) or not isinstance(axis, sweet.IntLit):
         return
     tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None]
     for expr, dims in tensors:
@@ -149,7 +146,7 @@ def _merged(case: Case) -> Iterator[Mend]:
 def _of_products(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
     """The axes that a product sums over, which `_conflicts` leaves out."""
     places = [(n, a, case.size(n, a)) for n, a in case.subject.at if a is not None]
-    for name, axis, size in places if case.callee in _SUMMED else ():
+    for name, axis, size in places if summed(case.callee) else ():
         dims, expr = case.shape(name), case.arguments.get(name)
         for other_name, _, wanted in places:
             if name != other_name and dims and expr is not None and size is not None and wanted is not None:
@@ -162,11 +159,7 @@ def _split(case: Case) -> Iterator[Mend]:
     bound = case.tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
     type_ = bound.type if bound is not None else None
     shape = type_.shape if isinstance(type_, sweet.TensorType) else None
-    if (
-        not isinstance(shape, sweet.ListExpr)
-        or x is None
-        or case.diagnostic.code not in (codes.E301, codes.E302, codes.E314)
-    ):
+    if not isinstance(shape, sweet.ListExpr) or x is None or case.diagnostic.severity != "error":
         return
     for position, item in enumerate(shape.items):
         if isinstance(item, sweet.Binary) and item.op == "*":
@@ -213,7 +206,7 @@ def _where_bound(case: Case) -> Iterator[Mend]:
                 before, _, after = mend.edits[0].text.partition(f"({name.name}")
                 text = f"{before}({let.value.span.text}{after}"
                 edit = Edit(let.value.span, text)
-                what = f"{mend.text.partition(':')[0]} where it is bound"
+                what = f"{mend.what} where it is bound"
                 yield case.mend(what, [edit], mend.rank + 2, show=let.span, guess=mend.guess)
 
 

@@ -10,13 +10,13 @@ class Code(str):
     alone. `of_sizes`: sizes of a call's operands do not fit; `of_elements`: the number of elements does not; `of_dtypes`: their
     dtypes do not. `of_brackets`: what follows in the same lines may follow from it. `is_absent`: a file is not there.
     `spreads`: both operands are repeated. `is_whole`: the sentence has no verdict behind it. `is_quiet`: no mend is worse for
-    it.
+    it. `of_shapes`: other shapes may be what is wanted.
     """
 
     heading: str
     phase: str
     is_doubt = only_empty = of_sizes = of_elements = of_dtypes = False
-    of_brackets = is_absent = spreads = is_whole = is_quiet = False
+    of_brackets = is_absent = spreads = is_whole = is_quiet = of_shapes = False
 
     def __new__(cls, text: str, heading: str, phase: str, *flags: str) -> Code:
         CODES[text] = made = super().__new__(cls, text)
@@ -73,25 +73,25 @@ E245 = Code("E245", "a weights file that cannot be used", "names")
 E299 = Code("E299", "not supported yet", "names")
 
 # In sizes and dtypes
-E301 = Code("E301", "an argument that cannot fit its parameter", "sizes")
-E302 = Code("E302", "a claim that is wrong", "sizes")
-E303 = Code("E303", "an assertion that always fails", "sizes")
-E304 = Code("E304", "what a primitive needs is never so", "sizes", "of_sizes")
-E305 = Code("E305", "matrices that cannot be multiplied", "sizes", "of_sizes")
-E306 = Code("E306", "shapes that cannot be broadcast together", "sizes", "of_sizes")
-E307 = Code("E307", "a reshape that would change the number of elements", "sizes", "of_elements")
-E308 = Code("E308", "tensors that cannot be joined", "sizes", "of_sizes")
+E301 = Code("E301", "an argument that cannot fit its parameter", "sizes", "of_shapes")
+E302 = Code("E302", "a claim that is wrong", "sizes", "of_shapes")
+E303 = Code("E303", "an assertion that always fails", "sizes", "of_shapes")
+E304 = Code("E304", "what a primitive needs is never so", "sizes", "of_sizes", "of_shapes")
+E305 = Code("E305", "matrices that cannot be multiplied", "sizes", "of_sizes", "of_shapes")
+E306 = Code("E306", "shapes that cannot be broadcast together", "sizes", "of_sizes", "of_shapes")
+E307 = Code("E307", "a reshape that would change the number of elements", "sizes", "of_elements", "of_shapes")
+E308 = Code("E308", "tensors that cannot be joined", "sizes", "of_sizes", "of_shapes")
 E309 = Code("E309", "a condition of the signature that never holds at this call", "sizes")
-E310 = Code("E310", "works only on empty tensors", "sizes", "only_empty")
+E310 = Code("E310", "works only on empty tensors", "sizes", "only_empty", "of_shapes")
 E311 = Code("E311", "a signature that no sizes satisfy", "sizes")
 E312 = Code("E312", "assertions that contradict each other", "sizes")
 E313 = Code("E313", "dtypes that do not fit", "sizes", "of_dtypes")
-E314 = Code("E314", "an attribute of a primitive that cannot be right", "sizes")
+E314 = Code("E314", "an attribute of a primitive that cannot be right", "sizes", "of_shapes")
 E315 = Code("E315", "fails whenever one arm of an `if` is taken", "sizes")
 E316 = Code("E316", "no implementation fits", "sizes")
 
 # Left for when it runs
-W311 = Code("W311", "a claim that could not be proved", "sizes", "is_doubt")
+W311 = Code("W311", "a claim that could not be proved", "sizes", "is_doubt", "of_shapes")
 W312 = Code("W312", "weights that are not there yet", "sizes")
 
 # To know

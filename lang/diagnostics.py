@@ -48,7 +48,8 @@ class Subject(Node):
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
     alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
-    requirement of a primitive (see ops/requirements.py); `after` the places of the calls that its values were made by.
+    requirement of a primitive (see ops/requirements.py) or the condition of a signature; `after` the places of the calls that
+    its values were made by.
     """
 
     span: Span
@@ -99,7 +100,8 @@ class Diagnostic(Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
     `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do;
-    `helps` are all changes that were checked, that one first. `sentence` has the parts of a message about a check.
+    `helps` are all changes that were checked, that one first. `meant` are the names that may have been meant, the likeliest
+    first. `sentence` has the parts of a message about a check.
     """
 
     code: Code
@@ -116,6 +118,7 @@ class Diagnostic(Node):
     subject: Subject | None = None
     helps: tuple[Help, ...] = ()
     sentence: Sentence | None = None
+    meant: tuple[str, ...] = ()
 
 
 class RxError(Exception):

@@ -54,8 +54,8 @@ def _site(said: Diagnostic) -> tuple[str, Span, Span | None] | None:
 
 
 def _with_roots(found: list[Diagnostic]) -> list[Diagnostic]:
-    """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told. So it is
-    where a call works only on empty tensors, and one that its values come from is in doubt already."""
+    """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told.
+    So it is where a call works only on empty tensors, and one that its values come from is in doubt already."""
     for said in [d for d in found if d.severity == "error" and d.subject is not None and _is_claim(d.subject)]:
         own = said.subject
         doubts = [
