@@ -35,9 +35,9 @@ MOST_UNDECLARED = 14
 MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
 # What looking for mends may cost, in steps of reasoning: this, or once more what it takes to read the program.
-MOST_STEPS = 60_000
+MOST_STEPS = 100_000
 # One mend gets such a part of it: what is right again is soon seen to be right.
-PARTS = 4
+PARTS = 5
 STEPS_OF_A_LETTER = 3
 LETTERS_OF_A_STEP = 10
 _BEFORE_CONDITIONS = 24
