@@ -15,7 +15,7 @@ from ..ops.binding import BindError, bind
 from ..ops.model import Param, Primitive
 from . import shapes
 from .code import Code, spelled
-from .errors import Broken, count, did_you_mean, fail, nearest, problem
+from .errors import Broken, count, fail, nearest, problem
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe
@@ -75,7 +75,7 @@ def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.A
     near = None if found else nearest(arg.name.name, (p.name for p in params))
     raise problem(
         codes.E205, f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
-        help=did_you_mean(found if near is None else (near,)),
+        meant=found if near is None else (near,),
     )  # fmt: skip
 
 
@@ -292,7 +292,7 @@ def _matching(info: FnInfo, name: str, position: int, arg: sweet.Arg) -> ParamIn
     meant = nearest(arg.name.name, (p.name for p in info.params))
     raise problem(
         codes.E205, f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
-        help=f"did you mean `{meant}`?" if meant else None,
+        meant=(meant,),
     )  # fmt: skip
 
 

@@ -346,7 +346,7 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
                 known = nearest(expr.name, DTYPES)
                 fail(
                     codes.E201, f"there is no dtype `{expr.name}`", expr.span,
-                    help=f"did you mean `{known}`?" if known else None,
+                    meant=(known,),
                 )  # fmt: skip
             entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.DTYPE)
             found = entry.at(expr.span) if entry.sort == core.DTYPE else wrong_sort(code, expr, "DType")
@@ -428,7 +428,7 @@ def _in_class(code: Code, expr: sweet.InClass) -> core.BoolExpr:
             known = nearest(choice.name, (*CLASSES, *DTYPES))
             fail(
                 codes.E201, f"there is no dtype and no class of dtypes called `{choice.name}`", choice.span,
-                help=f"did you mean `{known}`?" if known else f"classes are {', '.join(CLASSES)}",
+                help=None if known else f"classes are {', '.join(CLASSES)}", meant=(known,),
             )  # fmt: skip
     return core.InClass(expr.span, dtype(code, expr.item), tuple(c.name for c in expr.choices), expr.braces)
 

@@ -264,13 +264,9 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
             fail(codes.E221, "match_shape is a statement", expr.span, help="write it on a line of its own")
         case "range":
             fail(codes.E221, "range can stand only in `for`", expr.span)
-    help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else _suggest(code, callee.name)
-    raise problem(codes.E201, f"nothing is called `{callee.name}` here", callee.span, help=help)
-
-
-def _suggest(code: Code, name: str) -> str | None:
-    known = nearest(name, (*shapes.SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
-    return f"did you mean `{known}`?" if known else None
+    known = nearest(callee.name, (*shapes.SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
+    help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else None
+    raise problem(codes.E201, f"nothing is called `{callee.name}` here", callee.span, help=help, meant=(known,))
 
 
 def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:

@@ -15,11 +15,11 @@ from .case import Case, Dims, Mend, count, replaced
 from .edits import applied
 from .literals import open_rows, rewrite, sources_of_axis
 from .operands import wrap
-from .tree import callee
+from .tree import callee, is_reshape
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.callee == "reshape":
+    if is_reshape(case.callee):
         yield from _target(case)
     else:
         yield from _earlier_reshape(case)
@@ -114,7 +114,7 @@ def _earlier_reshape(case: Case) -> Iterator[Mend]:
 
 def _reshapes(case: Case) -> Iterator[sweet.Call]:
     for node in case.tree.upstream([*case.arguments.values(), *_result(case)]):
-        if callee(node) == "reshape":
+        if is_reshape(callee(node)):
             yield node
 
 

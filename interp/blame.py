@@ -66,7 +66,7 @@ def met(failure: Failure) -> tuple[Met, ...]:
     """What the functions were given that led to a failure, the innermost first; each of them once."""
     found: dict[str, Met] = {}
     for site, given in zip((failure.site, *reversed(failure.calls)), reversed(failure.given), strict=True):
-        name = _shown(site.function)
+        name = site.shown
         sizes = {unmangled(slot): seen for slot, value in given.items() if (seen := _seen(value)) is not None}
         if site.span.source is not NOWHERE.source:
             found.setdefault(name, Met(name, site.span, sizes))

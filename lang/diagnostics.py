@@ -46,7 +46,7 @@ class Subject(Placed):
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
     alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
-    requirement of a primitive (see ops/requirements.py).
+    requirement of a primitive (see ops/requirements.py) or the condition of a signature.
     """
 
     callee: str
@@ -104,7 +104,8 @@ class Diagnostic(Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
     `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do;
-    `helps` are all changes that were checked, that one first. `sentence` has the parts of a message about a check.
+    `helps` are all changes that were checked, that one first. `meant` are the names that may have been meant, the likeliest
+    first. `sentence` has the parts of a message about a check.
     """
 
     code: Code
@@ -121,6 +122,7 @@ class Diagnostic(Node):
     subject: Subject | None = None
     helps: tuple[Help, ...] = ()
     sentence: Sentence | None = None
+    meant: tuple[str, ...] = ()
 
 
 class RxError(Exception):

@@ -216,6 +216,7 @@ class Trait(Enum):
     BROADCASTS: element by element of operands that are broadcast. MOVES_AXES: the same axes in another order. RESHAPES: the
     axes are those that the call writes. UNIT_AXES: axes of one element come or go. WINDOWS: the spatial axes change, by windows
     or by a scale. JOINS: operands one after another. LOSS: how far a prediction is from its target.
+    NEW_AXIS: the result has one axis more.
     """
 
     BROADCASTS = "broadcasts"
@@ -225,6 +226,7 @@ class Trait(Enum):
     WINDOWS = "windows"
     JOINS = "joins"
     LOSS = "loss"
+    NEW_AXIS = "new axis"
 
 
 class Primitive(Node):
@@ -239,7 +241,8 @@ class Primitive(Node):
     `signature` is the row in Rx instead of a rule (prelude). `needs` says which guarantee each size consumer wants:
     {"shape": "exact"}. `onnx` names the ONNX operators that it stands for. `mismatch` is the code of sizes that
     do not fit, where it has one of its own. `single` is what it gives along an axis of one element, where it combines the
-    elements of one ("" for that one). `made_of` has the axes of the result that are an axis of one operand: (-1, "y", -1).
+    elements of one ("" for that one). `made_of` has the axes of the result that are an axis of one operand: (-1, "y", -1);
+    `summed` the axes of the operands, from the end, that a product sums over: ("x", -1).
     `elementwise` marks x -> same shape, so that unknown ranks pass through.
     """
 
@@ -257,6 +260,7 @@ class Primitive(Node):
     traits: frozenset[Trait] = frozenset()
     single: str | None = None
     made_of: tuple[tuple[int, str, int], ...] = ()
+    summed: tuple[tuple[str, int], ...] = ()
 
     def is_tensor(self, name: str) -> bool:
         """Whether a parameter (`xs[1]` is one of `xs`) takes a tensor."""

@@ -50,6 +50,7 @@ def primitive(
     traits: Iterable[Trait] = (),
     single: str | None = None,
     made_of: tuple[tuple[int, str, int], ...] = (),
+    summed: tuple[tuple[str, int], ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive whose rule is the decorated function; its docstring is the primitive's documentation."""
 
@@ -69,6 +70,7 @@ def primitive(
                 traits=frozenset(traits),
                 single=single,
                 made_of=made_of,
+                summed=summed,
             )  # fmt: skip
         )
         return rule

@@ -180,17 +180,27 @@ def _site(finding: Finding) -> tuple[str, Span, Span | None] | None:
 
 
 def _with_roots(found: list[Finding]) -> list[Finding]:
-    """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told."""
-    gone: list[Finding] = []
+    """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told.
+    What works only on empty tensors is the error of the one doubt of sizes that it is behind."""
     for finding in found:
-        own = finding.about
-        if finding.is_error and own is not None and own.is_claim and own.what == "dim":
-            doubts = (f for f in found if f.is_doubt and f.about and f.about.place == own.place and _is_of_sizes(f))
-            doubt = next(doubts, None)
-            if doubt is not None:
-                doubt.use = finding
-                gone.append(finding)
-    return [f for f in found if f not in gone]
+        about = finding.about
+        if finding.is_error and about is not None and about.is_claim and about.what == "dim":
+            doubts = [f for f in found if f.is_doubt and f.about and f.about.place == about.place and _is_of_sizes(f)]
+            if doubts:
+                doubts[0].use = finding
+    found = _without_uses(found)
+    for finding in [f for f in found if f.is_error and f.only_empty and f.arm is None]:
+        behind = finding.about.after if finding.about is not None else frozenset[Span]()
+        doubts = [f for f in found if f.is_doubt and f.about and f.about.place in behind and _is_of_sizes(f)]
+        if len(doubts) == 1:
+            doubts[0].use = finding
+    return _without_uses(found)
+
+
+def _without_uses(found: list[Finding]) -> list[Finding]:
+    """Without what is told with a doubt."""
+    uses = {f.use for f in found}
+    return [f for f in found if f not in uses]
 
 
 def _is_call(finding: Finding) -> bool:

@@ -22,6 +22,7 @@ from ..requirements import Argument, Axis, Equal, Is, Number, OfRank, Other
     onnx=("MatMul",),
     mismatch=codes.E305,
     made_of=((-1, "y", -1), (-2, "x", -2)),
+    summed=(("x", -1), ("y", -2)),
 )
 def matmul(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
     """The matrix product: `[*s, m, k]` and `[*s, k, n]` give `[*s, m, n]`.
@@ -61,6 +62,7 @@ def _contract(ctx: Ctx, a: Shape, b: Shape, axis: int) -> None:
     "T:numeric, T, T -> T",
     mismatch=codes.E305,
     made_of=((-1, "weight", 0),),
+    summed=(("x", -1), ("weight", -1)),
 )
 def linear(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) -> Shape:
     """A dense layer: `x` times the transpose of `weight`, plus `bias`. `[*s, i]` and `[o, i]` give `[*s, o]`; `bias`
@@ -178,7 +180,7 @@ def _pairs(
     return tuple(range(len(a) - axes, len(a))), tuple(range(axes))
 
 
-@primitive("vecdot", "x: tensor, y: tensor, axis: int = -1", "T:numeric, T -> T")
+@primitive("vecdot", "x: tensor, y: tensor, axis: int = -1", "T:numeric, T -> T", summed=(("x", -1), ("y", -1)))
 def vecdot(ctx: Ctx, x: TensorInfo, y: TensorInfo, axis: int) -> Shape:
     """The dot products along one axis, whose sizes are equal; the other axes are broadcast. Complex `x` is conjugated.
 

@@ -24,7 +24,11 @@ from ..windows import WINDOWS, image, spatial_ints, with_sizes
 
 
 @primitive(
-    "dense", "x: tensor, weight: tensor, bias: tensor = none", "T:numeric, T, T -> T", made_of=((-1, "weight", 1),)
+    "dense",
+    "x: tensor, weight: tensor, bias: tensor = none",
+    "T:numeric, T, T -> T",
+    made_of=((-1, "weight", 1),),
+    summed=(("x", -1), ("weight", -2)),
 )
 def dense(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) -> Shape:
     """A dense layer, x @ weight + bias: `[*s, i]` and `[i, o]` give `[*s, o]`; `bias` is `[o]`.

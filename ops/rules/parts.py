@@ -88,7 +88,7 @@ def _joined(parts: list[Any]) -> Any:
     return elements if len(elements) <= TRACKED else None
 
 
-@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T", mismatch=codes.E308)
+@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T", mismatch=codes.E308, traits=[Trait.NEW_AXIS])
 def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     """Tensors of one shape joined along a new axis, whose size is their number. At least one tensor. Array API
     `stack`.

@@ -247,7 +247,7 @@ def _move(ctx: Ctx, dims: Shape, source: Sequence[int], destination: Sequence[in
     "x: tensor, axis: ints = 0",
     "T:any -> T",
     onnx=("Unsqueeze",),
-    traits=[Trait.RESHAPES, Trait.UNIT_AXES],
+    traits=[Trait.RESHAPES, Trait.UNIT_AXES, Trait.NEW_AXIS],
 )
 def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     """New axes of size 1, at the given places of the result.

@@ -19,7 +19,7 @@ from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
 from .describe import size_text, type_text
-from .origins import calls_behind, place_of
+from .origins import calls_behind, made_at, place_of
 from .subject import of_check
 from .telling import distinct, finish
 from .wording import Ranges, comes_from_here, compared, known_names, ranges_of, size_label, values_text, wording
@@ -27,13 +27,14 @@ from .wording import Ranges, comes_from_here, compared, known_names, ranges_of, 
 
 class Claim(Asked):
     """A claim, an assertion or a declared result. `ranges` are those of the sizes that it speaks of; `open_at` and `behind` are
-    those of About."""
+    those of About; `blamed` is the call that is told instead, where it made a size that does not fit."""
 
     stmt: core.Assert | core.MatchShape
     env: Env
     open_at: frozenset[Span] = frozenset()
     behind: Finding | None = None
     ranges: Ranges = {}
+    blamed: Span | None = None
 
     @property
     def entry(self) -> Entry | None:
@@ -45,6 +46,8 @@ class Claim(Asked):
         declared, entry = self.stmt.origin.declared, self.entry
         if declared is None:
             return self.stmt.span
+        if self.blamed is not None:
+            return self.blamed
         return entry.span if declared.kind == "result" and entry is not None else self.stmt.origin.span
 
     @property
@@ -55,7 +58,8 @@ class Claim(Asked):
         return About(place, "", origin.asked, origin.what, None, after, self.open_at, self.behind)
 
     def kept(self, state: State) -> Claim:
-        return replace(self, env=dict(self.env), ranges=ranges_of(state, self.stmt, self.env))
+        ranges, blamed = ranges_of(state, self.stmt, self.env), _blamed(state, self.stmt, self.env, self.entry)
+        return replace(self, env=dict(self.env), ranges=ranges, blamed=blamed)
 
     def subject(self, state: State) -> Subject:
         return of_check(state, self.stmt, self.env)
@@ -82,14 +86,31 @@ class Claim(Asked):
         equation = _unsolvable(finding, stmt, env) if origin.what == "dim" else ""
         size = size_label(state, entry, origin.axis) if origin.what == "dim" and origin.axis is not None else ""
         shown = "declared here" if rows and origin.what == "rank" else f"declared as {wanted}"
-        labels = [Label(origin.span, shown)] if is_result else []
+        labels = [Label(origin.span, shown)] if is_result or self.blamed is not None else []
+        if self.blamed is not None:
+            labels.append(Label(entry.span, f"this is {text}"))
         if size and origin.axis is not None:
             labels.append(Label(place_of(state, entry, origin.axis).span, size))
         elif not is_result:
             labels.append(Label(entry.span, f"this is {text}"))
         labels += _named_sizes(state, stmt, env) + _of_rank_from(state, entry, stmt)
-        caption = "" if rows else f"{_short(entry)} is {text}" if is_result else f"declared as {wanted}"
+        here = f"{_short(entry)} is {text}" if is_result else f"declared as {wanted}"
+        caption = "" if rows or self.blamed is not None else here
         return finish(finding, code, f"{speaker} needs {needs}", found, caption, tuple(labels), None, (rows, equation))
+
+
+def _blamed(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry | None) -> Span | None:
+    """The call in an earlier statement that made the size which an annotation does not fit, or moved it there."""
+    origin, declared = stmt.origin, stmt.origin.declared
+    pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    if entry is None or declared is None or pattern is None or origin.axis is None:
+        return None
+    if not origin.claim or origin.what != "dim":
+        return None
+    known, _ = known_names(state, declared, env)
+    made = made_at(state, entry, origin.axis, [written_size(item.size, known) for item in pattern]).span
+    here = made.source is entry.span.source and not made.within(entry.span)
+    return made if here and made.end <= entry.span.start else None
 
 
 def _of_result(subject: str) -> str:
