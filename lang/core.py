@@ -270,8 +270,68 @@ class Lambda(Node):
     body: Block
 
 
+class Carry(Node):
+    """A value that a loop hands from turn to turn, of a bare sort; `init` is what it is before the first turn."""
+
+    span: Span
+    name: str
+    sort: Sort
+    init: Value
+
+
+class Invariant(Node):
+    """One condition of a loop's invariant, over the carries and the index: it holds before the first turn (`entry`) and after
+    each turn (`turn`), each decided on its own; in a turn and behind the loop it is known."""
+
+    span: Span
+    cond: BoolExpr
+    origin: Origin
+    entry: Status = Status.OPEN
+    turn: Status = Status.OPEN
+
+
+class Stacked(Node):
+    """A tensor of every turn, stacked along a new first axis. `shape` is what it has in each turn, over names from outside the
+    loop; None stands for a size that all turns share, found in the first and 0 where there is none. That a turn's value
+    has the sizes that are not None is asserted in the body. `status` is that of the sizes that are shared."""
+
+    span: Span
+    name: str
+    shape: tuple[SizeExpr | Splice | None, ...]
+    dtype: DTypeExpr
+    status: Status = Status.OPEN
+
+
+class Range(Node):
+    """`range(start, stop, step)`: the index is start, start + step, ... below stop; the step is at least 1, which is asserted
+    before the loop."""
+
+    start: SizeExpr
+    stop: SizeExpr
+    step: SizeExpr
+
+
+class Loop(Node):
+    """`for index in range(...) with (...) where ... while (...) stack (...) { }`, and `while (...) with (...) where ... { }`,
+    which has neither index nor range.
+
+    The initial values are evaluated once, in order, and see no carry. `cond` is evaluated before each turn: its result is a
+    BoolExpr, or a boolean or integer rank-0 tensor. The body's value is the next carries, then what is stacked: a tuple, if
+    they are several. The loop's value is made in the same way. Names that the invariant binds are bound at the body's head.
+    """
+
+    span: Span
+    index: str | None
+    range: Range | None
+    carries: tuple[Carry, ...]
+    invariant: tuple[Invariant, ...]
+    cond: Block | None
+    stacked: tuple[Stacked, ...]
+    body: Block
+
+
 Value = (
-    Var | FnRef | Number | TensorLit | Load | Text | Call | TupleValue | ListValue | If | Lambda
+    Var | FnRef | Number | TensorLit | Load | Text | Call | TupleValue | ListValue | If | Loop | Lambda
     | SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
 )  # fmt: skip
 
@@ -281,7 +341,7 @@ def is_work(value: Value) -> bool:
     if isinstance(value, ShapeLevel):
         return False
     match value:
-        case Call() | If():
+        case Call() | If() | Loop():
             return True
         case Var() | FnRef() | Number() | TensorLit() | Load() | Text() | TupleValue() | ListValue() | Lambda():
             return False
