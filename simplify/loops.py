@@ -264,7 +264,7 @@ class Loops:
     def _behind(
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, shared: tuple[Shape | None, ...], *, endless: bool
     ) -> Entry:
-        """What the loop gives: carries of which the invariant is known, the index being what follows the last, then the stacks."""
+        """What the loop gives: of its carries the invariant is known, with the index that would come next; then the stacks."""
         count = self._count(loop, turns)
         after = dict(env)
         for carry in loop.carries:
