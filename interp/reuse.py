@@ -7,12 +7,10 @@ row, as the result would without it, so that all that follows gives the same to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ..lang import core
 from ..lang.node import replace
 from .kernels.registry import EXACT, FRESH, lookup
-from .steps import Block, Branch, Check, Compute, Match, Read, Step, outputs, reads
+from .steps import Block, Branch, Check, Compute, Loop, Match, Read, Step, every, outputs, reads
 
 _ONE_LOOP = ("float", "int", "uint", "bool")
 
@@ -20,18 +18,9 @@ _ONE_LOOP = ("float", "int", "uint", "bool")
 def reused(block: Block) -> Block:
     """A routine's body, in which last uses are known."""
     lookup("add")  # the families tell what their kernels allocate when they are loaded
-    if not any(isinstance(step, Compute) and step.row.name in EXACT and step.last for step in _steps(block)):
+    if not any(isinstance(step, Compute) and step.row.name in EXACT and step.last for step in every(block)):
         return block
     return _Reuse(block).block(block)
-
-
-def _steps(block: Block) -> Iterator[Step]:
-    """All steps of a routine, those of its arms included."""
-    for step in block.steps:
-        yield step
-        if isinstance(step, Branch):
-            yield from _steps(step.then)
-            yield from _steps(step.orelse)
 
 
 class _Reuse:
@@ -40,10 +29,10 @@ class _Reuse:
         self.shared: set[str] = set()
         # Tensors that were made in memory of their own, row by row, with what is known of them.
         self.rows: dict[str, core.Known] = {}
-        # Slots that two arms bind.
+        # Slots that two arms bind, or a loop after each turn.
         self.joined: set[str] = set()
         bound: set[str] = set()
-        for step in _steps(block):
+        for step in every(block):
             if not isinstance(step, Check | Match | Read | Branch) and not _is_fresh(step):
                 self.shared |= reads(step)
             self.joined.update(slot for slot in outputs(step) if slot in bound)
@@ -55,6 +44,8 @@ class _Reuse:
     def _step(self, step: Step) -> Step:
         if isinstance(step, Branch):
             return replace(step, then=self.block(step.then), orelse=self.block(step.orelse))
+        if isinstance(step, Loop):
+            return replace(step, cond=self.block(step.cond), body=self.block(step.body))
         if not isinstance(step, Compute) or not _is_fresh(step) or step.known is None:
             return step
         into = next((slot for slot in step.last if self._may_take(step, slot)), None)
