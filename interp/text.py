@@ -121,7 +121,11 @@ class RoutineText(ShapeTexts):
             if ending and output:
                 self.locals[output] = self.local(ending[0])
                 last.remove(ending[0])
-        self.write(f"{self.target(output)}{text}{self._released(last)}", step)
+        target = self.target(output)
+        if target != f"{text} = ":
+            self.write(f"{target}{text}{self._released(last)}", step)
+        else:  # it is there
+            self._release(last)
 
     def target(self, output: Output) -> str:
         if isinstance(output, str):
