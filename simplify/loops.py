@@ -37,6 +37,7 @@ from .known.values import (
     Value,
 )
 from .solver.conditions import Cond, all_of, any_of, eq, ge, le, lt, negate
+from .solver.rendering import render
 from .solver.sizes import only_var
 from .solver.terms import Size, Term, ceildiv, mod, smax, variables
 from .visitor import Visitor
@@ -121,8 +122,8 @@ class Loops:
     def _entry(self, frame: Frame, condition: core.Invariant, env: Env) -> core.Invariant:
         return replace(condition, entry=self._claim(frame, condition, env, BEFORE))
 
-    def _claim(self, frame: Frame, condition: core.Invariant, env: Env, when: str) -> Status:
-        """One condition, of the carries as `env` has them: decided, then known."""
+    def _claim(self, frame: Frame, condition: core.Invariant, env: Env, when: str, grown: str = "") -> Status:
+        """One condition, of the carries as `env` has them: decided, then known. `grown` is what it might say instead."""
         stmt = _assertion(condition)
         level = ShapeLevel(self.state, env)
         try:
@@ -132,9 +133,8 @@ class Loops:
             return Status.RESIDUAL
 
         def say(outcome: Outcome) -> Diagnostic:
-            said = subject.about(
-                claims.assertion(self.prover, stmt, env, outcome), subject.of_check(self.state, stmt, env)
-            )
+            about = replace(subject.of_check(self.state, stmt, env), grown=grown)
+            said = subject.about(claims.assertion(self.prover, stmt, env, outcome), about)
             assert said.sentence is not None
             return saying(said, replace(said.sentence, needs=f"{when}, {said.sentence.needs}"))
 
@@ -169,7 +169,10 @@ class Loops:
         at_end = _at(loop, {**inner, **carried}, turns.index + turns.step)
         wrong = len(entries) != len(loop.carries) + len(loop.stacked) or any(is_wrong(e.value) for e in entries)
         status = [
-            Status.RESIDUAL if wrong else self._claim(block, condition, at_end, AFTER) for condition in loop.invariant
+            Status.RESIDUAL
+            if wrong
+            else self._claim(block, i, at_end, AFTER, self._grown(loop, turns, i, inner, at_end, older))
+            for i in loop.invariant
         ]
         shared = tuple(
             self._shared(s, e, older) for s, e in zip(loop.stacked, entries[len(loop.carries) :], strict=False)
@@ -237,6 +240,28 @@ class Loops:
         self.state.unsure = True
         level.learn(cond, reason=cond)
         return known
+
+    def _grown(
+        self, loop: core.Loop, turns: Turns, condition: core.Invariant, env: Env, at_end: Env, older: int
+    ) -> str:
+        """A dimension that grows by the same size in each turn, as its annotation would have to say it: `s + i * 2`."""
+        match condition.cond:
+            case core.Compare(op="==", left=core.DimOf() as dim, right=core.SizeExpr() as asked) if loop.index is not None:
+                pass
+            case _:
+                return ""
+        try:
+            before, after = ShapeLevel(self.state, env), ShapeLevel(self.state, at_end)
+            more = self.state.settled(after.size(dim)) - self.state.settled(before.size(dim))
+            more = more - (after.size(asked) - before.size(asked))
+        except Poisoned:
+            return ""
+        if more == 0 or not _is_older(more, older):
+            return ""
+        turn = loop.index if turns.start == 0 else f"({loop.index} - {_factor(render(turns.start))})"
+        turn = turn if turns.step == 1 else f"{turn} // {_factor(render(turns.step))}"
+        grows = turn if more == 1 else f"{turn} * {_factor(render(more))}"
+        return f"{condition.origin.text} + {grows}"
 
     def _results(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[list[Entry], core.Value]:
         """The values that a turn ends with, each where it is written."""
@@ -329,6 +354,10 @@ class Loops:
         some: Cond = ge(count, 1) if size is None else all_of(ge(count, 1), eq(common, size))
         self.state.assume(any_of(some, all_of(eq(count, 0), eq(common, 0))))
         return common
+
+
+def _factor(text: str) -> str:
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
 
 
 def _assertion(condition: core.Invariant) -> core.Assert:
