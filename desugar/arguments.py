@@ -332,7 +332,7 @@ def of(code: Code, expr: sweet.Expr, sort: core.Sort, what: str | None = None) -
 
 def direct(code: Code, expr: sweet.Expr, sort: core.Sort) -> core.Value:
     """An expression that a `let` or a result takes whole: a call or an `if` that gives a size needs no name of its own."""
-    if sort not in SHAPE_SORTS or not isinstance(expr, sweet.Call | sweet.If):
+    if sort not in SHAPE_SORTS or not isinstance(expr, sweet.Call | sweet.If | sweet.For | sweet.While):
         return of(code, expr, sort)
     if isinstance(expr, sweet.Call) and not _gives_size(code, expr):
         return of(code, expr, sort)

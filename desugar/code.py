@@ -196,7 +196,7 @@ class Translate(Protocol):
 class Hooks:
     """The translators that call each other."""
 
-    __slots__ = ("value", "block", "result", "lambda_")
+    __slots__ = ("value", "block", "result", "lambda_", "loop")
 
     def __init__(
         self,
@@ -204,11 +204,13 @@ class Hooks:
         block: Callable[[Code, sweet.Block, core.Sort | None], tuple[core.Block, core.Sort]],
         result: Callable[[FnInfo, Span], core.Sort],
         lambda_: Callable[[Code, sweet.Lambda], Typed],
+        loop: Callable[[Code, sweet.For | sweet.While], Typed],
     ) -> None:
         self.value = value
         self.block = block
         self.result = result
         self.lambda_ = lambda_
+        self.loop = loop
 
 
 def spelled(span: Span) -> str:

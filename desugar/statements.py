@@ -18,6 +18,8 @@ from .type_names import all_names, size_names
 
 # The one name that may stand for several parts of a tuple.
 _DISCARDED = "_"
+# What may give a size without an annotation.
+_GIVE_SIZES = sweet.Call | sweet.For | sweet.While
 
 
 def block(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Block, core.Sort]:
@@ -76,7 +78,7 @@ def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tupl
     if want is not None:
         return arguments.direct(code, node.result, want), want
     found = shapes.level(code, node.result)
-    if found in ("Size", "Shape", "DType", "Bool") and not isinstance(node.result, sweet.Call):
+    if found in ("Size", "Shape", "DType", "Bool") and not isinstance(node.result, _GIVE_SIZES):
         _refuse(code, node.result, found, f"annotate the result: `: {found}`")
     value, sort = code.hooks.value(code, node.result)
     return value, sort
@@ -141,7 +143,8 @@ def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.
         if sort == core.TENSOR:
             _no_size(code, stmt)
         return arguments.direct(code, stmt.value, sort), sort
-    if not isinstance(stmt.value, sweet.Call) or not isinstance(stmt.value.callee, sweet.FnName):
+    call = isinstance(stmt.value, sweet.Call) and isinstance(stmt.value.callee, sweet.FnName)
+    if not call and not isinstance(stmt.value, sweet.For | sweet.While):
         _no_size(code, stmt)
     return code.hooks.value(code, stmt.value)
 

@@ -182,6 +182,8 @@ class _Lowering:
                 return core.Var(v.span, self.slot(name))
             case core.FnRef() | core.Number() | core.Text():
                 return v
+            case core.Loop():
+                raise NotImplementedError("loops do not run yet")
         return self._level(v)
 
     def _level(self, v: core.ShapeLevel) -> Operand:

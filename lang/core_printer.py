@@ -17,6 +17,7 @@ Comment = Callable[[core.Stmt | core.Call], str | None]
 # What an expression binds like, weakest first; an operand that binds weaker than its place asks for stands in parentheses.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGNED, _ATOM = range(8)
 _LEVELS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "&&": _AND, "||": _OR}
+_WIDTH = 100
 _SHAPE_SORTS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
 
 
@@ -155,6 +156,8 @@ class _Printer:
             case core.If():
                 then, orelse = self.block(value.then, indent), self.block(value.orelse, indent)
                 return f"if ({self.value(value.cond, indent)}) {then} else {orelse}"
+            case core.Loop():
+                return self.loop(value, indent)
             case core.Lambda():
                 stmts = (*value.checks, *value.body.stmts)
                 return f"{self.head(value.params, value.result)} {self.block(replace(value.body, stmts=stmts), indent)}"
@@ -162,13 +165,47 @@ class _Printer:
                 return f"*{value.name}"
         return self.shape_level(value)
 
+    def loop(self, loop: core.Loop, indent: str) -> str:
+        """The header on one line, or each clause on its own."""
+        head = f"while ({self.condition(loop.cond, indent)})" if loop.cond else ""
+        clauses = [self.carries(loop.carries, indent), self.where(loop.invariant)]
+        if loop.range is not None:
+            head, clauses = f"for {loop.index} in {self.range(loop.range)}", [*clauses, head]
+        clauses = [c for c in (*clauses, self.stacks(loop.stacked)) if c]
+        line = " ".join((head, *clauses))
+        if len(indent) + len(line) > _WIDTH or "\n" in line:
+            line = f"\n{indent}  ".join((head, *clauses))
+        return f"{line} {self.block(loop.body, indent)}"
+
+    def range(self, range_: core.Range) -> str:
+        parts = [range_.start, range_.stop, range_.step]
+        if isinstance(range_.step, core.SizeLit) and range_.step.value == 1:
+            parts.pop()
+            if isinstance(range_.start, core.SizeLit) and range_.start.value == 0:
+                parts.pop(0)
+        return f"range({', '.join(map(self.shape_level, parts))})"
+
+    def carries(self, carries: tuple[core.Carry, ...], indent: str) -> str:
+        shown = (f"{c.name} : {print_sort(c.sort)} = {self.value(c.init, indent)}" for c in carries)
+        return f"with ({', '.join(shown)})" if carries else ""
+
+    def where(self, invariant: tuple[core.Invariant, ...]) -> str:
+        return f"where {', '.join(self.shape_level(i.cond) for i in invariant)}" if invariant else ""
+
+    def condition(self, cond: core.Block, indent: str) -> str:
+        return "; ".join([*(self.stmt(s, indent) for s in cond.stmts), self.leading(cond.result, indent)])
+
+    def stacks(self, stacked: tuple[core.Stacked, ...]) -> str:
+        shown = (f"{s.name} : Tensor({self.dims(s.shape)}, {self.shape_level(s.dtype)})" for s in stacked)
+        return f"stack ({', '.join(shown)})" if stacked else ""
+
     def arg(self, arg: core.Arg, indent: str) -> str:
         return f"{arg.name}={self.value(arg.value, indent)}" if arg.name else self.value(arg.value, indent)
 
     # Shape-level expressions
 
-    def dims(self, dims: tuple[SizeExpr | core.Splice, ...]) -> str:
-        return f"[{', '.join(self.value(d, '') for d in dims)}]"
+    def dims(self, dims: tuple[SizeExpr | core.Splice | None, ...]) -> str:
+        return f"[{', '.join('?' if d is None else self.value(d, '') for d in dims)}]"
 
     def shape_level(self, expr: core.ShapeLevel, least: int = _OR) -> str:
         level, text = self.leveled(expr)
@@ -232,7 +269,7 @@ def _begins_like_checks(function: core.Function) -> bool:
 
 def _calls(value: core.Value) -> Iterator[core.Call]:
     """The calls in an expression, those in blocks left out: they are in statements of their own."""
-    nodes = walk(value, without=lambda node: isinstance(node, core.If | core.Lambda))
+    nodes = walk(value, without=lambda node: isinstance(node, core.If | core.Lambda | core.Block))
     return (node for node in nodes if isinstance(node, core.Call))
 
 

@@ -174,20 +174,26 @@ class Carry(Node):
 
 
 class For(Node):
-    """`for i in range(n) with (...) stack (...) { }`."""
+    """`for i in range(n) with (...) where ... while (...) stack (...) { }`; `cond` is run before each turn."""
 
     span: Span
     index: Ident
     iterable: Expr
     carries: tuple[Carry, ...]
+    where: tuple[Expr, ...]
+    cond: Block | None
     stack: tuple[Param, ...]
     body: Block
 
 
 class While(Node):
+    """`while (let k : Size = e; k < 3) with (...) where ... stack (...) { }`."""
+
     span: Span
-    cond: Expr
+    cond: Block
     carries: tuple[Carry, ...]
+    where: tuple[Expr, ...]
+    stack: tuple[Param, ...]
     body: Block
 
 

@@ -219,6 +219,8 @@ class Walk:
                 if isinstance(after, core.Call):
                     after = replace(after, known=self.bindings.written.known(entry.value))
                 return entry, after
+            case core.Loop():
+                raise NotImplementedError("loops are not checked yet")
             case _:
                 assert_never(expr)
 
