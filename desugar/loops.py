@@ -336,13 +336,13 @@ class _Loop:
         if isinstance(type_, sweet.NamedType) and type_.name in DTYPES:
             made = core.Stacked(param.span, param.name.name, (), core.DTypeLit(type_.span, DTYPES[type_.name]))
             return Stack(param.name, type_, made)
-        if type_ is None or isinstance(type_, sweet.TensorType):
-            scope, self.code.scope = self.code.scope, inner
-            try:
-                return self._stacked(param, type_)
-            finally:
-                self.code.scope = scope
-        fail(codes.E206, f"only tensors are stacked; `{param.name.name}` is {describe(sort_of(type_))}", param.span)
+        if type_ is not None and not isinstance(type_, sweet.TensorType):
+            fail(codes.E206, f"only tensors are stacked; `{param.name.name}` is {describe(sort_of(type_))}", param.span)
+        scope, self.code.scope = self.code.scope, inner
+        try:
+            return self._stacked(param, type_)
+        finally:
+            self.code.scope = scope
 
     def _stacked(self, param: sweet.Param, type_: sweet.TensorType | None) -> Stack:
         name = param.name

@@ -25,7 +25,12 @@ def mends(case: Case) -> Iterator[Mend]:
     dims = found.shape if isinstance(found, sweet.TensorType) else None
     loop = _around(case, carry)
     axis = case.subject.at[0][1]
-    if not isinstance(dims, sweet.ListExpr) or loop is None or axis is None or not -len(dims.items) <= axis < len(dims.items):
+    if (
+        not isinstance(dims, sweet.ListExpr)
+        or loop is None
+        or axis is None
+        or not -len(dims.items) <= axis < len(dims.items)
+    ):
         return
     item, shown = dims.items[axis], carry.type.span
     if case.subject.grown:
@@ -35,7 +40,7 @@ def mends(case: Case) -> Iterator[Mend]:
 
 
 def _around(case: Case, carry: sweet.Carry) -> Loop | None:
-    found = (case.tree.enclosing(carry.span, kind) for kind in (sweet.For, sweet.While))
+    found = (case.tree.enclosing(carry.span, sweet.For), case.tree.enclosing(carry.span, sweet.While))
     return next((loop for loop in found if loop is not None and carry in loop.carries), None)
 
 

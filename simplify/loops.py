@@ -246,10 +246,12 @@ class Loops:
     ) -> str:
         """A dimension that grows by the same size in each turn, as its annotation would have to say it: `s + i * 2`."""
         match condition.cond:
-            case core.Compare(op="==", left=core.DimOf() as dim, right=core.SizeExpr() as asked) if loop.index is not None:
+            case core.Compare(op="==", left=core.DimOf() as dim, right=asked) if isinstance(asked, core.SizeExpr):
                 pass
             case _:
                 return ""
+        if loop.index is None:
+            return ""
         try:
             before, after = ShapeLevel(self.state, env), ShapeLevel(self.state, at_end)
             more = self.state.settled(after.size(dim)) - self.state.settled(before.size(dim))
