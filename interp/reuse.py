@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from ..lang import core
 from ..lang.node import replace
 from .kernels.registry import EXACT, FRESH, lookup
-from .steps import Block, Branch, Check, Compute, Loop, Match, Read, Stack, Step, every, outputs, reads
+from .steps import Bind, Block, Branch, Check, Compute, Loop, Match, Read, Stack, Step, every, outputs, reads
 
 _ONE_LOOP = ("float", "int", "uint", "bool")
 
@@ -49,13 +49,25 @@ class _Reuse:
             return replace(step, then=self.block(step.then), orelse=self.block(step.orelse))
         if isinstance(step, Loop):
             return self._loop(step)
+        if isinstance(step, Bind):
+            return self._moved(step)
         if not isinstance(step, Compute) or not _is_fresh(step) or step.known is None:
             return step
         into = next((slot for slot in step.last if self._may_take(step, slot)), None)
         if isinstance(step.output, str) and self._is_in_rows(step, step.known):
-            table = self.rows if self.bindings[step.output] == 1 else self.first
-            table[step.output] = step.known
+            self._made(step.output, step.known)
         return step if into is None else replace(step, into=into)
+
+    def _moved(self, step: Bind) -> Bind:
+        if _is_move(step) and isinstance(step.value, core.Var) and isinstance(step.output, str):
+            known = self.rows.get(step.value.name)
+            if known is not None and step.value.name not in self.shared:
+                self._made(step.output, known)
+        return step
+
+    def _made(self, slot: str, known: core.Known) -> None:
+        table = self.rows if self.bindings[slot] == 1 else self.first
+        table[slot] = known
 
     # Loops
 
@@ -118,7 +130,12 @@ def _shared(block: Block) -> set[str]:
 def _keeps_nothing(step: Step) -> bool:
     if isinstance(step, Stack):
         return step.total is not None  # it is copied
-    return isinstance(step, Check | Match | Read | Branch) or _is_fresh(step)
+    return isinstance(step, Check | Match | Read | Branch) or _is_fresh(step) or _is_move(step)
+
+
+def _is_move(step: Step) -> bool:
+    """Whether a step gives a tensor another name that has none from then on."""
+    return isinstance(step, Bind) and isinstance(step.value, core.Var) and step.value.name in step.last
 
 
 def _alike(a: core.Known | None, b: core.Known) -> bool:

@@ -205,9 +205,12 @@ class RoutineText(ShapeTexts):
             ends = self.negated(test) if isinstance(test, core.BoolExpr) else f"not {self.operand(test)}"
             self.write(f"if {ends}: break", step)
         self._enter(Around(step, False, *place), begin)
+        written = len(self.unit.lines)
         self._release(step.body.dead)
         self.routine(step.body.steps)
         self._carry(step)
+        if len(self.unit.lines) == written:
+            self.write("pass")
         self.indent -= 1
         (self.done, self.share), self.around = place, begin
         for stacked in step.stacked:
@@ -233,8 +236,6 @@ class RoutineText(ShapeTexts):
         released = f"; del {', '.join(sorted(left))}" if left else ""
         if moved:
             self.write(f"{', '.join(c for c, _ in moved)} = {', '.join(v for _, v in moved)}{released}", step)
-        else:
-            self.write("pass")
 
     def _stack(self, step: Stack) -> None:
         """What a turn leaves goes into one buffer, which the first turn makes, or into a list that grows."""
