@@ -52,7 +52,7 @@ def diagnose(failure: Failure) -> Diagnostic:
 
 
 def interrupted(failure: Failure) -> str:
-    """Where a program was that was stopped, if that was in a turn of a loop: "in turn 3 (i = 2) of x.rx:4:9, in @f"."""
+    """Where a program was that was stopped, if that was in a turn of a loop: "in turn 3 (i = 2) of the loop at x.rx:4:9"."""
     places = [place for place in (*failure.callers, failure.place) if place.turns]
     return "; ".join(f"{_when(place)} of {_loop_at(place)}" for place in reversed(places))
 
@@ -60,11 +60,11 @@ def interrupted(failure: Failure) -> str:
 def _loop_at(place: Place) -> str:
     span = place.turns[-1].loop.span
     line, column = span.source.position(span.start)
-    return f"the loop at {span.source.name}:{line}:{column}, in {_function(place.site)}"
+    return f"the loop at {span.source.name}:{line}:{column}"
 
 
 def _when(place: Place) -> str:
-    """ "in turn 3 (j = 2), in turn 1 (i = 0)": the turns of the loops around a place, innermost first."""
+    """ "in turn 3 (j = 2), in turn 1 (i = 0)": the turns of the loops around a place, innermost first, three of them."""
     step = place.site.step
     moment = step.moment if isinstance(step, Check) else ""
     turns = [_turn(turn, "") for turn in reversed(place.turns)]
@@ -72,7 +72,7 @@ def _when(place: Place) -> str:
         turns.insert(0, "before the first turn")
     elif moment == "turn":
         turns[0] = _turn(place.turns[-1], "after")
-    return ", ".join(turns)
+    return ", ".join((*turns[:3], *(["..."] if len(turns) > 3 else [])))
 
 
 def _turn(turn: Turn, moment: str) -> str:

@@ -71,10 +71,13 @@ class RoutineText(ShapeTexts):
     # Steps
 
     def routine(self, steps: Sequence[Step]) -> None:
-        """The steps of a routine's body, or of a turn."""
-        for number, step in enumerate(steps):
-            self.done, self.share = number / len(steps), 1 / len(steps)
+        """The steps of a routine's body, or of a turn; what takes time is those that compute something."""
+        work = [isinstance(step, Compute | Invoke | Branch | Loop) for step in steps]
+        whole, before = sum(work) or 1, 0
+        for step, works in zip(steps, work, strict=True):
+            self.done, self.share = before / whole, works / whole
             self.step(step)
+            before += works
 
     def block(self, block: Block) -> None:
         self._release(block.dead)

@@ -259,9 +259,11 @@ class Turns:
                 while any(name == other for other, _ in tensors):
                     name = maker.fresh("m")
                 first = maker.tensor(self.scope, 1)
-                texts.append(f"{name} : {TENSOR} = {first[0]}" if self.random.random() < 0.7 else f"{name} = {first[0]}")
+                texts.append(
+                    f"{name} : {TENSOR} = {first[0]}" if self.random.random() < 0.7 else f"{name} = {first[0]}"
+                )
                 tensors.append((name, own))
-                following.append(self.next_tensor)
+                following.append(self.moved(name, own))
             maker.write("", f"{own} = {first[1]}")
         self.inner.tensors |= dict(tensors)
         return texts, following, ["size" if kind == "counter" else kind for kind in kinds]
@@ -273,6 +275,18 @@ class Turns:
         rx, py = self.maker.size(self.inner)
         return f"{rx} % 7", f"({py}) % 7"
 
+    def moved(self, name: str, own: str) -> Callable[[], tuple[str, str]]:
+        """What a carry is after a turn: often made of itself, element by element."""
+
+        def value() -> tuple[str, str]:
+            if self.random.random() < 0.6 or self.inner.tensors.get(name) != own:
+                return self.next_tensor()
+            other = self.random.choice(sorted(self.inner.tensors.items()))
+            op, function = self.random.choice([("+", "np.add"), ("-", "np.subtract"), ("*", "np.multiply")])
+            return f"{name} {op} {other[0]}", f"{function}({own}, {other[1]})"
+
+        return value
+
     def next_tensor(self) -> tuple[str, str]:
         return self.maker.tensor(self.inner, self.random.randrange(3))
 
@@ -283,15 +297,19 @@ class Turns:
     def head(self) -> tuple[str, str, str, str]:
         """The loop's head in Rx and in Python, and what has to hold before each turn, in Python and in Rx."""
         if self.kind == "while":
-            name = next(iter(set(self.inner.sizes) - set(self.scope.sizes)), "")
             counter = next(n for n, own in self.inner.sizes.items() if own == self.own[0])
             least = self.random.randrange(4)
-            del name
             return "while ", "while True:", f"{self.own[0]} < {least}", f"({counter} < {least})"
         index, own = self.maker.fresh("i"), self.maker.fresh("j")
         start, stop, step = self.random.randrange(-2, 3), self.maker.size(self.scope), self.random.randrange(1, 4)
-        rx = self.random.choice([f"range({stop[0]})", f"range({start}, {stop[0]}, {step})", f"range({start}, {stop[0]})"])
-        py = rx.replace(stop[0], stop[1], 1) if rx.startswith("range(" + stop[0]) else rx.replace(f", {stop[0]}", f", {stop[1]}", 1)
+        rx = self.random.choice(
+            [f"range({stop[0]})", f"range({start}, {stop[0]}, {step})", f"range({start}, {stop[0]})"]
+        )
+        py = (
+            rx.replace(stop[0], stop[1], 1)
+            if rx.startswith("range(" + stop[0])
+            else rx.replace(f", {stop[0]}", f", {stop[1]}", 1)
+        )
         self.inner.sizes[index] = own
         test = self.maker.condition(self.inner) if self.kind == "for while" else ("", "")
         return f"for {index} in {rx}", f"for {own} in {py}:", test[1], f" while ({test[0]})" if test[0] else ""
