@@ -10,7 +10,11 @@ import numpy as np
 
 def buffer_for(total: int, first: Any) -> Any:
     """Memory for what all turns leave, which is like what the first one left."""
-    return np.empty((total, *first.shape), first.dtype)
+    shape = (total, *first.shape)
+    try:
+        return np.empty(shape, first.dtype)
+    except (OverflowError, ValueError):
+        raise MemoryError(f"Unable to allocate an array with shape {shape}") from None
 
 
 def owned(value: Any) -> Any:

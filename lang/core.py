@@ -597,7 +597,7 @@ def may_check(stmt: Stmt) -> bool:
         case Let(is_tuple=True):
             return isinstance(stmt.value, Var)
         case Let():
-            return stmt.sort in (SIZE, SHAPE, DTYPE, BOOL) and not isinstance(stmt.value, If)
+            return stmt.sort in (SIZE, SHAPE, DTYPE, BOOL) and not isinstance(stmt.value, If | Loop)
     return isinstance(stmt, Assert | MatchShape)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -242,6 +243,39 @@ def test_what_is_stacked_has_one_shape_in_all_turns() -> None:
         assert made.f(np.zeros(9), 0).shape == (3, 2)
         with pytest.raises(ShapeError, match=r"(?s)`y` needs one shape in all\s.*\[2\].* in turn 1, .*\[5\]"):
             made.f(np.zeros(9), 3)
+
+
+def test_results_that_no_memory_can_hold_are_refused_before_the_second_turn() -> None:
+    for turns in (10**14, 10**30):
+        source = f"@f = fn(x : {V}) {{ for i in range({turns}) stack (y : {V}) {{ x + 1.0 }} }}"
+        assert "needs more memory than there is" in message(source, X)
+
+
+# Text
+
+
+def text_of(source: str, name: str) -> list[str]:
+    """The lines of one generated function."""
+    lines = Machine(program(source), Files(HERE)).code.source.splitlines()
+    start = lines.index(next(line for line in lines if line.startswith(f"def {name}(")))
+    return [line.strip() for line in itertools.takewhile(lambda line: line.startswith(" "), lines[start + 1 :])]
+
+
+def test_a_turn_is_the_steps_of_its_body() -> None:
+    source = f"@f = fn(x : {V}, m : Size) : {V} {{ for i in range(m) with (acc = x) {{ acc + 1.0 }} }}"
+    assert text_of(source, "f_f__impl") == [
+        "v_acc = v_x",
+        "for v_i in range(v_m):",
+        "v_acc = np_add(v_acc, 1.0)",
+        "return v_acc",
+    ]
+
+
+def test_a_claim_that_is_proved_leaves_no_code_in_a_turn() -> None:
+    source = f"""@f = fn(x : {V}, m : Size) : Tensor([n + m], float64) where m >= 0 {{
+  for i in range(m) with (acc : Tensor([n + i], float64) = x) {{ @concat([acc, x[0:1]]) }}
+}}"""
+    assert not any("raise" in line for line in text_of(source.replace("m >= 0", "m >= 0, n >= 1"), "f_f__impl"))
 
 
 # Memory
