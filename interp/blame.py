@@ -48,7 +48,7 @@ def diagnose(failure: Failure) -> Diagnostic:
     found = _diagnosed(failure)
     at = next((place for place in reversed(failure.callers) if place.site.span == found.span), failure.place)
     when = _when(at)
-    return replace(found, message=f"{found.message}, {when}") if when else found
+    return replace(found, message=f"{when}, {found.message}") if when else found
 
 
 def interrupted(failure: Failure) -> str:
