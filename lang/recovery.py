@@ -304,7 +304,7 @@ def _clause(region: Region, stuck: int) -> Clause | None:
     before = [i for i in head if kinds[i] in _CLAUSES]
     if any(kinds[i] == kinds[stuck] for i in before):
         return Clause(change, span, f"`{word}` stands twice in this loop", _AS_ONE[word])
-    if any(kinds[i] == _CLOSE for i in head):
+    if any(kinds[i] == _OPEN for i in head):
         return Clause(change, span, f"`{word}` stands behind the loop's block", _IN_ORDER)
     rank = _CLAUSES.index(kinds[stuck])
     later = [i for i in before if _CLAUSES.index(kinds[i]) > rank and i != head[-1]]
@@ -318,20 +318,20 @@ def _clause(region: Region, stuck: int) -> Clause | None:
 
 
 def _loop_head(kinds: list[int], stuck: int) -> list[int] | None:
-    """The words and blocks' ends outside brackets from a place back to the `for` or `while` before it, nearest first; None if
-    there is none in the same statement."""
+    """The clauses and the block from a place back to the `for` or `while` of its loop, nearest first; None if there is none
+    in the same statement."""
     found: list[int] = []
     depth = 0
     for at in range(stuck - 1, max(-1, stuck - _FAR), -1):
         kind = kinds[at]
         if kind in _CLOSERS:
-            if depth == 0 and kind == _CLOSE:
-                found.append(at)
             depth += 1
         elif kind in _OPENERS:
             depth -= 1
             if depth < 0:
                 return None
+            if depth == 0 and kind == _OPEN and not _is_within(kinds, at):
+                found.append(at)
         elif depth == 0:
             if kind == _END:
                 return None
@@ -343,12 +343,25 @@ def _loop_head(kinds: list[int], stuck: int) -> list[int] | None:
     return None
 
 
+def _is_within(kinds: list[int], at: int) -> bool:
+    """Whether a `{` opens no block of a loop: that of an `if` or a function, or a set."""
+    if kinds[at - 1] != KIND["RPAR"]:
+        return kinds[at - 1] in (KIND["ELSE"], KIND["IN"])
+    depth = 0
+    for i in range(at - 1, 0, -1):
+        depth += (kinds[i] in _CLOSERS) - (kinds[i] in _OPENERS)
+        if depth == 0:
+            return kinds[i - 1] in (KIND["IF"], KIND["FN"])
+    return False
+
+
 def _clause_end(kinds: list[int], at: int) -> int:
     """Where a clause ends that begins at a token."""
     bracketed = kinds[at] != KIND["WHERE"]
     depth, at = 0, at + 1
     while at < len(kinds):
-        if depth == 0 and (kinds[at] in _CLAUSES or kinds[at] in (_OPEN, _END) or kinds[at] in _CLOSERS):
+        ends = kinds[at] == _END or kinds[at] in _CLAUSES or kinds[at] in _CLOSERS
+        if depth == 0 and (ends or (kinds[at] == _OPEN and not _is_within(kinds, at))):
             return at
         depth += (kinds[at] in _OPENERS) - (kinds[at] in _CLOSERS)
         at += 1
