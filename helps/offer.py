@@ -16,7 +16,7 @@ from ..lang.walk import walk
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
 from ..simplify.solver.terms import Purse
-from . import attributes, claims, conditions, literals, missing, names, operands, reshapes, slips, windows
+from . import attributes, claims, conditions, literals, loops, missing, names, operands, reshapes, slips, windows
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap
 from .parts import Parts
@@ -27,7 +27,7 @@ Recheck = Callable[[Source], Report]
 Key = tuple[str, str, str, int, object]
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
-    names.mends, operands.mends, attributes.mends, literals.mends, reshapes.mends,
+    names.mends, loops.mends, operands.mends, attributes.mends, literals.mends, reshapes.mends,
     windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
 )  # fmt: skip
 MOST_PER_DIAGNOSTIC = 30

@@ -45,11 +45,11 @@ class Branches:
         if known is not None:
             return self._taken(frame, expr, known, env)
         if isinstance(entry.value, TensorInfo):
-            cond = self._check_condition(frame, entry.value, cond)
+            cond = self.truth_value(frame, entry.value, cond, "`if`")
         return self._both(frame, expr, cond, None, env)
 
-    def _check_condition(self, frame: Frame, value: TensorInfo, cond: core.Value) -> core.Value:
-        """A tensor decides an `if` only where it is one truth value: rank 0, boolean or integer."""
+    def truth_value(self, frame: Frame, value: TensorInfo, cond: core.Value, where: str) -> core.Value:
+        """A tensor decides an `if` or a loop only where it is one truth value: rank 0, boolean or integer."""
         span = cond.span
         dtype = self.state.dtype(value.dtype) if value.dtype is not None else WEAK[bool]
         known = self.state.in_class(dtype, ("boolean", "integer"))
@@ -59,7 +59,7 @@ class Branches:
         )
         name: str | None = cond.name if isinstance(cond, core.Var) else None
         for position, (truth, what) in enumerate(checks):
-            explain = partial(claims.condition, self.prover, span, value, what)
+            explain = partial(claims.condition, self.prover, span, value, where, what)
             status = self.prover.judge(frame, truth, explain, claim=True, empty_rule=False)
             if status is Status.REFUTED:
                 break

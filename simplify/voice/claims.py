@@ -169,10 +169,17 @@ def obligation(walker: Speaker, span: Span, needs: list[Obligation], outcome: Ou
     )
 
 
-def condition(walker: Speaker, span: Span, value: TensorInfo, what: str, outcome: Outcome) -> Diagnostic:
-    """A tensor that is no single truth value in the condition of an `if`."""
-    needs = f"the condition of `if` needs to have {what}"
+def condition(walker: Speaker, span: Span, value: TensorInfo, where: str, what: str, outcome: Outcome) -> Diagnostic:
+    """A tensor that is no single truth value in the condition of an `if` or a loop."""
+    needs = f"the condition of {where} needs to have {what}"
     return finish(walker, outcome, codes.E304, needs, f"it is {type_text(value, walker.state)}", span)
+
+
+def endless(walker: Speaker, loop: core.Loop) -> Diagnostic:
+    """A loop that no execution leaves."""
+    cond = loop.span if loop.cond is None else loop.cond.span
+    message = "this loop never ends; no execution reaches what follows it"
+    return note(codes.N301, message, cond, function=walker.function)
 
 
 def dropped(walker: Speaker, block: core.Block, cond: Span, known: bool) -> Diagnostic:
