@@ -81,7 +81,7 @@ class _Loop:
 
     def translate(self) -> Typed:
         code, expr = self.code, self.expr
-        range_ = _range(code, expr.iterable) if isinstance(expr, sweet.For) else None
+        range_ = _range(code, expr) if isinstance(expr, sweet.For) else None
         carried = code.each(partial(self._carried, c, t) for c, t in zip(expr.carries, self.types, strict=True))
         self._refuse_twice()
         pieces = [list(self._pieces(c.name, c.name.name, c.type, c.sort, c.init)) for c in carried]
@@ -422,10 +422,11 @@ class _Loop:
 # The range
 
 
-def _range(code: Code, expr: sweet.Expr) -> core.Range:
+def _range(code: Code, loop: sweet.For) -> core.Range:
+    expr = loop.iterable
     called = isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Name) and expr.callee.name == "range"
     if not called or code.scope.find("range") is not None or not isinstance(expr, sweet.Call):
-        _refuse_iterable(code, expr)
+        _refuse_iterable(code, expr, loop.index.name)
     if not 1 <= len(expr.args) <= 3 or any(a.name for a in expr.args):
         fail(
             codes.E205, "range takes one to three sizes, by position", expr.span,
@@ -437,12 +438,12 @@ def _range(code: Code, expr: sweet.Expr) -> core.Range:
     return core.Range(start, given[1] if len(given) > 1 else given[0], step)
 
 
-def _refuse_iterable(code: Code, expr: sweet.Expr) -> NoReturn:
+def _refuse_iterable(code: Code, expr: sweet.Expr, index: str) -> NoReturn:
     found, shown = shapes.level(code, expr), spelled(expr.span)
     if found == "?":
         arguments.check_names(code, expr)
     helps = {
-        "Tensor": f"`range({shown}.dim(0))` counts its rows, and `{shown}[i]` is one",
+        "Tensor": f"`range({shown}.dim(0))` counts its rows, and `{shown}[{index}]` is one",
         "Size": f"write `range({shown})`",
         "Number": f"write `range({shown})`",
     }

@@ -49,7 +49,7 @@ MEANS = [
     ("not before `stack`", "for i in n\n  stack (y : T) { y }", "for i in n stack (y : T) { y }"),
     ("not before `while` in the header of a `for`", "for i in n\n  while (c)\n{ a }", "for i in n while (c) { a }"),
     ("before `while` behind the block", "for i in n { a }\nwhile (c) { b }", "for i in n { a }; while (c) { b }"),
-    ("not before a loop's `where`", "while (c) with (a = b)\n  where d == e { a }", "while (c) with (a = b) where d == e { a }"),
+    ("not before the `where` of it", "while (c) with (a = b)\n  where d { a }", "while (c) with (a = b) where d { a }"),
     ("not before `else`", "if (c) { x }\nelse { y }", "if (c) { x } else { y }"),
     ("not before `as`", 'import "a.rx"\n  as b', 'import "a.rx" as b'),
     ("not before `in`", "assert d\n  in floating", "assert d in floating"),
