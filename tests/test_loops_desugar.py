@@ -234,6 +234,12 @@ def test_what_a_loop_binds_ends_with_it(body: str) -> None:
     assert [d for d in said if d.severity == "error"] == []
 
 
+def test_a_declaration_tells_the_names_that_loops_bind() -> None:
+    program, _ = of_body("let r = for i in range(3) with (a = x) stack (z : int8) { let b = a; (b, 1) }; r")
+    assert program.functions[0].declaration is not None
+    assert set(program.functions[0].declaration.bound) == {"r", "i", "a", "z", "b"}
+
+
 # Names that nothing uses
 
 
