@@ -123,6 +123,8 @@ class Code:
     def _suggest(self, name: str, fits: Callable[[Entry], bool]) -> str | None:
         if name in ("True", "False"):
             return f"did you mean `{name.lower()}`?"
+        if name in ("break", "continue"):
+            return "a loop ends by its condition: `for ... while (...) { ... }`"
         return self._named_in_the_result(name) or self._near(name, fits)
 
     def _named_in_the_result(self, name: str) -> str | None:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import NoReturn
 
 from ..lang import codes, core, sweet
+from ..lang.core_printer import print_sort
 from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
@@ -22,9 +23,9 @@ from .binding import Bound, Leaf
 from .code import Code, Typed, spelled
 from .errors import Broken, count, fail
 from .literals import settled
-from .scope import SHAPE_SORTS, Entry, Scope
+from .scope import SHAPE_SORTS, SOME_TUPLE, Entry, Scope
 from .sorts import describe, expand, sort_of
-from .statements import block_result, statements
+from .statements import block_result, of_arms, statements
 from .type_names import all_names, size_names
 
 
@@ -80,7 +81,7 @@ class _Loop:
 
     def translate(self) -> Typed:
         code, expr = self.code, self.expr
-        range_ = _range(code, expr.iterable) if isinstance(expr, sweet.For) else None
+        range_ = _range(code, expr) if isinstance(expr, sweet.For) else None
         carried = code.each(partial(self._carried, c, t) for c, t in zip(expr.carries, self.types, strict=True))
         self._refuse_twice()
         pieces = [list(self._pieces(c.name, c.name.name, c.type, c.sort, c.init)) for c in carried]
@@ -118,23 +119,21 @@ class _Loop:
             return self._unannotated(carry)
         sort = sort_of(type_)
         if any(isinstance(s, core.FnSort) for s in walk(sort)):
-            fail(codes.E221, "a loop cannot carry a function", carry.span, help="use the function by its name")
+            _no_function(carry)
         value = settled(arguments.direct(self.code, carry.init, sort), type_)
         return Carried(carry.name, type_, sort, value)
 
     def _unannotated(self, carry: sweet.Carry) -> Carried:
         found = shapes.level(self.code, carry.init)
         if found in ("Number", "Truth", "Size", "Shape", "DType", "Bool") or values.is_literal(carry.init):
-            _needs_type(self.code, carry, found)
+            arguments.check_names(self.code, carry.init)
+            _needs_type(self.code, carry, core.TENSOR if values.is_literal(carry.init) else core.BaseSort(found))
         value, sort = self.code.hooks.value(self.code, carry.init)
-        for part in _leaf_sorts(sort):
-            if part in SHAPE_SORTS:
-                _needs_type(self.code, carry, describe(part).removeprefix("a "))
-            if part == core.BaseSort("?") or isinstance(part, core.FnSort):
-                fail(
-                    codes.E227, f"`{carry.name.name}` is {describe(sort)}, and needs a type to be carried",
-                    carry.name.span, help=f"`{carry.name.name} : (Tensor([n], float32), Tensor([m], float32)) = ...`",
-                )  # fmt: skip
+        parts = list(_leaf_sorts(sort))
+        if any(isinstance(part, core.FnSort) for part in parts):
+            _no_function(carry)
+        if core.BaseSort("?") in parts or any(part in SHAPE_SORTS for part in parts):
+            _needs_type(self.code, carry, sort)
         return Carried(carry.name, None, sort, settled(value, None))
 
     def _pieces(
@@ -423,10 +422,11 @@ class _Loop:
 # The range
 
 
-def _range(code: Code, expr: sweet.Expr) -> core.Range:
+def _range(code: Code, loop: sweet.For) -> core.Range:
+    expr = loop.iterable
     called = isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Name) and expr.callee.name == "range"
     if not called or code.scope.find("range") is not None or not isinstance(expr, sweet.Call):
-        _refuse_iterable(code, expr)
+        _refuse_iterable(code, expr, loop.index.name)
     if not 1 <= len(expr.args) <= 3 or any(a.name for a in expr.args):
         fail(
             codes.E205, "range takes one to three sizes, by position", expr.span,
@@ -438,12 +438,12 @@ def _range(code: Code, expr: sweet.Expr) -> core.Range:
     return core.Range(start, given[1] if len(given) > 1 else given[0], step)
 
 
-def _refuse_iterable(code: Code, expr: sweet.Expr) -> NoReturn:
+def _refuse_iterable(code: Code, expr: sweet.Expr, index: str) -> NoReturn:
     found, shown = shapes.level(code, expr), spelled(expr.span)
     if found == "?":
         arguments.check_names(code, expr)
     helps = {
-        "Tensor": f"`range({shown}.dim(0))` counts its rows, and `{shown}[i]` is one",
+        "Tensor": f"`range({shown}.dim(0))` counts its rows, and `{shown}[{index}]` is one",
         "Size": f"write `range({shown})`",
         "Number": f"write `range({shown})`",
     }
@@ -472,26 +472,28 @@ def _step(code: Code, step: core.SizeExpr) -> core.SizeExpr:
 # Carries
 
 
-def _needs_type(code: Code, carry: sweet.Carry, found: str) -> NoReturn:
-    arguments.check_names(code, carry.init)
+def _needs_type(code: Code, carry: sweet.Carry, sort: core.Sort) -> NoReturn:
     name, shown = carry.name.name, spelled(carry.init.span)
-    if found in ("Number", "Tensor"):  # a number, or arithmetic of numbers
-        what, types = "number", ("int64", "Size") if _is_whole(carry.init) else ("float32",)
-    elif found == "Truth":
-        what, types = "number", ("bool", "Bool")
-    else:
-        what, types = found, (found,)
+    what, types = describe(sort), [print_sort(sort)]
+    if sort == core.TENSOR:
+        what, types = "a number", _types_of_number(carry.init)
+    elif sort == SOME_TUPLE:
+        types = ["(Tensor([n], float32), Tensor([n], float32))"]
     ways = " or ".join(f"`{name} : {t} = {shown}`" for t in types)
     fail(
-        codes.E227,
-        f"`{name}` begins as a {what}, and needs a type to be carried",
-        carry.name.span,
-        help=f"write {ways}",
+        codes.E227, f"`{name}` begins as {what}, and needs a type to be carried", carry.name.span, help=f"write {ways}"
     )
 
 
-def _is_whole(expr: sweet.Expr) -> bool:
-    return not any(isinstance(node, sweet.FloatLit) for node in walk(expr))
+def _types_of_number(expr: sweet.Expr) -> list[str]:
+    nodes = list(walk(expr))
+    if any(isinstance(node, sweet.BoolLit) for node in nodes):
+        return ["bool", "Bool"]
+    return ["float32"] if any(isinstance(node, sweet.FloatLit) for node in nodes) else ["Size", "int64"]
+
+
+def _no_function(carry: sweet.Carry) -> NoReturn:
+    fail(codes.E221, "a loop cannot carry a function", carry.span, help="use the function by its name")
 
 
 def _too_open(name: sweet.Ident, what: str, span: Span) -> NoReturn:
@@ -518,7 +520,7 @@ def _apart(code: Code, value: core.Value, sorts: tuple[core.Sort, ...], bases: S
     if isinstance(value, core.TupleValue):
         return list(value.items)
     names = tuple(code.fresh(base) for base in bases)
-    code.emit(core.Let(value.span, names, True, None, value))
+    code.emit(core.Let(value.span, names, True, of_arms(value, core.TupleSort(tuple(sorts))), value))
     return [core.variable(value.span, n, s) for n, s in zip(names, sorts, strict=True)]
 
 

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
+from ..lang.walk import walk
 from . import arguments, patterns, shapes, values
 from .annotations import leaves
 from .binding import Leaf
@@ -181,13 +182,19 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
     value = settled(value, type_)
     sorts = _parts(stmt, sort)
     core_names = tuple(code.bind(n, s, "let") for n, s in zip(stmt.names, sorts, strict=True))
-    code.emit(core.Let(stmt.span, core_names, True, None, value))
+    code.emit(core.Let(stmt.span, core_names, True, of_arms(value, sort), value))
     if isinstance(type_, sweet.TupleType):
         kind = "asserting" if stmt.asserting else "claim"
         found: list[Leaf] = []
         for name, core_name, part in zip(stmt.names, core_names, type_.items, strict=True):
             found += leaves(code, core_name, part, kind, name.name, part.span)
         patterns.solve(code, found, named=True)
+
+
+def of_arms(value: core.Value, sort: core.Sort) -> core.Sort | None:
+    """The sort of a tuple that an `if` gives, if there are sizes in it: its arms alone would not tell numbers from them."""
+    is_told = isinstance(value, core.If) and any(s in SHAPE_SORTS for s in walk(sort))
+    return sort if is_told else None
 
 
 def _parts(stmt: sweet.Let, sort: core.Sort) -> tuple[core.Sort, ...]:

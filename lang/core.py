@@ -489,7 +489,8 @@ class Origin(Node):
 
 
 class Let(Node):
-    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones only.
+    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones
+    and for tuples; it is None for others, and for tuples that their value tells.
     The checker sets what is `known` of each name (None: no tensor)."""
 
     span: Span

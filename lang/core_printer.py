@@ -112,7 +112,8 @@ class _Printer:
         match stmt:
             case core.Let():
                 names = _tuple(list(stmt.names)) if stmt.is_tuple else stmt.names[0]
-                sort = f" : {print_sort(stmt.sort)}" if stmt.sort in _SHAPE_SORTS and stmt.sort else ""
+                told = stmt.sort in _SHAPE_SORTS or isinstance(stmt.sort, core.TupleSort)
+                sort = f" : {print_sort(stmt.sort)}" if told and stmt.sort else ""
                 return f"let {names}{sort} = {self.value(stmt.value, indent)}"
             case core.Assert():
                 message = f", {quote(stmt.message)}" if stmt.message is not None else ""

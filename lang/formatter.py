@@ -469,7 +469,7 @@ class _Layout:
             words[-1].append(child)
         parts: list[Doc] = [self.clause(words[0])]
         for clause in words[1:]:
-            parts += [*self.taken(), LINE, self.clause(clause)]
+            parts += [*self.taken(), LINE, self.slot(partial(self.clause, clause), bubble=True)]
         assert isinstance(block, Tree)
         return concat(group(parts[0], nest(*parts[1:])), " ", self.block(block, False))
 

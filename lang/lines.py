@@ -12,7 +12,7 @@ from .lexer import KIND, Tokens, kinds
 _INFIX = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN")
 _NOT_AFTER = _INFIX | kinds("COMMA EQUAL COLON DOT BANG LBRACE _END") | {-1}
 NOT_BEFORE = _INFIX | kinds("COMMA EQUAL COLON DOT LBRACE RBRACE RPAR RSQB WHERE WITH STACK ELSE AS")
-_OPERAND_END = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE QMARK _DOTS RPAR RSQB RBRACE")
+OPERAND_END = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE QMARK _DOTS RPAR RSQB RBRACE")
 PREFIXES = kinds("INLINE PRIVATE EXTERN PRIM")
 BEGINNINGS = PREFIXES | kinds("LET ASSERT CONST TYPE IMPORT FN_NAME")
 _SOFT = PREFIXES | kinds("IMPORT CONST TYPE AS WITH STACK WHERE IN")
@@ -129,7 +129,7 @@ def _blocks_to_come(kind: int, heads: int, before: int, after: int) -> int:
     `while` behind an operand is its clause."""
     if kind == _FOR:
         return 1
-    if not heads or (kind == _WHILE and before in _OPERAND_END) or (kind == _ELSE and after == _IF):
+    if not heads or (kind == _WHILE and before in OPERAND_END) or (kind == _ELSE and after == _IF):
         return 0
     return 1
 
@@ -152,12 +152,12 @@ def _soften(tokens: Tokens, i: int, before: int) -> int:
     kind = raw[i]
     after = raw[i + 1] if i + 1 < len(raw) else 0
     if kind in (_WITH, _STACK):
-        return kind if before in _OPERAND_END and after == _LPAR else _NAME
+        return kind if before in OPERAND_END and after == _LPAR else _NAME
     if kind in (_IN, _WHERE):
-        return kind if before in _OPERAND_END else _NAME
+        return kind if before in OPERAND_END else _NAME
     if kind == _AS:
         return kind if before == _STRING else _NAME
-    begins = before in (-1, END, _LBRACE) or (first[i] and before in _OPERAND_END) or before in PREFIXES
+    begins = before in (-1, END, _LBRACE) or (first[i] and before in OPERAND_END) or before in PREFIXES
     if not begins or not after or first[i + 1]:
         return _NAME
     if kind in PREFIXES:
