@@ -99,7 +99,8 @@ def test_a_call_that_the_rule_accepts_is_computed_as_predicted(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_a_compiled_test_lets_no_call_pass_that_the_rule_refuses(name: str) -> None:
+def test_a_compiled_test_lets_no_call_pass_that_the_rule_refuses(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "ASKED", 1)
     row = ops.row_of(name)
     for n in range(TRIES // 2):
         values = random_calls.draw_call(np.random.default_rng((zlib.crc32(name.encode()), n)), row)
@@ -145,6 +146,19 @@ def test_a_check_of_integers_that_are_new_at_each_call_does_not_ask_the_rule_aga
         for n in range(1, 200):
             check(*INTEGERS[name](n))
     assert asked <= 4
+
+
+def test_a_check_of_the_same_sizes_gets_a_test_once_it_is_asked_for_often() -> None:
+    make_guard.cache_clear()
+    check = make_guard("concat")
+    args = ((np.zeros((3, 2)), np.zeros((1, 2))), 0)
+    for _ in range(2 * guards.ASKED):
+        check(*args)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guards, "_seen_by_rules", None)
+        check(*args)
+        with pytest.raises(TypeError):
+            check((np.zeros((3, 2)), np.zeros((1, 3))), 0)
 
 
 def test_elements_that_a_rule_asks_for_are_looked_at_in_each_call() -> None:
