@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rxlang.cli.desugar import listing
 from rxlang.desugar.desugar import desugar
 from rxlang.lang import core
 from rxlang.lang.core_printer import print_expr, print_function, print_program, print_stmt
@@ -452,6 +453,34 @@ def test_a_random_program_with_loops_is_read_back_as_the_same_core(seed: int) ->
     laid_out, _ = format_source(Source("p.rx", text))
     assert laid_out is not None
     assert without_signatures(run(laid_out)[0]) == without_signatures(before)
+
+
+@pytest.mark.parametrize("seed", range(FUZZ // 4))
+def test_a_core_with_something_said_of_every_part_is_read_back_too(seed: int) -> None:
+    program, _ = run(Programs(seed).program())
+    said: list[core.Stmt | core.Call | core.Invariant | core.Stacked] = []
+
+    def comment(place: core.Stmt | core.Call | core.Invariant | core.Stacked) -> str:
+        said.append(place)
+        return "said"
+
+    after, again = run(print_program(program, comment))
+    assert [d for d in again if d.severity == "error"] == []
+    assert without_signatures(after) == without_signatures(program)
+    parts = [n for n in walk(program.functions) if isinstance(n, core.Invariant | core.Stacked)]
+    assert all(any(place is part for place in said) for part in parts)
+
+
+def test_what_is_left_to_check_of_a_loop_is_told_behind_its_clause() -> None:
+    loop = loop_of("for i in range(k) with (a = x) where n >= i stack (z : Tensor([?], float32)) { (a, y) }")
+    left = core.Status.RESIDUAL
+    invariant = tuple(replace(c, turn=left) if "n >= i" in print_expr(c.cond) else c for c in loop.invariant)
+    changed = replace(loop, invariant=invariant, stacked=tuple(replace(s, status=left) for s in loop.stacked))
+    program, _ = run(f"@f = fn({SIGNATURE}) {{ x }}")
+    body = replace(program.functions[0].body, result=changed)
+    text = listing(replace(program, functions=(replace(program.functions[0], body=body),)))
+    assert "n >= i  # n >= i: after each turn residual: checked at run time\n" in text
+    assert "stack (z : Tensor([?], float32))  # z: one shape in all turns: residual: checked at run time\n" in text
 
 
 def without_signatures(program: core.Program) -> core.Program:
