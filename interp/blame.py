@@ -12,9 +12,10 @@ import numpy as np
 
 from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label, error
+from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.binding import bind
-from ..ops.requirements import Argument, Axis, Entry, Requirement, parts
+from ..ops.requirements import Argument, Axis, Entry, Requirement, parts, quantities
 from ..ops.spelling import argument, operation
 from ..ops.wording import sentence
 from .compile import ExternError
@@ -22,8 +23,8 @@ from .dispatch import NoneFits
 from .dtypes import numpy_dtype
 from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
-from .steps import Branch, Check, Compute, Invoke, Match, Names, Site, Step
-from .trace import Failure
+from .steps import Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step
+from .trace import Failure, Place, Turn
 from .trace import failure as failure_of
 from .words import assertion, found_and_wanted, values
 
@@ -43,7 +44,45 @@ RUNTIME_ERRORS = (
 
 
 def diagnose(failure: Failure) -> Diagnostic:
-    """The diagnostic of a failure."""
+    """The diagnostic of a failure; where that came up in a loop it says in which turn."""
+    found = _diagnosed(failure)
+    at = next((place for place in reversed(failure.callers) if place.site.span == found.span), failure.place)
+    when = _when(at)
+    return replace(found, message=f"{when}, {found.message}") if when else found
+
+
+def interrupted(failure: Failure) -> str:
+    """Where a program was that was stopped, if that was in a turn of a loop: "in turn 3 (i = 2) of the loop at x.rx:4:9"."""
+    places = [place for place in (*failure.callers, failure.place) if place.turns]
+    return "; ".join(f"{_when(place)} of {_loop_at(place)}" for place in reversed(places))
+
+
+def _loop_at(place: Place) -> str:
+    span = place.turns[-1].loop.span
+    line, column = span.source.position(span.start)
+    return f"the loop at {span.source.name}:{line}:{column}"
+
+
+def _when(place: Place) -> str:
+    """ "in turn 3 (j = 2), in turn 1 (i = 0)": the turns of the loops around a place, innermost first, three of them."""
+    step = place.site.step
+    moment = step.moment if isinstance(step, Check) else ""
+    turns = [_turn(turn, "") for turn in reversed(place.turns)]
+    if moment == "entry":
+        turns.insert(0, "before the first turn")
+    elif moment == "turn":
+        turns[0] = _turn(place.turns[-1], "after")
+    return ", ".join((*turns[:3], *(["..."] if len(turns) > 3 else [])))
+
+
+def _turn(turn: Turn, moment: str) -> str:
+    if turn.done is None:
+        return "before the first turn"
+    index = f" ({turn.loop.name} = {turn.index})" if turn.loop.name is not None else ""
+    return f"{moment or ('before' if turn.is_condition else 'in')} turn {turn.done + 1}{index}"
+
+
+def _diagnosed(failure: Failure) -> Diagnostic:
     problem, site, step = failure.problem, failure.site, failure.site.step
     if isinstance(problem, ExternError):
         return _extern(failure, str(problem))
@@ -55,7 +94,11 @@ def diagnose(failure: Failure) -> Diagnostic:
         return _check(failure, step)
     if isinstance(step, Compute):
         return _violation(failure, problem, step) if isinstance(problem, Violation) else _kernel(failure, step)
+    if isinstance(step, Stack):
+        return _stack(failure, step)
     if isinstance(step, Branch) and not isinstance(step.cond, core.BoolExpr):
+        return _kernel(failure, step)
+    if isinstance(step, Loop) and not isinstance(step.test, core.BoolExpr):
         return _kernel(failure, step)
     message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
     return error(codes.R401, message, site.span, function=_function(site), labels=_chain(failure, site.span))
@@ -87,6 +130,17 @@ def _check(failure: Failure, step: Check | Match) -> Diagnostic:
         codes.R401, message, span, caption=found_and_wanted(declared, outer, argument), labels=labels,
         notes=() if origin.text.isidentifier() or found in message else (f"here {found}",), function=_function(failure.site),
     )  # fmt: skip
+
+
+def _stack(failure: Failure, step: Stack) -> Diagnostic:
+    """What the turns stack has another shape than in the first turn."""
+    value, before = failure.values[step.value], failure.values.get(step.output)
+    first = before[0] if before is not None and len(before) else value
+    message = (
+        f"`{step.name}` needs one shape in all turns: it was {describe(first)} in turn 1, but it is {describe(value)}"
+    )
+    labels = _chain(failure, step.span)
+    return error(codes.R401, message, step.span, labels=labels, function=_function(failure.site))
 
 
 def _named(names: Names, slots: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +187,7 @@ class Operands:
         self.written = tuple((param.name, value) for param, value in bound if value is not None)
         self.values: dict[str, Any] = dict(_given(step, slots))
         # What stands in the generated code as an expression has no local of its own: the requirement has its size.
-        asked_of = [part for quantity in asked.quantities for part in parts(quantity)] if asked is not None else []
+        asked_of = [part for quantity in quantities(asked) for part in parts(quantity)] if asked is not None else []
         self.sizes = {(p.param, p.axis): p.size for p in asked_of if isinstance(p, Axis | Entry)}
         given = dict(self.written)
         self.values |= {
@@ -189,7 +243,7 @@ class Operands:
 _UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)")
 
 
-def _kernel(failure: Failure, step: Compute | Branch) -> Diagnostic:
+def _kernel(failure: Failure, step: Compute | Branch | Loop) -> Diagnostic:
     wrong = _UNPACKING.match(str(failure.problem))
     message = f"@{_callee(failure.site)} failed: {_reason(failure.problem)}"
     if wrong:
@@ -319,6 +373,8 @@ def _callee(site: Site) -> str:
             return callee
         case Branch():
             return "if"
+        case Loop():
+            return "while"
     return site.function
 
 
@@ -334,10 +390,12 @@ def _caller(failure: Failure) -> Site | None:
 def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:
     """The calls that led here, innermost first, at most three of them."""
     labels: list[Label] = []
-    for site in reversed(failure.calls):
+    for place in reversed(failure.callers):
+        site, when = place.site, _when(place)
         seen = site.span == primary or any(label.span == site.span for label in labels)
         if _is_call(site) and site.span.source is not NOWHERE.source and not seen and _is_written(site):
-            labels.append(Label(site.span, f"called from here, in @{_shown(site.function)}"))
+            there = f"called from here, in @{_shown(site.function)}"
+            labels.append(Label(site.span, f"{there}, {when}" if when else there))
     return tuple(labels[:3])
 
 

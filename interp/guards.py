@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..ops.dtypes_column import parse_dtypes
 from ..ops.ground import NeedsData, Violation, evaluate
 from ..ops.model import TRACKED, WILDCARD, Param, Primitive, TensorInfo
 from ..ops.registry import lookup
-from .conditions import NoTest, Texts, form_text
+from .conditions import NoTest, form_text, make_test
 from .dtypes import dtype_of
 
 # For how many forms of calls a guard keeps tests.
@@ -126,9 +126,8 @@ class _Asked:
         if form not in self.tests:
             self.tests[form] = _seen_once
         elif self.tests[form] is _seen_once:
-            texts = Texts(self.row, _info)
             try:
-                self.tests[form] = texts.test(seen(self.row, args, texts.info))
+                self.tests[form] = make_test(self.row, partial(seen, self.row, args), _info)
             except NoTest:
                 self.tests[form] = _never
 

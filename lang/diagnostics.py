@@ -48,8 +48,8 @@ class Subject(Node):
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
     alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
-    requirement of a primitive (see ops/requirements.py); `after` the places of the calls that its values were made by; `grown`
-    what the annotation of a loop's carry would say of an axis that grows, over the loop's index.
+    requirement of a primitive (see ops/requirements.py); `grown` what the annotation of a loop's carry would say of an
+    axis that grows, over the loop's index.
     """
 
     span: Span
@@ -62,7 +62,6 @@ class Subject(Node):
     conditions: tuple[tuple[str, ...], ...] = ()
     also: tuple[str, ...] = ()
     asked: object = None
-    after: frozenset[Span] = frozenset()
     grown: str = ""
 
 

@@ -12,7 +12,6 @@ from functools import partial
 
 from ..lang import core
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic, saying
 from ..lang.dtypes import WEAK
 from ..lang.node import Node, replace
 from ..ops.model import Segment, TensorInfo
@@ -20,10 +19,9 @@ from .assertions import Assertions, with_needs
 from .branches import Branches
 from .calls import is_wrong
 from .frame import Frame
-from .known import dims, naming
-from .known.fresh import settle, unknown
+from .known import naming
+from .known.fresh import dims_of_subject, settle, unknown
 from .known.naming import Names
-from .known.outcome import Outcome
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
     POISON,
@@ -40,8 +38,8 @@ from .solver.conditions import Cond, all_of, any_of, eq, ge, le, lt, negate
 from .solver.rendering import render
 from .solver.sizes import only_var
 from .solver.terms import Size, Term, ceildiv, mod, smax, variables
-from .visitor import Visitor
-from .voice import claims, subject
+from .visitor import Part, Visitor
+from .voice.claims import Claim, endless
 
 BEFORE, AFTER = "before the first turn", "after a turn"
 
@@ -55,14 +53,11 @@ class Turns(Node):
     index: Size
 
 
-class Loops:
+class Loops(Part):
     """Walks a loop's first values, one turn for all of them, and gives what is known behind it."""
 
     def __init__(self, visitor: Visitor, assertions: Assertions, branches: Branches) -> None:
-        self.visitor = visitor
-        self.state = visitor.state
-        self.prover = visitor.prover
-        self.bindings = visitor.bindings
+        super().__init__(visitor)
         self.assertions = assertions
         self.branches = branches
 
@@ -81,12 +76,12 @@ class Loops:
         at_entry = _at(loop, {**env, **firsts}, turns.start)
         loop = replace(loop, invariant=tuple(self._entry(frame, i, at_entry) for i in loop.invariant))
         shared: tuple[Shape | None, ...] = (None,) * len(loop.stacked)
-        endless = False
+        never_ends = False
         if not frame.inlined:
-            loop, shared, endless = self._turn(frame, loop, turns, env)
+            loop, shared, never_ends = self._turn(frame, loop, turns, env)
         if any(i.entry is Status.REFUTED or i.turn is Status.REFUTED for i in loop.invariant):
             return Entry(POISON, loop.span), loop
-        return self._behind(frame, loop, turns, env, shared, endless=endless), loop
+        return self._behind(frame, loop, turns, env, shared, never_ends=never_ends), loop
 
     def _range(self, frame: Frame, loop: core.Loop, env: Env) -> Turns | None:
         """The range's sizes; None where one of them has no value. A `while` counts its turns from 0."""
@@ -132,16 +127,9 @@ class Loops:
             self.prover.hinder(frame)
             return Status.RESIDUAL
 
-        def say(outcome: Outcome) -> Diagnostic:
-            about = replace(subject.of_check(self.state, stmt, env), grown=grown)
-            said = subject.about(claims.assertion(self.prover, stmt, env, outcome), about)
-            assert said.sentence is not None
-            return saying(said, replace(said.sentence, needs=f"{when}, {said.sentence.needs}"))
-
-        status = self.prover.judge(
-            frame, truth, say, claim=True, sizes=dims.of_subject(stmt.origin, env, self.state),
-            empty_rule=stmt.origin.declared is not None,
-        )  # fmt: skip
+        asked, sizes = Claim(stmt, env, when=when, grown=grown), dims_of_subject(stmt.origin, env, self.state)
+        empty_rule = stmt.origin.declared is not None
+        status, _ = self.prover.judge(frame, truth, asked, claim=True, sizes=sizes, empty_rule=empty_rule)
         if status is not Status.REFUTED:
             self.state.unsure = self.state.unsure or status is Status.RESIDUAL
             level.learn(stmt.cond, reason=stmt)
@@ -289,7 +277,14 @@ class Loops:
     # Behind the loop
 
     def _behind(
-        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, shared: tuple[Shape | None, ...], *, endless: bool
+        self,
+        frame: Frame,
+        loop: core.Loop,
+        turns: Turns,
+        env: Env,
+        shared: tuple[Shape | None, ...],
+        *,
+        never_ends: bool,
     ) -> Entry:
         """What the loop gives: of its carries the invariant is known, with the index that would come next; then the stacks."""
         count = self._count(loop, turns)
@@ -303,10 +298,10 @@ class Loops:
         self._ended(frame, loop, turns, count, after)
         for variable in self.state.anonymous.keys() - anonymous - self.state.opaque.keys():
             self.state.opaque.begin(variable, None)
-        if loop.range is None or (frame.inlined and frame.inlined[-1] not in self.visitor.program.sure):
+        if loop.range is None or (frame.inlined and frame.inlined[-1] not in self.program.sure):
             self.prover.hinder(frame)  # it may run for ever, or fail in a turn
-        if endless and not frame.quiet:
-            self.prover.log.record(claims.endless(self.prover, loop))
+        if never_ends and not frame.quiet:
+            self.prover.log.remark(endless(self.prover.function, loop))
         values = [settle(self.state, after[c.name]).value for c in loop.carries]
         values += [self._stack(s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)]
         return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)

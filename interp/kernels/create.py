@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .elementwise import Array
-from .registry import BadValue, clamped, kernel
+from .registry import FRESH, BadValue, clamped, kernel
 
 Shape = tuple[int, ...]
+FRESH.update(dict.fromkeys(("zeros", "ones", "zeros_like", "ones_like", "full", "full_like"), "always"))
 
 
 @np.errstate(all="ignore")
