@@ -279,6 +279,10 @@ class Wrapper:
 
     def _preconditions(self) -> None:
         """Parameters bound, their assertions made, then the conditions that speak of nothing else."""
+        fn = self.decl.fn
+        for node in walk(tuple(p.type for p in fn.params), fn.where, fn.result):
+            if isinstance(node, sweet.For | sweet.While):
+                fail(codes.E221, "a loop cannot stand in a signature", node.span, help="the body may have one")
         found = self._parameters()
         self.bound = patterns.solve(self.code, found, named=False, later=self.result_type)
         self._function_sorts(self.code)

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from ..lang import codes, core, sweet
 from ..lang.core_printer import print_sort
-from ..lang.diagnostics import Label
+from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.source import Span
@@ -60,7 +60,7 @@ class Stack(Node):
 
 def loop(code: Code, expr: sweet.For | sweet.While) -> Typed:
     if not code.may_hoist:
-        fail(codes.E221, "a loop cannot stand here", expr.span, help="bind its value before, and use the name")
+        fail(codes.E221, "a loop cannot stand here", expr.span, help="it stands in a function's body or a script")
     compounds = code.compounds
     code.compounds = set(compounds)
     try:
@@ -81,9 +81,13 @@ class _Loop:
 
     def translate(self) -> Typed:
         code, expr = self.code, self.expr
-        range_ = _range(code, expr) if isinstance(expr, sweet.For) else None
-        carried = code.each(partial(self._carried, c, t) for c, t in zip(expr.carries, self.types, strict=True))
-        self._refuse_twice()
+        try:
+            range_ = _range(code, expr) if isinstance(expr, sweet.For) else None
+            carried = code.each(partial(self._carried, c, t) for c, t in zip(expr.carries, self.types, strict=True))
+            self._refuse_twice()
+        except RxError:
+            self._look_into_body()
+            raise
         pieces = [list(self._pieces(c.name, c.name.name, c.type, c.sort, c.init)) for c in carried]
         flat = [piece for found in pieces for piece in found]
         if not flat and not expr.stack:
@@ -96,12 +100,28 @@ class _Loop:
         with code.block() as made:
             index = self._bind(range_, carried, pieces)
             invariant = self._invariant(made, flat)
-            cond = None if expr.cond is None else self._condition(expr.cond)
-            body = self._body(carried, stacks, inner)
+            cond, body = code.each((self._condition, partial(self._body, carried, stacks, inner)))
         carries = tuple(core.Carry(p.name.span, self.names[p.name.name], p.sort, p.init) for p in flat)
         stacked = tuple(s.made for s in stacks)
+        assert body is not None
         made_loop = core.Loop(expr.span, index, range_, carries, invariant, cond, stacked, body)
         return self._value(made_loop, carried, len(stacks))
+
+    def _look_into_body(self) -> None:
+        """Where the header is wrong, what is wrong in the block has to do with it or not: that is said as well."""
+        code, result = self.code, self.expr.body.result
+        names = [c.name for c in self.expr.carries] + [n for t in self.types for n in all_names(t)]
+        names += [self.expr.index] if isinstance(self.expr, sweet.For) else []
+        with code.block():
+            for name in names:
+                code.scope.bind(Entry(name.name, None, None, name.span, "let"))
+            statements(code, self.expr.body.stmts)
+            for item in result.items if isinstance(result, sweet.TupleExpr) else (result,):
+                if isinstance(item, sweet.Call):
+                    try:
+                        code.hooks.value(code, item)
+                    except RxError as problem:
+                        code.report(problem)
 
     def _refuse_twice(self) -> None:
         places = [c.name for c in self.expr.carries] + [p.name for p in self.expr.stack]
@@ -220,7 +240,11 @@ class _Loop:
         return patterns.solve(self.code, found, named=False) if found else []
 
     def _where(self, condition: sweet.Expr) -> None:
-        cond = shapes.condition(self.code, condition)
+        try:
+            cond = shapes.condition(self.code, condition)
+        except RxError as problem:
+            self.code.report(problem)
+            return
         bound: list[tuple[str, core.ShapeLevel]] = []
         for name in dict.fromkeys(n.name for n in size_names(condition)):
             entry = self.code.scope.find(name)
@@ -234,8 +258,10 @@ class _Loop:
 
     # What runs in a turn
 
-    def _condition(self, cond: sweet.Block) -> core.Block:
-        assert cond.result is not None
+    def _condition(self) -> core.Block | None:
+        cond = self.expr.cond
+        if cond is None or cond.result is None:
+            return None
         with self.code.block() as stmts:
             names = naming.entries(self.code, self.bound)
             fine = statements(self.code, cond.stmts)
@@ -252,7 +278,7 @@ class _Loop:
             entry.used = entry.used or entry.span in spans
         return naming.lets(self.bound, used)
 
-    def _body(self, carried: list[Carried], stacks: list[Stack], types: Scope) -> core.Block:
+    def _body(self, carried: list[Carried], stacks: list[Stack], types: Scope) -> core.Block | None:
         node = self.expr.body
         sorts = tuple(c.sort for c in carried) + (core.TENSOR,) * len(stacks)
         written = tuple(c.type or sweet.TensorType(node.span, None, None) for c in carried)

@@ -334,9 +334,34 @@ def test_a_mistake_in_a_loop_is_one_error_with_its_mend(body: str, code: str, me
     assert help is None or help in (found[0].help or "")
 
 
-def test_several_mistakes_in_one_loop_are_found_in_one_run() -> None:
-    _, said = of_body("for i in range(3) with (a = @rleu(x), b = 0) { let c = @exq(a); (c, c) }")
-    assert [d.code for d in said if d.severity == "error"] == ["E202", "E227"]
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("for i in range(3) with (a = @rleu(x), b = 0) { let c = @exq(x); (c, b) }", ["E202", "E227", "E202"]),
+        ("for i in x with (a = x) { (@exq(x), @rleu(a)) }", ["E226", "E202", "E202"]),
+        ("for i in x with (a : Tensor([p, d]) = x) { let c = @zeros([p, i]) + a; n }", ["E226"]),
+        ("while (let t = @rleu(x); @all(t)) with (a = x) where q == 3 { @exq(a) }", ["E202", "E201", "E202"]),
+        ("while (c) with (a = x) { let b = n + x; a }", ["E201", "E207"]),
+    ],
+)
+def test_several_mistakes_in_one_loop_are_found_in_one_run(body: str, codes: list[str]) -> None:
+    _, said = of_body(body)
+    assert [d.code for d in said if d.severity == "error"] == codes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "const q : Size = LOOP\n",
+        "@f = fn(x : Tensor([n])) where n == LOOP { x }\n",
+        "@f = fn(x : Tensor([LOOP])) { x }\n",
+        "@f = fn(x : Tensor([n])) : Tensor([LOOP]) { x }\n",
+        "@f = fn(x : Tensor, n : Size = LOOP) { x }\n",
+    ],
+)
+def test_a_loop_stands_in_bodies_alone(text: str) -> None:
+    _, said = run(text.replace("LOOP", "(for i in range(3) with (k : Size = 0) { k + i })"))
+    assert [d.code for d in said if d.severity == "error"] == ["E221"]
 
 
 # The way back
