@@ -45,7 +45,7 @@ def _whose(declared: core.Declared | None) -> str:
     """Who asks for a condition."""
     if declared is None:
         return "the signature"
-    of_loop = {"carry": "the annotation", "range": "the range"}.get(declared.kind)
+    of_loop = {"carry": "the loop", "range": "the range"}.get(declared.kind)
     return of_loop or (f"@{declared.function}" if declared.function else "the signature")
 
 

@@ -300,7 +300,7 @@ class Loops(Part):
             self.state.opaque.begin(variable, None)
         if loop.range is None or (frame.inlined and frame.inlined[-1] not in self.program.sure):
             self.prover.hinder(frame)  # it may run for ever, or fail in a turn
-        if never_ends and not frame.quiet:
+        if never_ends and loop.range is None and not frame.quiet:
             self.prover.log.remark(endless(self.prover.function, loop))
         values = [settle(self.state, after[c.name]).value for c in loop.carries]
         values += [self._stack(s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)]

@@ -424,8 +424,8 @@ def test_who_asks_for_what_a_loop_claims_is_said() -> None:
   let s = @item(t)
   for i in range(0, 9, 2 - s) with (acc : Tensor([p], float64) = x) where p <= 4 {{ @concat([acc, x[0:s]]) }}
 }}"""
-    assert message(source, X, np.array(1)) == "after turn 2 (i = 1), the annotation needs `p <= 4` to hold, but p is 5"
-    assert message(source, np.zeros(5), np.array(1)).startswith("before the first turn, the annotation needs `p <= 4`")
+    assert message(source, X, np.array(1)) == "after turn 2 (i = 1), the loop needs `p <= 4` to hold, but p is 5"
+    assert message(source, np.zeros(5), np.array(1)).startswith("before the first turn, the loop needs `p <= 4`")
     assert message(source, X, np.array(2)).startswith("the range needs `2 - s >= 1` to hold")
     kept = f"@f = fn(x : {V}, t : int64) {{ for i in range(9) with (acc = x) {{ acc[0:@item(t)] }} }}"
     with pytest.raises(ShapeError) as caught:
