@@ -39,7 +39,7 @@ from .solver.rendering import render
 from .solver.sizes import only_var
 from .solver.terms import Size, Term, ceildiv, mod, smax, variables
 from .visitor import Part, Visitor
-from .voice.claims import Claim, endless
+from .voice.claims import Claim, endless, never_run
 
 BEFORE, AFTER = "before the first turn", "after a turn"
 
@@ -130,10 +130,13 @@ class Loops(Part):
         asked, sizes = Claim(stmt, env, when=when, grown=grown), dims_of_subject(stmt.origin, env, self.state)
         empty_rule = stmt.origin.declared is not None
         status, _ = self.prover.judge(frame, truth, asked, claim=True, sizes=sizes, empty_rule=empty_rule)
-        if status is not Status.REFUTED:
+        declared = stmt.origin.declared
+        if status is Status.REFUTED and declared is not None:
+            env[declared.tensor] = Entry(POISON, stmt.span)  # what else its annotation says is not told
+        elif status is not Status.REFUTED:
             self.state.unsure = self.state.unsure or status is Status.RESIDUAL
             level.learn(stmt.cond, reason=stmt)
-            if stmt.origin.declared is not None:
+            if declared is not None:
                 naming.name_dimension(frame.names, stmt, env, partial(self.bindings.rebind, frame))
         return status
 
@@ -145,35 +148,46 @@ class Loops(Part):
         """One turn, whichever it is: the loop with its body simplified and each condition's status at a turn's end, the
         shapes of what is stacked where they are the same in all turns, and whether no turn is the last."""
         older, since = self.state.serial(), self.bindings.mark()
+        empty = loop.range is not None and self.prover.decide(lt(turns.start, turns.stop)) is False
         self.state.push()
         frame = replace(frame.arm(_surely(loop, turns)), havoc=older)
         turns, inner = self._any_turn(frame, loop, turns, env)
-        cond, ends = self._condition(frame, loop, inner)
-        block = frame.block()
-        for stmt in loop.body.stmts:
-            self.visitor.stmt(block, stmt, inner)
-        entries, result = self._results(block, loop, inner)
-        carried = {c.name: e for c, e in zip(loop.carries, entries, strict=False)}
-        at_end = _at(loop, {**inner, **carried}, turns.index + turns.step)
-        wrong = len(entries) != len(loop.carries) + len(loop.stacked) or any(is_wrong(e.value) for e in entries)
-        status = [
-            Status.RESIDUAL
-            if wrong
-            else self._claim(block, i, at_end, AFTER, self._grown(loop, turns, i, inner, at_end, older))
-            for i in loop.invariant
-        ]
-        shared = tuple(
-            self._shared(s, e, older) for s, e in zip(loop.stacked, entries[len(loop.carries) :], strict=False)
-        )
+        cond, goes_on = self._condition(frame, loop, inner)
+        if empty or goes_on is False:
+            if not frame.quiet:
+                self.prover.log.remark(never_run(self.prover.function, loop))
+            status = [Status.PROVED] * len(loop.invariant)
+            shared: tuple[Shape | None, ...] = (None,) * len(loop.stacked)
+            body = loop.body
+        else:
+            status, shared, body = self._body(frame, loop, turns, inner, older)
         self.bindings.close(since)
         self.state.pop()
-        body = core.Block(loop.body.span, tuple(block.out.stmts), result)
         invariant = tuple(replace(i, turn=s) for i, s in zip(loop.invariant, status, strict=True))
         stacked = tuple(
             replace(s, status=Status.RESIDUAL if shape is None else Status.PROVED)
             for s, shape in zip(loop.stacked, shared, strict=True)
         )
-        return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, ends is False
+        return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, goes_on is True
+
+    def _body(
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int
+    ) -> tuple[list[Status], tuple[Shape | None, ...], core.Block]:
+        """The body: what becomes of the invariant at its end, the shapes that it stacks, and itself simplified."""
+        block = frame.block()
+        for stmt in loop.body.stmts:
+            self.visitor.stmt(block, stmt, env)
+        entries, result = self._results(block, loop, env)
+        carried = {c.name: e for c, e in zip(loop.carries, entries, strict=False)}
+        at_end = _at(loop, {**env, **carried}, turns.index + turns.step)
+        wrong = len(entries) != len(loop.carries) + len(loop.stacked) or any(is_wrong(e.value) for e in entries)
+        status = [Status.RESIDUAL] * len(loop.invariant)
+        if not wrong:
+            grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
+            status = [self._claim(block, i, at_end, AFTER, g) for i, g in zip(loop.invariant, grown, strict=True)]
+        given = entries[len(loop.carries) :]
+        shared = tuple(self._shared(s, e, older) for s, e in zip(loop.stacked, given, strict=False))
+        return status, shared, core.Block(loop.body.span, tuple(block.out.stmts), result)
 
     def _any_turn(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env) -> tuple[Turns, Env]:
         """What is known at the begin of a turn: the invariant, and that there is one."""
@@ -197,7 +211,7 @@ class Loops(Part):
         return turns, inner
 
     def _condition(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[core.Block | None, bool | None]:
-        """The condition of a turn, which holds in it; and whether it ever ends the loop, where that is known."""
+        """The condition of a turn, which holds in it; and whether it holds or fails before each turn, where that is known."""
         if loop.cond is None:
             return None, None
         block = frame.block()
@@ -211,7 +225,7 @@ class Loops(Part):
             entry = self.bindings.known_as(block, env, entry, cond, core.TENSOR)
             if isinstance(entry.value, TensorInfo):
                 cond = self.branches.truth_value(block, entry.value, cond, "a loop")
-        return core.Block(loop.cond.span, tuple(block.out.stmts), cond), None if known is None else not known
+        return core.Block(loop.cond.span, tuple(block.out.stmts), cond), known
 
     def _hold(self, frame: Frame, cond: core.BoolExpr, env: Env) -> bool | None:
         """A condition over sizes holds in the turn that follows. What it was before that, where it is known."""

@@ -224,6 +224,11 @@ def endless(function: str, loop: core.Loop) -> Diagnostic:
     return note(codes.N301, "this loop never ends; no execution reaches what follows it", cond, function=function)
 
 
+def never_run(function: str, loop: core.Loop) -> Diagnostic:
+    """A loop without a turn."""
+    return note(codes.N301, "no turn of this loop ever runs", loop.body.span, function=function)
+
+
 def dropped(function: str, block: core.Block, cond: Span, known: bool) -> Diagnostic:
     """An arm that no execution reaches."""
     label = Label(cond, f"this is always {'true' if known else 'false'} here")
