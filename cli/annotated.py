@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from ..lang import core
 from ..lang.checked import Binding, Checked, FunctionShapes
-from ..lang.core_printer import Comment, print_expr, print_program
+from ..lang.core_printer import Comment, Place, print_expr, print_program
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.source import Span
@@ -59,7 +59,7 @@ class _Notes:
         # What annotations assert, whatever became of it.
         self.written: dict[Key, list[Check]] = {}
 
-    def said(self, place: core.Stmt | core.Call, comment: Comment) -> str | None:
+    def said(self, place: Place, comment: Comment) -> str | None:
         lines = [line for n in place.names for line in self._of(n, place)] if isinstance(place, core.Let) else []
         return f"{_BREAK}{_BREAK.join(lines)}{_BREAK}" if lines else comment(place)
 

@@ -104,6 +104,9 @@ class Job:
 
             print_diagnostics((explained(problem.diagnostic, problem.met, self.files.base, self.files.roots),))
             return FAILED
+        except KeyboardInterrupt as stop:
+            _say_where(stop)
+            raise
         except RxError as problem:  # weights that cannot be read
             print_diagnostics(problem.diagnostics)
             return Unusable.exit_code
@@ -162,6 +165,17 @@ class Job:
         for name, (calls, spent) in times:
             if calls:
                 click.echo(f"  @{name}: {plural(calls, 'call')}, {spent / 1e6:.2f} ms")
+
+
+def _say_where(stop: KeyboardInterrupt) -> None:
+    """In which turn of which loop a run was, when somebody stopped it."""
+    from ..interp.blame import interrupted
+    from ..interp.trace import failure
+
+    found = failure(stop)
+    where = interrupted(found) if found is not None else ""
+    if where:
+        click.echo(f"interrupted {where}", err=True)
 
 
 def _externs(program: core.Program, start: core.Function | None, called: str) -> list[str]:

@@ -332,7 +332,7 @@ def of(code: Code, expr: sweet.Expr, sort: core.Sort, what: str | None = None) -
 
 def direct(code: Code, expr: sweet.Expr, sort: core.Sort) -> core.Value:
     """An expression that a `let` or a result takes whole: a call or an `if` that gives a size needs no name of its own."""
-    if sort not in SHAPE_SORTS or not isinstance(expr, sweet.Call | sweet.If):
+    if sort not in SHAPE_SORTS or not isinstance(expr, sweet.Call | sweet.If | sweet.For | sweet.While):
         return of(code, expr, sort)
     if isinstance(expr, sweet.Call) and not _gives_size(code, expr):
         return of(code, expr, sort)
@@ -355,7 +355,7 @@ def _tuple(code: Code, expr: sweet.Expr, sort: core.TupleSort, what: str | None)
             fail(codes.E206, f"{describe(sort)} is needed here; this has {len(expr.items)} items", expr.span)
         pairs = zip(expr.items, sort.items, strict=True)
         return core.TupleValue(expr.span, tuple(code.each(partial(of, code, i, s, what) for i, s in pairs)))
-    value, found = code.hooks.value(code, expr)
+    value, found = code.hooks.value(code, expr, sort)
     if not fits(found, sort):
         subject = f"`{what}` is {describe(sort)}" if what else f"{describe(sort)} is needed here"
         fail(codes.E206, f"{subject}; this is {describe(found)}", expr.span)

@@ -18,6 +18,7 @@ from .world import FnInfo, Unit, World
 
 Typed = tuple[core.Value, core.Sort]
 Made = TypeVar("Made")
+_END_A_LOOP = "a loop ends by its condition: `for ... while (...) { ... }`"
 
 
 class Code:
@@ -115,7 +116,7 @@ class Code:
         if found is None and name in DTYPES:
             fail(codes.E206, f"`{name}` is a DType, and stands where something else is needed", span)
         if found is None:
-            help = self._named_in_the_result(name)
+            help = _END_A_LOOP if name in ("break", "continue") else self._named_in_the_result(name)
             fail(
                 codes.E201,
                 f"nothing is called `{name}` here",
@@ -200,7 +201,7 @@ class Translate(Protocol):
 class Hooks:
     """The translators that call each other."""
 
-    __slots__ = ("value", "block", "result", "lambda_")
+    __slots__ = ("value", "block", "result", "lambda_", "loop")
 
     def __init__(
         self,
@@ -208,11 +209,13 @@ class Hooks:
         block: Callable[[Code, sweet.Block, core.Sort | None], tuple[core.Block, core.Sort]],
         result: Callable[[FnInfo, Span], core.Sort],
         lambda_: Callable[[Code, sweet.Lambda], Typed],
+        loop: Callable[[Code, sweet.For | sweet.While], Typed],
     ) -> None:
         self.value = value
         self.block = block
         self.result = result
         self.lambda_ = lambda_
+        self.loop = loop
 
 
 def spelled(span: Span) -> str:

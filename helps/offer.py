@@ -21,6 +21,7 @@ from . import (
     conditions,
     layouts,
     literals,
+    loops,
     missing,
     names,
     operands,
@@ -39,7 +40,7 @@ Recheck = Callable[[Source], Report]
 Key = tuple[str, str, str, int, object]
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
-    names.mends, operands.mends, attributes.mends, shifts.mends, literals.mends, reshapes.mends, layouts.mends,
+    names.mends, loops.mends, operands.mends, attributes.mends, shifts.mends, literals.mends, reshapes.mends, layouts.mends,
     windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
 )  # fmt: skip
 MOST_PER_DIAGNOSTIC = 30

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label, Met, error
+from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.binding import bind
 from ..ops.requirements import Argument, Axis, Entry, Requirement, parts, quantities
@@ -23,8 +24,8 @@ from .dtypes import numpy_dtype
 from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
 from .names import unmangled
-from .steps import Branch, Check, Compute, Invoke, Match, Names, Site, Step
-from .trace import Failure
+from .steps import Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step
+from .trace import Failure, Place, Turn
 from .trace import failure as failure_of
 from .words import assertion, found_and_wanted, values
 
@@ -44,7 +45,45 @@ RUNTIME_ERRORS = (
 
 
 def diagnose(failure: Failure) -> Diagnostic:
-    """The diagnostic of a failure."""
+    """The diagnostic of a failure; where that came up in a loop it says in which turn."""
+    found = _diagnosed(failure)
+    at = next((place for place in reversed(failure.callers) if place.site.span == found.span), failure.place)
+    when = _when(at)
+    return replace(found, message=f"{when}, {found.message}") if when else found
+
+
+def interrupted(failure: Failure) -> str:
+    """Where a program was that was stopped, if that was in a turn of a loop: "in turn 3 (i = 2) of the loop at x.rx:4:9"."""
+    places = [place for place in (*failure.callers, failure.place) if place.turns]
+    return "; ".join(f"{_when(place)} of {_loop_at(place)}" for place in reversed(places))
+
+
+def _loop_at(place: Place) -> str:
+    span = place.turns[-1].loop.span
+    line, column = span.source.position(span.start)
+    return f"the loop at {span.source.name}:{line}:{column}"
+
+
+def _when(place: Place) -> str:
+    """ "in turn 3 (j = 2), in turn 1 (i = 0)": the turns of the loops around a place, innermost first, three of them."""
+    step = place.site.step
+    moment = step.moment if isinstance(step, Check) else ""
+    turns = [_turn(turn, "") for turn in reversed(place.turns)]
+    if moment == "entry":
+        turns.insert(0, "before the first turn")
+    elif moment == "turn":
+        turns[0] = _turn(place.turns[-1], "after")
+    return ", ".join((*turns[:3], *(["..."] if len(turns) > 3 else [])))
+
+
+def _turn(turn: Turn, moment: str) -> str:
+    if turn.done is None:
+        return "before the first turn"
+    index = f" ({turn.loop.name} = {turn.index})" if turn.loop.name is not None else ""
+    return f"{moment or ('before' if turn.is_condition else 'in')} turn {turn.done + 1}{index}"
+
+
+def _diagnosed(failure: Failure) -> Diagnostic:
     problem, site, step = failure.problem, failure.site, failure.site.step
     if isinstance(problem, ExternError):
         return _extern(failure, str(problem))
@@ -56,7 +95,11 @@ def diagnose(failure: Failure) -> Diagnostic:
         return _check(failure, step)
     if isinstance(step, Compute):
         return _violation(failure, problem, step) if isinstance(problem, Violation) else _kernel(failure, step)
+    if isinstance(step, Stack):
+        return _stack(failure, step)
     if isinstance(step, Branch) and not isinstance(step.cond, core.BoolExpr):
+        return _kernel(failure, step)
+    if isinstance(step, Loop) and not isinstance(step.test, core.BoolExpr):
         return _kernel(failure, step)
     message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
     return error(codes.R401, message, site.span, function=_function(site), labels=_chain(failure, site.span))
@@ -106,6 +149,17 @@ def _check(failure: Failure, step: Check | Match) -> Diagnostic:
         codes.R401, message, span, caption=found_and_wanted(declared, outer, argument), labels=labels,
         notes=() if origin.text.isidentifier() or found in message else (f"here {found}",), function=_function(failure.site),
     )  # fmt: skip
+
+
+def _stack(failure: Failure, step: Stack) -> Diagnostic:
+    """What the turns stack has another shape than in the first turn."""
+    value, before = failure.values[step.value], failure.values.get(step.output)
+    first = before[0] if before is not None and len(before) else value
+    message = (
+        f"`{step.name}` needs one shape in all turns: it was {describe(first)} in turn 1, but it is {describe(value)}"
+    )
+    labels = _chain(failure, step.span)
+    return error(codes.R401, message, step.span, labels=labels, function=_function(failure.site))
 
 
 def _named(names: Names, slots: Mapping[str, object]) -> dict[str, Any]:
@@ -208,7 +262,7 @@ class Operands:
 _UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)")
 
 
-def _kernel(failure: Failure, step: Compute | Branch) -> Diagnostic:
+def _kernel(failure: Failure, step: Compute | Branch | Loop) -> Diagnostic:
     wrong = _UNPACKING.match(str(failure.problem))
     message = f"@{_callee(failure.site)} failed: {_reason(failure.problem)}"
     if wrong:
@@ -266,7 +320,16 @@ def _value(operand: core.Value, slots: Mapping[str, object]) -> Any:
         case core.ShapeLit(dims=items) | core.ListValue(items=items) | core.TupleValue(items=items):
             values = tuple(_value(item, slots) for item in items)  # type: ignore[arg-type]
             return None if any(value is None for value in values) else values
-        case core.FnRef() | core.TensorLit() | core.Load() | core.Text() | core.Call() | core.If() | core.Lambda():
+        case (
+            core.FnRef()
+            | core.TensorLit()
+            | core.Load()
+            | core.Text()
+            | core.Call()
+            | core.If()
+            | core.Loop()
+            | core.Lambda()
+        ):
             return None
     return _computed(operand)
 
@@ -341,6 +404,8 @@ def _callee(site: Site) -> str:
             return callee
         case Branch():
             return "if"
+        case Loop():
+            return "while"
     return site.function
 
 
@@ -354,10 +419,12 @@ def _caller(failure: Failure) -> Site | None:
 def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:
     """The calls that led here, innermost first, at most three of them."""
     labels: list[Label] = []
-    for site in reversed(failure.calls):
+    for place in reversed(failure.callers):
+        site, when = place.site, _when(place)
         seen = site.span == primary or any(label.span == site.span for label in labels)
         if _is_call(site) and site.span.source is not NOWHERE.source and not seen and not site.within:
-            labels.append(Label(site.span, f"called from here, in {_function(site)}"))
+            there = f"called from here, in {_function(site)}"
+            labels.append(Label(site.span, f"{there}, {when}" if when else there))
     return tuple(labels[:3])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
@@ -15,7 +16,7 @@ from ..lang import core
 from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..ops.model import WILDCARD
-from . import guards
+from . import guards, stacks
 from .dispatch import HELPERS, primitive_value, write_list
 from .dtypes import numpy_dtype
 from .entry_checks import write_routine
@@ -99,9 +100,13 @@ _HELPERS: dict[str, Any] = {
     "as_size": guards.as_size,
     "as_sizes": guards.as_sizes,
     "ceildiv": guards.ceildiv,
+    "buffer_for": stacks.buffer_for,
+    "count": itertools.count,
     "exact": guards.exact,
     "floor": guards.floor,
     "modulo": guards.modulo,
+    "owned": stacks.owned,
+    "stacked": stacks.stacked,
 }
 
 

@@ -35,7 +35,7 @@ class NoneFits(Exception):
 def write_list(unit: Unit, impls: core.Impls) -> None:
     """`f_name`: each member in turn; where none fits, all that was wrong is raised at once."""
     unit.write(0, f"def f_{mangle(impls.name)}(*args, **named):")
-    site = Site(impls.name, impls.span, None, 0.0)
+    site = Site(impls.name, impls.span, None)
     unit.write(1, "reasons = []")
     for choice in impls.choices:
         function = unit.functions.get(choice)

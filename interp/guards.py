@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from ..ops.dtypes_column import parse_dtypes
 from ..ops.ground import NeedsData, Violation, evaluate
 from ..ops.model import TRACKED, WILDCARD, Param, Primitive, TensorInfo
 from ..ops.registry import lookup
-from .conditions import NoTest, Texts, form_text
+from .conditions import NoTest, form_text, make_test
 from .dtypes import dtype_of
 
 # For how many forms of calls a guard keeps tests.
 REMEMBERED = 1024
+# How many calls that are remembered cost what one costs about which the rule is asked.
+ASKED = 16
 _TENSORS = ("tensor", "tensors", "index")
 
 
@@ -80,7 +83,7 @@ def as_size(value: Any) -> int:
 @cache
 def make_guard(name: str, literals: tuple[int, ...] = ()) -> Callable[..., None]:
     """The check of a primitive's preconditions, with literal numbers at some places: a compiled test for each form of a call,
-    from its second time on. Where that fails, or there is none, the rule itself is asked; it has the words."""
+    once it has been asked for a few times. Where that fails, or there is none, the rule itself is asked; it has the words."""
     row = lookup(name)
     assert row is not None
     names = [f"a{i}" for i in range(len(row.params))]
@@ -108,33 +111,28 @@ class _Asked:
         self.row = row
         self.tests: dict[Any, Callable[..., bool]] = {}
         self.passed: set[Any] = set()
+        # What the calls of a form without a test have cost so far.
+        self.spent: Counter[Any] = Counter()
 
     def check(self, form: object, *args: object) -> None:
         key = tuple(map(_seen_by_rules, args))
-        if key in self.passed:
-            return
-        guard(self.row, args)
-        for table in (self.passed, self.tests):
-            if len(table) >= REMEMBERED:
-                table.clear()
-        self.passed.add(key)
-        if form is not None:
-            self._learn(form, args)
+        is_new = key not in self.passed
+        if is_new:
+            guard(self.row, args)
+            for table in (self.passed, self.tests, self.spent):
+                if len(table) >= REMEMBERED:
+                    table.clear()
+            self.passed.add(key)
+        if form is not None and form not in self.tests:
+            self.spent[form] += ASKED if is_new else 1
+            if self.spent[form] >= 2 * ASKED:
+                self._learn(form, args)
 
     def _learn(self, form: object, args: Sequence[object]) -> None:
-        """A form that is seen for the second time gets a test."""
-        if form not in self.tests:
-            self.tests[form] = _seen_once
-        elif self.tests[form] is _seen_once:
-            texts = Texts(self.row, _info)
-            try:
-                self.tests[form] = texts.test(seen(self.row, args, texts.info))
-            except NoTest:
-                self.tests[form] = _never
-
-
-def _seen_once(*_: object) -> bool:
-    return False
+        try:
+            self.tests[form] = make_test(self.row, partial(seen, self.row, args), _info)
+        except NoTest:
+            self.tests[form] = _never
 
 
 def _never(*_: object) -> bool:

@@ -243,7 +243,7 @@ def _value(literal: core.Value | core.Splice | None) -> Any:
             return make_tensor(literal)
         case core.Var() | core.FnRef() | core.Load() | core.Text() | core.Call() | core.ListValue() | core.If():
             raise TypeError(type(literal).__name__)
-        case core.Lambda() | core.Splice() | None:
+        case core.Loop() | core.Lambda() | core.Splice() | None:
             raise TypeError(type(literal).__name__)
     return _no_literal(literal)
 

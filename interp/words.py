@@ -24,8 +24,7 @@ def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) 
     text = origin.text or origin.span.text
     if origin.what == "where":
         found = values(check, outer)
-        who = f"@{declared.function}" if declared is not None and declared.function else "the signature"
-        return f"{who} needs `{text}` to hold" + (f", but {found}" if found else "")
+        return f"{_whose(declared)} needs `{text}` to hold" + (f", but {found}" if found else "")
     if isinstance(check, core.Assert) and (declared is None or origin.what not in ("rank", "dim", "dtype", "shape")):
         found = values(check, outer)
         reason = f" ({check.message})" if check.message else ""
@@ -41,6 +40,14 @@ def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) 
         tensor = None
     said = wording(check, name, Actual(env, tensor), subject) or (f"`{text}` to hold", values(check, outer))
     return f"{who} needs " + ", but ".join(filter(None, said))
+
+
+def _whose(declared: core.Declared | None) -> str:
+    """Who asks for a condition."""
+    if declared is None:
+        return "the signature"
+    of_loop = {"carry": "the loop", "range": "the range"}.get(declared.kind)
+    return of_loop or (f"@{declared.function}" if declared.function else "the signature")
 
 
 class Actual:
@@ -109,6 +116,8 @@ def _filled(declared: core.Declared, env: Values) -> str:
     """The annotation as the user wrote it, with the names that were bound before it written as their values."""
     annotation = declared.annotation
     known = {name: _evaluate(e, env) for name, e in declared.bound}
+    if annotation is None and declared.kind == "carry":  # it keeps what its first value has
+        return ""
     if annotation is None or annotation.dims is None:
         return " ".join((annotation or declared).span.text.split())
     dims = ", ".join(_filled_dim(d, known) for d in annotation.dims)

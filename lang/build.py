@@ -294,15 +294,28 @@ class TreeBuilder:
         index: sweet.Ident,
         iterable: sweet.Expr,
         carries: tuple[sweet.Carry, ...] | None,
+        where: tuple[sweet.Expr, ...] | None,
+        cond: sweet.Block | None,
         stack: tuple[sweet.Param, ...] | None,
         body: sweet.Block,
     ) -> sweet.For:
-        return sweet.For(self.span(start, end), index, iterable, carries or (), stack or (), body)
+        return sweet.For(self.span(start, end), index, iterable, carries or (), where or (), cond, stack or (), body)
 
     def while_(
-        self, start: int, end: int, cond: sweet.Expr, carries: tuple[sweet.Carry, ...] | None, body: sweet.Block
+        self,
+        start: int,
+        end: int,
+        cond: sweet.Block,
+        carries: tuple[sweet.Carry, ...] | None,
+        where: tuple[sweet.Expr, ...] | None,
+        stack: tuple[sweet.Param, ...] | None,
+        body: sweet.Block,
     ) -> sweet.While:
-        return sweet.While(self.span(start, end), cond, carries or (), body)
+        return sweet.While(self.span(start, end), cond, carries or (), where or (), stack or (), body)
+
+    def condition_(self, start: int, end: int, *parts: Any) -> sweet.Block:
+        *statements, result = parts
+        return sweet.Block(self.span(start, end), tuple(statements), result)
 
     carry_ = _made(sweet.Carry)
 

@@ -58,6 +58,10 @@ E222 names: implementations that do not fit together
 E223 names: nested too deeply
 E224 names: a private function that is called from outside
 E225 names: a misspelt dtype
+E226 names: a `for` over something else than a range
+E227 names: a loop that does not say what it gives
+E228 names: a turn that does not give what its loop carries and stacks
+E229 names: a stacked type that changes from turn to turn
 E240 names is_absent: a file that does not exist
 E241 names: a file outside the program's folder
 E242 names: a file that cannot be read

@@ -240,8 +240,64 @@ class Lambda(Placed):
     body: Block
 
 
+class Carry(Placed):
+    """A value that a loop hands from turn to turn, of a bare sort; `init` is what it is before the first turn."""
+
+    name: str
+    sort: Sort
+    init: Value
+
+
+class Invariant(Placed):
+    """One condition of a loop's invariant, over the carries and the index: it holds before the first turn (`entry`) and after
+    each turn (`turn`), each decided on its own; in a turn and behind the loop it is known."""
+
+    cond: BoolExpr
+    origin: Origin
+    entry: Status = Status.OPEN
+    turn: Status = Status.OPEN
+
+
+class Stacked(Placed):
+    """A tensor of every turn, stacked along a new first axis. `shape` is what it has in each turn, over names from outside the
+    loop; None stands for a size that all turns share, found in the first and 0 where there is none. That a turn's value
+    has the sizes that are not None is asserted in the body. `status` is that of the sizes that are shared."""
+
+    name: str
+    shape: tuple[SizeExpr | Splice | None, ...]
+    dtype: DTypeExpr
+    status: Status = Status.OPEN
+
+
+class Range(Node):
+    """`range(start, stop, step)`: the index is start, start + step, ... below stop; the step is at least 1, which is asserted
+    before the loop."""
+
+    start: SizeExpr
+    stop: SizeExpr
+    step: SizeExpr
+
+
+class Loop(Placed):
+    """`for index in range(...) with (...) where ... while (...) stack (...) { }`, and `while (...) with (...) where ... { }`,
+    which has neither index nor range.
+
+    The initial values are evaluated once, in order, and see no carry. `cond` is evaluated before each turn: its result is a
+    BoolExpr, or a boolean or integer rank-0 tensor. The body's value is the next carries, then what is stacked: a tuple, if
+    they are several. The loop's value is made in the same way. Names that the invariant binds are bound at the body's head.
+    """
+
+    index: str | None
+    range: Range | None
+    carries: tuple[Carry, ...]
+    invariant: tuple[Invariant, ...]
+    cond: Block | None
+    stacked: tuple[Stacked, ...]
+    body: Block
+
+
 Value = (
-    Var | FnRef | Number | TensorLit | Load | Text | Call | TupleValue | ListValue | If | Lambda
+    Var | FnRef | Number | TensorLit | Load | Text | Call | TupleValue | ListValue | If | Loop | Lambda
     | SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
 )  # fmt: skip
 
@@ -251,7 +307,7 @@ def is_work(value: Value) -> bool:
     if isinstance(value, ShapeLevel):
         return False
     match value:
-        case Call() | If():
+        case Call() | If() | Loop():
             return True
         case Var() | FnRef() | Number() | TensorLit() | Load() | Text() | TupleValue() | ListValue() | Lambda():
             return False
@@ -400,7 +456,8 @@ class Origin(Placed):
 
 
 class Let(Placed):
-    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones only.
+    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones
+    and for tuples; it is None for others, and for tuples that their value tells.
     The checker sets what is `known` of each name (None: no tensor)."""
 
     names: tuple[str, ...]
@@ -508,7 +565,7 @@ def may_check(stmt: Stmt) -> bool:
         case Let(is_tuple=True):
             return isinstance(stmt.value, Var)
         case Let():
-            return stmt.sort in (SIZE, SHAPE, DTYPE, BOOL) and not isinstance(stmt.value, If)
+            return stmt.sort in (SIZE, SHAPE, DTYPE, BOOL) and not isinstance(stmt.value, If | Loop)
     return isinstance(stmt, Assert | MatchShape)
 
 

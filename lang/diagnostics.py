@@ -46,7 +46,8 @@ class Subject(Placed):
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
     alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
-    requirement of a primitive (see ops/requirements.py) or the condition of a signature.
+    requirement of a primitive (see ops/requirements.py) or the condition of a signature; `grown` what the annotation of a
+    loop's carry would say of an axis that grows, over the loop's index.
     """
 
     callee: str
@@ -58,6 +59,7 @@ class Subject(Placed):
     conditions: tuple[tuple[str, ...], ...] = ()
     also: tuple[str, ...] = ()
     asked: object = None
+    grown: str = ""
 
 
 class Met(Node):

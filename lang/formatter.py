@@ -326,7 +326,11 @@ class _Layout:
         return concat(*parts)
 
     def where(self, tree: Tree) -> Doc:
-        """` where a, b`, on the next line if it does not fit. No line may end behind `where` itself."""
+        """` where a, b`, on the next line if it does not fit."""
+        return group(nest(LINE, self.conditions(tree)))
+
+    def conditions(self, tree: Tree) -> Doc:
+        """`where a, b`. No line may end behind `where` itself."""
         word = self.doc(tree.children[0])
         parts: list[Doc] = []
         for child in tree.children[1:]:
@@ -336,7 +340,7 @@ class _Layout:
                 parts.append(self.doc(child))
             else:
                 parts.append(self.slot(partial(self.doc, child), bubble=True))
-        return group(nest(LINE, word, " ", group(nest(*parts))))
+        return concat(word, " ", group(nest(*parts)))
 
     def taken(self) -> list[Doc]:
         """The comment behind the last token, to be written here."""
@@ -439,31 +443,52 @@ class _Layout:
         return concat(*parts)
 
     def for_(self, *children: Tree | Leaf) -> Doc:
-        parts: list[Doc] = []
-        i = 0
-        while i < len(children):
-            child = children[i]
-            if isinstance(child, Leaf) and child.text == "(":
-                comma = (
-                    "never" if isinstance(children[0], Leaf) and children[0].text == "while" and i == 1 else "broken"
-                )
-                parts.append(self.bracketed(child, _inner(children[i + 1 : i + 2]), _last(children[i + 2]), comma))
-                i += 2
-            elif isinstance(child, Tree) and child.name == "block":
-                parts.append(self.block(child, False))
-            else:
-                parts.append(self.doc(child))
-            parts.append(" ")
-            i += 1
-        return concat(*parts[:-1])
+        return self.loop(children)
 
-    while_ = for_
+    def while_(self, *children: Tree | Leaf) -> Doc:
+        return self.loop(children)
+
+    def loop(self, children: Sequence[Tree | Leaf]) -> Doc:
+        """The header on one line, or each of its clauses on its own."""
+        *header, block = children
+        words: list[list[Tree | Leaf]] = [[header[0]]]
+        for child in header[1:]:
+            if child.name == "where" if isinstance(child, Tree) else child.text in ("with", "while", "stack"):
+                words.append([])
+            words[-1].append(child)
+        parts: list[Doc] = [self.clause(words[0])]
+        for clause in words[1:]:
+            parts += [*self.taken(), LINE, self.slot(partial(self.clause, clause), bubble=True)]
+        assert isinstance(block, Tree)
+        return concat(group(parts[0], nest(*parts[1:])), " ", self.block(block, False))
+
+    def clause(self, children: Sequence[Tree | Leaf]) -> Doc:
+        only = children[0]
+        if isinstance(only, Tree):
+            return self.conditions(only)
+        if len(children) == 4 and isinstance(children[1], Leaf):
+            word, opener, inside, closer = children
+            comma = "never" if only.text == "while" else "broken"
+            return concat(self.doc(word), " ", self.bracketed(_first(opener), _inner([inside]), _last(closer), comma))
+        return self.spaced(*children)
+
+    def condition_(self, *children: Tree | Leaf) -> Doc:
+        """`let k : Size = e; k < 3`: what a loop does before each turn, and its condition."""
+        parts: list[Doc] = []
+        for child in children:
+            if isinstance(child, Leaf) and child.kind == END:
+                parts += [";", *self.taken(), LINE]
+            else:
+                parts.append(self.slot(partial(self.doc, child), bubble=True))
+        return concat(*parts)
 
 
 def _inner(children: Sequence[Tree | Leaf]) -> Sequence[Tree | Leaf]:
     """The members of what stands between brackets: of the one list in there, or the thing itself."""
     only = children[0] if len(children) == 1 else None
     if isinstance(only, Tree) and only.name in ("arguments", "parameters", "carries", "types"):
+        return only.children
+    if isinstance(only, Tree) and only.name == "condition" and len(only.children) == 1:
         return only.children
     return children
 

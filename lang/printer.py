@@ -26,11 +26,8 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\\": "\\\\", '"
 
 
 def print_fn(fn: sweet.Fn) -> str:
-    parts = [print_signature(fn)]
-    if fn.where:
-        parts.append("where " + ", ".join(map(print_expr, fn.where)))
-    parts += [print_block(block) for block in (fn.checks, fn.body) if block]
-    return " ".join(parts)
+    blocks = [print_block(block) for block in (fn.checks, fn.body) if block]
+    return " ".join([print_signature(fn) + _where(fn.where), *blocks])
 
 
 def print_signature(fn: sweet.Fn) -> str:
@@ -143,11 +140,12 @@ def _bound(e: sweet.Expr) -> tuple[int, str]:
         case sweet.If():
             return _WEAKEST, _if(e)
         case sweet.For():
-            stack = f" stack ({', '.join(map(print_param, e.stack))})" if e.stack else ""
-            head = f"for {e.index.name} in {print_expr(e.iterable)}{_with(e.carries)}{stack}"
-            return _WEAKEST, f"{head} {print_block(e.body)}"
+            cond = f" while ({_condition(e.cond)})" if e.cond else ""
+            head = f"for {e.index.name} in {print_expr(e.iterable)}{_with(e.carries)}{_where(e.where)}{cond}"
+            return _WEAKEST, f"{head}{_stack(e.stack)} {print_block(e.body)}"
         case sweet.While():
-            return _WEAKEST, f"while ({print_expr(e.cond)}){_with(e.carries)} {print_block(e.body)}"
+            head = f"while ({_condition(e.cond)}){_with(e.carries)}{_where(e.where)}"
+            return _WEAKEST, f"{head}{_stack(e.stack)} {print_block(e.body)}"
         case sweet.Lambda():
             return _WEAKEST, print_fn(e.fn)
         case _:
@@ -182,6 +180,19 @@ def _if(e: sweet.If) -> str:
 
 def _with(carries: tuple[sweet.Carry, ...]) -> str:
     return f" with ({', '.join(map(_carry, carries))})" if carries else ""
+
+
+def _where(conditions: tuple[sweet.Expr, ...]) -> str:
+    return f" where {', '.join(map(print_expr, conditions))}" if conditions else ""
+
+
+def _stack(stack: tuple[sweet.Param, ...]) -> str:
+    return f" stack ({', '.join(map(print_param, stack))})" if stack else ""
+
+
+def _condition(cond: sweet.Block) -> str:
+    parts = [print_stmt(statement) for statement in cond.stmts]
+    return "; ".join(parts + ([print_expr(cond.result)] if cond.result else []))
 
 
 def _carry(carry: sweet.Carry) -> str:

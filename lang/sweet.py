@@ -149,18 +149,24 @@ class Carry(Placed):
 
 
 class For(Placed):
-    """`for i in range(n) with (...) stack (...) { }`."""
+    """`for i in range(n) with (...) where ... while (...) stack (...) { }`; `cond` is run before each turn."""
 
     index: Ident
     iterable: Expr
     carries: tuple[Carry, ...]
+    where: tuple[Expr, ...]
+    cond: Block | None
     stack: tuple[Param, ...]
     body: Block
 
 
 class While(Placed):
-    cond: Expr
+    """`while (let k : Size = e; k < 3) with (...) where ... stack (...) { }`."""
+
+    cond: Block
     carries: tuple[Carry, ...]
+    where: tuple[Expr, ...]
+    stack: tuple[Param, ...]
     body: Block
 
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from .elementwise import Array, Dtype
-from .registry import BadValue, clamped, kernel
+from .registry import FRESH, BadValue, clamped, kernel
 
 Shape = tuple[int, ...]
+FRESH.update(dict.fromkeys(("zeros", "ones", "zeros_like", "ones_like", "full", "full_like"), "always"))
 
 
 @np.errstate(all="ignore")

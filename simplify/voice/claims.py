@@ -7,7 +7,7 @@ import re
 from ...lang import codes, core
 from ...lang.codes import Code
 from ...lang.core import Status
-from ...lang.diagnostics import Diagnostic, Label, Subject, error, note
+from ...lang.diagnostics import Diagnostic, Label, Subject, error, note, saying
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
@@ -27,7 +27,8 @@ from .wording import Ranges, comes_from_here, compared, known_names, ranges_of, 
 
 class Claim(Asked):
     """A claim, an assertion or a declared result. `ranges` are those of the sizes that it speaks of; `open_at` and `behind` are
-    those of About; `blamed` is the call that is told instead, where it made a size that does not fit."""
+    those of About; `blamed` is the call that is told instead, where it made a size that does not fit. Of a loop's invariant,
+    `when` tells when it is asked, and `grown` what its annotation would say of a size that grows."""
 
     stmt: core.Assert | core.MatchShape
     env: Env
@@ -35,6 +36,8 @@ class Claim(Asked):
     behind: Finding | None = None
     ranges: Ranges = {}
     blamed: Span | None = None
+    when: str = ""
+    grown: str = ""
 
     @property
     def entry(self) -> Entry | None:
@@ -62,9 +65,15 @@ class Claim(Asked):
         return replace(self, env=dict(self.env), ranges=ranges, blamed=blamed)
 
     def subject(self, state: State) -> Subject:
-        return of_check(state, self.stmt, self.env)
+        return replace(of_check(state, self.stmt, self.env), grown=self.grown)
 
     def said(self, finding: Finding) -> Diagnostic:
+        said = self._said(finding)
+        if not self.when or said.sentence is None:
+            return said
+        return saying(said, replace(said.sentence, needs=f"{self.when}, {said.sentence.needs}"))
+
+    def _said(self, finding: Finding) -> Diagnostic:
         stmt, env, state, entry = self.stmt, self.env, finding.state, self.entry
         origin, declared = stmt.origin, stmt.origin.declared
         if declared is None:
@@ -76,6 +85,8 @@ class Claim(Asked):
         needs, found = wording(state, stmt, env, subject, self.ranges)
         speaker = finding.function if is_result else "the annotation" if origin.claim else "the assertion"
         speaker = "match_shape" if declared.kind == "match_shape" else speaker
+        if origin.what == "where":
+            speaker = {"carry": "the loop", "range": "the range"}.get(declared.kind, speaker)
         speaker = "the function value" if is_result and declared.subject.split(",")[0] == "the result" else speaker
         code = codes.E313 if origin.what == "dtype" else codes.E302 if origin.claim else codes.E303
         if entry is None:
@@ -237,15 +248,16 @@ class Valued(Asked):
 
 
 class Decides(Asked):
-    """That a tensor in the condition of an `if` is a single truth value."""
+    """That a tensor in the condition of an `if` or a loop (`where`) is a single truth value."""
 
     span: Span
     value: TensorInfo
+    where: str
     what: str
 
     def said(self, finding: Finding) -> Diagnostic:
         found = f"it is {type_text(self.value, finding.state)}"
-        return finish(finding, codes.E304, f"the condition of `if` needs to have {self.what}", found)
+        return finish(finding, codes.E304, f"the condition of {self.where} needs to have {self.what}", found)
 
 
 class Fits(Asked):
@@ -257,6 +269,17 @@ class Fits(Asked):
 
     def said(self, finding: Finding) -> Diagnostic:
         return error(self.code, self.message, self.span, function=finding.function)
+
+
+def endless(function: str, loop: core.Loop) -> Diagnostic:
+    """A loop that no execution leaves."""
+    cond = loop.span if loop.cond is None else loop.cond.span
+    return note(codes.N301, "this loop never ends; no execution reaches what follows it", cond, function=function)
+
+
+def never_run(function: str, loop: core.Loop) -> Diagnostic:
+    """A loop without a turn."""
+    return note(codes.N301, "no turn of this loop ever runs", loop.body.span, function=function)
 
 
 def dropped(function: str, block: core.Block, cond: Span, known: bool) -> Diagnostic:
