@@ -11,8 +11,8 @@ from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.formatter import format_source
 from rxlang.lang.parser import parse
-from rxlang.lang.printer import print_module
 from rxlang.lang.source import Source
+from support.sweet_printer import print_module
 
 GOLDENS = Path(__file__).parent / "goldens" / "loops"
 CLAUSES = {
