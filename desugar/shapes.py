@@ -89,7 +89,7 @@ def _level_of_loop(code: Code, expr: sweet.For | sweet.While) -> str:
 def _level_of_name(code: Code, name: str) -> str:
     entry = code.scope.find(name)
     if entry is not None:
-        return word(entry.sort)
+        return word(entry.sort) if entry.number is None else level(code, entry.number)
     return "DType" if name in DTYPES else "?"
 
 
@@ -108,7 +108,7 @@ def _level_of_attr(code: Code, expr: sweet.Attr) -> str:
     if isinstance(expr.value, sweet.Name) and expr.value.name in code.unit.links:
         entry = code.world.foreign_const(code.unit, expr.value.name, expr.name.name)
         if entry is not None and code.scope.find(expr.value.name) is None:
-            return word(entry.sort)
+            return word(entry.sort) if entry.number is None else level(code, entry.number)
     return _ATTRIBUTES.get(expr.name.name, "?")
 
 
@@ -142,6 +142,15 @@ def _level_of_result(code: Code, callee: sweet.FnName) -> str:
     return "?"
 
 
+def named_number(code: Code, expr: sweet.Name | sweet.Attr) -> sweet.Expr | None:
+    """The literal number that a name stands for: it is what it would be in the name's place."""
+    entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else code.foreign(expr)
+    if entry is None or entry.number is None:
+        return None
+    entry.used = True
+    return replace(entry.number, span=expr.span)
+
+
 # Sizes
 
 
@@ -149,6 +158,8 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
     match expr:
         case sweet.IntLit():
             return core.SizeLit(expr.span, expr.value)
+        case sweet.Name() | sweet.Attr() if isinstance(found := named_number(code, expr), sweet.IntLit):
+            return core.SizeLit(expr.span, found.value)
         case sweet.Name():
             return _named_size(code, expr)
         case sweet.Unary(op="+"):
@@ -383,6 +394,8 @@ def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
     match expr:
         case sweet.BoolLit():
             return core.BoolConst(expr.span, expr.value)
+        case sweet.Name() | sweet.Attr() if isinstance(literal := named_number(code, expr), sweet.BoolLit):
+            return core.BoolConst(expr.span, literal.value)
         case sweet.Name():
             entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.BOOL)
             found = entry.at(expr.span) if entry.sort == core.BOOL else wrong_sort(code, expr, "Bool")

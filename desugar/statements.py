@@ -7,7 +7,7 @@ from typing import assert_never
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
 from ..lang.walk import walk
-from . import arguments, patterns, shapes, values
+from . import arguments, folding, patterns, shapes, values
 from .annotations import leaves
 from .binding import Leaf
 from .code import Code, spelled
@@ -131,8 +131,9 @@ def _let(code: Code, stmt: sweet.Let) -> None:
             codes.E221, "a `let` cannot claim a function's type", type_.span, help="annotate the function's parameters"
         )
     value, sort = _value(code, stmt, type_)
+    number = folding.literal(value) if type_ is None and isinstance(value, core.Number) else None
     value = settled(value, type_)
-    core_name = code.bind(name, sort, "let")
+    core_name = code.bind(name, sort, "let", number)
     code.emit(core.Let(stmt.span, (core_name,), False, sort if sort in SHAPE_SORTS else None, value))
     if type_ is not None:
         _annotate(code, stmt, core_name, type_, name.name)
@@ -153,7 +154,7 @@ def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.
 def _no_size(code: Code, stmt: sweet.Let) -> None:
     """`let x = n * m`: sizes are no tensors, but there is a way from one to the other."""
     found = shapes.level(code, stmt.value)
-    if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and values.is_literal(stmt.value)):
+    if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and values.is_literal(code, stmt.value)):
         return
     shown, name = spelled(stmt.value.span), stmt.names[0].name
     named = f"`let {name} : {found} = {shown}` names it"
