@@ -63,7 +63,7 @@ def _computed(op: str, a: int | float, b: int | float) -> int | float | None:
 
 def _stays_whole(op: str, a: int, b: int) -> bool:
     """Whether an operator of integers gives one, of a length that is worth computing."""
-    return op != "/" and (op != "**" or 0 <= b and b * max(1, a.bit_length()) <= 4 * _MOST_BITS)
+    return op != "/" and (op != "**" or b >= 0 and b * max(1, a.bit_length()) <= 4 * _MOST_BITS)
 
 
 def literal(number: core.Number) -> sweet.Expr:
