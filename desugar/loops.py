@@ -24,8 +24,8 @@ from .code import Code, Typed, spelled
 from .errors import Broken, count, fail
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE, Entry, Scope
-from .sorts import describe, expand, sort_of
-from .statements import block_result, of_arms, statements
+from .sorts import describe, expand, of_arms, sort_of
+from .statements import block_result, statements
 from .type_names import all_names, size_names
 
 

@@ -20,9 +20,10 @@ class Entry:
     `expr` is what it stands for: a variable, or what binds it (`n` of a signature is `x.dim(0)` in the wrapper).
     `kind` is param, size (bound by an annotation), let, const. `nonneg` tells a size that is never below 0.
     `literal` is a const's literal value, or the number that a `let` binds; `number` one that has no dtype of its own.
+    `parts` are the names of a tuple's parts, with the block that has them.
     """
 
-    __slots__ = ("name", "sort", "expr", "span", "kind", "nonneg", "used", "literal", "number")
+    __slots__ = ("name", "sort", "expr", "span", "kind", "nonneg", "used", "literal", "number", "parts")
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Entry:
         self.used = False
         self.literal = literal
         self.number = number
+        self.parts: tuple[Scope, tuple[core.Value, ...]] | None = None
 
     def at(self, span: Span) -> core.Value:
         """The expression it stands for, used at a place."""
@@ -73,6 +75,12 @@ class Scope:
                 return entry
             scope = scope.outer
         return None
+
+    def chain(self) -> Iterator[Scope]:
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.outer
 
     def bind(self, entry: Entry) -> None:
         self.entries[entry.name] = entry

@@ -62,7 +62,9 @@ def level(code: Code, expr: sweet.Expr) -> str:
             return "Part"
         case sweet.For() | sweet.While():
             return _level_of_loop(code, expr)
-        case sweet.FloatLit() | sweet.Index() | sweet.If():
+        case sweet.Index():
+            return word(_part_sort(code, expr) or core.TENSOR)
+        case sweet.FloatLit() | sweet.If():
             return "Tensor"
 
 
@@ -142,6 +144,37 @@ def _level_of_result(code: Code, callee: sweet.FnName) -> str:
     return "?"
 
 
+def _part_sort(code: Code, expr: sweet.Index) -> core.Sort | None:
+    """The sort of a tuple's part, where it is one that is indexed."""
+    whole = _tuple_sort(code, expr.value)
+    position = literal_int(code, expr.items[0]) if isinstance(whole, core.TupleSort) else None
+    if not isinstance(whole, core.TupleSort) or position is None or not -len(whole.items) <= position < len(whole.items):
+        return None
+    return whole.items[position]
+
+
+def _tuple_sort(code: Code, expr: sweet.Expr) -> core.Sort | None:
+    match expr:
+        case sweet.Name(name=name):
+            entry = code.scope.find(name)
+            return None if entry is None else entry.sort
+        case sweet.Index():
+            return _part_sort(code, expr)
+        case sweet.Attr():
+            entry = code.foreign(expr) if _level_of_attr(code, expr) == "Tuple" else None
+            return None if entry is None else entry.sort
+        case sweet.Call(callee=sweet.FnName() as callee):
+            found = code.world.target(code.unit, callee.name)
+            return code.hooks.result(found, callee.span) if isinstance(found, FnInfo) else None
+    return None
+
+
+def _part(code: Code, expr: sweet.Index, want: core.Sort) -> core.Value:
+    """A tuple's part of a shape-level sort."""
+    value, sort = code.hooks.value(code, expr)
+    return value if sort == want else wrong_sort(code, expr, word(want))
+
+
 def named_number(code: Code, expr: sweet.Name | sweet.Attr) -> sweet.Expr | None:
     """The literal number that a name stands for: it is what it would be in the name's place."""
     entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else code.foreign(expr)
@@ -182,6 +215,8 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
             return _dim(code, expr)
         case sweet.Call(callee=sweet.Name(name=name)) if name in SIZE_FUNCTIONS and code.scope.find(name) is None:
             return _size_function(code, expr, name)
+        case sweet.Index() if isinstance(part := _part(code, expr, core.SIZE), core.SizeExpr):
+            return part
         case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             return _hoisted_size(code, expr)
     return wrong_sort(code, expr, "Size")
@@ -315,6 +350,8 @@ def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
                 wrong_sort(code, expr, "Shape")
             else:
                 _unknown_size(expr)
+        case sweet.Index() if isinstance(part := _part(code, expr, core.SHAPE), core.ShapeExpr):
+            found = part
         case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             found = code.hoist(expr, core.SHAPE)
         case _:
@@ -380,6 +417,8 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
                 wrong_sort(code, expr, "DType")
             else:
                 _unknown_size(expr)
+        case sweet.Index() if isinstance(part := _part(code, expr, core.DTYPE), core.DTypeExpr):
+            found = part
         case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             found = code.hoist(expr, core.DTYPE)
         case _:
@@ -408,6 +447,8 @@ def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
             return _compare(code, expr)
         case sweet.InClass():
             return _in_class(code, expr)
+        case sweet.Index() if isinstance(part := _part(code, expr, core.BOOL), core.BoolExpr):
+            return part
         case sweet.Attr() if (entry_ := code.foreign(expr)) is not None:
             found = entry_.at(expr.span)
             return found if isinstance(found, core.BoolExpr) else wrong_sort(code, expr, "Bool")

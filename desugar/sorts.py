@@ -10,9 +10,9 @@ from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.printer import print_type
-from ..lang.walk import rewrite
+from ..lang.walk import rewrite, walk
 from .errors import Broken, fail, nearest
-from .scope import Scope
+from .scope import SHAPE_SORTS, Scope
 from .world import Unit
 
 _SORTS: dict[str, core.Sort] = {
@@ -136,6 +136,12 @@ def fn_sort(text: str, params: tuple[core.Sort, ...], result: core.Sort | None, 
     named = tuple(core.Param(f"x{i}", s) for i, s in enumerate(params))
     body = core.Block(span, (), core.TupleValue(span, ()))
     return core.FnSort(text, core.Function(span, "inline", "fn", named, result, (), body))
+
+
+def of_arms(value: core.Value, sort: core.Sort) -> core.Sort | None:
+    """The sort of a tuple that an `if` gives, if there are sizes in it: its arms alone would not tell numbers from them."""
+    is_told = isinstance(value, core.If) and any(s in SHAPE_SORTS for s in walk(sort))
+    return sort if is_told else None
 
 
 def says_nothing(type_: sweet.Type | None) -> bool:

@@ -9,7 +9,7 @@ from typing import NoReturn
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.operators import BINARY, UNARY
-from . import arguments, folding, implementations, literals, shapes, slices
+from . import arguments, folding, implementations, literals, parts, shapes, slices
 from .code import Code, Typed, spelled
 from .errors import Broken, count, fail, nearest, problem
 from .scope import SOME_TUPLE, Entry
@@ -33,7 +33,7 @@ def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
         case sweet.Call():
             return _call(code, expr)
         case sweet.Index():
-            return slices.index(code, expr)
+            return parts.of_tuple(code, expr) or slices.index(code, expr)
         case sweet.TupleExpr():
             items = code.each(partial(_item, code, item) for item in expr.items)
             return core.TupleValue(expr.span, tuple(v for v, _ in items)), core.TupleSort(tuple(s for _, s in items))
