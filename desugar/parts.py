@@ -46,7 +46,9 @@ def _apart(code: Code, expr: sweet.Expr) -> tuple[tuple[core.Value, ...], core.T
     if sort == SOME_TUPLE:
         sort = _of_primitive(code, value)
     if sort is None:
-        fail(codes.E206, "how many parts this has is not known here", expr.span, help="`let (a, b) = ...` takes it apart")
+        fail(
+            codes.E206, "how many parts this has is not known here", expr.span, help="`let (a, b) = ...` takes it apart"
+        )
     parts = value.items if isinstance(value, core.TupleValue) else _named(code, value, sort, entry)
     return parts, sort
 

@@ -148,7 +148,11 @@ def _part_sort(code: Code, expr: sweet.Index) -> core.Sort | None:
     """The sort of a tuple's part, where it is one that is indexed."""
     whole = _tuple_sort(code, expr.value)
     position = literal_int(code, expr.items[0]) if isinstance(whole, core.TupleSort) else None
-    if not isinstance(whole, core.TupleSort) or position is None or not -len(whole.items) <= position < len(whole.items):
+    if (
+        not isinstance(whole, core.TupleSort)
+        or position is None
+        or not -len(whole.items) <= position < len(whole.items)
+    ):
         return None
     return whole.items[position]
 

@@ -48,7 +48,7 @@ def test_parts_of_parameters_results_and_rebound_names_run_and_are_proved() -> N
 
 
 def test_each_use_of_one_name_shares_the_parts(tmp_path: Path) -> None:
-    (tmp_path / "p.rx").write_text("@f = fn(p : (Tensor([n]), Tensor([n]))) : Tensor { p[0]; p[1]; p[0] }\n")
+    (tmp_path / "p.rx").write_text("@f = fn(p : (Tensor, Tensor)) : Tensor { p[0]; p[1]; p[0] }\n")
     modules, _ = load_program(Source("p.rx", (tmp_path / "p.rx").read_text()), Files(tmp_path))
     assert print_program(desugar(modules, lookup)[0]).count("= p\n") == 1
 
