@@ -8,7 +8,7 @@ from ..lang import codes, sweet
 from ..lang.diagnostics import Label
 from ..lang.node import Node, replace
 from ..lang.walk import rewrite, walk
-from .errors import count, fail
+from .errors import count, fail, problem
 
 _NO_SIZES = frozenset({"span", "callee"})
 Sorts = dict[str, str]
@@ -112,4 +112,4 @@ def _spliced(item: sweet.Expr, given: dict[str, sweet.Expr]) -> tuple[sweet.Expr
             return (sweet.Splice(arg.span, sweet.Ident(arg.span, name)),)
         case sweet.Unknown():
             return (sweet.Dots(arg.span),)
-    fail(codes.E221, "a Shape of another file has to be named here before it is spliced", arg.span)
+    raise problem(codes.E221, "a Shape of another file has to be named here before it is spliced", arg.span)

@@ -16,7 +16,7 @@ def of_tuple(code: Code, expr: sweet.Index) -> Typed | None:
     """The part of a tuple that an index takes; None where it is no tuple that is indexed."""
     if shapes.level(code, expr.value) != "Tuple":
         return None
-    position = shapes.literal_int(code, expr.items[0]) if _is_alone(expr) else None
+    position = shapes.literal_index(code, expr)
     if position is None:
         fail(codes.E220, "a tuple is indexed by one literal integer", expr.span, help="`t[0]` is its first part")
     parts, sort = _apart(code, expr.value)
@@ -24,10 +24,6 @@ def of_tuple(code: Code, expr: sweet.Index) -> Typed | None:
         has = f"it has {len(parts)} parts" if len(parts) > 1 else "it has one part" if parts else "it is empty"
         fail(codes.E206, f"`{spelled(expr.value.span)}` has no part {position}: {has}", expr.span)
     return _at(parts[position], expr), sort.items[position]
-
-
-def _is_alone(expr: sweet.Index) -> bool:
-    return len(expr.items) == 1 and not isinstance(expr.items[0], sweet.SliceItem)
 
 
 def _at(part: core.Value, expr: sweet.Index) -> core.Value:
@@ -43,14 +39,13 @@ def _apart(code: Code, expr: sweet.Expr) -> tuple[tuple[core.Value, ...], core.T
     value, sort = code.hooks.value(code, expr)
     if not isinstance(sort, core.TupleSort):
         raise Broken
-    if sort == SOME_TUPLE:
-        sort = _of_primitive(code, value)
-    if sort is None:
+    known = _of_primitive(code, value) if sort == SOME_TUPLE else sort
+    if known is None:
         fail(
             codes.E206, "how many parts this has is not known here", expr.span, help="`let (a, b) = ...` takes it apart"
         )
-    parts = value.items if isinstance(value, core.TupleValue) else _named(code, value, sort, entry)
-    return parts, sort
+    parts = value.items if isinstance(value, core.TupleValue) else _named(code, value, known, entry)
+    return parts, known
 
 
 def _of_primitive(code: Code, value: core.Value) -> core.TupleSort | None:

@@ -147,7 +147,7 @@ def _level_of_result(code: Code, callee: sweet.FnName) -> str:
 def _part_sort(code: Code, expr: sweet.Index) -> core.Sort | None:
     """The sort of a tuple's part, where it is one that is indexed."""
     whole = _tuple_sort(code, expr.value)
-    position = literal_int(code, expr.items[0]) if isinstance(whole, core.TupleSort) else None
+    position = literal_index(code, expr) if isinstance(whole, core.TupleSort) else None
     if (
         not isinstance(whole, core.TupleSort)
         or position is None
@@ -155,6 +155,12 @@ def _part_sort(code: Code, expr: sweet.Index) -> core.Sort | None:
     ):
         return None
     return whole.items[position]
+
+
+def literal_index(code: Code, expr: sweet.Index) -> int | None:
+    """The one literal integer in an index."""
+    item = expr.items[0]
+    return None if len(expr.items) > 1 or isinstance(item, sweet.SliceItem) else literal_int(code, item)
 
 
 def _tuple_sort(code: Code, expr: sweet.Expr) -> core.Sort | None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.lang.source import Source
+from rxlang.pipeline import check_source
 
 LIB = """const width : Size = 7
 type Layer(d, h) = (Tensor([h, d], float32), Tensor([h], float32))
@@ -40,7 +42,7 @@ def test_an_applied_type_checks_and_refuses_what_it_abbreviates(tmp_path: Path) 
         plain = plain.replace(applied, written)
     (tmp_path / "applied.rx").write_text(MAIN)
     (tmp_path / "plain.rx").write_text(plain)
-    a, b = (rx.check_file(tmp_path / name) for name in ("applied.rx", "plain.rx"))
+    a, b = (check_source(Source(name, (tmp_path / name).read_text()), tmp_path) for name in ("applied.rx", "plain.rx"))
     assert a.ok and a.counts == b.counts
     module = rx.load(tmp_path / "applied.rx")
     block = ((np.ones((4, 2), "f4"), np.ones(4, "f4")), (np.ones((2, 4), "f4"), np.ones(2, "f4")), np.ones(7, "f4"))
