@@ -83,7 +83,7 @@ def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.A
 def tensor(code: Code, expr: sweet.Expr) -> core.Value:
     """A tensor-level operand; a size is not one by itself."""
     found = shapes.level(code, expr)
-    if found in ("Size", "Shape", "DType", "Bool"):
+    if found in ("Size", "Shape", "DType", "Bool") and not shapes.is_literal(code, expr):
         refuse_size(code, expr, found)
     value, sort = code.hooks.value(code, expr)
     if sort != core.TENSOR:

@@ -145,10 +145,10 @@ class _Loop:
 
     def _unannotated(self, carry: sweet.Carry) -> Carried:
         found = shapes.level(self.code, carry.init)
-        if found in ("Number", "Truth", "Size", "Shape", "DType", "Bool") or values.is_literal(self.code, carry.init):
+        if found in ("Number", "Truth", "Size", "Shape", "DType", "Bool") or shapes.is_literal(self.code, carry.init):
             arguments.check_names(self.code, carry.init)
             _needs_type(
-                self.code, carry, core.TENSOR if values.is_literal(self.code, carry.init) else core.BaseSort(found)
+                self.code, carry, core.TENSOR if shapes.is_literal(self.code, carry.init) else core.BaseSort(found)
             )
         value, sort = self.code.hooks.value(self.code, carry.init)
         parts = list(_leaf_sorts(sort))

@@ -194,6 +194,20 @@ def named_number(code: Code, expr: sweet.Name | sweet.Attr) -> sweet.Expr | None
     return replace(entry.number, span=expr.span)
 
 
+def is_literal(code: Code, expr: sweet.Expr) -> bool:
+    """Whether an expression is made of numbers alone: those are tensors as well as sizes."""
+    match expr:
+        case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit():
+            return True
+        case sweet.Name() | sweet.Attr():
+            return named_number(code, expr) is not None
+        case sweet.Unary():
+            return is_literal(code, expr.operand)
+        case sweet.Binary():
+            return is_literal(code, expr.left) and is_literal(code, expr.right)
+    return False
+
+
 # Sizes
 
 

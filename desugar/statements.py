@@ -7,7 +7,7 @@ from typing import assert_never
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Edit, Label, RxError
 from ..lang.source import Span
-from . import arguments, folding, patterns, shapes, values
+from . import arguments, folding, patterns, shapes
 from .annotations import leaves
 from .binding import Leaf
 from .code import Code, spelled
@@ -155,7 +155,7 @@ def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.
 def _no_size(code: Code, stmt: sweet.Let) -> None:
     """`let x = n * m`: sizes are no tensors, but there is a way from one to the other."""
     found = shapes.level(code, stmt.value)
-    if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and values.is_literal(code, stmt.value)):
+    if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and shapes.is_literal(code, stmt.value)):
         return
     shown, name = spelled(stmt.value.span), stmt.names[0].name
     named = f"`let {name} : {found} = {shown}` names it"

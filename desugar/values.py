@@ -113,7 +113,7 @@ def _sort_of_function(code: Code, info: FnInfo, at: sweet.FnName) -> core.FnSort
 
 def _operator(code: Code, expr: sweet.Unary | sweet.Binary) -> Typed:
     found = shapes.level(code, expr)
-    if found in ("Size", "Bool") and not is_literal(code, expr):
+    if found in ("Size", "Bool") and not shapes.is_literal(code, expr):
         arguments.refuse_size(code, expr, found)
     if isinstance(expr, sweet.Unary):
         return _unary(code, expr), core.TENSOR
@@ -125,20 +125,6 @@ def _operator(code: Code, expr: sweet.Unary | sweet.Binary) -> Typed:
         return core.Number(expr.span, number), core.TENSOR
     args = (core.Arg(expr.left.span, None, left), core.Arg(expr.right.span, None, right))
     return core.Call(expr.span, slices.primitive(code, BINARY[expr.op], expr), args), core.TENSOR
-
-
-def is_literal(code: Code, expr: sweet.Expr) -> bool:
-    """Whether an expression is made of numbers alone: those are tensors as well as sizes."""
-    match expr:
-        case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit():
-            return True
-        case sweet.Name() | sweet.Attr():
-            return shapes.named_number(code, expr) is not None
-        case sweet.Unary():
-            return is_literal(code, expr.operand)
-        case sweet.Binary():
-            return is_literal(code, expr.left) and is_literal(code, expr.right)
-    return False
 
 
 def _unary(code: Code, expr: sweet.Unary) -> core.Value:
@@ -166,7 +152,7 @@ def _item(code: Code, expr: sweet.Expr) -> Typed:
             return shapes.shape(code, expr), core.SHAPE
         case "DType":
             return shapes.dtype(code, expr), core.DTYPE
-        case "Bool" if not is_literal(code, expr):
+        case "Bool" if not shapes.is_literal(code, expr):
             return shapes.condition(code, expr), core.BOOL
     return value(code, expr)
 
