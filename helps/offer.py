@@ -62,17 +62,19 @@ _SECOND_STEPS = 5
 
 
 class Offer(Node):
-    """The mends of one diagnostic that work, the best first."""
+    """The mends of one diagnostic that work, the best first; `cut`: there were no steps to try the others."""
 
     diagnostic: Diagnostic
     mends: tuple[Mend, ...]
+    cut: bool = False
 
     @property
     def unambiguous(self) -> bool:
         """Whether one mend of an operation is the first and the only one, and no guess at what was meant."""
         first = self.mends[0] if self.mends else None
         alone = len({m.meaning for m in self.mends}) == 1
-        return first is not None and alone and first.is_of_operation and not first.guess and not first.remote
+        sure = alone and not self.cut
+        return first is not None and sure and first.is_of_operation and not first.guess and not first.remote
 
 
 class Trial(Node):
@@ -153,7 +155,8 @@ def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Op
         return
     trials = _Trials(report, lambda source: check_source(source, base, roots, options), tree)
     for diagnostic in wrong:
-        yield Offer(diagnostic, trials.mends(diagnostic, tree))
+        found = trials.mends(diagnostic, tree)
+        yield Offer(diagnostic, found, trials.cut)
 
 
 def _imported(report: Report, own: Source) -> dict[str, Source]:
@@ -200,12 +203,15 @@ class _Trials:
         self.a_reading = STEPS_OF_A_LETTER * len(tree.source.text) // 2
         self.steps = max(MOST_STEPS, 2 * self.a_reading)
         self.begun = False
+        # Whether the steps did not last for the mends of the last diagnostic.
+        self.cut = False
         self._open = open_checks(report)
         checked = report.checked
         self._silenced = {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
 
     def mends(self, diagnostic: Diagnostic, tree: Tree) -> tuple[Mend, ...]:
         """Those of one diagnostic that work, as long as there are steps left."""
+        self.cut = False
         if self.steps <= 0:
             return ()
         self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
@@ -231,6 +237,7 @@ class _Trials:
             if len(found) >= most or len(clean) >= MOST_CLEAN:
                 break
             if self.steps <= 0 or (self.begun and self.steps < self.a_reading):
+                self.cut = True
                 break
             if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
                 found.append(self._trial(diagnostic, mend))
