@@ -38,13 +38,12 @@ from .known.values import (
 from .primitives import call_primitive
 from .program import Check, is_signature
 from .renaming import renamed
-from .solver.terms import Term, variables
+from .solver.terms import Term, toll, variables
 from .visitor import Visitor
 from .voice import doors, preconditions, subject
 
 _MAX_INLINED = 24
-# So many statements of inlined bodies are walked for one function.
-_FUEL = 4_000
+_A_CALL = 20  # steps that a call in an inlined body is worth
 
 
 class Site(Node):
@@ -64,7 +63,7 @@ class Calls:
         self.program = visitor.program
         self.state = visitor.state
         self.prover = visitor.prover
-        self.fuel = _FUEL
+        self.fuel = visitor.program.fuel_of_a_function()
 
     def callee(self, expr: core.Call, env: Env) -> Value:
         """What is called."""
@@ -312,7 +311,10 @@ class Calls:
         return Entry(known, span)
 
     def _walk_inlined(self, frame: Frame, function: core.Function, identity: str, inner: Env, span: Span) -> Value:
-        self.fuel -= 1 + len(function.body.stmts)
+        fuel = self.program.fuel_for(identity, function)
+        self.fuel -= fuel
+        self.program.fuel -= fuel
+        toll(_A_CALL * fuel)
         entry, _ = self.visitor.block(frame.into(identity, span), function.body, inner)
         return settle(self.state, entry).value
 

@@ -70,11 +70,15 @@ def _standing(findings: list[Finding], broken: list[Span]) -> list[Diagnostic]:
         made.append(finding.said if root is None else rooted(with_others(root), finding.said))
     doubts = [with_others(f) for f in findings if f.said.severity != "error" and id(f) not in roots]
     found = [*made, *doubts]
+    there: dict[Span, list[tuple[int, Diagnostic]]] = {}
+    for number, error in enumerate(made):
+        there.setdefault(error.span, []).append((number, error))
+    vague = {_annotated(d) for d in doubts if d.subject is not None and d.subject.what == "rank" and d.code.is_doubt}
     return [
         d for i, d in enumerate(found)
-        if not any(_outweighs(e, d, later=n > i) for n, e in enumerate(made) if e is not d)
+        if not any(_outweighs(e, d, later=n > i) for n, e in there.get(d.span, ()) if e is not d)
         and not (d.code.only_empty and any(d.span.within(span) for span in broken))
-        and not any(_implies(other, d) for other in doubts)
+        and not (_is_part(d) and _annotated(d) in vague)
     ]  # fmt: skip
 
 
@@ -90,13 +94,17 @@ def _of_its_value(said: Diagnostic) -> bool:
     return about is not None and about.declared is not None and not about.callee and about.what == "dim"
 
 
-def _implies(one: Diagnostic, other: Diagnostic) -> bool:
-    """A doubt about a part of an annotation where the rank is not known either: that one names the whole shape."""
-    whole, part = one.subject, other.subject
-    if not (one.code.is_doubt and other.code.is_doubt) or whole is None or part is None or part.declared is None:
-        return False
-    same = (whole.declared, whole.span) == (part.declared, part.span)
-    return same and whole.what == "rank" and part.what in ("dim", "shape")
+def _annotated(said: Diagnostic) -> tuple[Span | None, Span | None]:
+    """The annotation that a diagnostic is about, and what it annotates."""
+    about = said.subject
+    return (None, None) if about is None else (about.declared, about.span)
+
+
+def _is_part(said: Diagnostic) -> bool:
+    """Whether it is a doubt about a part of an annotation: where the rank is not known either, that doubt names the whole
+    shape."""
+    about = said.subject
+    return about is not None and said.code.is_doubt and about.declared is not None and about.what in ("dim", "shape")
 
 
 def with_others(finding: Finding) -> Diagnostic:

@@ -22,8 +22,10 @@ def first_told(found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Diag
     wrong = [d.subject for d in kept if d.severity == "error" and d.subject is not None and _is_claim(d.subject)]
     # What a call needs is no matter where what it gives is wrong anyway.
     behind = {span for about in wrong for span in about.after}
-    follows += [d for d in kept if d.code.is_doubt and d not in follows and _called_in(d, behind)]
-    return [d for d in kept if d not in follows], silent + follows
+    following = set(map(id, follows))
+    follows += [d for d in kept if d.code.is_doubt and id(d) not in following and _called_in(d, behind)]
+    following.update(map(id, follows))
+    return [d for d in kept if id(d) not in following], silent + follows
 
 
 def _once(found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Diagnostic]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from ..lang.node import replace
@@ -11,7 +12,9 @@ from .known.values import AnyDType
 from .rule_context import SymbolicCtx
 from .solver.conditions import Cond
 from .solver.sizes import single_var
-from .solver.terms import Apart, Size, Term, TooLarge
+from .solver.terms import Apart, Size, Term, TooLarge, ceildiv
+
+_MOST = 3_000  # steps, which the rule takes whether the program has any left or not
 
 
 def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> tuple[Any, bool] | None:
@@ -20,7 +23,7 @@ def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> tuple[Any
     assert row.rule is not None
     plain = _Outline(ctx)
     try:
-        with Apart():
+        with Apart(_MOST):
             result = row.rule(plain, *(plain.named(a) for a in arguments))
     except (RankUnknown, TooLarge):
         return None
@@ -83,6 +86,22 @@ class _Outline(SymbolicCtx):
 
     def common(self, *sizes: Size) -> Size:
         return sizes[0] if len(set(sizes)) == 1 else self.fresh("size")
+
+    def min(self, *sizes: Size) -> Size:
+        return self._extreme(min, sizes)
+
+    def max(self, *sizes: Size) -> Size:
+        return self._extreme(max, sizes)
+
+    def _extreme(self, choose: Callable[[Iterable[int]], int], sizes: tuple[Size, ...]) -> Size:
+        """Of sizes that are not numbers some size: to compare them is what takes long."""
+        numbers = [size for size in sizes if isinstance(size, int)]
+        if len(numbers) == len(sizes):
+            return choose(numbers)
+        return sizes[0] if len(set(sizes)) == 1 else self.fresh("size", None)
+
+    def ceildiv(self, a: Size, b: Size) -> Size:
+        return ceildiv(a, b) if isinstance(a, int) and isinstance(b, int) else self.fresh("size", None)
 
     def factor(self, product: Size, other: Size) -> Size:
         return self.fresh("size")

@@ -12,7 +12,7 @@ from ..solver.facts import Facts
 from ..solver.sizes import only_var, single_var
 from ..solver.terms import Size, Term, TooLarge, Var, of_atom, substitute, var, variables
 from ..solver.trail import Table
-from .values import AnyDType, DTypeSymbol, SegmentSymbol, Shape, Value, plain
+from .values import AnyDType, DTypeSymbol, Entry, SegmentSymbol, Shape, Value, plain
 
 _ALL = frozenset(DTYPES.values())
 
@@ -63,6 +63,8 @@ class State:
         self.bases: Table[Var, frozenset[Size]] = Table(trail)
         # What sizes that differ between the arms of an `if` are in each arm.
         self.either: Table[Var, tuple[Size, Size]] = Table(trail)
+        # Of a tensor whose rank is not known: itself, which keeps its id its own, and the one that it has that from.
+        self.ranks_from: dict[int, tuple[Entry, Entry]] = {}
         # How a size is printed whose normal form is not for reading.
         self.display: Table[Term, tuple[str, tuple[Size, ...]]] = Table(trail)
 
