@@ -54,14 +54,14 @@ def rank_of(state: State, entry: Entry) -> Entry:
     """Of a tensor whose rank is not known, the one that it has that from: a parameter, an `if`, or what a call gave. The way
     there is gone once: what is made of a tensor has its rank from where that has it."""
     way = []
-    while entry.origin is not None:
+    while (made := entry.origin) is not None:
         known = state.ranks_from.get(id(entry))
         if known is not None and is_open(state, known[1]):
             entry = known[1]
             break
-        operands = [item for _, operand in entry.origin.entries for item in operand.items or (operand,)]
+        operands = [item for _, operand in made.entries for item in operand.items or (operand,)]
         open_ = next((operand for operand in operands if is_open(state, operand)), None)
-        if open_ is None or entry.origin.guards:
+        if open_ is None or made.guards:
             break
         way.append(entry)
         entry = open_
