@@ -11,6 +11,7 @@ from ..lang.checked import Checked, Demands
 from ..lang.diagnostics import Edit
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Source
+from ..lang.walk import walk
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
 from .edits import applied
@@ -123,9 +124,25 @@ def _as_necessary(first: Sequence[Demands], found: Sequence[Demands]) -> tuple[D
 
 
 def _judged(found: Iterable[Demands], after: Report) -> tuple[Demands, ...]:
-    left = open_checks(after)
     said = {d.name: d.complete for d in after.checked.demands} if after.checked is not None else {}
-    return tuple(replace(d, complete=said.get(d.name, False) and not left.get(d.name.removeprefix("@"))) for d in found)
+    left = _with_checks(after, (name.removeprefix("@") for name, complete in said.items() if not complete))
+    return tuple(replace(d, complete=said.get(d.name, False) and d.name.removeprefix("@") not in left) for d in found)
+
+
+def _with_checks(report: Report, more: Iterable[str]) -> set[str]:
+    """The functions in which a check is left, or in what they name."""
+    if report.checked is None:
+        return set()
+    program = report.checked.program
+    owners = core.owners(program)
+    found = {*more, *(name for name, number in open_checks(report).items() if number)}
+    named = {i.name: set(i.choices) for i in program.impls}
+    for function in program.functions:
+        inside = {owners.get(n.name, n.name) for n in walk(function) if isinstance(n, core.FnRef)}
+        named.setdefault(owners.get(function.name, function.name), set()).update(inside)
+    while callers := {name for name, inside in named.items() if name not in found and not inside.isdisjoint(found)}:
+        found |= callers
+    return found
 
 
 def _ranked(rank: int, dtype: str | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..ops.registry import lookup
-from ..ops.requirements import AtLeast, Other
+from ..ops.requirements import AtLeast, Spoken
 from . import shapes
 from .case import Case, Mend, appended, dims_text, replaced
 from .conditions import FAR_FETCHED
@@ -98,7 +98,7 @@ def _too_large(case: Case) -> Iterator[Mend]:
     """A window of pooling that does not fit: as large as what is there."""
     kernel = case.arguments.get("kernel_shape")
     sizes = [case.size(name, axis) for name, axis in case.subject.at if name == "x"]
-    if not isinstance(kernel, sweet.IntLit) or not sizes or not isinstance(case.asked, AtLeast | Other):
+    if not isinstance(kernel, sweet.IntLit) or not sizes or not isinstance(case.asked, AtLeast | Spoken):
         return
     size = sizes[0]
     if isinstance(size, int) and 1 < size < kernel.value:

@@ -14,7 +14,7 @@ from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.source import NOWHERE, Span
 from ..ops.binding import bind
-from ..ops.requirements import Argument, Axis, Entry, Requirement, parts
+from ..ops.requirements import Argument, Axis, Entry, Requirement, parts, quantities
 from ..ops.spelling import argument, operation
 from ..ops.wording import sentence
 from .compile import ExternError
@@ -133,7 +133,7 @@ class Operands:
         self.written = tuple((param.name, value) for param, value in bound if value is not None)
         self.values: dict[str, Any] = dict(_given(step, slots))
         # What stands in the generated code as an expression has no local of its own: the requirement has its size.
-        asked_of = [part for quantity in asked.quantities for part in parts(quantity)] if asked is not None else []
+        asked_of = [part for quantity in quantities(asked) for part in parts(quantity)] if asked is not None else []
         self.sizes = {(p.param, p.axis): p.size for p in asked_of if isinstance(p, Axis | Entry)}
         given = dict(self.written)
         self.values |= {

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from ..ops.ground import GroundCtx, NeedsData, Violation, evaluate
 from ..ops.model import TRACKED, WILDCARD, Param, Primitive, RankUnknown, TensorInfo
-from ..ops.requirements import Requirement
+from ..ops.requirements import Requirement, condition
 from .dtypes import dtype_of
 
 Test = Callable[..., bool]
@@ -23,41 +23,23 @@ class NoTest(Exception):
     """The rule asks for what is no part of the form."""
 
 
+def _binary(op: str, left: str = "{0}", right: str = "{1}") -> Any:
+    """An operator between a size and another one, as text."""
+    text = f"({left} {op} {right})"
+    return lambda size, other: _Size(text.format(size.text, _text(other)))
+
+
 class _Size:
     """A size as the Python text that computes it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def __add__(self, other: Any) -> _Size:
-        return _Size(f"({self.text} + {_text(other)})")
-
-    def __radd__(self, other: Any) -> _Size:
-        return _Size(f"({_text(other)} + {self.text})")
-
-    def __sub__(self, other: Any) -> _Size:
-        return _Size(f"({self.text} - {_text(other)})")
-
-    def __rsub__(self, other: Any) -> _Size:
-        return _Size(f"({_text(other)} - {self.text})")
-
-    def __mul__(self, other: Any) -> _Size:
-        return _Size(f"({self.text} * {_text(other)})")
-
-    def __rmul__(self, other: Any) -> _Size:
-        return _Size(f"({_text(other)} * {self.text})")
-
-    def __floordiv__(self, other: Any) -> _Size:
-        return _Size(f"({self.text} // {_text(other)})")
-
-    def __rfloordiv__(self, other: Any) -> _Size:
-        return _Size(f"({_text(other)} // {self.text})")
-
-    def __mod__(self, other: Any) -> _Size:
-        return _Size(f"({self.text} % {_text(other)})")
-
-    def __rmod__(self, other: Any) -> _Size:
-        return _Size(f"({_text(other)} % {self.text})")
+    __add__, __radd__ = _binary("+"), _binary("+", "{1}", "{0}")
+    __sub__, __rsub__ = _binary("-"), _binary("-", "{1}", "{0}")
+    __mul__, __rmul__ = _binary("*"), _binary("*", "{1}", "{0}")
+    __floordiv__, __rfloordiv__ = _binary("//"), _binary("//", "{1}", "{0}")
+    __mod__, __rmod__ = _binary("%"), _binary("%", "{1}", "{0}")
 
     def __neg__(self) -> _Size:
         return _Size(f"(-{self.text})")
@@ -93,7 +75,7 @@ class _TextCtx(GroundCtx):
         self.required: list[str] = []
 
     def require(self, asked: Requirement, cond: Any = None) -> None:
-        cond = asked.cond(self) if cond is None else cond
+        cond = condition(asked, self) if cond is None else cond
         if isinstance(cond, _Cond):
             self.required.append(str(cond))
         elif not cond:
@@ -148,22 +130,14 @@ class _TextCtx(GroundCtx):
             return False
         return _Cond(f"({' and '.join(left)})") if left else True
 
-    def min(self, *sizes: Any) -> Any:
-        return self._call("min", sizes)
+    def min(self, *sizes: Any, name: str = "min") -> Any:
+        return sizes[0] if len(sizes) == 1 else _Size(f"{name}({', '.join(map(_text, sizes))})")
 
     def max(self, *sizes: Any) -> Any:
-        return self._call("max", sizes)
+        return self.min(*sizes, name="max")
 
     def common(self, *sizes: Any) -> Any:
-        return self._call("common", sizes)
-
-    def _call(self, name: str, sizes: Sequence[Any]) -> Any:
-        if len(sizes) == 1:
-            return sizes[0]
-        return _Size(f"{name}({', '.join(map(_text, sizes))})")
-
-    def ceildiv(self, a: Any, b: Any) -> Any:
-        return -(-a // b)
+        return self.min(*sizes, name="common")
 
     def fits(self, value: Any, dtype: Any) -> bool:
         return super().fits(value, dtype) if type(value) is int else False  # only what `data` carries depends on it

@@ -89,9 +89,9 @@ class Explanation(Node):
 class Checked(Node):
     """`program` is the simplified core: proved assertions gone, decided branches folded, implementations chosen; residual
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
-    `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silenced`
-    are the warnings that an error takes the place of: they come to light when it is mended. `headers` are those of the weights
-    that the answers rest on, by path and key. `steps` is what reasoning took."""
+    `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silence`
+    gives the warnings that an error takes the place of: they come to light when it is mended. `headers` are those of the
+    weights that the answers rest on, by path and key. `steps` is what reasoning took."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
@@ -101,9 +101,14 @@ class Checked(Node):
     describe: Callable[[], tuple[FunctionShapes, ...]]
     demand: Callable[[], tuple[Demands, ...]]
     explain: Callable[[str], tuple[Explanation, ...]]
-    silenced: tuple[Diagnostic, ...] = ()
+    silence: Callable[[], tuple[Diagnostic, ...]] = tuple
     headers: Mapping[tuple[str, str | None], Header] = {}
     steps: int = 0
+
+    @property
+    def silenced(self) -> tuple[Diagnostic, ...]:
+        """The warnings that are silent, worded when somebody asks."""
+        return self.silence()
 
     @property
     def shapes(self) -> tuple[FunctionShapes, ...]:

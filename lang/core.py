@@ -424,6 +424,13 @@ class Origin(Node):
     axis: int | None = None
     text: str = ""
 
+    @property
+    def asked(self) -> Span | None:
+        """The annotation that asks."""
+        if self.declared is None:
+            return None
+        return self.declared.annotation.span if self.declared.annotation is not None else self.span
+
 
 # Statements
 

@@ -37,10 +37,6 @@ def print_program(program: core.Program, comment: Comment | None = None) -> str:
     return "\n\n".join(p for p in parts if p) + "\n"
 
 
-def print_function(function: core.Function, comment: Comment | None = None) -> str:
-    return _Printer(comment).function(function)
-
-
 def print_stmt(stmt: core.Stmt) -> str:
     """One statement; several lines if it has blocks in it."""
     return "\n".join(_Printer(None).lines((stmt,), ""))

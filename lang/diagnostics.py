@@ -48,7 +48,7 @@ class Subject(Node):
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
     alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
-    requirement of a primitive (see ops/requirements.py); `after` the places of the calls that its values were made by.
+    requirement of a primitive (see ops/requirements.py).
     """
 
     span: Span
@@ -61,7 +61,6 @@ class Subject(Node):
     conditions: tuple[tuple[str, ...], ...] = ()
     also: tuple[str, ...] = ()
     asked: object = None
-    after: frozenset[Span] = frozenset()
 
 
 class Sentence(Node):

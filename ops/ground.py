@@ -9,7 +9,7 @@ from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.node import Node
 from .dtypes_column import Word, dtypes_of, parse_dtypes
 from .model import TENSORS, Out, Primitive, RankUnknown, Segment, TensorInfo
-from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Other, Requirement
+from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken, condition
 from .wording import plain
 
 
@@ -38,7 +38,7 @@ class GroundCtx:
         return len(x.shape)
 
     def require(self, asked: Requirement, cond: bool | None = None) -> None:
-        if not (asked.cond(self) if cond is None else cond):
+        if not (condition(asked, self) if cond is None else cond):
             raise Violation(asked)
 
     def dtype_in(self, dtype: DType | None, *classes: str) -> bool:
@@ -55,7 +55,7 @@ class GroundCtx:
 
     needs_literal = fail
 
-    def leave_open(self, asked: Other) -> None:
+    def leave_open(self, asked: Spoken) -> None:
         raise RankUnknown
 
     def decide(self, cond: bool) -> bool:
@@ -93,6 +93,9 @@ class GroundCtx:
 
     def factor(self, product: int, other: int) -> int:
         return product // other
+
+    def solution(self, left: tuple[int, ...], rest: tuple[int, ...]) -> int | None:
+        return None
 
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> NoReturn:
         raise NeedsData(name)

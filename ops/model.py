@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol
 
 from ..lang.codes import Code
 from ..lang.node import Node
-from .requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
+from .requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -127,7 +127,7 @@ class Ctx(Protocol[D, C]):
     def fail(self, asked: Requirement) -> NoReturn:
         """The call can never be right."""
 
-    def leave_open(self, asked: Other) -> None:
+    def leave_open(self, asked: Spoken) -> None:
         """A requirement that cannot be said before the rank of an operand is known: the run decides it."""
 
     def needs_literal(self, asked: Requirement) -> NoReturn:
@@ -151,6 +151,10 @@ class Ctx(Protocol[D, C]):
 
     def factor(self, product: D, other: D) -> D:
         """A size that gives the product when it is multiplied by the other one."""
+
+    def solution(self, left: tuple[D, ...], rest: tuple[D, ...]) -> D | None:
+        """The size that a -1 stands for beside `rest`, in a tensor of the sizes `left`, if it is the same for all numbers that
+        the sizes may be: then the call has it from here on. None where numbers have to tell."""
 
     def fresh(self, name: str, at_least: D | int | None = 0, at_most: D | None = None) -> D:
         """A size that only the data decides (`@nonzero`), with what is known of it."""

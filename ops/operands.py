@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .axes import Shape, is_plain
+from .axes import Shape, axis_of, is_plain, place
 from .model import Ctx, TensorInfo
-from .requirements import Argument, Choice, RankAtLeast, RankIs
+from .requirements import Argument, Axis, Choice, Equal, RankAtLeast, RankIs
 
 
 def ranked(ctx: Ctx, name: str, x: TensorInfo, rank: int, axes: str = "") -> Shape:
@@ -27,3 +27,13 @@ def choice(ctx: Ctx, name: str, value: str, choices: Sequence[str]) -> None:
     """An attribute is one of these names."""
     if value not in choices:
         ctx.fail(Choice(name, value, tuple(choices)))
+
+
+def layer(ctx: Ctx, source: Shape, weight: Shape, inputs: int, bias: TensorInfo | None) -> Shape:
+    """A dense layer whose weight has the inputs on that axis."""
+    i, outputs = place(ctx, source, -1), 1 - inputs
+    ctx.require(Equal(axis_of("x", source, i), Axis("weight", inputs, weight[inputs])))
+    if bias is not None:
+        (b,) = ranked(ctx, "bias", bias, 1)
+        ctx.require(Equal(Axis("bias", 0, b), Axis("weight", outputs, weight[outputs])))
+    return (*source[:-1], weight[outputs])

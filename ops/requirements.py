@@ -110,23 +110,6 @@ def parts(quantity: Quantity) -> Iterator[Axis | Entry | Argument | Pad | Number
             yield quantity
 
 
-class Requirement(Node):
-    """What has to hold of a call. `quantities` are what it speaks of, in order; `at` is where it is to blame."""
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        own = (getattr(self, name) for name in self._fields)
-        return tuple(q for q in own if isinstance(q, Quantity))
-
-    @property
-    def at(self) -> At:
-        return tuple(place for q in self.quantities for place in _places(q))
-
-    def cond(self, ctx: Ctx[Any, C]) -> C:
-        """The condition on sizes that it is, where the quantities say all of it."""
-        raise NotImplementedError(type(self).__name__)
-
-
 def _places(quantity: Quantity) -> Iterator[tuple[str, int | None]]:
     match quantity:
         case Times(of=of):
@@ -142,121 +125,77 @@ def _places(quantity: Quantity) -> Iterator[tuple[str, int | None]]:
 # Sizes
 
 
-class Equal(Requirement):
+class Equal(Node):
     """Two sizes are equal; `label` is what both are called in the call itself."""
 
     left: Quantity
     right: Quantity
     label: str = ""
 
-    def cond(self, ctx: Ctx[Any, C]) -> C:
-        return ctx.eq(self.left.size, self.right.size)
 
-
-class Is(Requirement):
+class Is(Node):
     """A size is what another quantity says; `reason` is what that is."""
 
     left: Quantity
     right: Quantity
     reason: str = ""
 
-    def cond(self, ctx: Ctx[Any, C]) -> C:
-        return ctx.eq(self.left.size, self.right.size)
 
-
-class Multiple(Requirement):
+class Multiple(Node):
     left: Quantity
     of: Number | Argument
     reason: str = ""
 
-    @property
-    def at(self) -> At:
-        return tuple(_places(self.left))
 
-    def cond(self, ctx: Ctx[Any, C]) -> C:
-        return ctx.eq(self.left.size % self.of.size, 0)
-
-
-class AtLeast(Requirement):
+class AtLeast(Node):
     left: Quantity
     least: int
     reason: str = ""
     also: At = ()
 
-    @property
-    def at(self) -> At:
-        return (*_places(self.left), *self.also)
 
-    def cond(self, ctx: Ctx[Any, C]) -> C:
-        return ctx.le(self.least, self.left.size)
-
-
-class AtMost(Requirement):
+class AtMost(Node):
     left: Quantity
     right: Quantity
     reason: str = ""
 
-    def cond(self, ctx: Ctx[Any, C]) -> C:
-        return ctx.le(self.left.size, self.right.size)
 
-
-class NotZero(Requirement):
+class NotZero(Node):
     left: Quantity
 
-    def cond(self, ctx: Ctx[Any, C]) -> C:
-        return ctx.ne(self.left.size, 0)
 
-
-class Broadcast(Requirement):
+class Broadcast(Node):
     """Two sizes are equal, or one of them is 1."""
 
     left: Axis
     right: Axis
 
-    def cond(self, ctx: Ctx[Any, C]) -> C:
-        a, b = self.left.size, self.right.size
-        return ctx.any_of(ctx.eq(a, b), ctx.eq(a, 1), ctx.eq(b, 1))
 
-
-class BroadcastTo(Requirement):
+class BroadcastTo(Node):
     """A size is the other one or 1; `form` is how that is said."""
 
     left: Quantity
     right: Quantity
     form: str = "{0} to be 1 or equal to {1}"
 
-    def cond(self, ctx: Ctx[Any, C]) -> C:
-        return ctx.any_of(ctx.eq(self.left.size, self.right.size), ctx.eq(self.left.size, 1))
 
-
-class SameElements(Requirement):
+class SameElements(Node):
     """A shape has as many elements as the tensor."""
 
     blamed: At
     counts: tuple[Dim, Dim]
 
-    @property
-    def at(self) -> At:
-        return self.blamed
 
-    def cond(self, ctx: Ctx[Any, C]) -> C:
-        return ctx.eq(*self.counts)
-
-
-class ElementsDivide(Requirement):
+class ElementsDivide(Node):
     """The elements of a tensor divide evenly into the sizes beside the one that is solved."""
 
     blamed: At
-
-    @property
-    def at(self) -> At:
-        return self.blamed
 
 
 # Ranks, axes and attributes
 
 
-class RankIs(Requirement):
+class RankIs(Node):
     """`axes` says what they mean: "[batch, inputs]"."""
 
     left: Argument
@@ -265,13 +204,13 @@ class RankIs(Requirement):
     axes: str = ""
 
 
-class RankAtLeast(Requirement):
+class RankAtLeast(Node):
     left: Argument
     least: int
     found: int
 
 
-class AxisInRange(Requirement):
+class AxisInRange(Node):
     """The attribute `name` is an axis of a tensor of that rank."""
 
     name: str
@@ -279,7 +218,7 @@ class AxisInRange(Requirement):
     rank: int
 
 
-class AttributeAtLeast(Requirement):
+class AttributeAtLeast(Node):
     """An attribute that stands as a number in the program."""
 
     name: str
@@ -287,7 +226,7 @@ class AttributeAtLeast(Requirement):
     found: int
 
 
-class Choice(Requirement):
+class Choice(Node):
     """The attribute `name` is one of some words."""
 
     name: str
@@ -295,7 +234,7 @@ class Choice(Requirement):
     choices: tuple[str, ...]
 
 
-class Other(Requirement):
+class Other(Node):
     """What only one rule asks: `phrase` completes "needs ...", `but` what follows "but"; `{0}` is the first of `of`."""
 
     phrase: str
@@ -303,25 +242,21 @@ class Other(Requirement):
     but: str = ""
     blamed: At | None = None
 
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        return self.of
 
-    @property
-    def at(self) -> At:
-        return super().at if self.blamed is None else self.blamed
-
-
-class OfRank(Other):
+class OfRank(Node):
     """The same of the rank of an operand, which has to be `rank` if that is one number."""
 
+    phrase: str
+    of: tuple[Quantity, ...] = ()
+    but: str = ""
+    blamed: At | None = None
     rank: int | None = None
 
 
 # Element types
 
 
-class DTypeIn(Requirement):
+class DTypeIn(Node):
     """A dtype is in one of the classes: a tensor's, for a `reason` if it is not always asked, or one that is an attribute."""
 
     left: Argument
@@ -331,7 +266,7 @@ class DTypeIn(Requirement):
     attribute: bool = False
 
 
-class NotComplex(Requirement):
+class NotComplex(Node):
     """What is cast to a dtype that is not complex is not complex; `target` is that dtype, where it is known."""
 
     left: Argument
@@ -340,18 +275,14 @@ class NotComplex(Requirement):
     is_open: bool
     classes: tuple[str, ...] = ("real", "boolean", "string")
 
-    @property
-    def at(self) -> At:
-        return (*super().at, ("dtype", None))
 
-
-class OneDType(Requirement):
+class OneDType(Node):
     """All operands of one variable have the same dtype; `left` is the one that differs."""
 
     left: Argument
 
 
-class NumbersFit(Requirement):
+class NumbersFit(Node):
     """Numbers that are written as operands fit the others' dtype."""
 
     dtype: DType
@@ -359,3 +290,53 @@ class NumbersFit(Requirement):
 
 
 DTypeRequirement = DTypeIn | NotComplex | OneDType | NumbersFit
+Spoken = Other | OfRank
+# What has to hold of a call.
+Requirement = (
+    Equal | Is | Multiple | AtLeast | AtMost | NotZero | Broadcast | BroadcastTo | SameElements | ElementsDivide
+    | RankIs | RankAtLeast | AxisInRange | AttributeAtLeast | Choice | Spoken | DTypeRequirement
+)  # fmt: skip
+
+
+def quantities(asked: Requirement) -> tuple[Quantity, ...]:
+    """What a requirement speaks of, in order."""
+    own = asked.of if isinstance(asked, Spoken) else (getattr(asked, name) for name in asked._fields)
+    return tuple(q for q in own if isinstance(q, Quantity))
+
+
+def places(asked: Requirement) -> At:
+    """Where it is to blame."""
+    match asked:
+        case SameElements(blamed=tuple(blamed)) | ElementsDivide(blamed=tuple(blamed)):
+            return blamed
+        case Other(blamed=tuple(blamed)) | OfRank(blamed=tuple(blamed)):
+            return blamed
+        case Multiple(left=left):
+            return tuple(_places(left))
+        case AtLeast(also=also):
+            pass
+        case _:
+            also = (("dtype", None),) if isinstance(asked, NotComplex) else ()
+    return (*(place for q in quantities(asked) for place in _places(q)), *also)
+
+
+def condition(asked: Requirement, ctx: Ctx[Any, C]) -> C:
+    """The condition on sizes that it is, where the quantities say all of it."""
+    match asked:
+        case Equal(left=a, right=b) | Is(left=a, right=b):
+            return ctx.eq(a.size, b.size)
+        case Multiple(left=a, of=b):
+            return ctx.eq(a.size % b.size, 0)
+        case AtLeast(left=a, least=least):
+            return ctx.le(least, a.size)
+        case AtMost(left=a, right=b):
+            return ctx.le(a.size, b.size)
+        case NotZero(left=a):
+            return ctx.ne(a.size, 0)
+        case Broadcast(left=a, right=b):
+            return ctx.any_of(ctx.eq(a.size, b.size), ctx.eq(a.size, 1), ctx.eq(b.size, 1))
+        case BroadcastTo(left=a, right=b):
+            return ctx.any_of(ctx.eq(a.size, b.size), ctx.eq(a.size, 1))
+        case SameElements(counts=(a, b)):
+            return ctx.eq(a, b)
+    raise LookupError(type(asked).__name__)

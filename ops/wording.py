@@ -132,7 +132,7 @@ def _needs(asked: r.Requirement, words: Callable[[r.Quantity], str], operands: O
                 f"the elements of {words(r.Argument('x'))} to divide evenly into the sizes beside the -1 in {shape}",
                 "",
             )
-        case r.Other(phrase=phrase, of=of, but=but):
+        case r.Other(phrase=phrase, of=of, but=but) | r.OfRank(phrase=phrase, of=of, but=but):
             return phrase.format(*map(words, of)), but.format(*map(words, of))
     return _of_attributes(asked, words, operands)
 
@@ -196,9 +196,9 @@ def _found(asked: r.Requirement, operands: Operands, said: bool) -> str:
         case r.DTypeIn(left=left) | r.NotComplex(left=left):
             dtype = operands.dtype(left.param)
             return f"it has {dtype}" if dtype is not None else ""
-    sizes = [operands.size(param, axis) for param, axis in asked.at if axis is not None]
+    sizes = [operands.size(param, axis) for param, axis in r.places(asked) if axis is not None]
     known = [size for size in sizes if size is not None]
-    repeated = isinstance(asked, r.Other) and len({param for param, _ in asked.at}) < len(sizes)
+    repeated = isinstance(asked, r.Spoken) and len({param for param, _ in r.places(asked)}) < len(sizes)
     if said or repeated or not known or len(known) != len(sizes):
         return ""
     return f"{'it is' if len(known) == 1 else 'they are'} {listed(known)}"
@@ -207,12 +207,12 @@ def _found(asked: r.Requirement, operands: Operands, said: bool) -> str:
 def _sizes_behind(asked: r.Requirement, operands: Operands) -> dict[str, str]:
     """The sizes that can be said right behind their parameters: all short, each parameter named once, and not just the one
     that the sentence is about."""
-    named = [part for quantity in asked.quantities for part in r.parts(quantity)]
+    named = [part for quantity in r.quantities(asked) for part in r.parts(quantity)]
     mentioned = [part.param for part in named if isinstance(part, r.Axis | r.Entry | r.Argument | r.Total)]
     scalars = {param: operands.scalar(param) for param in mentioned}
     scalars |= {part.param: operands.text(part.size) for part in named if isinstance(part, r.Total)}
     found: list[tuple[str, str | None]] = [(param, size) for param, size in scalars.items() if size is not None]
-    found += [(param, operands.size(param, axis)) for param, axis in asked.at if axis is not None]
+    found += [(param, operands.size(param, axis)) for param, axis in r.places(asked) if axis is not None]
     sizes = {param: size for param, size in found if size is not None and len(size) <= _BEHIND}
     once = all(mentioned.count(param) == 1 for param in sizes)
     several = len(sizes) > 1 or not _is_about_place(asked)
@@ -221,8 +221,8 @@ def _sizes_behind(asked: r.Requirement, operands: Operands) -> dict[str, str]:
 
 def _is_about_place(asked: r.Requirement) -> bool:
     """Whether it is said of one axis or entry."""
-    subject = asked.quantities[0] if asked.quantities else None
-    if isinstance(asked, r.Other) and not asked.phrase.startswith("{0}"):
+    subject = r.quantities(asked)[0] if r.quantities(asked) else None
+    if isinstance(asked, r.Spoken) and not asked.phrase.startswith("{0}"):
         return False
     return (
         isinstance(subject, r.Axis)

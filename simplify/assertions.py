@@ -9,16 +9,18 @@ from typing import assert_never
 from ..lang import core
 from ..lang.core import Status
 from ..lang.node import replace
+from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .frame import Frame
-from .known import dims, matching, naming
+from .known import matching, naming
+from .known.finding import Finding
+from .known.fresh import dims_of_subject
 from .known.shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
 from .known.state import State
 from .known.values import POISON, Entry, Env, Undecided
-from .program import Check
 from .solver.conditions import AnyOf, Cond
-from .visitor import Visitor
-from .voice import claims, subject
+from .visitor import Part
+from .voice.claims import Claim, Valued
 from .voice.origins import is_open, place_of, rank_of
 
 
@@ -32,14 +34,8 @@ def contradictory(state: State) -> bool:
     return any(facts.decide(cond).kind == "vacuous" for cond, _ in facts.conditions())
 
 
-class Assertions:
+class Assertions(Part):
     """Decides what the code asserts, and assumes what others have promised."""
-
-    def __init__(self, visitor: Visitor) -> None:
-        self.visitor = visitor
-        self.state = visitor.state
-        self.prover = visitor.prover
-        self.bindings = visitor.bindings
 
     def check(self, frame: Frame, stmt: core.Assert, env: Env) -> None:
         """An assertion of the function's own code: decided; afterwards a fact."""
@@ -48,41 +44,29 @@ class Assertions:
             truth = with_needs(level.truth(stmt.cond), level.needs)
         except Poisoned:
             if any(n.cond is False for n in level.needs):
-                self._broken(frame, stmt, level.needs)
+                self.prover.judge(frame, False, Valued(stmt.span, level.needs), claim=False)
             self.prover.hinder(frame)
             frame.out.write(replace(stmt, status=Status.RESIDUAL))
             return
         origin = stmt.origin
-        status = self.prover.judge(
-            frame,
-            truth,
-            lambda outcome: subject.about(
-                claims.assertion(self.prover, stmt, env, outcome), subject.of_check(self.state, stmt, env)
-            ),
-            claim=origin.claim and not self._follows_a_doubt(origin, truth, env),
-            sizes=dims.of_subject(origin, env, self.state),
-            empty_rule=origin.declared is not None,
-        )
+        asked = Claim(stmt, env, *(self._behind(origin, truth, env) if origin.claim and truth is not True else ()))
+        sizes, empty_rule = dims_of_subject(origin, env, self.state), origin.declared is not None
+        status, _ = self.prover.judge(frame, truth, asked, claim=origin.claim, sizes=sizes, empty_rule=empty_rule)
         self._keep(frame, stmt, status, env)
 
-    def _follows_a_doubt(self, origin: core.Origin, truth: Truth, env: Env) -> bool:
-        """Whether an annotation is open only because the call that made the tensor is: that one was told. Its rank is open
-        where the call's is, its size is right in a case in which the call's operands fit."""
+    def _behind(self, origin: core.Origin, truth: Truth, env: Env) -> tuple[frozenset[Span], Finding | None]:
+        """What an annotation may be open for: the place that left the rank of its tensor open, and the doubt about the call
+        that made it, if its size is right in a case in which the call's operands fit."""
         entry = env.get(origin.declared.tensor) if origin.declared is not None else None
-        if entry is None or origin.declared is None:
-            return False
-        if is_open(self.state, entry) and rank_of(self.state, entry).span in self.prover.open_ranks:
-            self.prover.following.add(origin.declared.span)
-        if origin.declared.span in self.prover.following:
-            return True
+        if entry is None:
+            return frozenset(), None
+        open_at = frozenset((rank_of(self.state, entry).span,) if is_open(self.state, entry) else ())
         made = place_of(self.state, entry, origin.axis).made if origin.axis is not None else None
-        cond = (
-            self.prover.doubted.get(made.doubt.said.span, False)
-            if made is not None and made.doubt is not None
-            else False
-        )
-        cases = cond.parts if isinstance(cond, AnyOf) else (cond,)
-        return not isinstance(truth, Undecided) and any(self._holds_where(case, truth) for case in cases)
+        doubt = made.doubt if made is not None else None
+        if doubt is None or isinstance(truth, Undecided):
+            return open_at, None
+        cases = doubt.cond.parts if isinstance(doubt.cond, AnyOf) else (doubt.cond,)
+        return open_at, doubt if any(self._holds_where(case, truth) for case in cases) else None
 
     def _holds_where(self, case: Cond, truth: Cond) -> bool:
         self.state.push()
@@ -90,11 +74,6 @@ class Assertions:
         holds = self.state.facts.decide(truth).kind == "proved"
         self.state.pop()
         return holds
-
-    def _broken(self, frame: Frame, stmt: Check, needs: list[Obligation]) -> None:
-        self.prover.judge(
-            frame, False, lambda outcome: claims.obligation(self.prover, stmt.span, needs, outcome), claim=False
-        )
 
     def _keep(self, frame: Frame, stmt: core.Assert, status: Status, env: Env) -> None:
         """What stays of an assertion that was decided, and what is known after it."""
@@ -144,15 +123,8 @@ class Assertions:
                 env[name] = Entry(POISON, stmt.span)
             return
         truth = with_needs(truth, level.needs)
-        status = self.prover.judge(
-            frame,
-            truth,
-            lambda outcome: subject.about(
-                claims.assertion(self.prover, stmt, env, outcome), subject.of_check(self.state, stmt, env)
-            ),
-            claim=stmt.origin.claim,
-            sizes=dims.of_subject(stmt.origin, env, self.state),
-        )
+        sizes = dims_of_subject(stmt.origin, env, self.state)
+        status, _ = self.prover.judge(frame, truth, Claim(stmt, env), claim=stmt.origin.claim, sizes=sizes)
         if status is not Status.PROVED or stmt.binds:
             frame.out.write(replace(stmt, status=status))
         if status is not Status.REFUTED:

@@ -84,7 +84,7 @@ class Bindings:
         env[name] = entry
         if isinstance(entry.value, TensorInfo):
             for part in entry.value.shape:
-                if isinstance(part, Segment) and part.symbol.name == "?":
+                if isinstance(part, Segment) and self.state.called(part.symbol) == "?":
                     self.state.call(part.symbol, name)
         if frame.site is None and not frame.quiet:
             self._latest[name] = len(self._bound)

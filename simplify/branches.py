@@ -1,39 +1,36 @@
-"""The arms of an `if`: each under its condition, then what they have in common."""
+"""The arms of an `if`: each under its condition, then what they have in common; and what one of them alone cannot satisfy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Iterator
 
 from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.source import Span
 from ..ops.model import TensorInfo
-from .arms import JOIN
 from .assertions import Assertions
 from .frame import Frame
 from .known import joining
 from .known.fresh import settle
 from .known.shape_level import Poisoned, ShapeLevel, Truth
-from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
+from .known.state import State
+from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value, plain
 from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
 from .solver.terms import Size, Var, variables
-from .visitor import Visitor
+from .visitor import Part, Visitor
 from .voice import claims
+from .voice.claims import Decides
 
 Promises = tuple[tuple[Condition, frozenset[Var]], ...]
 
 
-class Branches:
+class Branches(Part):
     """Walks both arms, or the one that is taken."""
 
     def __init__(self, visitor: Visitor, assertions: Assertions) -> None:
-        self.visitor = visitor
-        self.state = visitor.state
-        self.prover = visitor.prover
-        self.bindings = visitor.bindings
+        super().__init__(visitor)
         self.assertions = assertions
 
     def choose(self, frame: Frame, expr: core.If, env: Env) -> tuple[Entry, core.Value]:
@@ -59,8 +56,7 @@ class Branches:
         )
         name: str | None = cond.name if isinstance(cond, core.Var) else None
         for position, (truth, what) in enumerate(checks):
-            explain = partial(claims.condition, self.prover, span, value, what)
-            status = self.prover.judge(frame, truth, explain, claim=True, empty_rule=False)
+            status, _ = self.prover.judge(frame, truth, Decides(span, value, what), claim=True, empty_rule=False)
             if status is Status.REFUTED:
                 break
             if status is Status.RESIDUAL and not frame.quiet:
@@ -90,7 +86,7 @@ class Branches:
         """The condition is decided: the other arm is dropped, with a note."""
         arm, dropped = (expr.then, expr.orelse) if known else (expr.orelse, expr.then)
         if not frame.quiet and (dropped.stmts or isinstance(dropped.result, core.Call)):
-            self.prover.log.record(claims.dropped(self.prover, dropped, expr.cond.span, known))
+            self.prover.log.remark(claims.dropped(self.prover.function, dropped, expr.cond.span, known))
         inner = dict(env)
         since = self.bindings.mark()
         entry, block = self.visitor.block(frame, arm, inner)
@@ -221,3 +217,50 @@ def _speaking_of(sizes: Iterable[Size], facts: Promises) -> tuple[Condition, ...
 
 def is_older(cond: Cond, newest: int) -> bool:
     return not isinstance(cond, bool) and all(v.serial <= newest for v in cond_variables(cond))
+
+
+JOIN = "if"
+
+
+Path = tuple[Cond | None, ...]
+
+
+def arms(state: State, path: Path, entry: Entry, under: tuple[Cond, ...] = ()) -> Iterator[Entry]:
+    """The arms that a value may come from, if it comes from an `if`; `path` are the arms around its use. Inside an arm of
+    another `if` nothing is said, nor of what an earlier `if` made: the two may go together."""
+    origin = entry.origin
+    if origin is None or origin.name != JOIN or len(path) > origin.depth:
+        return
+    for (_, arm), own in zip(origin.entries, origin.guards, strict=True):
+        guard = (*under, *own)
+        inner = arm.origin
+        if not _may_be_taken(state, guard):
+            continue
+        if inner is None or inner.name != JOIN:
+            yield arm
+        elif inner.depth > origin.depth:
+            yield from arms(state, path, arm, guard)
+
+
+def _may_be_taken(state: State, guard: tuple[Cond, ...]) -> bool:
+    if not guard:
+        return True
+    state.facts.push()
+    for cond in guard:
+        state.facts.assume(cond)
+    taken = state.facts.possible(True)
+    state.facts.pop()
+    return taken
+
+
+def with_the_wrong_rank(
+    state: State, path: Path, stmt: core.Assert | core.MatchShape, entry: Entry | None
+) -> tuple[Entry, Entry] | None:
+    """A value of which a rank is asked, and the arm that has another one: whenever that is taken the call fails."""
+    match stmt:
+        case core.Assert(cond=core.Compare(op="==", left=core.RankOf(), right=core.SizeLit(value=wanted))) if entry:
+            for arm in arms(state, path, entry):
+                shape = state.resolve(arm.value.shape) if isinstance(arm.value, TensorInfo) else None
+                if shape is not None and plain(shape) and len(shape) != wanted:
+                    return entry, arm
+    return None

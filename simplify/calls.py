@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from ..lang import core
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import WEAK, DType
-from ..lang.node import Node, replace
+from ..lang.node import replace
 from ..lang.source import Span
 from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import Segment, TensorInfo
-from .arms import with_the_wrong_rank
 from .assertions import with_needs
+from .branches import with_the_wrong_rank
 from .frame import Frame
-from .known import dims, matching
-from .known.fresh import settle, unknown
+from .known import matching
+from .known.fresh import dims_of, settle, unknown
 from .known.naming import Names
-from .known.outcome import Finding, Outcome
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
     POISON,
@@ -39,30 +37,18 @@ from .primitives import call_primitive
 from .program import Check, is_signature
 from .renaming import renamed
 from .solver.terms import Term, toll, variables
-from .visitor import Visitor
-from .voice import doors, preconditions, subject
+from .visitor import Part, Visitor
+from .voice.doors import Entrance, Site
 
 _MAX_INLINED = 24
 _A_CALL = 20  # steps that a call in an inlined body is worth
 
 
-class Site(Node):
-    """A call as its diagnostics want it: the callee, the places of the arguments, the entries they have."""
-
-    span: Span
-    function: core.Function
-    entries: tuple[Entry, ...]
-    arguments: tuple[Span, ...]
-
-
-class Calls:
+class Calls(Part):
     """What a call means: of a function of the program, of a function value, of a primitive."""
 
     def __init__(self, visitor: Visitor) -> None:
-        self.visitor = visitor
-        self.program = visitor.program
-        self.state = visitor.state
-        self.prover = visitor.prover
+        super().__init__(visitor)
         self.fuel = visitor.program.fuel_of_a_function()
 
     def callee(self, expr: core.Call, env: Env) -> Value:
@@ -213,25 +199,12 @@ class Calls:
                 return Status.REFUTED  # it was reported
             readable = False
 
-        def explain(outcome: Outcome) -> Diagnostic:
-            given = zip((p.name for p in site.function.params), site.entries, strict=False)
-            about = subject.of_call(self.state, site.span, site.function.name, given)
-            said = subject.about(
-                doors.argument(self.prover, stmt, env, site, outcome), subject.of_check(self.state, stmt, env, about)
-            )
-            declared = stmt.origin.declared
-            given_by = dict(zip((p.name for p in site.function.params), site.entries, strict=False))
-            entry = given_by.get(declared.tensor) if declared else None
-            return with_the_wrong_rank(self.state, frame.path, said, stmt, entry)
-
-        def roots() -> tuple[Finding, ...]:
-            return preconditions.roots(self.state, doors.sizes_of(stmt, site))
-
-        involved = dims.of_values((e.value for e in site.entries), self.state)
+        involved = dims_of((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None
-        status = self.prover.judge(
-            frame, truth, explain, claim=aloud, sizes=involved, empty_rule=empty_rule, roots=roots
-        )
+        asked = Entrance(stmt, env, site)
+        status, doubt = self.prover.judge(frame, truth, asked, claim=aloud, sizes=involved, empty_rule=empty_rule)
+        if doubt is not None and doubt.is_doubt and stmt.origin.claim and stmt.origin.declared is not None:
+            doubt.arm = with_the_wrong_rank(self.state, frame.path, stmt, site.given.get(stmt.origin.declared.tensor))
         if status is Status.REFUTED:
             return status
         if status is Status.RESIDUAL:
@@ -338,38 +311,36 @@ class Calls:
         closure = target.closure
         assert closure is not None
         signature = _as_function(closure)
+        inner, after = self._entered(frame, target, signature, expr, env)
+        if inner is None:
+            return Entry(POISON, expr.span), after
+        return self._inline(frame, signature, inner, expr.span), after
+
+    def _entered(
+        self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env
+    ) -> tuple[Env | None, core.Call]:
+        """What a function value sees of its arguments, None where its door is refuted; and the call with them simplified."""
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
         if any(is_wrong(e.value) for e in entries):
-            return Entry(POISON, expr.span), after
-        inner, kept = self.door(
-            frame, signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr))
-        )
-        if kept is None:
-            return Entry(POISON, expr.span), after
-        return self._inline(frame, signature, inner, expr.span), after
+            return None, after
+        site = Site(expr.span, signature, entries, _spans(expr))
+        inner, kept = self.door(frame, signature, entries, target.env, site)
+        return None if kept is None else inner, after
 
     def _call_parameter(
         self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env
     ) -> tuple[Entry, core.Value]:
         """A call of a function parameter: what its signature says of the result is checked when it runs."""
-        found = self.visitor.values(frame, [a.value for a in expr.args], env)
-        entries = tuple(e for e, _ in found)
-        args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
-        after = replace(expr, args=tuple(args))
-        if any(is_wrong(e.value) for e in entries):
-            return Entry(POISON, expr.span), after
-        inner, kept = self.door(
-            frame, signature, entries, target.env, Site(expr.span, signature, entries, _spans(expr))
-        )
-        if kept is None:
+        inner, after = self._entered(frame, target, signature, expr, env)
+        if inner is None:
             return Entry(POISON, expr.span), after
         result = self.result(frame, signature, inner, expr.span)
         if frame.quiet or not signature.promises:
             return result, after
         names: dict[str, core.Value] = {}
-        args = _name_arguments(frame, signature, args, names)
+        args = _name_arguments(frame, signature, list(after.args), names)
         [out] = signature.body.stmts
         assert isinstance(out, core.Let)
         name = frame.out.temporary()

@@ -381,13 +381,17 @@ class _Signature:
         ]
         given = [self.state.dtype(t.dtype) for t in _tensors(self.result) if t.dtype is not None]
         asked = [self.state.dtype(demand.dtype) for demand in demanded]
-        taken = {*self.spoken, *self.names.values(), *(s.name for s in known if isinstance(s, DTypeSymbol))}
+        taken = {
+            *self.spoken,
+            *self.names.values(),
+            *(self.state.called(s) for s in known if isinstance(s, DTypeSymbol)),
+        }
         for symbol in known:
-            if not isinstance(symbol, DTypeSymbol) or symbol.name.isidentifier():
+            if not isinstance(symbol, DTypeSymbol) or self.state.called(symbol).isidentifier():
                 continue
             if (known + given).count(symbol) > 1 or symbol in asked:
-                symbol.name = next(n for n in _letters(_DTYPE_LETTERS) if n not in taken)
-                taken.add(symbol.name)
+                self.state.call(symbol, next(n for n in _letters(_DTYPE_LETTERS) if n not in taken))
+                taken.add(self.state.called(symbol))
 
     def _dtype_conditions(self, dtypes: Iterable[DTypeDemand]) -> tuple[list[str], bool]:
         """`d in numeric` for a dtype that has a name; whether all could be said."""
@@ -396,9 +400,10 @@ class _Signature:
             known, names = self.state.dtype(demand.dtype), demand.classes
             if isinstance(known, DType):
                 continue
-            if isinstance(known, DTypeSymbol) and known.name.isidentifier():
+            name = self.state.called(known)
+            if name.isidentifier():
                 single = len(names) == 1 and names[0] not in DTYPES
-                texts.append(f"{known.name} in {names[0]}" if single else f"{known.name} in {{{', '.join(names)}}}")
+                texts.append(f"{name} in {names[0]}" if single else f"{name} in {{{', '.join(names)}}}")
             else:
                 complete = False
         return texts, complete

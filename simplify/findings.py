@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from ..lang.checked import Counts
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic, Label, saying, together
+from ..lang.diagnostics import Diagnostic
 from ..lang.node import replace
 from ..lang.source import Span
-from .followers import first_told, rooted
-from .known.outcome import Finding, Sufficient
+from ..ops.requirements import AtLeast, AtMost, AxisInRange, DTypeRequirement, Multiple, OfRank, RankAtLeast, RankIs
+from .known.finding import Asked, Finding
+from .known.outcome import Outcome
+from .known.state import State
 
+# What is asked of sizes that are right otherwise; a doubt about it is no reason to think that anything else is wrong.
+_ORDINARY = (Multiple, AtLeast, AtMost, AxisInRange, DTypeRequirement, OfRank, RankAtLeast, RankIs)
 _COUNTED = {Status.PROVED: "proved", Status.REFUTED: "refuted", Status.RESIDUAL: "residual", Status.ENTRY: "entry"}
+
+
+class Remark(Asked):
+    """What is told in any case."""
+
+    remark: Diagnostic
+
+    @property
+    def span(self) -> Span:
+        return self.remark.span
+
+    def said(self, finding: Finding) -> Diagnostic:
+        return self.remark
 
 
 class Log:
@@ -26,95 +43,167 @@ class Log:
         # Annotations that always fail.
         self.broken: list[Span] = []
 
-    def record(self, said: Diagnostic) -> None:
-        self.findings.append(Finding(said))
+    def remark(self, *said: Diagnostic) -> None:
+        """Notes, and what is wrong with a function as a whole."""
+        for one in said:
+            status = Status.REFUTED if one.severity == "error" else Status.PROVED
+            self.findings.append(Finding(Remark(one), Outcome(status), State()))
 
     def count(self, status: Status, number: int = 1) -> None:
         field = _COUNTED[status]
         total, before = self.counts.total + number, getattr(self.counts, field) + number
         self.counts = replace(self.counts, total=total, **{field: before})
 
-    def errors(self) -> Iterator[Diagnostic]:
-        return (f.said for f in self.findings if f.said.severity == "error")
 
-
-def choose(log: Log) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+def choose(log: Log) -> tuple[list[Finding], list[Finding]]:
     """What is told, and the doubts that are silent because some call fails at that very place. A failure inside an inlined body
     is told at the call, once, unless the body itself is wrong."""
     own, inlined = [f for f in log.findings if f.site is None], [f for f in log.findings if f.site is not None]
-    told, follow = first_told(_standing(own, log.broken))
-    wrong = {(d.code, d.span) for d in told if d.severity == "error"}
-    places = {f.said.span for f in inlined}
-    silent = [d for d in told if d.code.is_doubt and d.span in places]
-    calls: dict[Span, Diagnostic] = {}
+    told, follow = _first_told(_standing(_first_doubts(own), log.broken))
+    wrong = {f.span for f in told if f.is_error}
+    places = {f.span for f in inlined}
+    silent = {f: None for f in told if f.is_doubt and f.span in places}
+    calls: dict[Span | None, Finding] = {}
     for f in inlined:
-        if f.site is not None and (f.said.code, f.said.span) not in wrong:
-            calls.setdefault(f.site, _at_call(f.said, f.site))
-    return (*(d for d in told if d not in silent), *calls.values()), (*silent, *follow)
+        if f.span not in wrong:
+            calls.setdefault(f.site, f)
+    return [*(f for f in told if f not in silent), *calls.values()], [*silent, *follow]
 
 
-def _at_call(said: Diagnostic, site: Span) -> Diagnostic:
-    label = Label(said.span, said.caption or "it fails here")
-    return replace(said, span=site, caption="in this call", labels=(label, *said.labels))
+def _first_doubts(findings: Iterable[Finding]) -> list[Finding]:
+    """Without what is open only because a call before is. A rank that is left open is told where that is met first: what the
+    call gives has an open rank as well, and so on. An annotation follows where its rank does, and where it holds whenever the
+    call that made the value works."""
+    kept: list[Finding] = []
+    told: set[tuple[str, Span]] = set()
+    following: set[Span | None] = set()
+    for finding in findings:
+        about = finding.about
+        if about is not None:
+            places = {(finding.function, span) for span in about.open_at}
+            follows = bool(places) and places <= told
+            if about.callee:
+                told |= places
+            elif follows:
+                following.add(about.declared)
+            if finding.is_doubt and (follows or about.behind or (about.is_claim and about.declared in following)):
+                continue
+        kept.append(finding)
+    return kept
 
 
-def _standing(findings: list[Finding], broken: list[Span]) -> list[Diagnostic]:
+def _standing(findings: list[Finding], broken: list[Span]) -> list[Finding]:
     """What nothing else outweighs. An error about a size that a call made with a doubt of its own belongs to that call."""
-    made: list[Diagnostic] = []
-    free: set[int] = set(map(id, findings))
-    roots: set[int] = set()
-    for finding in (f for f in findings if f.said.severity == "error"):
-        above = {d.span for d in made}
-        root = next((r for r in finding.roots if id(r) in free - roots and r.said.span not in above), None)
-        roots.add(id(root))
-        made.append(finding.said if root is None else rooted(with_others(root), finding.said))
-    doubts = [with_others(f) for f in findings if f.said.severity != "error" and id(f) not in roots]
-    found = [*made, *doubts]
-    there: dict[Span, list[tuple[int, Diagnostic]]] = {}
-    for number, error in enumerate(made):
-        there.setdefault(error.span, []).append((number, error))
-    vague = {_annotated(d) for d in doubts if d.subject is not None and d.subject.what == "rank" and d.code.is_doubt}
+    made: list[Finding] = []
+    there: dict[Span, list[tuple[int, Finding]]] = {}
+    roots: set[Finding | None] = set()
+    recorded = set(findings)
+    for finding in [f for f in findings if f.is_error]:
+        free = (r for r in finding.roots if r in recorded and r not in roots and r.span not in there)
+        root = next(free, None)
+        roots.add(root)
+        if root is not None:
+            root.use, finding = finding, root
+        there.setdefault(finding.span, []).append((len(made), finding))
+        made.append(finding)
+    doubts = [f for f in findings if not f.is_error and f not in roots]
+    vague = {_annotated(f) for f in doubts if f.is_doubt and f.about is not None and f.about.what == "rank"}
     return [
-        d for i, d in enumerate(found)
-        if not any(_outweighs(e, d, later=n > i) for n, e in there.get(d.span, ()) if e is not d)
-        and not (d.code.only_empty and any(d.span.within(span) for span in broken))
-        and not (_is_part(d) and _annotated(d) in vague)
+        f for i, f in enumerate((*made, *doubts))
+        if not any(_outweighs(e, f, later=n > i) for n, e in there.get(f.span, ()) if e is not f)
+        and not (f.only_empty and any(f.span.within(span) for span in broken))
+        and not (_is_part(f) and _annotated(f) in vague)
     ]  # fmt: skip
 
 
-def _outweighs(one: Diagnostic, other: Diagnostic, *, later: bool) -> bool:
+def _outweighs(one: Finding, other: Finding, *, later: bool) -> bool:
     """What could not be proved of a call, or fails on some tensors only, does not matter where the call is an error."""
-    doubtful = other.code.is_doubt or (other.code.only_empty and (later or not one.code.only_empty))
-    return doubtful and one.span == other.span and not (_of_its_value(one) and other.code.is_doubt)
+    doubtful = other.is_doubt or (other.only_empty and (later or not one.only_empty))
+    return doubtful and one.span == other.span and not (_of_its_value(one) and other.is_doubt)
 
 
-def _of_its_value(said: Diagnostic) -> bool:
+def _of_its_value(finding: Finding) -> bool:
     """Whether it is about a size that an annotation asks of a call's value, where the call's own doubt may be the reason."""
-    about = said.subject
-    return about is not None and about.declared is not None and not about.callee and about.what == "dim"
+    about = finding.about
+    return about is not None and about.is_claim and about.what == "dim"
 
 
-def _annotated(said: Diagnostic) -> tuple[Span | None, Span | None]:
-    """The annotation that a diagnostic is about, and what it annotates."""
-    about = said.subject
-    return (None, None) if about is None else (about.declared, about.span)
+def _annotated(finding: Finding) -> tuple[Span | None, Span | None]:
+    """The annotation that a finding is about, and what it annotates."""
+    about = finding.about
+    return (None, None) if about is None else (about.declared, about.place)
 
 
-def _is_part(said: Diagnostic) -> bool:
+def _is_part(finding: Finding) -> bool:
     """Whether it is a doubt about a part of an annotation: where the rank is not known either, that doubt names the whole
     shape."""
-    about = said.subject
-    return about is not None and said.code.is_doubt and about.declared is not None and about.what in ("dim", "shape")
+    about = finding.about
+    return about is not None and finding.is_doubt and about.declared is not None and about.what in ("dim", "shape")
 
 
-def with_others(finding: Finding) -> Diagnostic:
-    """A doubt with what else the same call needs that is open too: one place, one warning."""
-    said, sentence, others = finding.said, finding.said.sentence, finding.others
-    if not others or not said.code.is_doubt or sentence is None:
-        return said
-    subject = said.subject if said.subject is None else replace(said.subject, also=tuple(others.values()))
-    if sentence.only:
-        sufficient = sentence.sufficient or any(isinstance(text, Sufficient) for text in others)
-        sentence = replace(sentence, only=(*sentence.only, *others), sufficient=sufficient)
-        return saying(said, sentence, subject=subject)
-    return replace(said, subject=subject, notes=(*said.notes, f"it needs {together(list(others))} too"))
+# What follows
+
+
+def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """What is told, and the doubts that follow from it."""
+    kept, silent = _once(found)
+    kept = _with_roots(kept)
+    doubts = {f.about.place for f in kept if f.about is not None and _is_of_sizes(f)}
+    follows = {f: None for f in kept if f.is_doubt and f.about is not None and f.about.after & doubts}
+    # What a call needs is no matter where what it gives is wrong anyway.
+    behind = {span for f in kept if f.is_error and f.about is not None and f.about.is_claim for span in f.about.after}
+    follows.update({f: None for f in kept if f.is_doubt and _is_call(f) and f.about and f.about.place in behind})
+    return [f for f in kept if f not in follows], [*silent, *follows]
+
+
+def _once(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """A call or an annotation is told of once: an error before a doubt, the first before the others."""
+    kept: dict[object, Finding] = {}
+    silent = []
+    for finding in found:
+        site = _site(finding) or finding
+        before = kept.get(site)
+        if before is None:
+            kept[site] = finding
+        elif finding.is_error and not before.is_error:
+            kept[site] = finding
+            silent.append(before)
+        elif finding.is_doubt or finding.only_empty:
+            silent.append(finding)
+        else:
+            kept[finding] = finding
+    return list(kept.values()), silent
+
+
+def _site(finding: Finding) -> tuple[str, Span, Span | None] | None:
+    """The call with what it calls, or the value with the annotation."""
+    about = finding.about
+    if about is None or about.what in ("rank", "dtype"):
+        return None
+    return about.callee, about.place, None if about.callee else about.declared
+
+
+def _with_roots(found: list[Finding]) -> list[Finding]:
+    """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told."""
+    gone: set[Finding] = set()
+    of_calls: dict[Span, list[Finding]] = {}
+    for finding in found:
+        if finding.about is not None and _is_of_sizes(finding):
+            of_calls.setdefault(finding.about.place, []).append(finding)
+    for finding in found:
+        own = finding.about
+        if finding.is_error and own is not None and own.is_claim and own.what == "dim":
+            doubt = next((f for f in of_calls.get(own.place, ()) if f.is_doubt), None)
+            if doubt is not None:
+                doubt.use = finding
+                gone.add(finding)
+    return [f for f in found if f not in gone]
+
+
+def _is_call(finding: Finding) -> bool:
+    return finding.about is not None and bool(finding.about.callee)
+
+
+def _is_of_sizes(finding: Finding) -> bool:
+    """Whether it is about a call two of whose sizes do not fit."""
+    return _is_call(finding) and finding.about is not None and not isinstance(finding.about.asked, _ORDINARY)

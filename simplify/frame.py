@@ -6,9 +6,9 @@ from collections.abc import Collection
 from itertools import count
 
 from ..lang import core
-from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
 from ..lang.source import Span
+from .known.finding import Finding
 from .known.naming import Names
 from .solver.conditions import Cond
 
@@ -63,7 +63,7 @@ class Frame(Node):
     path: tuple[Cond | None, ...] = ()
     quiet: bool = False
     trial: bool = False
-    captured: list[Diagnostic] | None = None
+    captured: list[Finding] | None = None
 
     def block(self) -> Frame:
         """The frame of a block inside."""
@@ -73,7 +73,7 @@ class Frame(Node):
         """The frame of an arm that is taken under a condition."""
         return replace(self, path=(*self.path, taken))
 
-    def tried(self, captured: list[Diagnostic] | None = None) -> Frame:
+    def tried(self, captured: list[Finding] | None = None) -> Frame:
         """The same place, asked only whether something would hold there."""
         return replace(self, out=self.out.inner(), quiet=True, trial=True, captured=captured)
 

@@ -6,33 +6,29 @@ from collections.abc import Sequence
 
 from ..lang import core
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic
 from ..lang.node import replace
 from ..ops.model import Primitive
 from .branches import Branches, is_older
-from .calls import Calls, Site, is_wrong
+from .calls import Calls, is_wrong
 from .frame import Frame
+from .known.finding import Finding
 from .known.fresh import settle
 from .known.values import POISON, UNKNOWN, Entry, Env, NumberValue, Poison
 from .primitives import apply_primitive
 from .solver.conditions import Cond
-from .visitor import Visitor
-from .voice import implementations as voice
+from .visitor import Part, Visitor
+from .voice.doors import Chosen, Site
 
 Member = core.Function | Primitive
 Found = list[tuple[Entry, core.Value]]
 
 
-class Lists:
+class Lists(Part):
     """Which member of a list a call means."""
 
     def __init__(self, visitor: Visitor, calls: Calls, branches: Branches) -> None:
-        self.visitor = visitor
-        self.program = visitor.program
-        self.state = visitor.state
-        self.prover = visitor.prover
-        self.calls = calls
-        self.branches = branches
+        super().__init__(visitor)
+        self.calls, self.branches = calls, branches
 
     def call(self, frame: Frame, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         """The first implementation whose door is proved, if those before it are refuted; else the run chooses."""
@@ -92,7 +88,7 @@ class Lists:
         call: core.Call,
         found: Found,
         env: Env,
-        captured: list[Diagnostic] | None = None,
+        captured: list[Finding] | None = None,
     ) -> bool | None:
         """Whether a member can be called so; None where only the run can tell. Nothing is said, learnt or kept of it."""
         frame = frame.tried(captured)
@@ -118,24 +114,14 @@ class Lists:
         self, frame: Frame, impls: core.Impls, call: core.Call, found: Found, env: Env
     ) -> tuple[Entry, core.Value]:
         """One error that says of each member why it does not fit."""
-
-        def reasons() -> list[tuple[str, Diagnostic | None]]:
-            return [
-                (name, self._reason(frame, member, _to(call, name), found, env)) for name, member in self.members(impls)
-            ]
-
-        entries = tuple(e for e, _ in found)
-        status = self.prover.judge(
-            frame,
-            False,
-            lambda _: voice.none_fits(self.prover, impls.name, call.span, entries, reasons()),
-            claim=True,
-            demand=False,
-        )
+        asked = Chosen(call.span, impls.name, tuple(e for e, _ in found), [])
+        status, told = self.prover.judge(frame, False, asked, claim=True, demand=False)
+        for name, member in self.members(impls) if told is not None else ():
+            asked.reasons.append((name, self._reason(frame, member, _to(call, name), found, env)))
         return Entry(POISON if status is Status.REFUTED else UNKNOWN, call.span), call
 
-    def _reason(self, frame: Frame, member: Member, call: core.Call, found: Found, env: Env) -> Diagnostic | None:
-        said: list[Diagnostic] = []
+    def _reason(self, frame: Frame, member: Member, call: core.Call, found: Found, env: Env) -> Finding | None:
+        said: list[Finding] = []
         self.fits(frame, member, call, found, env, said)
         return said[0] if said else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label, note
+from ..lang.node import replace
 from ..ops.model import Primitive, TensorInfo, Trait
 from ..ops.registry import lookup
 from ..ops.requirements import Axis, Broadcast
@@ -12,14 +13,14 @@ from .known.state import State
 from .known.values import Entry, Shape, SizeValue, Value, plain
 from .voice.describe import shape_text
 from .voice.origins import place_of
-from .voice.spoken import CallLike
-from .voice.subject import about, of_call
+from .voice.spoken import CallInfo
+from .voice.subject import of_call
 
 # How many elementwise calls back that is looked for.
 _DEPTH = 6
 
 
-def notes(state: State, call: CallLike, row: Primitive, result: Value, function: str) -> list[Diagnostic]:
+def notes(state: State, call: CallInfo, row: Primitive, result: Value, function: str) -> list[Diagnostic]:
     """Remarks about a call of a primitive that was accepted."""
     found = None
     if Trait.BROADCASTS in row.traits and len(call.entries) == 2 and not row.dtypes.startswith("bool"):
@@ -34,7 +35,7 @@ def _shape(state: State, value: Value) -> Shape | None:
     return shape if shape is not None and plain(shape) else None
 
 
-def _grown(state: State, call: CallLike, result: Value, function: str) -> Diagnostic | None:
+def _grown(state: State, call: CallInfo, result: Value, function: str) -> Diagnostic | None:
     """`[b, 1] - [b]` is `[b, b]`: rarely meant, since each element of one meets each of the other."""
     (left, first), (right, second) = call.entries
     x, y, both = (_shape(state, v) for v in (first.value, second.value, result))
@@ -57,7 +58,7 @@ def _grown(state: State, call: CallLike, result: Value, function: str) -> Diagno
     notes = ("if it is meant, say so with @expand_dims",)
     said = note(codes.N202, message, call.span, labels=tuple(labels), function=function, notes=notes)
     asked = Broadcast(Axis(left, -other[0]), Axis(right, -one[0]))
-    return about(said, of_call(state, call.span, call.name, call.entries, asked))
+    return replace(said, subject=of_call(state, call.span, call.name, call.entries, asked))
 
 
 def _was_spread(state: State, entry: Entry, depth: int = _DEPTH) -> bool:
@@ -87,7 +88,7 @@ def _stretched(x: Shape, y: Shape) -> list[int]:
     return [i for i in range(1, len(y) + 1) if y[-i] != 1 and (i > len(x) or x[-i] == 1)]
 
 
-def _single(state: State, call: CallLike, row: Primitive, function: str) -> Diagnostic | None:
+def _single(state: State, call: CallInfo, row: Primitive, function: str) -> Diagnostic | None:
     """A reduction along one axis that is known to have one element."""
     entries = dict(call.entries)
     shape = _shape(state, entries["x"].value)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic
 from ..lang.node import replace
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
-from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement
+from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
-from .arms import arms, in_one_arm
 from .bindings import Bindings
+from .branches import arms
 from .frame import Frame
-from .known.outcome import Finding
+from .known.finding import Finding
 from .known.state import State
 from .known.values import (
     POISON,
@@ -36,12 +35,12 @@ from .known.values import (
     plain,
 )
 from .operand_dtypes import result_dtypes
-from .outline import outline
-from .rule_context import CallInfo, Refuted, SymbolicCtx
+from .rule_context import Refuted, SymbolicCtx, outline
 from .solver.terms import Allowance, TooLarge, charge
 from .visitor import Visitor
-from .voice import preconditions
-from .voice.describe import type_text
+from .voice.claims import Fits
+from .voice.spoken import CallInfo
+from .wildcards import Scope
 
 
 def call_primitive(
@@ -51,7 +50,8 @@ def call_primitive(
     bound = _bound(visitor, frame, row, call)
     if bound is None:
         return Entry(POISON, call.span), call
-    given = [(p, v) for p, v in bound if v is not None]
+    read = visitor.program.solutions.read if frame.quiet else lambda value: value
+    given = [(p, read(v) if p.kind == "target" else v) for p, v in bound if v is not None]
     return _applied(visitor, frame, row, call, given, visitor.values(frame, [v for _, v in given], env), env)
 
 
@@ -80,9 +80,7 @@ def _bound(
     try:
         return bind(row, call)
     except BindError as problem:
-        message, place = problem.message, problem.span
-        prover = visitor.prover
-        prover.judge(frame, False, lambda _: preconditions.bad_call(prover, message, place), claim=True)
+        visitor.prover.judge(frame, False, Fits(problem.span, codes.E314, problem.message), claim=True)
         return None
 
 
@@ -104,12 +102,20 @@ def _applied(
     info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
     ctx = SymbolicCtx(prover, frame, info)
     wild = _wildcards(given)
+    target = next((v for p, v in given if p.kind == "target"), None)
+    if wild and not frame.quiet and target is not None and visitor.program.solutions.is_free(target):
+        operand = given[0][1]
+        first = operand.name if isinstance(operand, core.Var) else None
+        ctx.scope = Scope(state, env, visitor.outside, first)
     try:
         value = _apply(row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
     if not frame.quiet:
-        prover.log.findings += map(Finding, lint.notes(state, info, row, value, prover.function))
+        prover.log.remark(*lint.notes(state, info, row, value, prover.function))
+    if ctx.solved is not None and isinstance(target, core.ShapeLit):
+        visitor.program.solutions.keep(target, ctx.solved)
+        after = visitor.program.solutions.put(after)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row))
     return entry, replace(after, guard=ctx.residual) if ctx.residual else after
 
@@ -216,7 +222,7 @@ def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str,
             ctx.require_dtype(DTypeIn(given, value.dtype, ("integer",)))
 
 
-def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Other:
+def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Spoken:
     """What is asked of tensors one of whose ranks is not known."""
     unknown = tuple(
         Argument(p.name) for p, a in zip(row.params, arguments, strict=True)
@@ -237,11 +243,11 @@ def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -
     for position, param in enumerate(row.params):
         given = ctx.info.find(param.name)
         for joined, arm, operand in _with_one_arm(ctx, param, given) if given is not None else ():
-            said = _fails_with(row, ctx, arguments, position, operand)
-            if said is not None:
-                log = ctx.prover.log
-                log.record(in_one_arm(said, joined, arm, type_text(arm.value, ctx.state)))
-                log.count(Status.REFUTED)
+            found = _fails_with(row, ctx, arguments, position, operand)
+            if found is not None:
+                found.arm = joined, arm
+                ctx.prover.log.findings.append(found)
+                ctx.prover.log.count(Status.REFUTED)
                 return True
     return False
 
@@ -259,7 +265,7 @@ def _with_one_arm(ctx: SymbolicCtx, param: Param, given: Entry) -> Iterator[tupl
 
 def _fails_with(
     row: Primitive, ctx: SymbolicCtx, arguments: list[Any], position: int, operand: Entry
-) -> Diagnostic | None:
+) -> Finding | None:
     """The error of the call with another value as one of its operands, if it always fails with that."""
     assert row.rule is not None
     param = row.params[position]
@@ -271,7 +277,7 @@ def _fails_with(
         with Allowance(_RULE, _LEAST):
             row.rule(SymbolicCtx(aside, ctx.frame, info), *given)
     except Refuted:
-        return next(aside.log.errors(), None)
+        return next((f for f in aside.log.findings if f.is_error), None)
     except (RankUnknown, TooLarge):
         pass
     finally:

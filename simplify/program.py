@@ -10,6 +10,7 @@ from ..lang.node import Node
 from ..lang.walk import walk
 from ..ops.model import Primitive, TensorInfo
 from .known.values import Env
+from .wildcards import Solutions
 
 Check = core.Assert | core.MatchShape
 _WORD = re.compile(r"[\w.']+")
@@ -29,6 +30,8 @@ class Program:
         self.lookup = lookup
         self.header = header
         self.consts: Env = {}
+        # What each -1 of a reshape stands for, as soon as its function has been walked.
+        self.solutions = Solutions()
         self._defined: dict[str, core.Function | core.Impls | core.ConstDef] = {c.name: c for c in core_program.consts}
         self._defined.update(self.impls)
         self._defined.update(self.functions)

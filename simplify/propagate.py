@@ -33,9 +33,9 @@ from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
 from .solver.terms import Purse, Share, Size, substitute
 from .voice import doors
-from .voice import implementations as voice
 from .voice.describe import binding
 from .voice.explain import explain
+from .voice.telling import told
 from .walk import Walk
 
 Header = Callable[[core.Load], TensorInfo | None]
@@ -100,17 +100,17 @@ class _Checker:
             with Share(self.program.shares[""]):
                 main = self._main(self.before.main)
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
-        told, silent = choose(self.log)
+        chosen, silent = choose(self.log)
         return Checked(
-            told,
+            tuple(map(told, chosen)),
             self.log.counts,
-            self.before,
+            self.program.solutions.put(self.before),
             after,
             self.questions,
             lambda: self.described(after),
             self.demanded,
             self.explained,
-            silent,
+            lambda: tuple(map(told, silent)),
         )
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
@@ -161,7 +161,7 @@ class _Checker:
         entry = walk.assume_all(walk.frame, function.checks, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
         if contradictory(walk.state):
-            self.log.record(doors.impossible_signature(function, self._excluding(function)))
+            self.log.remark(doors.impossible_signature(function, self._excluding(function)))
             return function, self.program.implementation(function)
         opened = {p.name: env[p.name] for p in function.params}
         walk.prover.newest_input = walk.state.serial()
@@ -189,8 +189,8 @@ class _Checker:
         for i, (name, _) in enumerate(members):
             before = next((j for j in range(i) if self._covers(members, j, i, impls)), None)
             if before is not None:
-                said = voice.never_chosen(name, places[i], members[before][0], places[before])
-                self.log.record(said)
+                said = doors.never_chosen(name, places[i], members[before][0], places[before])
+                self.log.remark(said)
 
     def _covers(self, members: list[tuple[str, Member]], before: int, behind: int, impls: core.Impls) -> bool:
         """Whether whatever fits one member surely fits another one."""
@@ -339,12 +339,16 @@ def result_shapes(
     env = checker._env(walk, impls or checker.program.functions[name])
     if impls is not None:
         given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
-        return walk.lists.call_with(walk.frame, impls, given, env).value, walk.state, choose(checker.log)[0]
+        return (
+            walk.lists.call_with(walk.frame, impls, given, env).value,
+            walk.state,
+            tuple(map(told, choose(checker.log)[0])),
+        )
     function = checker.program.functions[name]
     params = function.params
     entries = tuple(Entry(_argument(walk.state, p.name, arguments[p.name], names), function.span) for p in params)
     result = walk.calls.call_with(walk.frame, function, entries, env)
-    return result.value, walk.state, choose(checker.log)[0]
+    return result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
 
 
 def _argument(state: State, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic, Label
-from ..lang.node import replace
-from ..lang.source import Span
 from .findings import Log
 from .frame import Frame
-from .known.outcome import Explain, Finding, Options, Outcome
+from .known.finding import Asked, Finding
+from .known.outcome import Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
@@ -18,9 +16,8 @@ from .solver.conditions import Cond, all_of, any_of, cond_variables, ge, negate
 from .solver.facts import Verdict
 from .solver.points import Point
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
-from .voice.because import labelled
+from .voice.origins import roots
 from .voice.solutions import only_where
-from .voice.subject import with_conditions
 from .weakest import Demand, DTypeDemand
 
 # Behind more checks in arms than this no witness is looked for.
@@ -40,12 +37,6 @@ class Prover:
         self.dtype_demands: list[DTypeDemand] = []
         # The newest of the sizes that come in; what is newer was made on the way.
         self.newest_input = 0
-        # The places that left a rank open, where that was told.
-        self.open_ranks: set[Span] = set()
-        # What calls need that is open, and was told, by the call's place.
-        self.doubted: dict[Span, Cond] = {}
-        # Annotations of tensors whose rank such a place left open.
-        self.following: set[Span] = set()
         # What the sizes of a witness have to satisfy, so that a run with them does not end before it gets there.
         self.hurdles: list[Cond] = []
         # Whether anything in the function may fail while it runs, be it in what it calls.
@@ -61,41 +52,46 @@ class Prover:
         self,
         frame: Frame,
         truth: Truth,
-        explain: Explain,
+        asked: Asked,
         *,
         claim: bool,
         sizes: Iterable[Size] = (),
         empty_rule: bool = True,
         demand: bool = True,
-        roots: Callable[[], tuple[Finding, ...]] = tuple,
-    ) -> Status:
-        """`sizes` are the dimensions of the tensors involved, for the rule about empty tensors and for witnesses; `roots` the
-        doubts of the calls that made them."""
+    ) -> tuple[Status, Finding | None]:
+        """The status, and what was found of it, if that may have to be told. `sizes` are the dimensions of the tensors
+        involved, for the rule about empty tensors and for witnesses."""
         if truth is True:
             self.state.facts.counts["ground"] = self.state.facts.counts.get("ground", 0) + 1
-            return self._record(frame, Status.PROVED)
-        verdict = self._verdict(truth)
+            return self._record(frame, Status.PROVED), None
+        verdict, found = self._verdict(truth), None
         if verdict.kind in ("proved", "vacuous"):
-            return self._record(frame, Status.PROVED)
+            return self._record(frame, Status.PROVED), None
         if verdict.kind == "refuted" and self._reachable(frame):
-            witness = None if isinstance(truth, bool) else self._witness(frame, truth, sizes)
-            reasons = () if frame.trial or isinstance(truth, Undecided) else self.state.facts.core(truth)
-            outcome = Outcome(Status.REFUTED, False, witness, reasons, given=self._given(frame))
-            self._report(frame, lambda: labelled(explain(outcome), reasons), roots)
+            if self._is_told(frame):
+                found = self._report(frame, asked, self._refutation(frame, truth, asked, sizes))
             self.hinder(frame)
-            return self._record(frame, Status.REFUTED)
-        if frame.quiet:
-            self._open(frame, truth, of_dtypes=not demand)
-            return Status.RESIDUAL
-        if demand:
-            self.demands.append(Demand(None if isinstance(truth, Undecided) else truth, frame.path))
-        only_empty = empty_rule and not isinstance(truth, Undecided) and self._only_empty(truth, sizes)
-        if claim or only_empty:
-            only = None if isinstance(truth, Undecided) else only_where(self.state, truth)
-            outcome = Outcome(Status.RESIDUAL, only_empty, self._witness(frame, truth, sizes), only=only)
-            self._report(frame, lambda: with_conditions(explain(outcome), truth, only), roots)
+            return self._record(frame, Status.REFUTED), found
+        cond = None if isinstance(truth, Undecided) else truth
+        if not frame.quiet:
+            if demand:
+                self.demands.append(Demand(cond, frame.path))
+            only_empty = empty_rule and cond is not None and self._only_empty(cond, sizes)
+            if claim or only_empty:
+                only, witness = (
+                    None if cond is None else only_where(self.state, cond),
+                    self._witness(frame, truth, sizes),
+                )
+                found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
         self._open(frame, truth, of_dtypes=not demand)
-        return self._record(frame, Status.RESIDUAL)
+        return self._record(frame, Status.RESIDUAL), found
+
+    def _refutation(self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size]) -> Outcome:
+        witness = None if isinstance(truth, bool) else self._witness(frame, truth, sizes)
+        concerned = asked.concerned(self.state) if witness is None else ()
+        smallest = self._smallest(concerned, self._given(frame)) if concerned else None
+        reasons = () if frame.trial or isinstance(truth, Undecided) else self.state.facts.core(truth)
+        return Outcome(Status.REFUTED, False, witness, smallest, reasons)
 
     def decide(self, truth: Truth) -> bool | None:
         """True or False where that follows, else None. Neither counted nor reported."""
@@ -136,7 +132,7 @@ class Prover:
         symbolic = [s for s in sizes if not isinstance(s, int)]
         return self._shown(self._point(truth, False, symbolic, self._given(frame)))
 
-    def smallest(self, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
+    def _smallest(self, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
         """The smallest sizes of at least 1 with which a run gets where `given` holds."""
         symbolic = [s for s in sizes if not isinstance(s, int)]
         found = self._shown(self._point(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic, given))
@@ -201,16 +197,21 @@ class Prover:
     def _is_made_of_given(self, size: Size) -> bool:
         return all(self._is_given(v) for v in variables(size))
 
-    def _report(self, frame: Frame, say: Callable[[], Diagnostic], roots: Callable[[], tuple[Finding, ...]]) -> None:
+    def _is_told(self, frame: Frame) -> bool:
+        """Whether anybody wants to know what fails there."""
+        if frame.trial:
+            return frame.captured is not None
+        return not frame.quiet or (frame.site is not None and not (self.log.certain and frame.path))
+
+    def _report(self, frame: Frame, asked: Asked, outcome: Outcome) -> Finding:
+        site = frame.site if frame.quiet and not frame.trial else None
+        between = tuple(s for s in frame.calls if s != site)
+        kept = asked.kept(self.state)
+        found = Finding(kept, outcome, self.state.past(), self.function, self.options, site, between)
         if not frame.quiet:
-            self.log.findings.append(Finding(say(), None, roots()))
-        elif frame.trial:
-            if frame.captured is not None:
-                frame.captured.append(say())
-        elif frame.site is not None and not (self.log.certain and frame.path):
-            said = say()
-            between = tuple(Label(s, "through this call") for s in frame.calls if s not in (frame.site, said.span))
-            self.log.findings.append(Finding(replace(said, labels=(*said.labels, *between)), frame.site))
+            found.roots = roots(self.state, asked.sizes())
+        (self.log.findings if frame.captured is None or not frame.trial else frame.captured).append(found)
+        return found
 
     def _record(self, frame: Frame, status: Status) -> Status:
         if not frame.quiet:

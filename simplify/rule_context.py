@@ -1,82 +1,40 @@
-"""What a shape rule asks while a program is checked: its preconditions are judged as they come, its sizes are terms."""
+"""What a shape rule asks while a program is checked: preconditions are judged as they come, sizes are terms; of a call whose
+sizes are too large only what is plain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from ..lang import codes, core
 from ..lang.codes import Code
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES, WEAK, DType, int_range
-from ..lang.node import Node, replace
+from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
-from ..ops.model import Primitive, RankUnknown, TensorInfo
-from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Other, Requirement
+from ..ops.model import Out, Primitive, RankUnknown, TensorInfo
+from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken, condition
 from .frame import Frame
-from .known import dims
-from .known.outcome import Finding, Outcome
+from .known.finding import Finding
+from .known.fresh import dims_of
 from .known.shape_level import Truth
-from .known.values import UNDECIDED, AnyDType, Entry, ListValue, TupleValue, Undecided, Value, plain
+from .known.values import UNDECIDED, AnyDType, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
-from .solver.terms import Apart, Size, Term, ceildiv, smax, smin
-from .voice import preconditions, subject
+from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, smax, smin
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
+from .voice.preconditions import Precondition
 from .voice.solutions import only_where
+from .voice.spoken import CallInfo
 from .weakest import DTypeDemand
+from .wildcards import Scope, quotient
 
+# Steps that the size behind a -1 may take: where they are spent, numbers tell.
+_SOLUTION = 20_000
 _INT64 = DTYPES["int64"]
-
-
-class CallInfo(Node):
-    """A call as diagnostics want it: its row, its place, what each parameter got, and that as it is written."""
-
-    span: Span
-    row: Primitive
-    entries: tuple[tuple[str, Entry], ...]
-    arguments: tuple[core.Value, ...]
-
-    @property
-    def name(self) -> str:
-        return self.row.name
-
-    @property
-    def mismatch(self) -> Code | None:
-        return self.row.mismatch
-
-    @property
-    def written(self) -> tuple[tuple[str, core.Value], ...]:
-        return tuple((name, value) for (name, _), value in zip(self.entries, self.arguments, strict=True))
-
-    def is_tensor(self, name: str) -> bool:
-        """Whether the parameter takes a tensor; of others only their sizes count."""
-        return self.row.is_tensor(name)
-
-    def operands(self) -> Iterator[tuple[str, Entry]]:
-        """The tensors among the arguments; those in a list are `xs[0]`, `xs[1]`, ..."""
-        for name, entry in self.entries:
-            if self.is_tensor(name):
-                yield from (
-                    ((f"{name}[{i}]", item) for i, item in enumerate(entry.items)) if entry.items else ((name, entry),)
-                )
-
-    def find(self, name: str) -> Entry | None:
-        """The entry of `x`, or of `xs[2]` where xs is a list."""
-        base, _, index = name.partition("[")
-        for param, entry in self.entries:
-            if param == base:
-                if index and isinstance(entry.value, ListValue | TupleValue):
-                    position = int(index.rstrip("]"))
-                    if entry.items:
-                        return entry.items[position]
-                    return Entry(entry.value.items[position], entry.place(position), ())
-                return entry
-        return None
 
 
 class Refuted(Exception):
@@ -92,9 +50,12 @@ class SymbolicCtx:
         self.state = prover.state
         self.info = info
         self.residual = False
+        # What can be said of a size where the call stands; None where a -1 is not solved. What its -1 was solved to.
+        self.scope: Scope | None = None
+        self.solved: core.SizeExpr | None = None
         # What was reported of the call, if anything was.
         self.doubt: Finding | None = None
-        self._sizes = dims.of_values([_flat(e.value) for _, e in info.entries], self.state)
+        self._sizes = dims_of([_flat(e.value) for _, e in info.entries], self.state)
 
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
         shape = self.state.resolve(x.shape)
@@ -106,59 +67,42 @@ class SymbolicCtx:
         return len(self.dims(x))
 
     def require(self, asked: Requirement, cond: Cond | None = None) -> None:
-        cond = asked.cond(self) if cond is None else cond
+        cond = condition(asked, self) if cond is None else cond
         if self.judged(asked, cond) is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
             self.state.assume(cond, self.info)
 
-    def judged(self, asked: Requirement, cond: Truth, code: Code | None = None, told: bool = False) -> Status:
-        """`told`: a doubt about it was reported with an earlier call."""
+    def judged(
+        self, asked: Requirement, cond: Truth, code: Code | None = None, open_at: frozenset[Span] = frozenset()
+    ) -> Status:
         of_dtypes = isinstance(asked, DTypeRequirement)
-
-        def explain(outcome: Outcome) -> Diagnostic:
-            info = self.info
-            said = preconditions.precondition(self.prover, info, asked, outcome, codes.E313 if of_dtypes else code)
-            return subject.about(said, subject.of_call(self.state, info.span, info.name, info.entries, asked))
-
-        def roots() -> tuple[Finding, ...]:
-            return preconditions.roots(self.state, [(self.info.find(param), axis) for param, axis in asked.at])
-
-        before = len(self.prover.log.findings)
+        needs = Precondition(self.info, asked, codes.E313 if of_dtypes else code, open_at)
         with Apart():
-            status = self.prover.judge(
-                self.frame,
-                cond,
-                explain,
-                claim=not self.residual and not told,
-                sizes=self._sizes,
-                demand=not of_dtypes,
-                roots=roots,
+            status, found = self.prover.judge(
+                self.frame, cond, needs, claim=not self.residual, sizes=self._sizes, demand=not of_dtypes
             )
         if status is Status.REFUTED:
             raise Refuted
-        if len(self.prover.log.findings) > before:
-            self.doubt = self.prover.log.findings[-1]
-        if status is Status.RESIDUAL and self.residual and not self.frame.quiet and not isinstance(cond, Undecided):
-            with Apart():
-                text = only_where(self.state, cond)
-            if text is not None and self.doubt is not None:
-                self.doubt.others[text] = _in_rx(text, cond)
-        if status is Status.RESIDUAL and not (self.residual or self.frame.trial or isinstance(cond, Undecided)):
-            self.prover.doubted[self.info.span] = cond
+        self.doubt = found or self.doubt
+        if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
+            if not self.residual:
+                self.doubt.cond = cond
+            elif not self.frame.quiet:
+                with Apart():
+                    text = only_where(self.state, cond)
+                if text is not None:
+                    self.doubt.others[text] = _in_rx(text, cond)
         self.residual = self.residual or status is Status.RESIDUAL
         return status
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)
 
-    def leave_open(self, asked: Other) -> None:
+    def leave_open(self, asked: Spoken) -> None:
         """A call of tensors whose ranks are not all known. It is told where such a rank is met first: what the call gives has
         an open rank as well, and so on."""
-        state = self.state
-        places = {name: rank_of(state, e).span for name, e in self.info.operands() if is_open(state, e)}
-        told = bool(places) and self.prover.open_ranks.issuperset(places.values())
-        self.judged(replace(asked, blamed=tuple((name, None) for name in places)), UNDECIDED, told=told)
-        if not self.frame.quiet:
-            self.prover.open_ranks.update(places.values())
+        places = {name: rank_of(self.state, e).span for name, e in self.info.operands() if is_open(self.state, e)}
+        blamed = tuple((name, None) for name in places)
+        self.judged(replace(asked, blamed=blamed), UNDECIDED, open_at=frozenset(places.values()))
 
     def require_dtype(self, asked: DTypeIn | NotComplex) -> None:
         known = self.dtype_in(asked.dtype, *asked.classes)
@@ -183,23 +127,8 @@ class SymbolicCtx:
     def decide(self, cond: Cond) -> bool | None:
         return self.prover.decide(cond)
 
-    def eq(self, a: Size, b: Size) -> Cond:
-        return eq(a, b)
-
-    def ne(self, a: Size, b: Size) -> Cond:
-        return ne(a, b)
-
-    def le(self, a: Size, b: Size) -> Cond:
-        return le(a, b)
-
-    def lt(self, a: Size, b: Size) -> Cond:
-        return lt(a, b)
-
-    def any_of(self, *conds: Cond) -> Cond:
-        return any_of(*conds)
-
-    def all_of(self, *conds: Cond) -> Cond:
-        return all_of(*conds)
+    eq, ne, le, lt = staticmethod(eq), staticmethod(ne), staticmethod(le), staticmethod(lt)
+    any_of, all_of, ceildiv = staticmethod(any_of), staticmethod(all_of), staticmethod(ceildiv)
 
     def min(self, *sizes: Size) -> Size:
         return self._shown("min", smin(*sizes), sizes)
@@ -212,9 +141,6 @@ class SymbolicCtx:
         if isinstance(result, Term) and single_var(result) is None:
             self.state.display.setdefault(result, (name, sizes))
         return result
-
-    def ceildiv(self, a: Size, b: Size) -> Size:
-        return ceildiv(a, b)
 
     def common(self, *sizes: Size) -> Size:
         """A size of its own, of which it is known which one it is: as a formula it would grow with every broadcast."""
@@ -251,6 +177,23 @@ class SymbolicCtx:
         self.state.assume(eq(size * other, product))
         return size
 
+    def solution(self, left: tuple[Size, ...], rest: tuple[Size, ...]) -> Size | None:
+        if self.scope is None:
+            return None
+        try:
+            with Allowance(_SOLUTION):
+                size = quotient(self.state, self.decide, left, rest)
+                if size is None or self.decide(le(0, size)) is not True or self._are_positive(rest):
+                    return None
+        except TooLarge:
+            return None
+        self.solved = self.scope.written(size, self.info.span)
+        return size if self.solved is not None else None
+
+    def _are_positive(self, sizes: tuple[Size, ...]) -> bool:
+        """Whether numbers tell as much."""
+        return all(self.decide(le(1, size)) is True for size in sizes)
+
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
         state = self.state
         size = state.size(f"?{name}", nonneg=at_least is not None)
@@ -284,3 +227,102 @@ def _in_rx(text: str, cond: Cond) -> str:
 
 def _flat(value: Value) -> Value:
     return TupleValue(value.items) if isinstance(value, ListValue) else value
+
+
+_MOST = 3_000  # steps, which the rule takes whether the program has any left or not
+
+
+def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> tuple[Any, bool] | None:
+    """What the rule gives where every size that is more than a name has a name of its own, and whether it asks anything of
+    its operands; None where it gives nothing."""
+    assert row.rule is not None
+    plain = _Outline(ctx)
+    try:
+        with Apart(_MOST):
+            result = row.rule(plain, *(plain.named(a) for a in arguments))
+    except (RankUnknown, TooLarge):
+        return None
+    return plain.written(result), plain.asked
+
+
+class _Outline(SymbolicCtx):
+    """Answers nothing but what is plain, and notes whether it was asked for anything; whoever uses it leaves that open."""
+
+    def __init__(self, ctx: SymbolicCtx) -> None:
+        super().__init__(ctx.prover, ctx.frame, ctx.info)
+        self.asked = False
+        self._names: dict[Term, Term] = {}
+        self._sizes_of: dict[Term, Term] = {}
+
+    def named(self, argument: Any, is_dim: bool = False) -> Any:
+        """An argument with a name for each size in it that has none."""
+        if isinstance(argument, TensorInfo):
+            shape = tuple(self.named(d, is_dim=True) for d in self.state.resolve(argument.shape))
+            return replace(argument, shape=shape, data=None)
+        if isinstance(argument, tuple):
+            return tuple(self.named(a) for a in argument)
+        if type(argument) is not Term or single_var(argument) is not None:
+            return argument
+        if argument not in self._names:
+            name = self.state.size("?", nonneg=is_dim)
+            self._names[argument], self._sizes_of[name] = name, argument
+        return self._names[argument]
+
+    def written(self, result: Any) -> Any:
+        """A result with the sizes themselves for their names, and unknown ones for what was made of those."""
+        if isinstance(result, Out):
+            return Out(self.written(tuple(result.shape)))
+        if isinstance(result, list | tuple):
+            return type(result)(self.written(r) for r in result)
+        if type(result) is not Term or single_var(result) is not None:
+            return self._sizes_of.get(result, result) if type(result) is Term else result
+        return self.fresh("size")
+
+    def require(self, asked: Requirement, cond: Cond | None = None) -> None:
+        self.asked = True
+
+    def require_either(self, known: bool | None, asked: Any) -> None:
+        self.asked = self.asked or known is not True
+
+    def require_dtype(self, asked: Any) -> None:
+        self.asked = True
+
+    def leave_open(self, asked: Any) -> None:
+        self.asked = True
+
+    def fail(self, asked: Requirement) -> NoReturn:
+        raise RankUnknown
+
+    def needs_literal(self, asked: Requirement) -> NoReturn:
+        raise RankUnknown
+
+    def decide(self, cond: Cond) -> bool | None:
+        return cond if isinstance(cond, bool) else None
+
+    def common(self, *sizes: Size) -> Size:
+        return sizes[0] if len(set(sizes)) == 1 else self.fresh("size")
+
+    def min(self, *sizes: Size) -> Size:
+        return self._extreme(min, sizes)
+
+    def max(self, *sizes: Size) -> Size:
+        return self._extreme(max, sizes)
+
+    def _extreme(self, choose: Callable[[Iterable[int]], int], sizes: tuple[Size, ...]) -> Size:
+        """Of sizes that are not numbers some size: to compare them is what takes long."""
+        numbers = [size for size in sizes if isinstance(size, int)]
+        if len(numbers) == len(sizes):
+            return choose(numbers)
+        return sizes[0] if len(set(sizes)) == 1 else self.fresh("size", None)
+
+    def ceildiv(self, a: Size, b: Size) -> Size:
+        return ceildiv(a, b) if isinstance(a, int) and isinstance(b, int) else self.fresh("size", None)
+
+    def factor(self, product: Size, other: Size) -> Size:
+        return self.fresh("size")
+
+    def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
+        return super().fresh(name, 0 if at_least is not None else None)
+
+    def fits(self, value: Size, dtype: AnyDType) -> bool:
+        return False

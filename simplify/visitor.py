@@ -21,6 +21,7 @@ class Visitor(Protocol):
     state: State
     prover: Prover
     bindings: Bindings
+    outside: Env
 
     def stmt(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
         """A statement: what it says is decided and known afterwards, what stays of it is written to the frame's block."""
@@ -38,3 +39,12 @@ class Visitor(Protocol):
         self, frame: Frame, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool
     ) -> tuple[core.Stmt, ...]:
         """Take assertions as facts."""
+
+
+class Part:
+    """What looks after some of a walk: it sees the others through the visitor."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self.visitor = visitor
+        self.program, self.state = visitor.program, visitor.state
+        self.prover, self.bindings = visitor.prover, visitor.bindings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
@@ -43,7 +43,7 @@ from .prover import Prover
 from .solver.conditions import eq
 from .solver.sizes import single_var
 from .solver.terms import Size, Var, variables
-from .voice import claims
+from .voice.claims import Fits, Valued
 
 
 class Walk:
@@ -59,6 +59,8 @@ class Walk:
         self.calls = Calls(self)
         self.lists = Lists(self, self.calls, self.branches)
         self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names)
+        # What a wrapper binds: its implementation has other names.
+        self.outside: Env = {}
 
     # Functions
 
@@ -74,7 +76,11 @@ class Walk:
         inner = dict(env)
         for param, wrapper_param in zip(impl.params, function.params, strict=True):
             inner[param.name] = env[wrapper_param.name]
+        self.outside = {n: e for n, e in env.items() if n not in self.program.consts}
+        for param in impl.params:
+            self.outside.pop(param.name, None)
         result, impl_body = self.block(self.frame, impl.body, inner)
+        self.outside = {}
         env[call.names[0]] = replace(result, span=impl.body.result.span)
         frame = self.frame.block()
         for stmt in function.promises:
@@ -134,9 +140,8 @@ class Walk:
                 if isinstance(entry.value, Unknown):
                     return self._let_parts(frame, stmt, entry, entry.value, env)
                 if isinstance(entry.value, TupleValue):
-                    self.prover.judge(
-                        frame, False, lambda _: claims.wrong_number(self.prover, stmt, len(parts)), claim=True
-                    )
+                    message = f"this gives {len(parts)} values; here are {len(stmt.names)} names"
+                    self.prover.judge(frame, False, Fits(stmt.value.span, codes.E206, message), claim=True)
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
         return None
@@ -246,12 +251,7 @@ class Walk:
             value = POISON
         if level.needs:
             truth = with_needs(True, level.needs)
-            status = self.prover.judge(
-                frame,
-                truth,
-                lambda outcome: claims.obligation(self.prover, expr.span, level.needs, outcome),
-                claim=False,
-            )
+            status, _ = self.prover.judge(frame, truth, Valued(expr.span, level.needs), claim=False)
             if status is Status.REFUTED:
                 value = POISON
             elif not isinstance(truth, Undecided):

@@ -236,7 +236,7 @@ def test_a_rank_that_is_not_known_is_followed_back_once():
         return nested_sizes.cost(f"@f = fn(a0 : Tensor, b : Tensor) : Tensor {{\n{lines}\n  a{count}\n}}\n")
 
     many = cost(800)
-    assert many["codes"] == ["W311"]
+    assert many["codes"] == cost(8)["codes"] == ["W311", "W311"]  # of the types of the first, of the rank of the second
     assert many["seconds"] < SECONDS / 2
 
 

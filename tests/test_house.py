@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from rxlang.lang.codes import CODES
+
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = {
     "grammar": 0,
@@ -155,3 +157,10 @@ def test_the_packages_list_names_every_folder_with_code_and_no_other() -> None:
 def test_every_top_level_folder_with_code_is_a_known_room() -> None:
     folders = {f.parent.name for f in ROOT.glob("[a-z]*/*.py")}
     assert folders <= set(LAYERS) | NOT_SHIPPED
+
+
+def test_every_code_that_is_named_is_declared() -> None:
+    nodes = [(module, n) for module, tree in sources().items() for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
+    named = [(m, n) for m, n in nodes if isinstance(n.value, ast.Name) and n.value.id == "codes" and n.attr.isupper()]
+    assert len(named) > 100
+    assert [place(m, n.lineno) for m, n in named if n.attr not in CODES] == []

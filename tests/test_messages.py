@@ -482,8 +482,8 @@ def test_an_open_rank_is_told_once_with_the_place_that_left_it_open() -> None:
     [
         "@f = fn(x : Tensor([b, t, h], float32), y : Tensor([b, h], float32)) : Tensor([b, t], float32) {\n"
         "  @sum(x * y, axis=2)\n}",
-        "@f = fn(x : Tensor([b, t, d], float32)) : Tensor([b, t, 8, d // 8], float32) where d % 8 == 0 {\n"
-        "  @reshape(x, [b, -1, 8, d // 8])\n}",
+        "@f = fn(x : Tensor([n], float32), k : Size) : Tensor([n // k, k], float32) where k >= 1 {\n"
+        "  @reshape(x, [-1, k])\n}",
         "@f = fn(x : Tensor(?, float32), w : Tensor([5, 3], float32)) : Tensor([2, 5], float32) { @linear(x, w) }",
     ],
 )

@@ -16,6 +16,7 @@ from rxlang.ops.broadcast import broadcast
 from rxlang.ops.dtypes_column import Word, parse_dtypes
 from rxlang.ops.ground import GroundCtx, Violation
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
+from rxlang.ops.requirements import places
 from support import ops
 
 FLOATING, INTEGER, REAL, INEXACT, NUMERIC = ops.FLOATING, ops.INTEGER, ops.REAL, ops.INEXACT, ops.NUMERIC
@@ -385,7 +386,7 @@ def test_two_literals_that_differ_are_refused_with_their_places() -> None:
     with pytest.raises(Violation) as caught:
         broadcast(GroundCtx(), (3, 2), (4, 2))
     assert str(caught.value) == "axis -2 of `x` and axis -2 of `y` to be equal, or one of them 1"
-    assert caught.value.asked.at == (("x", -2), ("y", -2))
+    assert places(caught.value.asked) == (("x", -2), ("y", -2))
 
 
 def test_what_can_never_hold_is_said_before_what_may_not() -> None:
@@ -397,7 +398,7 @@ def test_what_can_never_hold_is_said_before_what_may_not() -> None:
 def test_the_blame_counts_axes_of_the_whole_shape() -> None:
     with pytest.raises(Violation) as caught:
         broadcast(GroundCtx(), (3,), (4,), names=("a", "b"), last=-3)
-    assert caught.value.asked.at == (("a", -3), ("b", -3))
+    assert places(caught.value.asked) == (("a", -3), ("b", -3))
 
 
 s, other = Segment("s"), Segment("other")

@@ -17,6 +17,7 @@ from rxlang.ops import registry
 from rxlang.ops.einsum import parse_equation
 from rxlang.ops.ground import GroundCtx, Violation, evaluate
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
+from rxlang.ops.requirements import places
 
 size = st.integers(0, 4)
 dtypes = st.sampled_from(["float32", "float64", "int8", "int64", "complex64"])
@@ -54,7 +55,7 @@ def refused(name: str, **values: Any) -> tuple[str, Any]:
     assert row is not None
     with pytest.raises(Violation) as caught:
         evaluate(row, {k: info(v) for k, v in values.items()})
-    return str(caught.value), caught.value.asked.at
+    return str(caught.value), places(caught.value.asked)
 
 
 def same(a: Any, b: Any) -> None:

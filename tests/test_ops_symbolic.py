@@ -13,7 +13,7 @@ from rxlang.lang.dtypes import DTYPES
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, Violation
 from rxlang.ops.model import WILDCARD, Out, RankUnknown, TensorInfo
-from rxlang.ops.requirements import Requirement
+from rxlang.ops.requirements import Requirement, condition
 from rxlang.ops.wording import plain
 from rxlang.simplify.solver import conditions as c
 from rxlang.simplify.solver.facts import Facts
@@ -43,7 +43,7 @@ class SymbolicCtx:
         return len(x.shape)
 
     def require(self, asked: Requirement, cond: c.Cond | None = None) -> None:
-        cond = asked.cond(self) if cond is None else cond
+        cond = condition(asked, self) if cond is None else cond
         self.required.append((cond, plain(asked)))
         self.facts.assume(cond)
 
@@ -64,6 +64,9 @@ class SymbolicCtx:
         found = self.fresh("factor")
         self.factors[found] = ((product, other),)
         return found
+
+    def solution(self, left: Any, rest: Any) -> None:
+        return None
 
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Term:
         drawn = Var(name, 100 + len(self.drawn))

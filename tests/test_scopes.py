@@ -18,14 +18,25 @@ from rxlang.simplify.known.values import DTypeSymbol, SegmentSymbol, SizeValue
 from rxlang.simplify.solver.conditions import Cond, any_of, eq, ge, le, ne
 from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import Size, Term, Var, floordiv, mod
-from rxlang.simplify.solver.trail import Table
+from rxlang.simplify.solver.trail import Kept, Table
 from support import random_programs as programs
 
 RUNS = int(os.environ.get("RX_FUZZ", "60"))
 HERE = Path(".")
 
 # What gives out new names, and what counts the work that was done: neither is known of anything.
-SUPPLIES = {"_serial", "used_names", "_primes", "counts", "_patience", "_session", "_answers", "_newest"}
+SUPPLIES = {
+    "_serials",
+    "used_names",
+    "_primes",
+    "counts",
+    "_patience",
+    "_session",
+    "_answers",
+    "_newest",
+    "time",
+    "history",
+}
 # Names for what an open stretch has, made when first spoken of: those that were there stay.
 MADE_ONCE = {"_segment_dims", "_segment_ranks", "_between"}
 
@@ -39,7 +50,7 @@ class Snapshot:
 
     def of(self, value: Any) -> Any:
         if isinstance(value, SegmentSymbol | DTypeSymbol):
-            return (type(value).__name__, value.serial, value.name)
+            return (type(value).__name__, value.serial)
         if isinstance(value, Segment):
             return self.of(value.symbol)
         if isinstance(value, Var | Term | DType) or value is None or isinstance(value, int | str | bool):
@@ -197,12 +208,32 @@ DOES: list[Callable[[Learner], None]] = [
 TRIED = {f.__name__ for f in DOES} | {"size", "dimension", "unknown_integer", "segment", "dtype_symbol"}
 ASKS = {
     "settled", "upper_bound", "resolve", "spread", "has_rank_of", "rank", "dtype", "allowed", "same_dtype", "in_class",
-    "serial", "fresh_name", "push", "pop", "bases_of",
+    "serial", "fresh_name", "push", "pop", "bases_of", "past", "called",
 }  # fmt: skip
 
 
 def test_every_method_of_a_state_is_tried_here_or_only_asks() -> None:
     assert {n for n in vars(State) if not n.startswith("_")} == (TRIED & set(vars(State))) | ASKS
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_what_was_in_a_table_at_some_time_can_be_looked_up_later(seed: int) -> None:
+    learner = Learner(seed)
+    state, held = learner.state, []
+    for _ in range(4):
+        learner.some(learner.random.randint(0, 4))
+        if learner.random.random() < 0.5:
+            state.push()
+        held.append((state.past(), {n: dict(t) for n, t in vars(state).items() if isinstance(t, Kept)}))
+    for _ in state._scopes.copy():
+        learner.some(2)
+        state.pop()
+    learner.some(4)
+    assert held[0][1].keys() >= {"_solved", "_segments", "_dtypes", "opaque", "display"}
+    for past, tables in held:
+        for name, table in tables.items():
+            keys = getattr(state, name).history.keys()
+            assert {k: getattr(past, name)[k] for k in keys if k in getattr(past, name)} == table
 
 
 @pytest.mark.parametrize("seed", range(RUNS))

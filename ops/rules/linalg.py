@@ -10,7 +10,7 @@ from ..axes import Shape, axis_of, known, larger, place, places, put, same, smal
 from ..broadcast import broadcast
 from ..einsum import Equation, parse_equation
 from ..model import Ctx, Dim, RankUnknown, Segment, TensorInfo
-from ..operands import rank_at_least, ranked
+from ..operands import layer, rank_at_least, ranked
 from ..registry import primitive
 from ..requirements import Argument, Axis, Equal, Is, Number, OfRank, Other
 
@@ -70,12 +70,7 @@ def linear(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None)
     """
     source = _operand(ctx, x, "x")
     w = ranked(ctx, "weight", weight, 2, "[outputs, inputs]")
-    i = place(ctx, source, -1)
-    ctx.require(Equal(axis_of("x", source, i), Axis("weight", 1, w[1])))
-    if bias is not None:
-        (b,) = ranked(ctx, "bias", bias, 1)
-        ctx.require(Equal(Axis("bias", 0, b), Axis("weight", 0, w[0])))
-    return (*source[:-1], w[0])
+    return layer(ctx, source, w, 1, bias)
 
 
 @primitive("einsum", "equation: str, xs: tensors", "T:numeric... -> T", onnx=("Einsum",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..axes import Shape, axis_of, is_plain, known, place
 from ..broadcast import broadcast
 from ..model import Ctx, Dim, RankUnknown, TensorInfo
-from ..operands import choice, rank_at_least, ranked
+from ..operands import choice, layer, rank_at_least, ranked
 from ..registry import primitive
 from ..requirements import (
     Argument,
@@ -34,12 +34,7 @@ def dense(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) 
     source = known(ctx, x)
     rank_at_least(ctx, "x", source, 1)
     w = ranked(ctx, "weight", weight, 2)
-    i = place(ctx, source, -1)
-    ctx.require(Equal(axis_of("x", source, i), Axis("weight", 0, w[0])))
-    if bias is not None:
-        (b,) = ranked(ctx, "bias", bias, 1)
-        ctx.require(Equal(Axis("bias", 0, b), Axis("weight", 1, w[1])))
-    return (*source[:-1], w[1])
+    return layer(ctx, source, w, 0, bias)
 
 
 @primitive("dropout", "x: tensor, ratio: float = 0.5", "T:any -> T", elementwise=True, onnx=("Dropout",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...lang import codes
@@ -54,8 +54,9 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
 
     `reshape(x, [d1, ..., dn])` has shape `[d1, ..., dn]`. The element counts are equal: the products of both shapes.
     One size may be a literal -1 and is solved: sizes that both shapes have cancel (so `[n, d]` to `[-1, d]` gives n,
-    also for d = 0); what is left of the others is at least 1 and divides what is left of `x`. Other negative sizes are
-    refused. Array API `reshape`, ONNX Reshape (which writes a 0 for "as it was": here a 0 is the size 0).
+    also for d = 0), `[b, t, h * k]` to `[b, -1, h, k]` gives t; where formulas do not tell it, what is left of the others
+    is at least 1 and divides what is left of `x`. Other negative sizes are refused. Array API `reshape`, ONNX Reshape
+    (which writes a 0 for "as it was": here a 0 is the size 0).
     """
     source = known(ctx, x)
     wild = [i for i, d in enumerate(shape) if d is WILDCARD]
@@ -87,7 +88,11 @@ def _new_size(ctx: Ctx, size: Dim, axis: int) -> None:
 
 def _solve(ctx: Ctx, source: Shape, others: Shape) -> Dim:
     """The size that a -1 stands for beside the others."""
-    left, rest = cancel(ctx, source, others)
+    left, rest = cancel(source, others, lambda a, b: _is_plainly_same(ctx, a, b))
+    solution = ctx.solution(left, rest) if rest and is_plain(left + rest) else None
+    if solution is not None:
+        return solution
+    left, rest = cancel(source, others, lambda a, b: _is_same(ctx, a, b))
     count = _count(ctx, left)
     divisor = _count(ctx, rest)
     if isinstance(divisor, int) and divisor == 1:
@@ -114,19 +119,23 @@ def _zeros_that_may_cancel(ctx: Ctx, left: Shape, rest: Shape) -> list[Any]:
     return [ctx.all_of(*z, ctx.eq(0, ctx.fresh("left"))) for z in possible]
 
 
-def cancel(ctx: Ctx, source: Shape, others: Shape) -> tuple[Shape, Shape]:
+def cancel(source: Shape, others: Shape, same: Callable[[Any, Any], bool]) -> tuple[Shape, Shape]:
     """What is left of two lists of factors when equal ones are struck out in pairs; a 1 is nobody's partner."""
     left = list(source)
     rest = []
     for other in others:
         if isinstance(other, int) and other == 1:
             continue
-        partner = next((i for i, d in enumerate(left) if _is_same(ctx, d, other)), None)
+        partner = next((i for i, d in enumerate(left) if same(d, other)), None)
         if partner is None:
             rest.append(other)
         else:
             left.pop(partner)
     return tuple(left), tuple(rest)
+
+
+def _is_plainly_same(ctx: Ctx, a: Any, b: Any) -> bool:
+    return not isinstance(a, Segment) and not isinstance(b, Segment) and ctx.eq(a, b) is True
 
 
 def _is_same(ctx: Ctx, a: Any, b: Any) -> bool:

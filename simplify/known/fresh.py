@@ -1,15 +1,17 @@
-"""Values that nothing is known of, and values with everything written out that is known by now."""
+"""Values that nothing is known of, values with everything written out that is known by now, and the dimensions in them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from ...lang import core
 from ...lang.node import replace
-from ...ops.model import TensorInfo
+from ...ops.model import Segment, TensorInfo
 from ..solver.conditions import eq
+from ..solver.terms import Size
 from .state import State
-from .values import BoolValue, DTypeValue, Entry, FnValue, ShapeValue, SizeValue, TupleValue, Value
+from .values import BoolValue, DTypeValue, Entry, Env, FnValue, ShapeValue, SizeValue, TupleValue, Value
 
 
 def unknown(state: State, sort: core.Sort, name: str) -> Value:
@@ -46,3 +48,21 @@ def _settled(state: State, value: Value) -> Value:
     if isinstance(value, TupleValue):
         return TupleValue(tuple(_settled(state, item) for item in value.items))
     return value
+
+
+def dims_of_subject(origin: core.Origin, env: Env, state: State) -> tuple[Size, ...]:
+    """The dimensions of the tensor that an annotation speaks of."""
+    if origin.declared is None or origin.declared.tensor not in env:
+        return ()
+    return dims_of((env[origin.declared.tensor].value,), state)
+
+
+def dims_of(values: Iterable[Value], state: State) -> tuple[Size, ...]:
+    """The dimensions of all tensors among the values."""
+    found: list[Size] = []
+    for value in values:
+        if isinstance(value, TensorInfo):
+            found.extend(d for d in state.resolve(value.shape) if not isinstance(d, Segment))
+        elif isinstance(value, TupleValue):
+            found.extend(dims_of(value.items, state))
+    return tuple(found)

@@ -130,7 +130,7 @@ def _widen(level: ShapeLevel, shape: Shape, front: int, tail: int, found: Found)
     segment = shape[heads]
     before = tuple(level.state.segment_dim(segment, i) for i in range(lacking_front))
     behind = tuple(level.state.segment_dim(segment, i - lacking_tail) for i in range(lacking_tail))
-    parts = (*before, level.state.segment(segment.symbol.name), *behind)
+    parts = (*before, level.state.segment(level.state.called(segment.symbol)), *behind)
     found.segments.append((segment, parts))
     return shape[:heads] + parts + shape[heads + 1 :]
 

@@ -72,7 +72,7 @@ def name_computed(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) -> 
 
 def _name_dtype(state: State, dtype: AnyDType | None, name: str) -> None:
     symbol = state.dtype(dtype) if dtype is not None else None
-    if isinstance(symbol, DTypeSymbol) and not symbol.name.isidentifier() and name not in DTYPES:
+    if isinstance(symbol, DTypeSymbol) and not state.called(symbol).isidentifier() and name not in DTYPES:
         state.call(symbol, name)
 
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ...lang.core import Status
-from ...lang.diagnostics import Diagnostic
 from ...lang.node import Node
-from ...lang.source import Span
 from ..solver.conditions import Cond
 
 
@@ -25,28 +21,14 @@ class Sufficient(str):
 
 
 class Outcome(Node):
-    """What a diagnostic is told: how the obligation ended, whether only empty tensors satisfy it, a smallest witness (names
-    to sizes) for which it fails, the facts that a refutation needs, and for which sizes alone it can hold. With sizes for which
-    `given` holds a run gets there."""
+    """How an obligation ended: whether only empty tensors satisfy it, a smallest witness (names to sizes) for which it fails,
+    `smallest`, the least sizes where all do, the facts that a refutation needs; of what is open its condition, if it is one on
+    sizes, and for which of them alone it can hold."""
 
     status: Status
-    only_empty: bool
-    witness: dict[str, int] | None
+    only_empty: bool = False
+    witness: dict[str, int] | None = None
+    smallest: dict[str, int] | None = None
     reasons: tuple[object, ...] = ()
+    cond: Cond | None = None
     only: str | None = None
-    given: tuple[Cond, ...] = ()
-
-
-Explain = Callable[[Outcome], Diagnostic]
-
-
-class Finding:
-    """What was found at one place, and what decides whether it is told: `roots` are the doubts of calls that made a size
-    which it is about, `site` the call that a failing body was inlined at, `others` what the same call needs besides, as it is
-    said and as it is written in Rx."""
-
-    def __init__(self, said: Diagnostic, site: Span | None = None, roots: tuple[Finding, ...] = ()) -> None:
-        self.said = said
-        self.site = site
-        self.roots = roots
-        self.others: dict[str, str] = {}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from copy import copy
+from itertools import count
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.dtypes_column import dtypes_of
@@ -11,18 +13,10 @@ from ..solver.conditions import Cond, eq, ge
 from ..solver.facts import Facts
 from ..solver.sizes import only_var, single_var
 from ..solver.terms import Size, Term, TooLarge, Var, of_atom, substitute, var, variables
-from ..solver.trail import Table
+from ..solver.trail import Kept, Past, Table
 from .values import AnyDType, DTypeSymbol, Entry, SegmentSymbol, Shape, Value, plain
 
 _ALL = frozenset(DTYPES.values())
-
-
-class _Names:
-    """The names that symbols are given."""
-
-    @staticmethod
-    def restore(symbol: SegmentSymbol | DTypeSymbol, before: str) -> None:
-        symbol.name = before
 
 
 class State:
@@ -34,22 +28,25 @@ class State:
 
     def __init__(self) -> None:
         self.facts = Facts()
-        self._serial = 0
+        self._serials = count(1)
         trail = self.facts.trail
-        self._segments: Table[int, Shape] = Table(trail)
+        self._segments: Kept[int, Shape] = Kept(trail)
         # Names for what an open stretch of dimensions has, made when first spoken of: they mean the same everywhere.
         self._segment_dims: dict[tuple[int, int], Var] = {}
         self._segment_ranks: dict[int, Var] = {}
         self._between: dict[tuple[Shape, int], Size] = {}
-        self._dtypes: Table[int, AnyDType | frozenset[DType]] = Table(trail)
-        self._solved: Table[Var, Size] = Table(trail)
+        self._dtypes: Kept[int, AnyDType | frozenset[DType]] = Kept(trail)
+        self._solved: Kept[Var, Size] = Kept(trail)
+        # What symbols are called, and the ranks that open shapes are known to have at least.
+        self._called: Kept[SegmentSymbol | DTypeSymbol, str] = Kept(trail)
+        self._reached: Kept[tuple[Shape, int], None] = Kept(trail)
         # No dtype is left for something.
         self.impossible = False
         # A condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
         self.unsure = False
         self._scopes: list[tuple[bool, bool]] = []
         # Sizes that only the run decides, with their upper bounds: their display is not an expression over the inputs.
-        self.opaque: Table[Var, Size | None] = Table(trail)
+        self.opaque: Kept[Var, Size | None] = Kept(trail)
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: Table[Var, None] = Table(trail)
         self.used_names: set[str] = set()
@@ -62,11 +59,11 @@ class State:
         self.broadcasts: Table[frozenset[Size], Term] = Table(trail)
         self.bases: Table[Var, frozenset[Size]] = Table(trail)
         # What sizes that differ between the arms of an `if` are in each arm.
-        self.either: Table[Var, tuple[Size, Size]] = Table(trail)
+        self.either: Kept[Var, tuple[Size, Size]] = Kept(trail)
         # Of a tensor whose rank is not known: itself, which keeps its id its own, and the one that it has that from.
         self.ranks_from: dict[int, tuple[Entry, Entry]] = {}
         # How a size is printed whose normal form is not for reading.
-        self.display: Table[Term, tuple[str, tuple[Size, ...]]] = Table(trail)
+        self.display: Kept[Term, tuple[str, tuple[Size, ...]]] = Kept(trail)
 
     # Scopes
 
@@ -78,11 +75,17 @@ class State:
         self.facts.pop()
         self.impossible, self.unsure = self._scopes.pop()
 
+    def past(self) -> State:
+        """What is known of values now, to be looked up later; nothing is known there of facts."""
+        past = copy(self)
+        past.facts = Facts()
+        vars(past).update({name: Past(table) for name, table in vars(self).items() if isinstance(table, Kept)})
+        return past
+
     # Fresh names
 
     def serial(self) -> int:
-        self._serial += 1
-        return self._serial
+        return next(self._serials)
 
     def fresh_name(self, name: str) -> str:
         primes = self._primes.get(name, 0)
@@ -122,8 +125,11 @@ class State:
 
     def call(self, symbol: SegmentSymbol | DTypeSymbol, name: str) -> None:
         """From here on the symbol is called so."""
-        self.facts.trail.steps.append((_Names, symbol, symbol.name))
-        symbol.name = name
+        self._called[symbol] = name
+
+    def called(self, symbol: SegmentSymbol | DTypeSymbol) -> str:
+        """What the symbol is called."""
+        return self._called.get(symbol, symbol.name)
 
     # Sizes
 
@@ -212,7 +218,7 @@ class State:
             known = self._segment_dims.get((symbol.serial, axis)) or self._segment_dims.get(
                 (symbol.serial, axis - rank)
             )
-            dims.append(of_atom(known) if known else self.dimension(_axis_name(symbol, axis)))
+            dims.append(of_atom(known) if known else self.dimension(self._axis_name(symbol, axis)))
         self.expand(segment, tuple(dims))
         return tuple(dims)
 
@@ -220,7 +226,7 @@ class State:
         symbol = segment.symbol
         known = self._segment_ranks.get(symbol.serial)
         if known is None:
-            known = only_var(var(f"{symbol.name}.rank", self.serial()))
+            known = only_var(var(f"{self.called(symbol)}.rank", self.serial()))
             self._segment_ranks[symbol.serial] = known
         return of_atom(known)
 
@@ -228,7 +234,7 @@ class State:
         """A dimension of a segment that is not expanded, counted from its front (>= 0) or its end (< 0)."""
         key = (segment.symbol.serial, axis)
         if key not in self._segment_dims:
-            self._segment_dims[key] = only_var(self.dimension(_axis_name(segment.symbol, axis)))
+            self._segment_dims[key] = only_var(self.dimension(self._axis_name(segment.symbol, axis)))
         return of_atom(self._segment_dims[key])
 
     def dim_between(self, shape: Shape, axis: int) -> Size:
@@ -239,7 +245,9 @@ class State:
 
     def has_rank_of(self, shape: Shape, least: int) -> bool:
         """Whether a shape surely has so many dimensions."""
-        return self.facts.decide(ge(self.rank(shape), least)).kind == "proved"
+        if (shape, least) not in self._reached and self.facts.decide(ge(self.rank(shape), least)).kind == "proved":
+            self._reached[shape, least] = None
+        return (shape, least) in self._reached
 
     def rank(self, shape: Shape) -> Size:
         total: Size = 0
@@ -305,12 +313,12 @@ class State:
             self.impossible = self.impossible or not left
             self._dtypes[dtype.serial] = next(iter(left)) if len(left) == 1 else left
 
+    def _axis_name(self, symbol: SegmentSymbol, axis: int) -> str:
+        """`x.dim(1)`, or nothing in particular for a tensor without a name."""
+        name = self.called(symbol)
+        return "?" if name.startswith("?") else f"{name}.dim({axis})"
+
     def assume(self, cond: Cond, reason: object = None) -> None:
         """Take a condition as a fact. One that is too large to be reasoned about is not a fact worth having."""
         with suppress(TooLarge):
             self.facts.assume(cond, reason)
-
-
-def _axis_name(symbol: SegmentSymbol, axis: int) -> str:
-    """`x.dim(1)`, or nothing in particular for a tensor without a name."""
-    return "?" if symbol.name.startswith("?") else f"{symbol.name}.dim({axis})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...lang import core
 from ...lang.dtypes import DType
@@ -11,7 +11,9 @@ from ...lang.source import Span
 from ...ops.model import Primitive, Segment, TensorInfo
 from ..solver.conditions import Cond
 from ..solver.terms import Size
-from .outcome import Finding
+
+if TYPE_CHECKING:
+    from .finding import Finding
 
 
 class Undecided(Node):

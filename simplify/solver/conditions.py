@@ -185,35 +185,26 @@ def _drop_zero(mons: dict[Mono, int]) -> dict[Mono, int]:
 
 def any_of(*conds: Cond) -> Cond:
     """One of the conditions, in this order."""
-    parts: dict[Condition, None] = {}
-    for cond in conds:
-        if cond is True:
-            return True
-        if cond is False:
-            continue
-        for part in cond.parts if type(cond) is AnyOf else (cond,):
-            parts[part] = None
-    return _join(AnyOf, parts, False)
+    return _join(AnyOf, conds, False)
 
 
 def all_of(*conds: Cond) -> Cond:
     """All of the conditions, in this order."""
+    return _join(AllOf, conds, True)
+
+
+def _join(kind: type[AnyOf] | type[AllOf], conds: tuple[Cond, ...], empty: bool) -> Cond:
     parts: dict[Condition, None] = {}
     for cond in conds:
-        if cond is False:
-            return False
-        if cond is True:
-            continue
-        for part in cond.parts if type(cond) is AllOf else (cond,):
-            parts[part] = None
-    return _join(AllOf, parts, True)
-
-
-def _join(kind: type[AnyOf] | type[AllOf], parts: dict[Condition, None], empty: bool) -> Cond:
-    if not parts:
-        return empty
-    if len(parts) == 1:
-        return next(iter(parts))
+        if isinstance(cond, bool):
+            if cond is not empty:
+                return cond
+        elif type(cond) is kind:
+            parts.update(dict.fromkeys(cond.parts))
+        else:
+            parts[cond] = None
+    if len(parts) < 2:
+        return next(iter(parts), empty)
     if any(not isinstance(p, Joined) and negate(p) in parts for p in parts):
         return not empty  # one of them and its opposite
     return kind(tuple(parts))

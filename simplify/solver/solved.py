@@ -6,6 +6,8 @@ Masks say which facts a step used, one bit for each.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import or_
 
 from .conditions import AllOf, Cond, Condition, Eq0, Ge0, any_of, cond_terms, cond_vars, eq0, ge0, substitute_cond
 from .terms import (
@@ -88,10 +90,7 @@ class Solved:
 
     def spanned_by(self, vars_: Iterable[Var]) -> int:
         """The facts that the variables' ranges rest on."""
-        mask = 0
-        for v in vars_:
-            mask |= self.spans.get(v, 0)
-        return mask
+        return reduce(or_, (self.spans.get(v, 0) for v in vars_), 0)
 
     def free(self) -> list[Var]:
         """The variables that have no solution, in order."""
@@ -105,14 +104,7 @@ class Solved:
 
     def mask(self) -> int:
         """Every fact in here."""
-        mask = 0
-        for m in self.lits.values():
-            mask |= m
-        for m in self.spans.values():
-            mask |= m
-        for m in self.masks.values():
-            mask |= m
-        return mask
+        return reduce(or_, (*self.lits.values(), *self.spans.values(), *self.masks.values()), 0)
 
     def conditions(self) -> Iterator[Cond]:
         """Literals and ranges as conditions."""

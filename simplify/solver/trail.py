@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, KeysView
+from operator import itemgetter
 from typing import Any, Generic, Self, TypeVar
 
 from .conditions import Condition, cond_vars
@@ -16,10 +18,12 @@ _ABSENT: Any = object()
 class Trail:
     """What was done, in order: the table (or what else can `restore`), the key, and the value that was there before."""
 
-    __slots__ = ("steps",)
+    __slots__ = ("steps", "time")
 
     def __init__(self) -> None:
         self.steps: list[tuple[Any, Any, Any]] = []
+        # How many changes there were of what is kept.
+        self.time = 0
 
     def back(self, mark: int) -> None:
         """Undoes everything since there were `mark` steps."""
@@ -89,6 +93,72 @@ class Table(dict[K, V], Generic[K, V]):
     def __ior__(self, other: Any) -> Self:  # type: ignore[override, misc]
         self.update(other)
         return self
+
+
+class Kept(Table[K, V]):
+    """A table of which it stays known what was in it at any time: of each key what it had, and from when on."""
+
+    __slots__ = ("history",)
+
+    def __init__(self, trail: Trail) -> None:
+        super().__init__(trail)
+        self.history: dict[K, list[tuple[int, V]]] = {}
+
+    def _note(self, key: K) -> None:
+        self.trail.time += 1
+        self.history.setdefault(key, []).append((self.trail.time, self.get(key, _ABSENT)))
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        self._note(key)
+
+    def __delitem__(self, key: K) -> None:
+        super().__delitem__(key)
+        self._note(key)
+
+    def restore(self, key: K, before: V) -> None:
+        super().restore(key, before)
+        self._note(key)
+
+    def begin(self, key: K, value: V) -> None:
+        super().begin(key, value)
+        self._note(key)
+
+
+class Past(dict[K, V]):
+    """What a table had in it at some time, for looking up single keys; what is put in is seen here alone."""
+
+    __slots__ = ("table", "time")
+
+    def __init__(self, table: Kept[K, V]) -> None:
+        self.table = table
+        self.time = table.trail.time
+
+    def __missing__(self, key: K) -> V:
+        history = self.table.history.get(key, [])
+        at = bisect_right(history, self.time, key=itemgetter(0))
+        if at == 0 or history[at - 1][1] is _ABSENT:
+            raise KeyError(key)
+        return history[at - 1][1]
+
+    def get(self, key: K, default: Any = None) -> Any:
+        """The value that was there."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def __contains__(self, key: Any) -> bool:
+        return self.get(key, _ABSENT) is not _ABSENT
+
+    def keys(self) -> Any:
+        """The keys, to look whether one of some is among them."""
+        return KeysView(self)
+
+    def __bool__(self) -> bool:
+        return bool(self.table.history)
+
+    begin = dict.__setitem__
 
 
 class _Indexed(Table[K, V]):

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, runtime_checkable
 
 from ...lang import core
 from ...lang.diagnostics import Diagnostic, Label
 from ...lang.node import replace
-from ...lang.source import Span
-
-
-@runtime_checkable
-class CallLike(Protocol):
-    """A primitive's call, whose open preconditions are facts after it."""
-
-    span: Span
-    entries: tuple[object, ...]
-
+from .spoken import CallInfo
 
 # What is said of an annotation in a body, by its kind.
 _KINDS = {
@@ -39,7 +29,7 @@ def label(reason: object) -> Label | None:
         return Label(reason.span, "this is false here")
     if isinstance(reason, core.Compare | core.Logic | core.BoolVar | core.InClass):
         return Label(reason.span, "this is true here")
-    return Label(reason.span, "this call has to work too") if isinstance(reason, CallLike) else None
+    return Label(reason.span, "this call has to work too") if isinstance(reason, CallInfo) else None
 
 
 def _annotated(reason: object) -> Label | None:
@@ -59,7 +49,7 @@ def labelled(said: Diagnostic, reasons: Iterable[object]) -> Diagnostic:
 
 def contradiction(reasons: Iterable[object]) -> str | None:
     """`"`n > 8` and `n < k`: no sizes satisfy all three"`: what an assertion contradicts, if it is assertions."""
-    spoken = [r for r in reasons if label(r) is not None and not isinstance(r, CallLike)]
+    spoken = [r for r in reasons if label(r) is not None and not isinstance(r, CallInfo)]
     if not any(isinstance(r, core.Assert) and r.origin.what == "assert" for r in spoken):
         return None
     texts = [f"`{_text(r)}`" for r in spoken]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from ...lang import codes, core
+from ...lang.codes import Code
 from ...lang.core import Status
-from ...lang.diagnostics import Diagnostic, Label, error, note
+from ...lang.diagnostics import Diagnostic, Label, Subject, error, note
+from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
-from ..known.outcome import Outcome
+from ..known.finding import About, Asked, Finding
 from ..known.shape_level import Obligation, Poisoned, ShapeLevel, written_size
 from ..known.state import State
 from ..known.values import Entry, Env, SizeValue, plain
@@ -18,44 +19,76 @@ from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
 from .describe import size_text, type_text
-from .origins import place_of
-from .verdict import Speaker, distinct, finish
-from .wording import known_names, size_label, values_text, wording
+from .origins import calls_behind, place_of
+from .subject import of_check
+from .telling import distinct, finish
+from .wording import Ranges, compared, known_names, ranges_of, size_label, values_text, wording
 
 
-def assertion(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:
-    """A claim, an assertion or a declared result."""
-    origin, declared = stmt.origin, stmt.origin.declared
-    if declared is None:
-        return _condition(walker, stmt, env, outcome)
-    is_result = declared.kind == "result"
-    entry = env.get(declared.tensor)
-    subject = _of_result(declared.subject) if is_result and "result" in declared.subject else f"`{declared.subject}`"
-    needs, found = wording(walker.state, stmt, env, subject)
-    speaker = walker.function if is_result else "the annotation" if origin.claim else "the assertion"
-    speaker = "match_shape" if declared.kind == "match_shape" else speaker
-    speaker = "the function value" if is_result and declared.subject.split(",")[0] == "the result" else speaker
-    code = codes.E313 if origin.what == "dtype" else codes.E302 if origin.claim else codes.E303
-    if entry is None:
-        return finish(walker, outcome, code, f"{speaker} needs {needs}", found, origin.span)
-    wanted = declared.annotation.span.text if declared.annotation is not None else "this"
-    text = type_text(entry.value, walker.state)
-    rows = _beside_declared(walker.state, stmt, env, entry, subject.replace("its result", "result"))
-    equation = _unsolvable(walker.state, stmt, env, outcome) if origin.what == "dim" else ""
-    remarks = tuple(filter(None, (rows, equation)))
-    if is_result:
-        span, caption = entry.span, "" if rows else f"{_short(entry)} is {text}"
-        labels = [Label(origin.span, f"declared as {wanted}")]
-    else:
-        span, caption = origin.span, "" if rows else f"declared as {wanted}"
-        labels = []
-    size = size_label(walker.state, entry, origin.axis) if origin.what == "dim" and origin.axis is not None else ""
-    if size and origin.axis is not None:
-        labels.append(Label(place_of(walker.state, entry, origin.axis).span, size))
-    elif not is_result:
-        labels.append(Label(entry.span, f"this is {text}"))
-    labels += _named_sizes(walker.state, stmt, env)
-    return finish(walker, outcome, code, f"{speaker} needs {needs}", found, span, caption, tuple(labels), None, remarks)
+class Claim(Asked):
+    """A claim, an assertion or a declared result. `ranges` are those of the sizes that it speaks of; `open_at` and `behind` are
+    those of About."""
+
+    stmt: core.Assert | core.MatchShape
+    env: Env
+    open_at: frozenset[Span] = frozenset()
+    behind: Finding | None = None
+    ranges: Ranges = {}
+
+    @property
+    def entry(self) -> Entry | None:
+        """The value that it is about."""
+        return None if (declared := self.stmt.origin.declared) is None else self.env.get(declared.tensor)
+
+    @property
+    def span(self) -> Span:
+        declared, entry = self.stmt.origin.declared, self.entry
+        if declared is None:
+            return self.stmt.span
+        return entry.span if declared.kind == "result" and entry is not None else self.stmt.origin.span
+
+    @property
+    def about(self) -> About:
+        origin, entry = self.stmt.origin, self.entry
+        after = frozenset[Span]() if entry is None else calls_behind([entry])
+        place = origin.span if entry is None else entry.span
+        return About(place, "", origin.asked, origin.what, None, after, self.open_at, self.behind)
+
+    def kept(self, state: State) -> Claim:
+        return replace(self, env=dict(self.env), ranges=ranges_of(state, self.stmt, self.env))
+
+    def subject(self, state: State) -> Subject:
+        return of_check(state, self.stmt, self.env)
+
+    def said(self, finding: Finding) -> Diagnostic:
+        stmt, env, state, entry = self.stmt, self.env, finding.state, self.entry
+        origin, declared = stmt.origin, stmt.origin.declared
+        if declared is None:
+            return _condition(self, finding)
+        is_result = declared.kind == "result"
+        subject = (
+            _of_result(declared.subject) if is_result and "result" in declared.subject else f"`{declared.subject}`"
+        )
+        needs, found = wording(state, stmt, env, subject, self.ranges)
+        speaker = finding.function if is_result else "the annotation" if origin.claim else "the assertion"
+        speaker = "match_shape" if declared.kind == "match_shape" else speaker
+        speaker = "the function value" if is_result and declared.subject.split(",")[0] == "the result" else speaker
+        code = codes.E313 if origin.what == "dtype" else codes.E302 if origin.claim else codes.E303
+        if entry is None:
+            return finish(finding, code, f"{speaker} needs {needs}", found)
+        wanted = declared.annotation.span.text if declared.annotation is not None else "this"
+        text = type_text(entry.value, state)
+        rows = _beside_declared(state, stmt, env, entry, subject.replace("its result", "result"))
+        equation = _unsolvable(finding, stmt, env) if origin.what == "dim" else ""
+        size = size_label(state, entry, origin.axis) if origin.what == "dim" and origin.axis is not None else ""
+        labels = [Label(origin.span, f"declared as {wanted}")] if is_result else []
+        if size and origin.axis is not None:
+            labels.append(Label(place_of(state, entry, origin.axis).span, size))
+        elif not is_result:
+            labels.append(Label(entry.span, f"this is {text}"))
+        labels += _named_sizes(state, stmt, env)
+        caption = "" if rows else f"{_short(entry)} is {text}" if is_result else f"declared as {wanted}"
+        return finish(finding, code, f"{speaker} needs {needs}", found, caption, tuple(labels), None, (rows, equation))
 
 
 def _of_result(subject: str) -> str:
@@ -84,9 +117,10 @@ def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env
     return aligned(rows, from_the_end=False)
 
 
-def _unsolvable(state: State, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> str:
+def _unsolvable(finding: Finding, stmt: core.Assert | core.MatchShape, env: Env) -> str:
     """The equation of an assertion about sizes that never holds."""
-    cond = stmt.cond if outcome.status is Status.REFUTED and isinstance(stmt, core.Assert) else None
+    state, refuted = finding.state, finding.outcome.status is Status.REFUTED
+    cond = stmt.cond if refuted and isinstance(stmt, core.Assert) else None
     if isinstance(cond, core.Compare) and cond.op == "==" and isinstance(cond.left, core.SizeVar | core.DimOf):
         level = ShapeLevel(state, env)
         try:
@@ -100,9 +134,9 @@ def _unsolvable(state: State, stmt: core.Assert | core.MatchShape, env: Env, out
 def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> list[Label]:
     """Where a name got its size that an assertion asks for, if it has been given one."""
     found: list[Label] = []
-    for node in _sizes_of(stmt):
+    for node in compared(stmt.cond if isinstance(stmt, core.Assert) else ()):
         entry = env.get(node.name) if isinstance(node, core.SizeVar) else None
-        if entry is not None and isinstance(node, core.SizeVar) and isinstance(entry.value, SizeValue):
+        if isinstance(node, core.SizeVar) and entry is not None and isinstance(entry.value, SizeValue):
             text = size_text(entry.value.size, state)
             if text != node.name:
                 found.append(Label(entry.span, f"`{node.name}` is {text} from here"))
@@ -111,42 +145,25 @@ def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) ->
 
 def _dimensions(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> list[Label]:
     """Where the dimensions come from that an assertion speaks of."""
-    found: list[Label] = []
-    for node in _sizes_of(stmt):
-        entry = env.get(node.tensor) if isinstance(node, core.DimOf) else None
-        text = size_label(state, entry, node.axis) if entry is not None and isinstance(node, core.DimOf) else ""
-        if text and entry is not None and isinstance(node, core.DimOf):
-            found.append(Label(place_of(state, entry, node.axis).span, text))
-    return found
+    nodes = [n for n in compared(stmt.cond if isinstance(stmt, core.Assert) else ()) if isinstance(n, core.DimOf)]
+    given = [(env[node.tensor], node.axis) for node in nodes if node.tensor in env]
+    return [Label(place_of(state, e, axis).span, text) for e, axis in given if (text := size_label(state, e, axis))]
 
 
-def _sizes_of(stmt: core.Assert | core.MatchShape) -> Iterator[core.SizeExpr]:
-    """The sizes that a condition is made of, from left to right."""
-    stack: list[object] = [stmt.cond] if isinstance(stmt, core.Assert) else []
-    while stack:
-        node = stack.pop()
-        if isinstance(node, core.SizeVar | core.DimOf):
-            yield node
-        elif isinstance(node, core.Compare | core.SizeOp):
-            stack.extend((node.right, node.left))
-
-
-def _condition(walker: Speaker, stmt: core.Assert | core.MatchShape, env: Env, outcome: Outcome) -> Diagnostic:
+def _condition(claim: Claim, finding: Finding) -> Diagnostic:
     """An `assert` of the user's; where it contradicts earlier ones, all are shown."""
-    text = stmt.origin.text or stmt.span.text
+    stmt, env, state = claim.stmt, claim.env, finding.state
     message = stmt.message if isinstance(stmt, core.Assert) else None
-    spoken = f"`{text}`" + (f" ({message})" if message else "")
-    earlier = contradiction(outcome.reasons)
+    spoken = f"`{stmt.origin.text or stmt.span.text}`" + (f" ({message})" if message else "")
+    earlier = contradiction(finding.outcome.reasons)
     if earlier is not None:
-        return error(codes.E312, f"{spoken} contradicts {earlier}", stmt.span, function=walker.function)
-    found = values_text(walker.state, stmt.cond, env) if isinstance(stmt, core.Assert) else ""
+        return error(codes.E312, f"{spoken} contradicts {earlier}", stmt.span, function=finding.function)
+    found = values_text(state, stmt, env, claim.ranges)
     speaker = "the signature" if stmt.origin.what == "where" else "the assertion"
-    labels = (*_dimensions(walker.state, stmt, env), *_named_sizes(walker.state, stmt, env))
-    equation = _unsolvable(walker.state, stmt, env, outcome)  # one without a reason is the assertion itself
-    return finish(
-        walker, outcome, codes.E303, f"{speaker} needs {spoken}", found, stmt.span, labels=labels,
-        remarks=(equation,) if "(" in equation else (),
-    )  # fmt: skip
+    labels = (*_dimensions(state, stmt, env), *_named_sizes(state, stmt, env))
+    equation = _unsolvable(finding, stmt, env)  # one without a reason is the assertion itself
+    remarks = (equation,) if "(" in equation else ()
+    return finish(finding, codes.E303, f"{speaker} needs {spoken}", found, labels=labels, remarks=remarks)
 
 
 def _short(entry: Entry) -> str:
@@ -154,31 +171,45 @@ def _short(entry: Entry) -> str:
     return f"`{text}`" if text.isidentifier() else "this"
 
 
-def wrong_number(walker: Speaker, stmt: core.Let, parts: int) -> Diagnostic:
-    """`let (a, b, c) = @split(x, sections=2)`."""
-    message = f"this gives {parts} values; here are {len(stmt.names)} names"
-    return error(codes.E206, message, stmt.value.span, function=walker.function)
+class Valued(Asked):
+    """That an expression has a value: its divisors are no 0, its divisions leave no rest."""
+
+    span: Span
+    needs: list[Obligation]
+
+    def said(self, finding: Finding) -> Diagnostic:
+        first = next((n for n in self.needs if n.cond is False), self.needs[0] if self.needs else None)
+        code = codes.E314 if first is not None and isinstance(first.expr, core.DimOf) else codes.E303
+        return finish(finding, code, f"`{self.span.text}` needs {first.text if first is not None else 'a value'}")
 
 
-def obligation(walker: Speaker, span: Span, needs: list[Obligation], outcome: Outcome) -> Diagnostic:
-    """An expression that may have no value: a divisor that may be 0, a division that may leave a rest."""
-    first = next((n for n in needs if n.cond is False), needs[0] if needs else None)
-    code = codes.E314 if first is not None and isinstance(first.expr, core.DimOf) else codes.E303
-    return finish(
-        walker, outcome, code, f"`{span.text}` needs {first.text if first is not None else 'a value'}", "", span
-    )
+class Decides(Asked):
+    """That a tensor in the condition of an `if` is a single truth value."""
+
+    span: Span
+    value: TensorInfo
+    what: str
+
+    def said(self, finding: Finding) -> Diagnostic:
+        found = f"it is {type_text(self.value, finding.state)}"
+        return finish(finding, codes.E304, f"the condition of `if` needs to have {self.what}", found)
 
 
-def condition(walker: Speaker, span: Span, value: TensorInfo, what: str, outcome: Outcome) -> Diagnostic:
-    """A tensor that is no single truth value in the condition of an `if`."""
-    needs = f"the condition of `if` needs to have {what}"
-    return finish(walker, outcome, codes.E304, needs, f"it is {type_text(value, walker.state)}", span)
+class Fits(Asked):
+    """That the parts of something are as many as are named, or that arguments have parameters: never so."""
+
+    span: Span
+    code: Code
+    message: str
+
+    def said(self, finding: Finding) -> Diagnostic:
+        return error(self.code, self.message, self.span, function=finding.function)
 
 
-def dropped(walker: Speaker, block: core.Block, cond: Span, known: bool) -> Diagnostic:
+def dropped(function: str, block: core.Block, cond: Span, known: bool) -> Diagnostic:
     """An arm that no execution reaches."""
     label = Label(cond, f"this is always {'true' if known else 'false'} here")
+    labels = distinct(block.span, (label,))
     return note(
-        codes.N301, "no execution reaches this arm; it is dropped", block.span, labels=distinct(block.span, (label,)),
-        function=walker.function,
-    )  # fmt: skip
+        codes.N301, "no execution reaches this arm; it is dropped", block.span, labels=labels, function=function
+    )

@@ -6,6 +6,7 @@ import re
 
 from ...lang import core
 from ...lang.checked import Binding
+from ...lang.dtypes import DType
 from ...lang.source import Span
 from ...ops.model import Segment, TensorInfo
 from ..known.shape_level import written_size
@@ -97,7 +98,7 @@ def shape_text(shape: Shape, state: State) -> str:
 
 def _part(part: object, state: State) -> str:
     if isinstance(part, Segment):
-        name: str = part.symbol.name
+        name = state.called(part.symbol)
         return f"*{name}" if name.isidentifier() else "..."
     return size_text(part, state)  # type: ignore[arg-type]
 
@@ -106,7 +107,8 @@ def dtype_text(dtype: object, state: State) -> str:
     if dtype is None:
         return "?"
     known = state.dtype(dtype)  # type: ignore[arg-type]
-    return known.name if known.name.isidentifier() else "?"
+    name = known.name if isinstance(known, DType) else state.called(known)
+    return name if name.isidentifier() else "?"
 
 
 def type_text(value: Value, state: State) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...lang.source import Span
 from ...ops.model import TensorInfo, Trait
+from ..known.finding import Finding
 from ..known.state import State
 from ..known.values import Entry, Made, ShapeValue, SizeValue, plain
 
@@ -36,6 +37,12 @@ def place_of(state: State, entry: Entry, axis: int) -> Place:
         if before is None:
             return Place(entry.span, entry.origin)
         entry, axis = before
+
+
+def roots(state: State, sizes: Iterable[tuple[Entry | None, int | None]]) -> tuple[Finding, ...]:
+    """What was found of the calls that made these sizes, where they were open."""
+    made = [place_of(state, entry, axis).made for entry, axis in sizes if entry is not None and axis is not None]
+    return tuple(m.doubt for m in made if m is not None and m.doubt is not None)
 
 
 def calls_behind(entries: Iterable[Entry]) -> frozenset[Span]:

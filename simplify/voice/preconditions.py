@@ -8,8 +8,7 @@ from math import prod
 from ...lang import codes
 from ...lang.codes import Code
 from ...lang.core import Status
-from ...lang.diagnostics import Diagnostic, Label, error, listed
-from ...lang.node import replace
+from ...lang.diagnostics import Diagnostic, Label, Subject, listed
 from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ...ops.requirements import (
@@ -22,57 +21,88 @@ from ...ops.requirements import (
     Number,
     Requirement,
     SameElements,
+    places,
 )
 from ...ops.spelling import argument, operation
 from ...ops.wording import sentence
-from ..known.outcome import Finding, Outcome
+from ..known.finding import About, Asked, Finding
+from ..known.outcome import Outcome
 from ..known.state import State
 from ..known.values import Entry
 from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
 from .describe import dtype_text, size_text, type_text
-from .origins import is_open, place_of, rank_of
-from .spoken import CallLike, Operands
-from .verdict import Speaker, finish
+from .origins import calls_behind, is_open, place_of, rank_of
+from .spoken import CallInfo, Operands
+from .subject import of_call
+from .telling import finish
 from .wording import comes_from_here
 
 Totals = tuple[Size, Size]
+_RESHAPES = SameElements | ElementsDivide
 
 
-def precondition(
-    walker: Speaker, call: CallLike, asked: Requirement, outcome: Outcome, code: Code | None
-) -> Diagnostic:
-    """`@matmul needs axis 1 of `x` and axis 0 of `y` to be equal, but they are 3 and 4: this always fails`."""
-    state, at = walker.state, asked.at
-    operands = Operands(state, call)
-    needs, found = sentence(asked, operands)
-    reshapes = isinstance(asked, SameElements | ElementsDivide)
-    totals = _elements(operands) if reshapes else None
-    if reshapes:
-        at = _changed(operands, at)
-    labels = [_came_from(operands, call, param, axis) for param, axis in at]
-    if code is None:
-        entries = [call.find(param) for param, axis in at if axis is None]
-        labels[:0] = [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
-        code = call.mismatch or (codes.E306 if isinstance(asked, Broadcast) else codes.E304)
-    if totals is not None and len(labels) > 1 or reshapes and not labels:
-        labels = [_made_of(operands, call)]
-    shapes = _aligned(operands, call, at, from_the_end=isinstance(asked, Broadcast) or call.mismatch == codes.E305)
-    shown = {label.message for label in labels if label}
-    types = _argument_types(state, call, [p for p, _ in at] or (["x"] if reshapes else []))
-    caption = "" if shapes or shown.issuperset(types) else ", ".join(types)
-    help_ = _dtype_help(walker, call, asked) if outcome.status is Status.RESIDUAL else None
-    equation = _equation(operands, asked, at, totals, outcome)
-    if equation and outcome.witness is None:
-        divided = _divided(operands, asked)
-        concerned = [d for p, _ in at for d in operands.shape(p) or ()] if divided is None else [divided[0]]
-        outcome = replace(outcome, witness=walker.smallest(concerned, outcome.given))
-    example = _example(state, totals or _two_sizes(operands, at), outcome)
-    return finish(
-        walker, outcome, code, f"{operation(call)} needs {needs}", found, call.span, caption,
-        tuple(label for label in labels if label), help_, tuple(filter(None, (shapes, equation, example))),
-    )  # fmt: skip
+class Precondition(Asked):
+    """What a primitive asks of its call; `code` where that is not its row's. `open_at` are places that left a rank open."""
+
+    call: CallInfo
+    asked: Requirement
+    code: Code | None = None
+    open_at: frozenset[Span] = frozenset()
+
+    @property
+    def span(self) -> Span:
+        return self.call.span
+
+    @property
+    def about(self) -> About:
+        after = calls_behind(entry for _, entry in self.call.entries)
+        return About(self.span, self.call.name, None, "", self.asked, after, self.open_at)
+
+    def sizes(self) -> Iterable[tuple[Entry | None, int | None]]:
+        return ((self.call.find(param), axis) for param, axis in places(self.asked))
+
+    def concerned(self, state: State) -> list[Size]:
+        operands = Operands(state, self.call)
+        divided = _divided(operands, self.asked)
+        if divided is not None:
+            return [divided[0]]
+        return [d for p, _ in _blamed(operands, self.asked) for d in operands.shape(p) or ()]
+
+    def subject(self, state: State) -> Subject:
+        return of_call(state, self.span, self.call.name, self.call.entries, self.asked)
+
+    def said(self, finding: Finding) -> Diagnostic:
+        """`@matmul needs axis 1 of `x` and axis 0 of `y` to be equal, but they are 3 and 4: this always fails`."""
+        state, call, asked, code, outcome = finding.state, self.call, self.asked, self.code, finding.outcome
+        operands = Operands(state, call)
+        needs, found = sentence(asked, operands)
+        reshapes, at = isinstance(asked, _RESHAPES), _blamed(operands, asked)
+        totals = _elements(operands) if reshapes else None
+        labels = [_came_from(operands, call, param, axis) for param, axis in at]
+        if code is None:
+            entries = [call.find(param) for param, axis in at if axis is None]
+            labels[:0] = [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
+            code = call.row.mismatch or (codes.E306 if isinstance(asked, Broadcast) else codes.E304)
+        if totals is not None and len(labels) > 1 or reshapes and not labels:
+            labels = [_made_of(operands, call)]
+        from_the_end = isinstance(asked, Broadcast) or code.of_last_axes
+        shapes = _aligned(operands, call, at, from_the_end=from_the_end)
+        shown = {label.message for label in labels if label}
+        types = _argument_types(state, call, [p for p, _ in at] or (["x"] if reshapes else []))
+        caption = "" if shapes or shown.issuperset(types) else ", ".join(types)
+        equation = _equation(operands, asked, at, totals, outcome)
+        witness = outcome.witness or (outcome.smallest if equation else None)
+        remarks = (shapes, equation, _example(state, totals or _two_sizes(operands, at), witness))
+        help_ = _dtype_help(finding, self) if outcome.status is Status.RESIDUAL else None
+        needs = f"{operation(call)} needs {needs}"
+        return finish(finding, code, needs, found, caption, tuple(labels), help_, remarks, witness)
+
+
+def _blamed(operands: Operands, asked: Requirement) -> At:
+    """The places whose sizes are spoken of."""
+    return _changed(operands, places(asked)) if isinstance(asked, _RESHAPES) else places(asked)
 
 
 def _equation(operands: Operands, asked: Requirement, at: At, totals: Totals | None, outcome: Outcome) -> str:
@@ -105,10 +135,9 @@ def _two_sizes(operands: Operands, at: At) -> Totals | None:
     return (sizes[0], sizes[1]) if len(at) == len(sizes) == 2 else None
 
 
-def _example(state: State, sizes: Totals | None, outcome: Outcome) -> str:
+def _example(state: State, sizes: Totals | None, witness: dict[str, int] | None) -> str:
     """`with B = 1 they are 16 and 15`: what the two sizes come to in the smallest case; nothing where they are names."""
-    witness = outcome.witness
-    if sizes is None or not witness or outcome.status is Status.PROVED:
+    if sizes is None or not witness:
         return ""
     settled = [state.settled(s) for s in sizes]
     inside = {v for s in settled if not isinstance(s, int) for v in variables(s)}
@@ -120,7 +149,7 @@ def _example(state: State, sizes: Totals | None, outcome: Outcome) -> str:
     return f"with {assigned} they are {listed(values)}" if values[0] != values[1] else ""
 
 
-def _aligned(operands: Operands, call: CallLike, at: At, *, from_the_end: bool) -> str:
+def _aligned(operands: Operands, call: CallInfo, at: At, *, from_the_end: bool) -> str:
     """The shapes of the tensors that do not fit each other, with the axes marked; nothing where one is not known."""
     bad: dict[str, list[int]] = {}
     for param, axis in at:
@@ -166,23 +195,18 @@ def _remainder(operands: Operands) -> str:
     return equations.remainder(state, prod(sizes), prod(beside))
 
 
-def roots(state: State, sizes: Iterable[tuple[Entry | None, int | None]]) -> tuple[Finding, ...]:
-    """What was found of the calls that made these sizes, where they were open."""
-    made = [place_of(state, entry, axis).made for entry, axis in sizes if entry is not None and axis is not None]
-    return tuple(m.doubt for m in made if m is not None and m.doubt is not None)
-
-
-def _dtype_help(walker: Speaker, call: CallLike, asked: Requirement) -> str | None:
+def _dtype_help(finding: Finding, condition: Precondition) -> str | None:
     """A dtype variable of the signature can be confined there."""
+    asked, state = condition.asked, finding.state
     if not isinstance(asked, DTypeIn) or asked.reason or asked.attribute or len(asked.classes) != 1:
         return None
-    entry = call.find(asked.left.param)
-    name = dtype_text(entry.value.dtype, walker.state) if entry and isinstance(entry.value, TensorInfo) else "?"
-    where = f"`where {name} in {asked.classes[0]}` in the signature of {walker.function} makes it hold"
+    entry = condition.call.find(asked.left.param)
+    name = dtype_text(entry.value.dtype, state) if entry and isinstance(entry.value, TensorInfo) else "?"
+    where = f"`where {name} in {asked.classes[0]}` in the signature of {finding.function} makes it hold"
     return None if name == "?" else where
 
 
-def _came_from(operands: Operands, call: CallLike, param: str, axis: int | None) -> Label | None:
+def _came_from(operands: Operands, call: CallInfo, param: str, axis: int | None) -> Label | None:
     entry = call.find(param)
     if entry is None:
         return None
@@ -204,7 +228,7 @@ def _open_rank(state: State, entry: Entry) -> Label:
     return Label(entry.span, "only the run decides the rank of this")
 
 
-def _argument_types(state: State, call: CallLike, params: list[str]) -> list[str]:
+def _argument_types(state: State, call: CallInfo, params: list[str]) -> list[str]:
     """`x` is Tensor([3], int8), for each of the parameters that is a tensor."""
     shown = []
     for param in dict.fromkeys(params):
@@ -214,10 +238,6 @@ def _argument_types(state: State, call: CallLike, params: list[str]) -> list[str
     return shown
 
 
-def _made_of(operands: Operands, call: CallLike) -> Label | None:
+def _made_of(operands: Operands, call: CallInfo) -> Label | None:
     entry, count = call.find("x"), operands.elements("x")
     return None if entry is None or not count else Label(entry.span, f"this has {count} elements")
-
-
-def bad_call(walker: Speaker, message: str, span: Span) -> Diagnostic:
-    return error(codes.E314, message, span, function=walker.function)

@@ -5,35 +5,66 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
-from ...lang.codes import Code
+from ...lang import core
 from ...lang.dtypes import DTYPES
+from ...lang.node import Node
+from ...lang.source import Span
 from ...ops import spelling
-from ...ops.model import TensorInfo
+from ...ops.model import Primitive, TensorInfo
 from ..known.state import State
-from ..known.values import Entry, NumberValue, Shape, ShapeValue, SizeValue, plain
+from ..known.values import Entry, ListValue, NumberValue, Shape, ShapeValue, SizeValue, TupleValue, plain
 from .describe import bounded, dtype_text, readable, size_text, told
 
 # What needs no brackets in a product: a name, a number, a function of others.
 _CALL = re.compile(r"\w+'*(\([^()]*\))?")
 
 
-class CallLike(spelling.CallLike, Protocol):
-    """A primitive's call and what its arguments are."""
+class CallInfo(Node):
+    """A primitive's call as it is spoken of: its row, its place, what each parameter got, and that as it is written."""
+
+    span: Span
+    row: Primitive
+    entries: tuple[tuple[str, Entry], ...]
+    arguments: tuple[core.Value, ...]
 
     @property
-    def entries(self) -> tuple[tuple[str, Entry], ...]: ...
+    def name(self) -> str:
+        return self.row.name
+
     @property
-    def mismatch(self) -> Code | None: ...
-    def find(self, name: str) -> Entry | None: ...
-    def operands(self) -> Iterator[tuple[str, Entry]]: ...
+    def written(self) -> tuple[tuple[str, core.Value], ...]:
+        return tuple((name, value) for (name, _), value in zip(self.entries, self.arguments, strict=True))
+
+    def is_tensor(self, name: str) -> bool:
+        """Whether the parameter takes a tensor; of others only their sizes count."""
+        return self.row.is_tensor(name)
+
+    def operands(self) -> Iterator[tuple[str, Entry]]:
+        """The tensors among the arguments; those in a list are `xs[0]`, `xs[1]`, ..."""
+        for name, entry in self.entries:
+            if self.is_tensor(name):
+                yield from (
+                    ((f"{name}[{i}]", item) for i, item in enumerate(entry.items)) if entry.items else ((name, entry),)
+                )
+
+    def find(self, name: str) -> Entry | None:
+        """The entry of `x`, or of `xs[2]` where xs is a list."""
+        base, _, index = name.partition("[")
+        entry = dict(self.entries).get(base)
+        if entry is None or not index or not isinstance(entry.value, ListValue | TupleValue):
+            return entry
+        position = int(index.rstrip("]"))
+        if entry.items:
+            return entry.items[position]
+        return Entry(entry.value.items[position], entry.place(position), ())
 
 
 class Operands:
     """The operands of a call as ops/wording.py asks for them."""
 
-    def __init__(self, state: State, call: CallLike) -> None:
+    def __init__(self, state: State, call: CallInfo) -> None:
         self.state = state
         self.call = call
 

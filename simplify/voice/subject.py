@@ -10,7 +10,8 @@ from ...lang.dtypes import DTYPES
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
-from ...ops.requirements import Multiple, Number, Requirement
+from ...ops.requirements import Multiple, Number, Requirement, places
+from ..known.outcome import Outcome
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import Entry, Env, ListValue, Shape, ShapeValue, TupleValue, Value, plain
@@ -18,7 +19,6 @@ from ..solver.conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
 from ..solver.rendering import render
 from ..solver.terms import Floor, Mono, Size, Term
 from .describe import dtype_text, size_text
-from .origins import calls_behind
 from .wording import bound, remainder
 
 _MOST = 6
@@ -34,9 +34,8 @@ def of_call(
     given = tuple(entries)
     operands = tuple(o for param, entry in given for o in _operands(state, param, entry.value))
     wanted = _nearest_multiples(state, asked) if isinstance(asked, Multiple) else ()
-    after = calls_behind(entry for _, entry in given)
-    at = asked.at if asked is not None else ()
-    return Subject(span, name, operands, at, wanted=wanted, asked=asked, after=after)
+    at = places(asked) if asked is not None else ()
+    return Subject(span, name, operands, at, wanted=wanted, asked=asked)
 
 
 def _nearest_multiples(state: State, asked: Multiple) -> tuple[int, ...]:
@@ -54,19 +53,14 @@ def _around(size: int, step: int, rest: int = 0) -> tuple[int, ...]:
 def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject: Subject | None = None) -> Subject:
     """A claim or an assertion, or (with a subject) one that a callee makes at its door."""
     origin, declared = stmt.origin, stmt.origin.declared
-    if subject is None:
-        subject = Subject(origin.span, "", ())
+    subject = subject or Subject(origin.span, "", ())
     if declared is None:
         return replace(subject, what=origin.what)
     if not subject.callee and declared.tensor in env:
         entry = env[declared.tensor]
-        subject = replace(
-            subject, span=entry.span, operands=tuple(_operands(state, declared.subject, entry.value)),
-            after=calls_behind([entry]),
-        )  # fmt: skip
-    asked = declared.annotation.span if declared.annotation is not None else origin.span
-    wanted = _wanted(state, stmt, env) if isinstance(stmt, core.Assert) else ()
-    return replace(subject, at=((declared.subject, origin.axis),), declared=asked, what=origin.what, wanted=wanted)
+        subject = replace(subject, span=entry.span, operands=tuple(_operands(state, declared.subject, entry.value)))
+    at, wanted = ((declared.subject, origin.axis),), _wanted(state, stmt, env) if isinstance(stmt, core.Assert) else ()
+    return replace(subject, at=at, declared=origin.asked, what=origin.what, wanted=wanted)
 
 
 def _wanted(state: State, stmt: core.Assert, env: Env) -> tuple[int | str, ...]:
@@ -102,13 +96,9 @@ def _dimension(state: State, stmt: core.Assert, env: Env) -> Size | None:
     return state.settled(shape[axis])
 
 
-def about(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:
-    return replace(diagnostic, subject=subject)
-
-
-def with_conditions(diagnostic: Diagnostic, cond: object, only: str | None = None) -> Diagnostic:
-    """The diagnostic with what would make the undecided condition true; `only` is how that was said."""
-    subject = diagnostic.subject or Subject(diagnostic.span, "", ())
+def with_conditions(diagnostic: Diagnostic, outcome: Outcome) -> Diagnostic:
+    """The diagnostic with what would make the undecided condition true, first as that was said."""
+    subject, cond, only = diagnostic.subject or Subject(diagnostic.span, "", ()), outcome.cond, outcome.only
     said = only.replace(" = ", " == ").split(" or ") if only is not None else []
     shortest = sorted(((text,) for text in said), key=lambda texts: "==" in texts[0])
     alternatives = map(_said, cond.parts if isinstance(cond, AnyOf) else (cond,))

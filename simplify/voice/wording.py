@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from math import gcd
 
 from ...lang import core
 from ...lang.diagnostics import listed
+from ...lang.walk import walk
 from ...ops import assertions
 from ...ops.model import TensorInfo
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
-from ..solver.terms import Size, Term, mod
+from ..solver.terms import Bounds, Size, Term, mod
 from .describe import annotation_text, dtype_text, shape_text, size_text, told, type_text
 
+Ranges = Mapping[str, Bounds]
 _NAME = re.compile(r"[^\W\d]\w*'*")
 
 
@@ -61,13 +65,13 @@ class Known:
         return "not known" if "?" in text else text
 
 
-def wording(state: State, stmt: assertions.Check, env: Env, subject: str) -> tuple[str, str]:
+def wording(state: State, stmt: assertions.Check, env: Env, subject: str, ranges: Ranges) -> tuple[str, str]:
     """What an assertion of an annotation wants and what is there: ("axis 1 of `x` to be 4", "it is 15")."""
     tensor = stmt.origin.declared.tensor if stmt.origin.declared is not None else ""
     said = assertions.wording(stmt, tensor, Known(state, env), subject)
     if said is not None or isinstance(stmt, core.MatchShape):
         return said or ("", "")
-    return f"`{stmt.origin.text or 'the condition'}` to hold", values_text(state, stmt.cond, env)
+    return f"`{stmt.origin.text or 'the condition'}` to hold", values_text(state, stmt, env, ranges)
 
 
 def with_owner(needs: str, written: str, found: str, owner: str) -> str:
@@ -111,24 +115,31 @@ def _side(state: State, expr: core.ShapeLevel, env: Env) -> str:
     return "?"
 
 
-def values_text(state: State, cond: core.BoolExpr, env: Env) -> str:
+def ranges_of(state: State, stmt: assertions.Check, env: Env) -> Ranges:
+    """The ranges of the sizes that a condition speaks of."""
+    return {} if isinstance(stmt, core.MatchShape) else {
+        name: state.facts.bounds(size) for name, size in _sizes_in(state, stmt.cond, env)
+    }  # fmt: skip
+
+
+def values_text(state: State, stmt: assertions.Check, env: Env, ranges: Ranges) -> str:
     """What a condition comes to with what is known: `8 <= 3 is false`."""
-    level = ShapeLevel(state, env)
+    if isinstance(stmt, core.MatchShape):
+        return ""
     try:
-        truth = level.truth(cond)
+        truth = ShapeLevel(state, env).truth(stmt.cond)
     except Poisoned:
         return ""
     if isinstance(truth, Undecided):
         return ""
-    sizes = _sizes_in(state, cond, env)
+    sizes = _sizes_in(state, stmt.cond, env)
     if isinstance(truth, bool):
         return listed([f"{n} is {size_text(e, state)}" for n, e in sizes if n != size_text(e, state)])
-    return listed([known for n, e in sizes if (known := _known_range(state, n, e))])
+    return listed([known for n, e in sizes if (known := _known_range(state, n, e, *ranges[n]))])
 
 
-def _known_range(state: State, name: str, size: Size) -> str:
+def _known_range(state: State, name: str, size: Size, low: int | None, high: int | None) -> str:
     """What is known of a size: `n is at least 6`."""
-    low, high = state.facts.bounds(size)
     text = size_text(size, state)
     shown = name if name == text else f"{name} = {text}"
     if low is not None and low == high:
@@ -141,21 +152,21 @@ def _known_range(state: State, name: str, size: Size) -> str:
 def _sizes_in(state: State, cond: core.BoolExpr, env: Env) -> list[tuple[str, Size]]:
     """The sizes that a condition speaks of, as it speaks of them."""
     found: dict[str, Size] = {}
-    stack: list[object] = [cond]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, core.SizeVar | core.DimOf | core.RankOf):
-            text = node.span.text or (node.name if isinstance(node, core.SizeVar) else "")
-            try:
-                if text:
-                    found.setdefault(text, ShapeLevel(state, env).size(node))
-            except Poisoned:
-                continue
-        elif isinstance(node, core.Compare | core.Logic | core.SizeOp):
-            stack.extend((node.right, node.left))
-        elif isinstance(node, core.Not):
-            stack.append(node.operand)
+    for node in compared(cond, core.Logic, core.Not):
+        text = node.span.text or (node.name if isinstance(node, core.SizeVar) else "")
+        with suppress(Poisoned):
+            if text:
+                found.setdefault(text, ShapeLevel(state, env).size(node))
     return list(found.items())
+
+
+def compared(cond: object, *within: type) -> Iterator[core.SizeVar | core.DimOf | core.RankOf]:
+    """The sizes that a condition compares, from left to right; where it is made of several, as far as it is made `within`
+    these forms."""
+    through = (core.SizeVar, core.DimOf, core.RankOf, core.Compare, core.SizeOp, *within)
+    for node in walk(cond, without=lambda node: not isinstance(node, through)):
+        if isinstance(node, core.SizeVar | core.DimOf | core.RankOf):
+            yield node
 
 
 def why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:

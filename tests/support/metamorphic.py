@@ -51,7 +51,7 @@ def said(changed: Changed, base: Path = Path(".")) -> Said:
         if d.severity != "note"
     ]
     main = [f for f in report.checked.shapes if f.name == "@main"]  # none where no sizes fit its signature
-    shapes = {changed.word(b.name): _shape(b, changed) for f in main for b in f.bindings}
+    shapes = {changed.word(b.name): shape_of(b, lambda text: _words(text, changed)) for f in main for b in f.bindings}
     numbers = (counts.total, counts.proved, counts.refuted, counts.residual, counts.entry)
     return Said(numbers, sorted(found, key=str), shapes, report.ok, report.checked.steps)
 
@@ -64,11 +64,12 @@ def _words(text: str, changed: Changed) -> str:
     return SPOKEN.sub(lambda m: changed.word(m[0]), text)
 
 
-def _shape(binding: Any, changed: Changed) -> Any:
+def shape_of(binding: Any, words: Callable[[str], str]) -> Any:
+    """What is known of a binding, in the words of the program that was changed."""
     if binding.items:
-        return tuple(_shape(item, changed) for item in binding.items)
-    dims = None if binding.shape is None else tuple(_words(str(d), changed) for d in binding.shape)
-    return binding.sort, dims, binding.exactness, binding.dtype
+        return tuple(shape_of(item, words) for item in binding.items)
+    dims = None if binding.shape is None else tuple(words(str(d)) for d in binding.shape)
+    return binding.sort, dims, binding.exactness, binding.dtype and words(str(binding.dtype))
 
 
 # What changes nothing

@@ -16,7 +16,7 @@ from rxlang.ops import registry
 from rxlang.ops.dtypes_column import parse_dtypes
 from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate, outcomes
 from rxlang.ops.model import Out, Param, Primitive, TensorInfo
-from rxlang.ops.requirements import Requirement
+from rxlang.ops.requirements import Requirement, condition
 from rxlang.ops.wording import plain
 
 SIZES = (0, 1, 1, 2, 3)
@@ -272,7 +272,7 @@ class GridCtx:
         return len(x.shape)
 
     def require(self, asked: Requirement, cond: Any = None) -> None:
-        cond = asked.cond(self) if cond is None else cond
+        cond = condition(asked, self) if cond is None else cond
         self.required.append((cond, plain(asked)))
         self.envs = [env for env in self.envs if _holds(cond, env)]
 
@@ -314,6 +314,9 @@ class GridCtx:
 
     def common(self, *sizes: Any) -> Any:
         return _folded(lambda env: next((s for s in ground(sizes, env) if s != 1), 1), sizes)
+
+    def solution(self, left: Any, rest: Any) -> None:
+        return None
 
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Any:
         return Unknown(at_least, at_most)

@@ -1,0 +1,120 @@
+"""What checking finds, as data: what was asked at a place, how that ended, and what was known there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Self
+
+from ...lang.core import Status
+from ...lang.diagnostics import Diagnostic, Subject
+from ...lang.node import Node
+from ...lang.source import Span
+from ..solver.conditions import Cond
+from ..solver.terms import Size
+from .outcome import Options, Outcome
+
+if TYPE_CHECKING:
+    from .state import State
+    from .values import Entry
+
+
+class Asked(Node):
+    """What is asked of a piece of a program; each kind says itself, and what it is about."""
+
+    @property
+    def span(self) -> Span:
+        """Where it is told."""
+        raise NotImplementedError
+
+    @property
+    def about(self) -> About | None:
+        """What decides whether it is told, beside how it ended."""
+        return None
+
+    def kept(self, state: State) -> Self:
+        """The same, when what is known changes."""
+        return self
+
+    def sizes(self) -> Iterable[tuple[Entry | None, int | None]]:
+        """The values, and the axes of them, that it speaks of."""
+        return ()
+
+    def concerned(self, state: State) -> Iterable[Size]:
+        """The sizes that an example speaks of."""
+        return ()
+
+    def said(self, finding: Finding) -> Diagnostic:
+        """A finding of it in words."""
+        raise NotImplementedError
+
+    def subject(self, state: State) -> Subject | None:
+        """The same as data for helps."""
+        return None
+
+
+class About(Node):
+    """The call or the annotated value (`place`), the function that is called (empty where nothing is), the annotation that asks
+    and which part of it; the requirement of a primitive; the places of the calls that its values were made by, and those that
+    left a rank open; the doubt about the call that made it, where it holds whenever that call works."""
+
+    place: Span
+    callee: str = ""
+    declared: Span | None = None
+    what: str = ""
+    asked: object = None
+    after: frozenset[Span] = frozenset()
+    open_at: frozenset[Span] = frozenset()
+    behind: Finding | None = None
+
+    @property
+    def is_claim(self) -> bool:
+        return self.declared is not None and not self.callee
+
+
+class Finding:
+    """What was found at one place. In a body that is inlined, `site` is the call in the user's function, and `between` are the
+    calls in between. `roots` are the doubts about calls that made a size which it is about.
+
+    Later it may become known: `cond`, the first condition that its call left open; `others`, what that call needs besides, as
+    it is said and as it is written in Rx; `arm`, what came from an `if` and the arm with which it always fails; `use`, an error
+    about what its call made, so that one of the two fails.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        outcome: Outcome,
+        state: State,
+        function: str = "",
+        options: Options = Options(),  # noqa: B008
+        site: Span | None = None,
+        between: tuple[Span, ...] = (),
+    ) -> None:
+        self.asked, self.outcome, self.state = asked, outcome, state
+        self.function, self.options = function, options
+        self.site, self.between = site, between
+        self.about = asked.about
+        self.roots: tuple[Finding, ...] = ()
+        self.cond: Cond = False
+        self.others: dict[str, str] = {}
+        self.arm: tuple[Entry, Entry] | None = None
+        self.use: Finding | None = None
+
+    @property
+    def span(self) -> Span:
+        return self.asked.span if self.arm is None else self.arm[0].span
+
+    @property
+    def only_empty(self) -> bool:
+        """Whether it holds for empty tensors alone."""
+        return self.outcome.only_empty if self.use is None else self.use.only_empty
+
+    @property
+    def is_error(self) -> bool:
+        certain = self.outcome.status is Status.REFUTED or self.arm is not None or self.use is not None
+        return certain or (self.only_empty and not self.options.allow_empty)
+
+    @property
+    def is_doubt(self) -> bool:
+        """Whether the run decides."""
+        return self.outcome.status is Status.RESIDUAL and not (self.arm or self.use or self.only_empty)

@@ -1,0 +1,117 @@
+"""What was chosen to be told, to diagnostics: the one place where a finding becomes a sentence with its verdict."""
+
+from __future__ import annotations
+
+from ...lang import codes
+from ...lang.codes import Code
+from ...lang.core import Status
+from ...lang.diagnostics import Diagnostic, Label, Sentence, error, saying, together, warning
+from ...lang.node import replace
+from ...lang.source import Span
+from ...ops.model import TensorInfo
+from ..known.finding import Finding
+from ..known.outcome import Sufficient
+from .because import labelled
+from .describe import type_text
+from .subject import with_conditions
+
+
+def told(finding: Finding) -> Diagnostic:
+    """A finding in words, where it is told: what fails in an inlined body at the call."""
+    said, outcome = finding.asked.said(finding), finding.outcome
+    subject = finding.asked.subject(finding.state)
+    if subject is not None:
+        said = replace(said, subject=subject)
+    said = labelled(said, outcome.reasons) if outcome.status is Status.REFUTED else with_conditions(said, outcome)
+    said = with_others(_in_one_arm(finding, said), finding)
+    if finding.use is not None:
+        said = _rooted(said, told(finding.use))
+    if finding.site is None:
+        return said
+    between = tuple(Label(span, "through this call") for span in finding.between if span != said.span)
+    labels = (Label(said.span, said.caption or "it fails here"), *said.labels, *between)
+    return replace(said, span=finding.site, caption="in this call", labels=labels)
+
+
+def _in_one_arm(finding: Finding, said: Diagnostic) -> Diagnostic:
+    """What fails with one of the arms belongs to the `if`: a call inside that arm would be an error as well."""
+    if finding.arm is None or said.sentence is None:
+        return said
+    joined, arm = finding.arm
+    labels = [
+        Label(arm.span, f"this arm gives {type_text(arm.value, finding.state)}"),
+        Label(said.span, "this needs another one"),
+    ]
+    shape = finding.state.resolve(arm.value.shape) if isinstance(arm.value, TensorInfo) else ()
+    found = f"it has rank {len(shape)}" if finding.outcome.status is Status.RESIDUAL else said.sentence.found
+    claim = f"{replace(said.sentence, found=found).claim} from one arm of this `if`"
+    return saying(
+        said, Sentence(claim, verdict="this fails whenever that arm is taken"), code=codes.E315, severity="error", caption="",
+        span=joined.span, labels=tuple(label for label in labels if label.span != joined.span), witness=None, notes=(),
+    )  # fmt: skip
+
+
+def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
+    """A doubt with what else the same call needs that is open too: one place, one warning."""
+    sentence, others = said.sentence, finding.others
+    if not others or finding.outcome.only_empty or finding.arm is not None or sentence is None:
+        return said
+    subject = said.subject if said.subject is None else replace(said.subject, also=tuple(others.values()))
+    if sentence.only:
+        sufficient = sentence.sufficient or any(isinstance(text, Sufficient) for text in others)
+        sentence = replace(sentence, only=(*sentence.only, *others), sufficient=sufficient)
+        return saying(said, sentence, subject=subject)
+    return replace(said, subject=subject, notes=(*said.notes, f"it needs {together(list(others))} too"))
+
+
+def _rooted(doubt: Diagnostic, said: Diagnostic) -> Diagnostic:
+    """The doubt becomes the error, and where the size is used is the reason: one of the two fails."""
+    assert doubt.sentence is not None and said.sentence is not None
+    sentence = replace(doubt.sentence, verdict=f"with its use below {said.sentence.verdict}", only=())
+    label, same = Label(said.span, f"here {said.sentence.claim}"), said.span == doubt.span
+    return saying(
+        doubt, sentence, code=said.code, severity="error", labels=doubt.labels if same else (label,),
+        witness=said.witness,
+        notes=(*(n for n in doubt.notes if same and "\n" in n), *(n for n in said.notes if "\n" not in n)),
+    )  # fmt: skip
+
+
+def finish(
+    finding: Finding,
+    code: Code,
+    needs: str,
+    found: str = "",
+    caption: str = "",
+    labels: tuple[Label | None, ...] = (),
+    help_: str | None = None,
+    remarks: tuple[str, ...] = (),
+    witness: dict[str, int] | None = None,
+) -> Diagnostic:
+    """One sentence with its verdict: always fails, works only on empty tensors, or is checked at run time."""
+    outcome, span, remarks, make = finding.outcome, finding.asked.span, tuple(filter(None, remarks)), warning
+    sentence = Sentence(needs, found, "this could not be proved and is checked at run time")
+    if outcome.status is Status.REFUTED:
+        sentence, make = Sentence(needs, found, "" if code.is_whole else "this always fails"), error
+    elif outcome.only_empty:
+        code, make = codes.E310, error if finding.is_error else warning
+        sentence = Sentence(needs, found, "this works only on empty tensors")
+        plain = outcome.only and not isinstance(outcome.only, Sufficient)
+        if plain and not any("holds only for" in remark for remark in remarks):
+            remarks = (f"it holds only for {outcome.only}", *remarks)
+    else:
+        code, only = codes.W311, outcome.only
+        if only is not None:
+            sentence = Sentence(needs, found, only=(only,), sufficient=isinstance(only, Sufficient))
+    return make(
+        code, str(sentence), span, caption=caption, labels=distinct(span, labels), function=finding.function, help=help_,
+        witness=witness or outcome.witness, notes=remarks, sentence=sentence,
+    )  # fmt: skip
+
+
+def distinct(span: Span, labels: tuple[Label | None, ...]) -> tuple[Label, ...]:
+    """Each place of which there is something to say once, the primary one not again."""
+    kept: dict[Span, Label] = {}
+    for label in labels:
+        if label is not None and label.message and label.span != span and label.span.source.text:
+            kept.setdefault(label.span, label)
+    return tuple(kept.values())

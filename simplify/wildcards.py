@@ -1,0 +1,125 @@
+"""The -1 of a reshape to the size that it stands for whatever the numbers are, written in the names of its scope.
+
+`[b, t, h * k]` reshaped to `[b, -1, h, k]` has t there, also where h is 0: numbers alone would not tell. So what a function's
+own walk finds is kept in the core, where every later reader of the call has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from itertools import combinations
+from typing import Any, TypeGuard, TypeVar
+
+from ..lang import core
+from ..lang.node import Node
+from ..lang.source import Span
+from ..lang.walk import rewrite
+from ..ops.model import Segment, TensorInfo
+from .known.state import State
+from .known.values import Entry, Env, SizeValue, plain
+from .solver.conditions import Cond, eq
+from .solver.terms import Size, Term, floordiv, of_atom
+
+# Beside more axes no group of them is looked for.
+_MOST_AXES = 5
+T = TypeVar("T", bound=Node)
+Decide = Callable[[Cond], bool | None]
+
+
+class Solutions:
+    """What each -1 of a program stands for, by its place; and those that somebody has read without it."""
+
+    def __init__(self) -> None:
+        self.found: dict[Span, core.SizeExpr] = {}
+        self._read: set[Span] = set()
+
+    def read(self, value: core.Value) -> core.Value:
+        """A target as an inlined body has it: what was not solved before stays as it is from here on."""
+        if not isinstance(value, core.ShapeLit):
+            return value
+        self._read.update(d.span for d in value.dims if _is_open(d) and d.span not in self.found)
+        return self.put(value)
+
+    def is_free(self, value: core.Value) -> bool:
+        """Whether the -1 of a target can still be solved."""
+        return isinstance(value, core.ShapeLit) and not any(d.span in self._read for d in value.dims if _is_open(d))
+
+    def keep(self, target: core.ShapeLit, solution: core.SizeExpr) -> None:
+        """What the -1 of a target stands for."""
+        self.found.update((d.span, solution) for d in target.dims if _is_open(d))
+
+    def put(self, tree: T) -> T:
+        """A tree with the solutions that are known in the places of the -1."""
+        return rewrite(tree, self._solved) if self.found else tree
+
+    def _solved(self, node: Node) -> Node:
+        return self.found.get(node.span, node) if _is_open(node) else node
+
+
+def _is_open(node: object) -> TypeGuard[core.SizeLit]:
+    return isinstance(node, core.SizeLit) and node.value == -1
+
+
+def quotient(state: State, decide: Decide, left: tuple[Size, ...], rest: tuple[Size, ...]) -> Size | None:
+    """The size that makes the sizes `rest` the elements of `left`, as formulas: the same for all numbers."""
+    count, divisor = state.facts.simplify(_product(left)), state.facts.simplify(_product(rest))
+    if divisor != 0:
+        whole = floordiv(count, divisor)
+        if whole * divisor == count:
+            return state.settled(whole)
+    groups = (g for n in range(1, len(left) + 1) for g in combinations(range(len(left)), n))
+    for group in groups if len(left) <= _MOST_AXES else ():
+        if decide(eq(_product(left[i] for i in group), divisor)) is True:
+            return _product(d for i, d in enumerate(left) if i not in group)
+    return None
+
+
+def _product(sizes: Any) -> Size:
+    return reduce(lambda a, b: a * b, sizes, 1)
+
+
+class Scope:
+    """What a body can speak of: its names, but not those of the wrapper around it, each with what is known of it."""
+
+    def __init__(self, state: State, env: Env, outside: Mapping[str, Entry], first: str | None) -> None:
+        self.state = state
+        self.entries = {n: e for n, e in env.items() if outside.get(n) is not e}
+        if first is not None and first in self.entries:
+            self.entries = {first: self.entries[first], **self.entries}
+
+    def written(self, size: Size, span: Span) -> core.SizeExpr | None:
+        """A size as an expression over the names; None where they do not tell it."""
+        size = self._plain(size)
+        if isinstance(size, int):
+            return core.SizeLit(span, size)
+        whole = self._named(size, span)
+        if whole is not None:
+            return whole
+        parts = [self._monomial(mono, factor, span) for mono, factor in size.mons.items()]
+        known = [p for p in parts if p is not None]
+        return reduce(lambda a, b: core.SizeOp(span, "+", a, b), known) if len(known) == len(parts) else None
+
+    def _monomial(self, mono: tuple[Any, ...], factor: int, span: Span) -> core.SizeExpr | None:
+        atoms = [self._named(of_atom(atom), span) for atom in mono]
+        known: list[core.SizeExpr] = [a for a in atoms if a is not None]
+        if len(known) < len(atoms):
+            return None
+        factors = [*known, core.SizeLit(span, factor)] if factor != 1 or not known else known
+        return reduce(lambda a, b: core.SizeOp(span, "*", a, b), factors)
+
+    def _named(self, size: Term, span: Span) -> core.SizeExpr | None:
+        return next((e for known, e in self._sizes(span) if known == size), None)
+
+    def _sizes(self, span: Span) -> Iterator[tuple[Size, core.SizeExpr]]:
+        for name, entry in self.entries.items():
+            if isinstance(entry.value, SizeValue):
+                yield self._plain(entry.value.size), core.SizeVar(span, name)
+            elif isinstance(entry.value, TensorInfo):
+                shape = self.state.resolve(entry.value.shape)
+                for axis, dim in enumerate(shape if plain(shape) else ()):
+                    if not isinstance(dim, Segment):
+                        yield self._plain(dim), core.DimOf(span, name, axis)
+
+    def _plain(self, size: Size) -> Size:
+        return self.state.facts.simplify(self.state.settled(size))

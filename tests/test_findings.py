@@ -1,0 +1,64 @@
+"""Findings are chosen among at the end, and worded only then, with what was known at the place where they were found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rxlang.pipeline import Report, check_text
+from rxlang.simplify.known.finding import Finding
+from rxlang.simplify.voice.preconditions import Precondition
+
+FOLLOWS = """@f = fn(x : Tensor([n, 5], float32), y : Tensor([m, 5], float32), z : Tensor([k, 5], float32)) {
+  let a = x + y
+  a + z
+}
+"""
+
+
+def checked(text: str) -> Report:
+    return check_text(text, "t.rx", Path("."))
+
+
+@pytest.fixture
+def worded(monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+    found: list[Finding] = []
+    said = Precondition.said
+
+    def noted(self: Precondition, finding: Finding) -> object:
+        found.append(finding)
+        return said(self, finding)
+
+    monkeypatch.setattr(Precondition, "said", noted)
+    return found
+
+
+def codes(report: Report) -> list[str]:
+    return [d.code for d in report.diagnostics if d.severity != "note"]
+
+
+def test_a_finding_that_is_not_told_is_never_worded(worded: list[Finding]) -> None:
+    report = checked(FOLLOWS)
+    assert (codes(report), len(worded)) == (["W311"], 1)
+    assert report.checked is not None
+    assert [d.code for d in report.checked.silenced] == ["W311"]
+    assert len(worded) == 2
+
+
+def test_what_is_proved_is_never_worded(worded: list[Finding]) -> None:
+    report = checked("@f = fn(x : Tensor([n, 5], float32), y : Tensor([5, m], float32)) { @matmul(x, y) }\n")
+    assert (codes(report), worded) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "later", ["let z : Tensor([5, 7], float32) = y", "let z = @matmul(y, w)", "assert y.dim(0) == 5"]
+)
+def test_a_message_says_what_was_known_at_its_place_and_not_what_is_learnt_later(later: str) -> None:
+    head = "@f = fn(x : Tensor([2, 5], float32), y : Tensor, w : Tensor([7, 3], float32))"
+    text = head + " {{\n  let a = @matmul(x, y)\n{}  a\n}}\n"
+    alone, followed = (checked(text.format(more)) for more in ("", f"  {later}\n"))
+    assert codes(alone) == ["W311"]
+    (said,) = (d for d in alone.diagnostics if d.code.is_doubt)
+    again = next(d for d in followed.diagnostics if d.code.is_doubt)
+    assert (again.message, again.caption, again.notes) == (said.message, said.caption, said.notes)
+    assert [label.message for label in again.labels] == [label.message for label in said.labels]
