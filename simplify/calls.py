@@ -230,10 +230,11 @@ class Calls(Part):
         sort = function.result or core.TENSOR
         inner[call.names[0]] = Entry(unknown(self.state, sort, "?"), span)
         promised = replace(frame, names=Names(self.state, opaque=True))
-        anonymous = set(self.state.anonymous)
+        before = len(self.state.unnamed)
         self.visitor.assume_all(promised, function.promises, inner, name_dims=True)
-        for variable in self.state.anonymous.keys() - anonymous - self.state.opaque.keys():
-            self.state.opaque.begin(variable, None)
+        for variable in self.state.unnamed[before:]:
+            if variable in self.state.anonymous and variable not in self.state.opaque:
+                self.state.opaque.begin(variable, None)
         entry = settle(self.state, inner[call.names[0]])
         if isinstance(entry.value, TupleValue):
             entry = self._rebuilt_tuple(call.names[0], function.promises, inner, entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from ..lang.checked import Counts
 from ..lang.core import Status
@@ -13,6 +13,7 @@ from ..ops.requirements import AtLeast, AtMost, AxisInRange, DTypeRequirement, M
 from .known.finding import Asked, Finding
 from .known.outcome import Outcome
 from .known.state import State
+from .known.values import Entry
 
 # What is asked of sizes that are right otherwise; a doubt about it is no reason to think that anything else is wrong.
 _ORDINARY = (Multiple, AtLeast, AtMost, AxisInRange, DTypeRequirement, OfRank, RankAtLeast, RankIs)
@@ -149,10 +150,12 @@ def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]
     kept, silent = _once(found)
     kept = _with_roots(kept)
     doubts = {f.about.place for f in kept if f.about is not None and _is_of_sizes(f)}
-    follows = {f: None for f in kept if f.is_doubt and f.about is not None and f.about.after & doubts}
+    behind = Behind(doubts)
+    follows = {f: None for f in kept if f.is_doubt and f.about is not None and any(map(behind.has, f.about.given))}
     # What a call needs is no matter where what it gives is wrong anyway.
-    behind = {span for f in kept if f.is_error and f.about is not None and f.about.is_claim for span in f.about.after}
-    follows.update({f: None for f in kept if f.is_doubt and _is_call(f) and f.about and f.about.place in behind})
+    wrong = (f.about.given for f in kept if f.is_error and f.about is not None and f.about.is_claim)
+    made = calls_behind(entry for given in wrong for entry in given)
+    follows.update({f: None for f in kept if f.is_doubt and _is_call(f) and f.about and f.about.place in made})
     return [f for f in kept if f not in follows], [*silent, *follows]
 
 
@@ -198,6 +201,52 @@ def _with_roots(found: list[Finding]) -> list[Finding]:
                 doubt.use = finding
                 gone.add(finding)
     return [f for f in found if f not in gone]
+
+
+class Behind:
+    """Whether one of some calls made a value, or made what the calls that made it were given, and so on; every value is
+    looked at once."""
+
+    def __init__(self, places: Set[Span]) -> None:
+        self.places = places
+        self._known: dict[int, bool] = {}
+
+    def has(self, entry: Entry) -> bool:
+        stack = [entry]
+        while stack:
+            top, known = stack[-1], self._known
+            if id(top) in known:
+                stack.pop()
+                continue
+            below = () if self._is_there(top) else _below(top)
+            waiting = [] if any(known.get(id(e)) for e in below) else [e for e in below if id(e) not in known]
+            if waiting:
+                stack += waiting
+            else:
+                known[id(top)] = self._is_there(top) or any(known[id(e)] for e in below if id(e) in known)
+                stack.pop()
+        return self._known[id(entry)]
+
+    def _is_there(self, entry: Entry) -> bool:
+        return entry.origin is not None and entry.span in self.places
+
+
+def calls_behind(entries: Iterable[Entry]) -> set[Span]:
+    """The places of the calls that values were made by, of those that made what these were given, and so on."""
+    found, seen, stack = set[Span](), set[int](), list(entries)
+    while stack:
+        entry = stack.pop()
+        if id(entry) not in seen:
+            seen.add(id(entry))
+            stack += _below(entry)
+            if entry.origin is not None:
+                found.add(entry.span)
+    return found
+
+
+def _below(entry: Entry) -> tuple[Entry, ...]:
+    """The parts of a value, and what the call that made it was given."""
+    return entry.items if entry.origin is None else (*entry.items, *(operand for _, operand in entry.origin.entries))
 
 
 def _is_call(finding: Finding) -> bool:

@@ -86,7 +86,7 @@ class SymbolicCtx:
         if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
             if not self.residual:
                 self.doubt.cond = cond
-            elif not self.frame.quiet:
+            elif not self.frame.quiet and not self.prover.is_brief:
                 with Apart():
                     text = only_where(self.state, cond)
                 if text is not None:
@@ -202,7 +202,7 @@ class SymbolicCtx:
         if self.info.name != "item":
             state.opaque.begin(variable, at_most)
         else:
-            state.anonymous.begin(variable, None)
+            state.leave_unnamed(variable)
         if at_least is not None and at_least != 0:
             state.assume(le(at_least, size))
         if at_most is not None:

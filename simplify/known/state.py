@@ -49,6 +49,7 @@ class State:
         self.opaque: Kept[Var, Size | None] = Kept(trail)
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: Table[Var, None] = Table(trail)
+        self.unnamed: list[Var] = []  # all that ever were, in their order
         self.used_names: set[str] = set()
         self._primes: dict[str, int] = {}
         # What walks of inlined bodies gave, by the function's name and its arguments.
@@ -108,8 +109,13 @@ class State:
     def dimension(self, name: str) -> Term:
         """A new dimension of a tensor that nothing is known of yet."""
         term = var(name, self.serial())
-        self.anonymous.begin(only_var(term), None)
+        self.leave_unnamed(only_var(term))
         return term
+
+    def leave_unnamed(self, variable: Var) -> None:
+        """Nobody has named it yet."""
+        self.anonymous.begin(variable, None)
+        self.unnamed.append(variable)
 
     def unknown_integer(self) -> Term:
         """A size of any sign that only the run decides."""

@@ -15,7 +15,7 @@ from ..known.finding import About, Asked, Finding
 from ..known.state import State
 from ..known.values import Entry, Env
 from .describe import type_text
-from .origins import calls_behind, place_of
+from .origins import place_of
 from .subject import of_call, of_check
 from .telling import distinct, finish, told
 from .wording import Ranges, compared, filled_type, ranges_of, size_label, values_text, why, with_owner, wording
@@ -50,7 +50,7 @@ class Entrance(Asked):
     @property
     def about(self) -> About:
         origin, site = self.stmt.origin, self.site
-        return About(site.span, site.function.name, origin.asked, origin.what, None, calls_behind(site.entries))
+        return About(site.span, site.function.name, origin.asked, origin.what, None, site.entries)
 
     def kept(self, state: State) -> Entrance:
         return replace(self, env=dict(self.env), ranges=ranges_of(state, self.stmt, self.env))

@@ -45,18 +45,6 @@ def roots(state: State, sizes: Iterable[tuple[Entry | None, int | None]]) -> tup
     return tuple(m.doubt for m in made if m is not None and m.doubt is not None)
 
 
-def calls_behind(entries: Iterable[Entry]) -> frozenset[Span]:
-    """The places of the calls that values were made by, of those that made what these were given, and so on."""
-    found, stack = set[Span](), list(entries)
-    while stack:
-        entry = stack.pop()
-        stack += entry.items
-        if entry.origin is not None and entry.span not in found:
-            found.add(entry.span)
-            stack += [operand for _, operand in entry.origin.entries]
-    return frozenset(found)
-
-
 def rank_of(state: State, entry: Entry) -> Entry:
     """Of a tensor whose rank is not known, the one that it has that from: a parameter, an `if`, or what a call gave. The way
     there is gone once: what is made of a tensor has its rank from where that has it."""
