@@ -101,7 +101,7 @@ class Function:
             return result
         return own(outward(result), args)
 
-    def _call_with(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _call_with(self, positional: tuple[object, ...], named: dict[str, object]) -> Any:
         """A call whose arguments are not all plain arrays in order."""
         try:
             args = arrange(self._core, positional, named)
@@ -286,7 +286,7 @@ def _given(param: core.Param, value: Any) -> Any:
     return ArgumentShape(dims)
 
 
-def _dim(value: Any) -> Any:
+def _dim(value: object) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | str | Size):
         raise TypeError(f"a size is an int, Rx text or a Size, not {value!r}")
     text = str(Size(value))

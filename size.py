@@ -71,7 +71,7 @@ class Size:
         return view if _canonical(_from_sympy(view)) == self._term else _parts_to_sympy(self._term)
 
     @classmethod
-    def from_sympy(cls, expr: Any) -> Size:
+    def from_sympy(cls, expr: object) -> Size:
         """The size that a sympy.Expr stands for; ValueError if it is none (`n / 2` without a floor, a sine)."""
         import sympy
 
@@ -246,7 +246,7 @@ def _atom_to_sympy(atom: Var | Floor | Max) -> Any:
             return sympy.Max(0, *(_parts_to_sympy(a) for a in atom.args), evaluate=False)
 
 
-def _from_sympy(expr: Any) -> terms.Size:
+def _from_sympy(expr: object) -> terms.Size:
     import sympy
 
     match expr:

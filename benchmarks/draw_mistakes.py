@@ -1,6 +1,6 @@
 """Draws the corpora of mistakes once more: programs and operators to rows of (program, operator, seed).
 
-    python benchmarks/draw_mistakes.py [--held-out]
+    python benchmarks/draw_mistakes.py [--held-out | --fresh]
 
 The rows are stored, and fixed: they were drawn before the mends that they measure. This is how, for somebody who wants others:
 with the same programs and operators, and a checker that says something about the same mutants, it gives the same rows.
@@ -11,14 +11,19 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+# Of each corpus the programs, how many mistakes, and the first seed.
+CORPORA = {
+    "": (ROOT / "tests" / "data" / "architectures", 100, 0),
+    "--held-out": (ROOT / "benchmarks" / "held_out", 60, 1000),
+    "--fresh": (ROOT / "benchmarks" / "fresh", 60, 2000),
+}
 
 
-def main(held_out):
+def main(corpus):
     """Prints the rows."""
     sys.path.insert(0, str(ROOT / "tests"))
     mistakes, grader = import_module("support.mistakes"), import_module("support.mend_grader")
-    folder = ROOT / "benchmarks" / "held_out" if held_out else ROOT / "tests" / "data" / "architectures"
-    count, first_seed = (60, 1000) if held_out else (100, 0)
+    folder, count, first_seed = CORPORA[corpus]
     programs = mistakes.read_programs(folder)
 
     def is_wrong(program, text):
@@ -28,4 +33,4 @@ def main(held_out):
 
 
 if __name__ == "__main__":
-    main("--held-out" in sys.argv)
+    main(next(iter(sys.argv[1:]), ""))

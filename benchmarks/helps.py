@@ -10,7 +10,8 @@ The mistakes: programs of real architectures, each with one mistake (tests/data/
 mend, and the one after `--fix`, are run beside the original at small sizes. `right`: it demands and gives what the original
 does. `narrower`: some sizes without a 0 run in the original and are refused after. `one` counts mistakes with one error or
 warning, `blamed` those where the first of them points to the changed line. `--show` prints cases: a number N (the first N), an
-operator, a grade, or all; `--held-out` takes programs and mistakes that the tests do not have.
+operator, a grade, or all; `--held-out` and `--fresh` take programs and mistakes that the tests do
+not have; no mend was made with those of `--fresh` in sight before its figures were first taken.
 """
 
 import argparse
@@ -36,8 +37,9 @@ SIZES = 5
 
 
 FOLDERS = {
-    False: (ROOT / "tests" / "data" / "architectures", ROOT / "tests" / "data" / "mistakes.jsonl"),
-    True: (ROOT / "benchmarks" / "held_out", ROOT / "benchmarks" / "held_out" / "mistakes.jsonl"),
+    "": (ROOT / "tests" / "data" / "architectures", ROOT / "tests" / "data" / "mistakes.jsonl"),
+    "held-out": (ROOT / "benchmarks" / "held_out", ROOT / "benchmarks" / "held_out" / "mistakes.jsonl"),
+    "fresh": (ROOT / "benchmarks" / "fresh", ROOT / "benchmarks" / "fresh" / "mistakes.jsonl"),
 }
 PROCESSES = 2
 COLUMNS = (
@@ -62,22 +64,23 @@ def main():
     parser.add_argument("path", nargs="?", default=CASES, type=Path)
     parser.add_argument("-v", dest="verbose", action="store_true", help="a line for each bug")
     parser.add_argument("--mistakes", action="store_true", help="the mistakes alone")
-    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--held-out", action="store_const", const="held-out", default="", dest="corpus")
+    parser.add_argument("--fresh", action="store_const", const="fresh", dest="corpus")
     parser.add_argument("--show", metavar="WHAT")
     given = parser.parse_args()
     if given.path.exists() and not given.mistakes:
         bugs(given.path, given.verbose)
         print()
-    mistakes(given.held_out, given.show)
+    mistakes(given.corpus, given.show)
 
 
 # Made mistakes
 
 
-def mistakes(held_out=False, show=None):
+def mistakes(corpus="", show=None):
     """Prints the cases that are asked for, and a table with a line for each operator."""
     start = time.perf_counter()
-    folder, file = FOLDERS[held_out]
+    folder, file = FOLDERS[corpus]
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.rx")}
     with ProcessPoolExecutor(PROCESSES) as pool:

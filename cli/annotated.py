@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from ..lang import core
 from ..lang.checked import Binding, Checked, FunctionShapes
-from ..lang.core_printer import Comment, print_expr, print_program
+from ..lang.core_printer import Comment, Place, print_expr, print_program
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.source import Span
@@ -59,7 +59,7 @@ class _Notes:
         # What annotations assert, whatever became of it.
         self.written: dict[Key, list[Check]] = {}
 
-    def said(self, place: core.Stmt | core.Call, comment: Comment) -> str | None:
+    def said(self, place: Place, comment: Comment) -> str | None:
         lines = [line for n in place.names for line in self._of(n, place)] if isinstance(place, core.Let) else []
         return f"{_BREAK}{_BREAK.join(lines)}{_BREAK}" if lines else comment(place)
 
@@ -78,7 +78,7 @@ class _Notes:
         checks = tuple(s for s in function.checks if not any(s is c for own in made.values() for c in own))
         everything = (*function.body.stmts, *function.promises)
         kept = self._without(everything, scope)
-        after = len(function.body.stmts) - sum(_is_dropped(s, kept) for s in function.body.stmts)
+        after = len(function.body.stmts) - sum(not any(s is k for k in kept) for s in function.body.stmts)
         stmts = tuple(self._inner(s, scope) for s in kept[:after])
         body = replace(function.body, stmts=stmts, result=self._inner(function.body.result, scope))
         return replace(function, checks=checks, body=body, promises=kept[after:])
@@ -111,10 +111,6 @@ class _Notes:
             return replace(inner, stmts=self._without(inner.stmts, scope)) if isinstance(inner, core.Block) else inner
 
         return rewrite(node, change)
-
-
-def _is_dropped(stmt: core.Stmt, kept: Sequence[core.Stmt]) -> bool:
-    return not any(stmt is k for k in kept)
 
 
 def _door(function: core.Function) -> dict[str, tuple[core.Assert, ...]]:

@@ -9,7 +9,7 @@ import click
 from .. import pipeline
 from ..lang import core
 from ..lang.checked import Checked
-from ..lang.core_printer import Comment, print_program
+from ..lang.core_printer import Comment, Place, print_program
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import replace
 from ..lang.parser import decode
@@ -23,6 +23,7 @@ _STATUS = {
     core.Status.RESIDUAL: "residual: checked at run time",
     core.Status.ENTRY: "entry: decided at each call",
 }
+_LEFT = (core.Status.REFUTED, core.Status.RESIDUAL)
 
 
 @click.command()
@@ -45,7 +46,7 @@ def desugar(file: str, simplified: bool, annotated: bool, name: str | None, root
     print_diagnostics(diagnostics)
     if found is not None:
         click.echo(_printed(_chosen(found, name, file)), nl=False)
-    return _status(found, diagnostics)
+    return int(found is None or any(d.severity == "error" for d in diagnostics))
 
 
 def _desugared(program: Program, places: tuple[Path, ...]) -> tuple[core.Program | None, tuple[Diagnostic, ...]]:
@@ -100,13 +101,14 @@ def _with_a_body(function: core.Function) -> tuple[core.Function, ...]:
     return replace(function, kind="inline"), impl
 
 
-def _status(found: core.Program | None, diagnostics: tuple[Diagnostic, ...]) -> int:
-    return int(found is None or any(d.severity == "error" for d in diagnostics))
-
-
-def _status_of(place: core.Stmt | core.Call) -> str | None:
+def _status_of(place: Place) -> str | None:
     if isinstance(place, core.Assert | core.MatchShape):
         return _STATUS.get(place.status)
+    if isinstance(place, core.Invariant):
+        found = [("before the first turn", place.entry), ("after each turn", place.turn)]
+        return ", ".join(f"{when} {_STATUS[status]}" for when, status in found if status in _LEFT)
+    if isinstance(place, core.Stacked):
+        return f"one shape in all turns: {_STATUS[place.status]}" if place.status in _LEFT else None
     if isinstance(place, core.Call) and place.guard:
         return f"what {_called(place)} needs: residual: checked at run time"
     return None

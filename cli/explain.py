@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import click
 
 from ..lang.codes import CODES
 from .files import Unusable
-from .pages import page
 
 
 @click.command()
@@ -24,3 +26,14 @@ def explain(code: str | None) -> None:
     if text is None:
         raise Unusable(f"there is no diagnostic {code!r}; `rx explain` lists them")
     click.echo(text, nl=not text.endswith("\n"))
+
+
+FOLDER = Path(__file__).parent / "errors"
+_REMARK = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
+
+
+def page(code: str) -> str | None:
+    """The page's text without the remarks that are for its tests, or None if there is no such code."""
+    if code not in CODES:
+        return None
+    return _REMARK.sub("", (FOLDER / f"{code}.md").read_text(encoding="utf-8"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
 
 from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
 from ..lang.formats import check_object, github_lines, sarif_object
-from .version import version
 
 
 def written(form: str, files: Sequence[str], diagnostics: Sequence[Diagnostic], counts: Counts) -> Iterator[str]:
@@ -19,3 +20,10 @@ def written(form: str, files: Sequence[str], diagnostics: Sequence[Diagnostic], 
         yield json.dumps(sarif_object(diagnostics, version()), indent=2)
     else:
         yield json.dumps(check_object(files, diagnostics, counts), indent=2)
+
+
+def version() -> str:
+    try:
+        return installed_version("rxlang")
+    except PackageNotFoundError:
+        return "unknown"

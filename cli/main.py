@@ -51,7 +51,7 @@ class Commands(click.Group):
 
 def _show_version(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
     if asked:
-        click.echo(f"rx {import_module('rxlang.cli.version').version()}")
+        click.echo(f"rx {import_module('rxlang.cli.machine').version()}")
         ctx.exit()
 
 

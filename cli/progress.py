@@ -10,14 +10,14 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..interp.trace import running
+from ..interp.trace import progress, running
 
 DELAY = 0.5
 INTERVAL = 0.1
 
 
-def watched(action: Callable[[], Any]) -> Any:
-    """Run the action; while it takes longer than half a second, show how far the outermost function is."""
+def watched(action: Callable[[], object]) -> Any:
+    """Run the action; while it takes longer than half a second, show how far it is."""
     finished = threading.Event()
     watcher = threading.Thread(target=_watch, args=(threading.get_ident(), finished), daemon=True)
     watcher.start()
@@ -33,9 +33,9 @@ def _watch(thread: int, finished: threading.Event) -> None:
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("running", total=1.0)
+        task, done = bar.add_task("running", total=1.0), 0.0
         while not finished.wait(INTERVAL):
-            sites = running(thread)
-            if sites:
-                function = sites[-1].function.removesuffix("_impl")
-                bar.update(task, completed=sites[0].done, description=f"running @{function}")
+            places = running(thread)
+            if places:
+                done = max(done, progress(places))  # a script with consts begins once more
+                bar.update(task, completed=done, description=f"running @{places[-1].site.shown}")

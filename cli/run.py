@@ -100,8 +100,13 @@ class Job:
             machine = pipeline.ready(self.checked, self.files, allow_extern=True, instrument=self.stats)
             results = _with_progress(lambda: self._results(machine, function, values))
         except ShapeError as problem:
-            print_diagnostics((problem.diagnostic,))
+            from ..helps.actual import explained  # what runs well does not wait for it
+
+            print_diagnostics((explained(problem.diagnostic, problem.met, self.files.base, self.files.roots),))
             return FAILED
+        except KeyboardInterrupt as stop:
+            _say_where(stop)
+            raise
         except RxError as problem:  # weights that cannot be read
             print_diagnostics(problem.diagnostics)
             return Unusable.exit_code
@@ -138,7 +143,7 @@ class Job:
             return [(f"result {i}", part) for i, part in enumerate(result)]
         return [("result", result)]
 
-    def _show(self, results: Sequence[tuple[str, Any]], folder: Path | None) -> None:
+    def _show(self, results: Sequence[tuple[str, object]], folder: Path | None) -> None:
         from .values import printed, write_array
 
         for name, value in results:
@@ -162,6 +167,17 @@ class Job:
                 click.echo(f"  @{name}: {plural(calls, 'call')}, {spent / 1e6:.2f} ms")
 
 
+def _say_where(stop: KeyboardInterrupt) -> None:
+    """In which turn of which loop a run was, when somebody stopped it."""
+    from ..interp.blame import interrupted
+    from ..interp.trace import failure
+
+    found = failure(stop)
+    where = interrupted(found) if found is not None else ""
+    if where:
+        click.echo(f"interrupted {where}", err=True)
+
+
 def _externs(program: core.Program, start: core.Function | None, called: str) -> list[str]:
     """The externs that a run may reach; `called` is what is called by its name, be it a list of implementations."""
     choices = next((i.choices for i in program.impls if i.name == called), ())
@@ -181,7 +197,7 @@ def _folder(out: str | None) -> Path | None:
     return Path(out)
 
 
-def _with_progress(action: Callable[[], Any]) -> Any:
+def _with_progress(action: Callable[[], object]) -> Any:
     """A bar after half a second, if somebody is watching."""
     if not sys.stderr.isatty():
         return action()

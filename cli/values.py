@@ -87,14 +87,14 @@ def _tuple(
 # Results
 
 
-def printed(name: str, value: Any) -> str:
+def printed(name: str, value: object) -> str:
     """`y : Tensor([2, 3], float32) = [[...], [...]]`, the value on lines of its own where it is long."""
     text = _text(value)
     head = f"{name} : {describe(value)} ="
     return f"{head}\n{text}" if "\n" in text else f"{head} {text}"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, np.dtype):
@@ -116,7 +116,7 @@ def portable(array: Any) -> Any:
     return array.astype({"int": np.int8, "uint": np.uint8}.get(kind, np.float32))
 
 
-def write_array(folder: Path, name: str, value: Any) -> None:
+def write_array(folder: Path, name: str, value: object) -> None:
     """A result as NAME.npy, a tuple's parts as NAME.0.npy and so on."""
     stem = re.sub(r"[^\w.'-]", "_", name.replace(" ", "."))
     if isinstance(value, tuple):

@@ -15,7 +15,7 @@ from ..ops.binding import BindError, bind
 from ..ops.model import Param, Primitive
 from . import shapes
 from .code import Code, spelled
-from .errors import Broken, count, did_you_mean, fail, nearest, problem
+from .errors import Broken, count, fail, nearest, problem
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe
@@ -75,7 +75,7 @@ def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.A
     near = None if found else nearest(arg.name.name, (p.name for p in params))
     raise problem(
         codes.E205, f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
-        help=did_you_mean(found if near is None else (near,)),
+        meant=found if near is None else (near,),
     )  # fmt: skip
 
 
@@ -292,7 +292,7 @@ def _matching(info: FnInfo, name: str, position: int, arg: sweet.Arg) -> ParamIn
     meant = nearest(arg.name.name, (p.name for p in info.params))
     raise problem(
         codes.E205, f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
-        help=f"did you mean `{meant}`?" if meant else None,
+        meant=(meant,),
     )  # fmt: skip
 
 
@@ -332,7 +332,7 @@ def of(code: Code, expr: sweet.Expr, sort: core.Sort, what: str | None = None) -
 
 def direct(code: Code, expr: sweet.Expr, sort: core.Sort) -> core.Value:
     """An expression that a `let` or a result takes whole: a call or an `if` that gives a size needs no name of its own."""
-    if sort not in SHAPE_SORTS or not isinstance(expr, sweet.Call | sweet.If):
+    if sort not in SHAPE_SORTS or not isinstance(expr, sweet.Call | sweet.If | sweet.For | sweet.While):
         return of(code, expr, sort)
     if isinstance(expr, sweet.Call) and not _gives_size(code, expr):
         return of(code, expr, sort)
@@ -355,7 +355,7 @@ def _tuple(code: Code, expr: sweet.Expr, sort: core.TupleSort, what: str | None)
             fail(codes.E206, f"{describe(sort)} is needed here; this has {len(expr.items)} items", expr.span)
         pairs = zip(expr.items, sort.items, strict=True)
         return core.TupleValue(expr.span, tuple(code.each(partial(of, code, i, s, what) for i, s in pairs)))
-    value, found = code.hooks.value(code, expr)
+    value, found = code.hooks.value(code, expr, sort)
     if not fits(found, sort):
         subject = f"`{what}` is {describe(sort)}" if what else f"{describe(sort)} is needed here"
         fail(codes.E206, f"{subject}; this is {describe(found)}", expr.span)

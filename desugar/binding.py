@@ -13,7 +13,7 @@ from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError, error
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
-from ..lang.source import Span
+from ..lang.source import Placed, Span
 from .code import Code, spelled
 from .compounds import count, folded, is_any_size, names, smallest, spelling, uses
 from .invert import Inverse, NoInverse, invert, why_not
@@ -21,10 +21,9 @@ from .scope import Entry
 from .type_names import dimensions, shape_of, size_names
 
 
-class Leaf(Node):
+class Leaf(Placed):
     """One annotated tensor: its core name, its expanded type, and how a diagnostic speaks of it."""
 
-    span: Span
     tensor: str
     type: sweet.Type
     kind: str

@@ -18,6 +18,7 @@ from .world import FnInfo, Unit, World
 
 Typed = tuple[core.Value, core.Sort]
 Made = TypeVar("Made")
+_END_A_LOOP = "a loop ends by its condition: `for ... while (...) { ... }`"
 
 
 class Code:
@@ -115,15 +116,17 @@ class Code:
         if found is None and name in DTYPES:
             fail(codes.E206, f"`{name}` is a DType, and stands where something else is needed", span)
         if found is None:
-            fail(codes.E201, f"nothing is called `{name}` here", span, help=self._suggest(name, fits))
+            help = _END_A_LOOP if name in ("break", "continue") else self._named_in_the_result(name)
+            fail(
+                codes.E201,
+                f"nothing is called `{name}` here",
+                span,
+                help=help,
+                meant=() if help else self._meant(name, fits),
+            )
         if found.sort is None:
             raise Broken
         return found
-
-    def _suggest(self, name: str, fits: Callable[[Entry], bool]) -> str | None:
-        if name in ("True", "False"):
-            return f"did you mean `{name.lower()}`?"
-        return self._named_in_the_result(name) or self._near(name, fits)
 
     def _named_in_the_result(self, name: str) -> str | None:
         """What to say of a size or a shape that only the result's type names."""
@@ -136,13 +139,15 @@ class Code:
         type_ = f"Tensor({name})" if whole else f"Tensor([{name}])"
         return f"only the result has `{name}`, so the body chooses it and names it: `let y : {type_} = ...`"
 
-    def _near(self, name: str, fits: Callable[[Entry], bool]) -> str | None:
+    def _meant(self, name: str, fits: Callable[[Entry], bool]) -> tuple[str | None, ...]:
+        """The name that is nearest, of those that could stand there."""
         world = self.unit.world
+        if name in ("True", "False"):
+            return (name.lower(),)
         if not world.may_compare():
-            return None
+            return ()
         found = {n: self.scope.find(n) for n in self.scope.names() if not n.startswith("::")}
-        known = world.nearest(name, [n for n, entry in found.items() if entry is not None and fits(entry)])
-        return f"did you mean `{known}`?" if known else None
+        return (world.nearest(name, [n for n, entry in found.items() if entry is not None and fits(entry)]),)
 
     def foreign(self, attr: sweet.Attr) -> Entry | None:
         """`attn.width`, if `attn` is an import and no name in scope."""
@@ -196,7 +201,7 @@ class Translate(Protocol):
 class Hooks:
     """The translators that call each other."""
 
-    __slots__ = ("value", "block", "result", "lambda_")
+    __slots__ = ("value", "block", "result", "lambda_", "loop")
 
     def __init__(
         self,
@@ -204,11 +209,13 @@ class Hooks:
         block: Callable[[Code, sweet.Block, core.Sort | None], tuple[core.Block, core.Sort]],
         result: Callable[[FnInfo, Span], core.Sort],
         lambda_: Callable[[Code, sweet.Lambda], Typed],
+        loop: Callable[[Code, sweet.For | sweet.While], Typed],
     ) -> None:
         self.value = value
         self.block = block
         self.result = result
         self.lambda_ = lambda_
+        self.loop = loop
 
 
 def spelled(span: Span) -> str:

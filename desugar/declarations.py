@@ -28,11 +28,7 @@ def declare(world: World) -> None:
             except RxError as problem:
                 world.report(problem)
                 info.state = "broken"
-                _sorts_unknown(info)
-
-
-def _sorts_unknown(info: FnInfo) -> None:
-    info.params = tuple(ParamInfo(p.name.name, None, p.default) for p in info.decl.fn.params)
+                info.params = tuple(ParamInfo(p.name.name, None, p.default) for p in info.decl.fn.params)
 
 
 def _declare(info: FnInfo) -> None:

@@ -17,6 +17,7 @@ from .declarations import declare
 from .function_values import lambda_
 from .functions import Translator
 from .implementations import compare_results, gather
+from .loops import loop
 from .script import Script
 from .sorts import expand
 from .statements import block
@@ -32,7 +33,7 @@ def desugar(modules: Modules, lookup: Callable[[str], Primitive | None]) -> tupl
     """
     world = World(modules, lookup)
     declare(world)
-    hooks = Hooks(value, block, lambda info, span: translator.result(info, span), lambda_)
+    hooks = Hooks(value, block, lambda info, span: translator.result(info, span), lambda_, loop)
     translator = Translator(world, hooks)
     _types(world)
     dtype_names.check(world)

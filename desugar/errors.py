@@ -10,13 +10,20 @@ from ..lang.diagnostics import Label, RxError, error
 from ..lang.source import Span
 
 
-def problem(code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = ()) -> RxError:
-    """What gives up on the statement or declaration at hand, to be raised."""
-    return RxError(error(code, message, span, help=help, labels=tuple(labels)))
+def problem(
+    code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = (),
+    meant: Iterable[str | None] = (),
+) -> RxError:  # fmt: skip
+    """What gives up on the statement or declaration at hand, to be raised; `meant` are the names that may have been meant."""
+    names = tuple(filter(None, meant))
+    return RxError(error(code, message, span, help=help or did_you_mean(names), labels=tuple(labels), meant=names))
 
 
-def fail(code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = ()) -> NoReturn:
-    raise problem(code, message, span, help=help, labels=labels)
+def fail(
+    code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = (),
+    meant: Iterable[str | None] = (),
+) -> NoReturn:  # fmt: skip
+    raise problem(code, message, span, help=help, labels=labels, meant=meant)
 
 
 class Broken(RxError):

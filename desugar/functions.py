@@ -31,8 +31,8 @@ from .declarations import signature
 from .errors import Broken, fail
 from .function_values import fn_names, function_sort
 from .lint import by_line, unused
-from .naming import by_need, destructurings, is_destructuring, named_in, narrowed, only_matched, speaks_of
-from .scope import SHAPE_SORTS, Entry, Scope, identifiers
+from .naming import destructurings, entries, is_destructuring, lets
+from .scope import SHAPE_SORTS, Entry, identifiers
 from .sorts import expand, sort_of
 from .statements import block_result, statements
 from .type_names import all_names, size_names
@@ -169,7 +169,7 @@ class Wrapper:
             self.code.report(_unbound(self.code, condition))
         body = self.decl.fn.body
         assert body is not None
-        names = self._entries(self.code)
+        names = entries(self.code, self.bound)
         checks, self.code.stmts = self.code.stmts, []
         fine = statements(self.code, body.stmts[self.domain :])
         want = self.info.result
@@ -279,6 +279,10 @@ class Wrapper:
 
     def _preconditions(self) -> None:
         """Parameters bound, their assertions made, then the conditions that speak of nothing else."""
+        fn = self.decl.fn
+        for node in walk(tuple(p.type for p in fn.params), fn.where, fn.result):
+            if isinstance(node, sweet.For | sweet.While):
+                fail(codes.E221, "a loop cannot stand in a signature", node.span, help="the body may have one")
         found = self._parameters()
         self.bound = patterns.solve(self.code, found, named=False, later=self.result_type)
         self._function_sorts(self.code)
@@ -430,7 +434,7 @@ class Wrapper:
         for entry in self.code.scope.entries.values():
             if entry.sort is None:
                 code.scope.bind(entry)
-        names = self._entries(code)
+        names = entries(code, self.bound)
         fine = statements(code, body.stmts[self.domain :])
         result, _ = self._result(code, body, self.info.result)
         used = {n for n, e in names.items() if e.used}
@@ -445,60 +449,12 @@ class Wrapper:
         )  # fmt: skip
         return function, used
 
-    def _entries(self, code: Code) -> dict[str, Entry]:
-        """The names that the parameters' annotations bind, as the body sees them: each a name of its own."""
-        entries: dict[str, Entry] = {}
-        scope = Scope(code.scope)
-        for found in self.bound:
-            entry = Entry(
-                found.spelling,
-                found.sort,
-                core.variable(found.span, found.name, found.sort),
-                found.span,
-                "size",
-                found.nonneg,
-            )
-            scope.bind(entry)
-            entries[found.name] = entry
-        code.scope = scope
-        return entries
-
     def _lets(self, used: set[str], in_wrapper: bool) -> list[core.Stmt]:
-        """`let m : Size = x.dim(1) / 4` for the names that are used, in the order of their binding. The wrapper has those that
-        its match_shapes bind already."""
-        needed = self._needed(used)
-        there = named_in(self.code.stmts) if in_wrapper else set()
-        waiting: list[core.Stmt] = []
-        if not in_wrapper:
-            matches = [narrowed(m, needed) for m in self._matches(needed)]
-            there |= {n for m in matches for n in m.binds}
-            waiting.extend(matches)
-        for found in self.bound:
-            if found.name in needed and found.name not in there:
-                waiting.append(core.Let(found.span, (found.name,), False, found.sort, found.expr))
-        stmts = by_need(waiting)
+        """The names that are used. The wrapper has those that its match_shapes bind already."""
+        stmts = lets(self.bound, used, self.code.stmts if in_wrapper else None)
         if in_wrapper:
             return stmts
         return destructurings([s for s in self.code.stmts if is_destructuring(s)], stmts) + stmts
-
-    def _matches(self, needed: set[str]) -> list[core.MatchShape]:
-        """The match_shapes without which a name cannot be had: those of splices, and of sizes between two splices."""
-        found: list[core.MatchShape] = []
-        for b in self.bound:
-            only_there = b.match is not None and (b.sort == core.SHAPE or only_matched(b))
-            if only_there and b.match is not None and b.name in needed and b.match not in found:
-                found.append(b.match)
-        return found
-
-    def _needed(self, used: set[str]) -> set[str]:
-        """With the names that stand in what others are bound by."""
-        needed = set(used)
-        while True:
-            more = {n for b in self.bound if b.name in needed for n in speaks_of(b.expr)}
-            more |= {n for m in self._matches(needed) for n in speaks_of(narrowed(m, needed)) if n not in m.binds}
-            if more <= needed:
-                return needed
-            needed |= more
 
     def _type_names(self) -> set[str]:
         """Names that the annotation of a function parameter speaks of: the core has to bind them."""
@@ -524,8 +480,8 @@ class Wrapper:
     def _lint_body(self, code: Code, names: dict[str, Entry]) -> None:
         self.translator.notes[self.info.name] = list(names.values())
         others = {*names, *(e.name for e in code.annotated)}
-        for entries in by_line(filter(self._is_free, code.annotated)):
-            unused(self.unit.world, entries, self.info.name, others)
+        for found in by_line(filter(self._is_free, code.annotated)):
+            unused(self.unit.world, found, self.info.name, others)
 
     def _is_free(self, entry: Entry) -> bool:
         """Whether nothing uses a name of the function itself: a `type` that it refers to may have names for readers."""

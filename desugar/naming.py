@@ -8,6 +8,8 @@ from ..lang import core
 from ..lang.node import replace
 from ..lang.walk import walk
 from .binding import Bound
+from .code import Code
+from .scope import Entry, Scope
 
 
 def is_destructuring(stmt: core.Stmt) -> bool:
@@ -25,6 +27,52 @@ def destructurings(candidates: list[core.Stmt], stmts: list[core.Stmt]) -> list[
             assert isinstance(stmt.value, core.Var)
             spoken.add(stmt.value.name)
     return kept
+
+
+def entries(code: Code, bound: list[Bound]) -> dict[str, Entry]:
+    """The names that annotations bind, as a body sees them: each a name of its own, in a scope inside the one at hand."""
+    made: dict[str, Entry] = {}
+    code.scope = Scope(code.scope)
+    for found in bound:
+        here = core.variable(found.span, found.name, found.sort)
+        made[found.name] = entry = Entry(found.spelling, found.sort, here, found.span, "size", found.nonneg)
+        code.scope.bind(entry)
+    return made
+
+
+def lets(bound: list[Bound], used: set[str], there: list[core.Stmt] | None = None) -> list[core.Stmt]:
+    """`let m : Size = x.dim(1) / 4` for the names that are used, in the order of their binding; those of splices by their
+    match_shape. `there` are statements in front that bind some already: then no match_shape is made again."""
+    needed = _needed(bound, used)
+    waiting: list[core.Stmt] = []
+    if there is None:
+        waiting.extend(narrowed(m, needed) for m in _matches(bound, needed))
+    have = named_in(waiting if there is None else there)
+    for found in bound:
+        if found.name in needed and found.name not in have:
+            waiting.append(core.Let(found.span, (found.name,), False, found.sort, found.expr))
+    return by_need(waiting)
+
+
+def _matches(bound: list[Bound], needed: set[str]) -> list[core.MatchShape]:
+    """The match_shapes without which a name cannot be had: those of splices, and of sizes between two splices."""
+    found: list[core.MatchShape] = []
+    for b in bound:
+        only_there = b.match is not None and (b.sort == core.SHAPE or only_matched(b))
+        if only_there and b.match is not None and b.name in needed and b.match not in found:
+            found.append(b.match)
+    return found
+
+
+def _needed(bound: list[Bound], used: set[str]) -> set[str]:
+    """With the names that stand in what others are bound by."""
+    needed = set(used)
+    while True:
+        more = {n for b in bound if b.name in needed for n in speaks_of(b.expr)}
+        more |= {n for m in _matches(bound, needed) for n in speaks_of(narrowed(m, needed)) if n not in m.binds}
+        if more <= needed:
+            return needed
+        needed |= more
 
 
 def _tensors(stmts: list[core.Stmt]) -> set[str]:

@@ -12,7 +12,7 @@ from .code import Code, spelled
 from .compounds import spelling
 from .errors import Broken, fail, nearest
 from .scope import Entry
-from .sorts import describe
+from .sorts import describe, expand, sort_of
 from .world import FnInfo, ImplsInfo, PrimitiveInfo
 
 SIZE_OPS = frozenset({"+", "-", "*", "/", "//", "%"})
@@ -60,7 +60,9 @@ def level(code: Code, expr: sweet.Expr) -> str:
             return "Text"
         case sweet.Splice() | sweet.Dots() | sweet.Unknown():
             return "Part"
-        case sweet.FloatLit() | sweet.Index() | sweet.If() | sweet.For() | sweet.While():
+        case sweet.For() | sweet.While():
+            return _level_of_loop(code, expr)
+        case sweet.FloatLit() | sweet.Index() | sweet.If():
             return "Tensor"
 
 
@@ -75,6 +77,13 @@ def word(sort: core.Sort | None) -> str:
             return "Fn"
         case None:
             return "?"
+
+
+def _level_of_loop(code: Code, expr: sweet.For | sweet.While) -> str:
+    if len(expr.carries) + len(expr.stack) != 1 or expr.stack:
+        return "Tuple" if len(expr.carries) + len(expr.stack) > 1 else "Tensor"
+    [carry] = expr.carries
+    return level(code, carry.init) if carry.type is None else word(sort_of(expand(code.unit, carry.type)))
 
 
 def _level_of_name(code: Code, name: str) -> str:
@@ -166,7 +175,7 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
             return _dim(code, expr)
         case sweet.Call(callee=sweet.Name(name=name)) if name in SIZE_FUNCTIONS and code.scope.find(name) is None:
             return _size_function(code, expr, name)
-        case sweet.Call() | sweet.If():
+        case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             return _hoisted_size(code, expr)
     return wrong_sort(code, expr, "Size")
 
@@ -236,7 +245,7 @@ def _size_function(code: Code, expr: sweet.Call, name: str) -> core.SizeExpr:
     return found
 
 
-def _hoisted_size(code: Code, expr: sweet.Call | sweet.If) -> core.SizeExpr:
+def _hoisted_size(code: Code, expr: sweet.Call | sweet.If | sweet.For | sweet.While) -> core.SizeExpr:
     if isinstance(expr, sweet.Call) and level(code, expr) not in ("Size", "?"):
         wrong_sort(code, expr, "Size")
     found = code.hoist(expr, core.SIZE)
@@ -299,7 +308,7 @@ def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
                 wrong_sort(code, expr, "Shape")
             else:
                 _unknown_size(expr)
-        case sweet.Call() | sweet.If():
+        case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             found = code.hoist(expr, core.SHAPE)
         case _:
             wrong_sort(code, expr, "Shape")
@@ -350,7 +359,7 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
                 known = nearest(expr.name, DTYPES)
                 fail(
                     codes.E201, f"there is no dtype `{expr.name}`", expr.span,
-                    help=f"did you mean `{known}`?" if known else None,
+                    meant=(known,),
                 )  # fmt: skip
             entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.DTYPE)
             found = entry.at(expr.span) if entry.sort == core.DTYPE else wrong_sort(code, expr, "DType")
@@ -364,7 +373,7 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
                 wrong_sort(code, expr, "DType")
             else:
                 _unknown_size(expr)
-        case sweet.Call() | sweet.If():
+        case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             found = code.hoist(expr, core.DTYPE)
         case _:
             wrong_sort(code, expr, "DType")
@@ -393,11 +402,17 @@ def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
         case sweet.Attr() if (entry_ := code.foreign(expr)) is not None:
             found = entry_.at(expr.span)
             return found if isinstance(found, core.BoolExpr) else wrong_sort(code, expr, "Bool")
-        case sweet.Call() | sweet.If() if level(code, expr) == "Bool" or isinstance(expr, sweet.If):
-            found = code.hoist(expr, core.BOOL)
-            assert isinstance(found, core.BoolExpr)
-            return found
+        case sweet.If():
+            return _hoisted_condition(code, expr)
+        case sweet.Call() | sweet.For() | sweet.While() if level(code, expr) == "Bool":
+            return _hoisted_condition(code, expr)
     return wrong_sort(code, expr, "Bool")
+
+
+def _hoisted_condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
+    found = code.hoist(expr, core.BOOL)
+    assert isinstance(found, core.BoolExpr)
+    return found
 
 
 def _compare(code: Code, expr: sweet.Binary) -> core.BoolExpr:
@@ -432,7 +447,7 @@ def _in_class(code: Code, expr: sweet.InClass) -> core.BoolExpr:
             known = nearest(choice.name, (*CLASSES, *DTYPES))
             fail(
                 codes.E201, f"there is no dtype and no class of dtypes called `{choice.name}`", choice.span,
-                help=f"did you mean `{known}`?" if known else f"classes are {', '.join(CLASSES)}",
+                help=None if known else f"classes are {', '.join(CLASSES)}", meant=(known,),
             )  # fmt: skip
     return core.InClass(expr.span, dtype(code, expr.item), tuple(c.name for c in expr.choices), expr.braces)
 

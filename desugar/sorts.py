@@ -70,7 +70,7 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
         raise Broken
     if decl is None:
         known = nearest(name, (*SIMPLE_NAMES, *home.types, *DTYPES))
-        fail(codes.E216, f"there is no type `{name}`", type_.span, help=f"did you mean `{known}`?" if known else None)
+        fail(codes.E216, f"there is no type `{name}`", type_.span, meant=(known,))
     key = home.qualified(rest)
     if key in seen:
         unit.world.once(frozenset(seen[seen.index(key) :]))

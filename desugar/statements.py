@@ -6,6 +6,7 @@ from typing import assert_never
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
+from ..lang.walk import walk
 from . import arguments, patterns, shapes, values
 from .annotations import leaves
 from .binding import Leaf
@@ -18,6 +19,8 @@ from .type_names import all_names, size_names
 
 # The one name that may stand for several parts of a tuple.
 _DISCARDED = "_"
+# What may give a size without an annotation.
+_GIVE_SIZES = sweet.Call | sweet.For | sweet.While
 
 
 def block(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Block, core.Sort]:
@@ -76,7 +79,7 @@ def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tupl
     if want is not None:
         return arguments.direct(code, node.result, want), want
     found = shapes.level(code, node.result)
-    if found in ("Size", "Shape", "DType", "Bool") and not isinstance(node.result, sweet.Call):
+    if found in ("Size", "Shape", "DType", "Bool") and not isinstance(node.result, _GIVE_SIZES):
         _refuse(code, node.result, found, f"annotate the result: `: {found}`")
     value, sort = code.hooks.value(code, node.result)
     return value, sort
@@ -141,7 +144,8 @@ def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.
         if sort == core.TENSOR:
             _no_size(code, stmt)
         return arguments.direct(code, stmt.value, sort), sort
-    if not isinstance(stmt.value, sweet.Call) or not isinstance(stmt.value.callee, sweet.FnName):
+    call = isinstance(stmt.value, sweet.Call) and isinstance(stmt.value.callee, sweet.FnName)
+    if not call and not isinstance(stmt.value, sweet.For | sweet.While):
         _no_size(code, stmt)
     return code.hooks.value(code, stmt.value)
 
@@ -178,13 +182,19 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
     value = settled(value, type_)
     sorts = _parts(stmt, sort)
     core_names = tuple(code.bind(n, s, "let") for n, s in zip(stmt.names, sorts, strict=True))
-    code.emit(core.Let(stmt.span, core_names, True, None, value))
+    code.emit(core.Let(stmt.span, core_names, True, of_arms(value, sort), value))
     if isinstance(type_, sweet.TupleType):
         kind = "asserting" if stmt.asserting else "claim"
         found: list[Leaf] = []
         for name, core_name, part in zip(stmt.names, core_names, type_.items, strict=True):
             found += leaves(code, core_name, part, kind, name.name, part.span)
         patterns.solve(code, found, named=True)
+
+
+def of_arms(value: core.Value, sort: core.Sort) -> core.Sort | None:
+    """The sort of a tuple that an `if` gives, if there are sizes in it: its arms alone would not tell numbers from them."""
+    is_told = isinstance(value, core.If) and any(s in SHAPE_SORTS for s in walk(sort))
+    return sort if is_told else None
 
 
 def _parts(stmt: sweet.Let, sort: core.Sort) -> tuple[core.Sort, ...]:

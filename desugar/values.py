@@ -8,7 +8,6 @@ from typing import NoReturn
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
-from ..lang.node import Node
 from ..lang.operators import BINARY, UNARY
 from . import arguments, implementations, literals, shapes, slices
 from .code import Code, Typed, spelled
@@ -42,6 +41,8 @@ def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
             return _list(code, expr)
         case sweet.If():
             return _if(code, expr, want)
+        case sweet.For() | sweet.While():
+            return code.hooks.loop(code, expr)
         case sweet.Lambda():
             return code.hooks.lambda_(code, expr)
         case sweet.Attr():
@@ -49,22 +50,12 @@ def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
     return _no_value(code, expr)
 
 
-def _no_value(
-    code: Code,
-    expr: sweet.InClass | sweet.StrLit | sweet.For | sweet.While | sweet.Splice | sweet.Dots | sweet.Unknown,
-) -> NoReturn:
+def _no_value(code: Code, expr: sweet.InClass | sweet.StrLit | sweet.Splice | sweet.Dots | sweet.Unknown) -> NoReturn:
     if isinstance(expr, sweet.InClass):
         arguments.refuse_size(code, expr, "Bool")
     if isinstance(expr, sweet.StrLit):
         fail(codes.E206, "a string can stand only as an attribute or in a tensor literal", expr.span)
-    if isinstance(expr, sweet.For | sweet.While):
-        loop(expr)
     fail(codes.E221, f"`{spelled(expr.span)}` cannot stand here", expr.span)
-
-
-def loop(expr: Node) -> NoReturn:
-    """The one place to lift when loops come."""
-    fail(codes.E299, "loops are not supported yet by this version", expr.span)  # type: ignore[attr-defined]
 
 
 # Names
@@ -185,7 +176,7 @@ def _list(code: Code, expr: sweet.ListExpr) -> Typed:
 def _if(code: Code, expr: sweet.If, want: core.Sort | None) -> Typed:
     if expr.orelse is None:
         fail(codes.E219, "this `if` has no `else`: its value would be missing", expr.span, help="add `else { ... }`")
-    cond = _condition(code, expr.cond)
+    cond = condition(code, expr.cond)
     then, sort = code.hooks.block(code, expr.then, want)
     orelse, other = code.hooks.block(code, expr.orelse, want)
     if not arguments.fits(other, sort):
@@ -199,7 +190,7 @@ def _if(code: Code, expr: sweet.If, want: core.Sort | None) -> Typed:
     return core.If(expr.span, cond, then, orelse), sort
 
 
-def _condition(code: Code, expr: sweet.Expr) -> core.BoolExpr | core.Value:
+def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr | core.Value:
     """A Bool over sizes, shapes and dtypes where all names are such; else a tensor."""
     if shapes.level(code, expr) in ("Bool", "Truth", "Size", "Shape", "DType", "?"):
         return shapes.condition(code, expr)
@@ -264,13 +255,9 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
             fail(codes.E221, "match_shape is a statement", expr.span, help="write it on a line of its own")
         case "range":
             fail(codes.E221, "range can stand only in `for`", expr.span)
-    help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else _suggest(code, callee.name)
-    raise problem(codes.E201, f"nothing is called `{callee.name}` here", callee.span, help=help)
-
-
-def _suggest(code: Code, name: str) -> str | None:
-    known = nearest(name, (*shapes.SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
-    return f"did you mean `{known}`?" if known else None
+    known = nearest(callee.name, (*shapes.SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
+    help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else None
+    raise problem(codes.E201, f"nothing is called `{callee.name}` here", callee.span, help=help, meant=(known,))
 
 
 def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:

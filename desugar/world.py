@@ -14,7 +14,7 @@ from ..lang.walk import walk
 from ..ops import elsewhere
 from ..ops.model import Primitive
 from ..ops.registry import names as primitive_names
-from .errors import Broken, did_you_mean, fail, nearest, problem
+from .errors import Broken, fail, nearest, problem
 from .scope import Entry, Scope, identifiers
 
 Lookup = Callable[[str], Primitive | None]
@@ -298,7 +298,8 @@ class World:
             codes.E202,
             f"there is no function `@{callee.name}`",
             callee.span,
-            help=elsewhere.otherwise(callee.name) or did_you_mean(self._meant(unit, callee.name)),
+            help=elsewhere.otherwise(callee.name),
+            meant=self._meant(unit, callee.name),
         )
 
     def refuse_private(self, info: FnInfo, callee: sweet.FnName, caller: str | None) -> None:

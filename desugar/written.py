@@ -85,7 +85,7 @@ def _bound(body: sweet.Block | None) -> list[str]:
         match node:
             case sweet.Let(names=names):
                 found += [n.name for n in names]
-            case sweet.Param(name=name):
+            case sweet.Param(name=name) | sweet.Carry(name=name) | sweet.For(index=name):
                 found.append(name.name)
             case sweet.Call(callee=sweet.Name(name="match_shape"), args=(_, binds, *_)):
                 found += _names(binds)

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.parser import parse_expr
+from ..ops.model import Trait
 from ..ops.registry import lookup
 from ..ops.requirements import Argument, AtLeast, AtMost, AttributeAtLeast, Broadcast, Choice, Multiple
 from .case import Case, Mend, appended, replaced
 from .conditions import FAR_FETCHED
-from .tree import callee
+from .tree import callee, has, integer, reduces
 
-# Where no axis is written, it is one of these that may want another.
-_NEEDS_AXIS = {"concat", "stack", "unstack", "split", "take", "take_along_axis", "softmax", "log_softmax", "repeat"}
 # Parameters that say in how many parts something is cut.
 _PARTS = {"sections", "num_groups", "groups", "heads"}
 _MOST_TRIED = 100_000
@@ -49,13 +48,13 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
     ranks = [len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype]
     if not ranks:
         return
-    rank = ranks[0] + (case.callee in ("stack", "expand_dims"))
+    rank = ranks[0] + has(case.callee, Trait.NEW_AXIS)
     given = case.arguments.get("axis")
-    now = _integer(given)
+    now = integer(given)
     for axis in sorted(range(rank), key=lambda a: (abs(a - now) if now is not None else 0, a)):
         if now is not None and axis == now % rank and -rank <= now < rank:
             continue
-        if given is None and case.callee not in _NEEDS_AXIS:
+        if given is None and reduces(case.callee):
             continue
         if given is None:
             edit = appended(call, f"axis={axis}")
@@ -91,7 +90,7 @@ def _pairs(case: Case) -> Iterator[Mend]:
         text = f"[{', '.join(f'({before}, {after})' for before, after in reading)}]"
         # One pair stands for all axes, so that more of the same mean the same.
         meaning = str(sorted(set(reading)))
-        yield Mend(f"a pair for each axis: `{text}`", (Edit(span, text),), 1 + rank, meaning)
+        yield Mend("a pair for each axis", (Edit(span, text),), 1 + rank, meaning, shown=f"`{text}`")
 
 
 def _choices(case: Case) -> Iterator[Mend]:
@@ -114,18 +113,9 @@ def _least(case: Case) -> Iterator[Mend]:
         name = asked.left.param
     else:
         return
-    given = _integer(case.arguments.get(name))
+    given = integer(case.arguments.get(name))
     if given is not None and given < asked.least:
         yield case.mend(f"write {asked.least} for {given}", [replaced(case.arguments[name], str(asked.least))], 22)
-
-
-def _integer(expr: sweet.Expr | None) -> int | None:
-    match expr:
-        case sweet.IntLit(value=value):
-            return value
-        case sweet.Unary(op="-", operand=sweet.IntLit(value=value)):
-            return -value
-    return None
 
 
 def _keepdims(case: Case) -> Iterator[Mend]:
@@ -182,11 +172,6 @@ def _groups(case: Case) -> Iterator[Mend]:
         yield case.mend(f"use {text} groups", [appended(case.call, f"groups={text}")], rank, guess=taken != 1)
 
 
-def reduces(name: str) -> bool:
-    row = lookup(name)
-    return row is not None and any(p.name == "keepdims" for p in row.params)
-
-
 def _divisor(case: Case) -> Iterator[Mend]:
     """A number of parts or groups that does not divide a size: the nearest one that does."""
     asked = case.asked.of if isinstance(case.asked, Multiple) else None
@@ -199,7 +184,9 @@ def _divisor(case: Case) -> Iterator[Mend]:
             near = sorted((n for n in range(2, size + 1) if size % n == 0), key=lambda n: abs(n - expr.value))
             for position, number in enumerate(near[:2]):
                 yield case.mend(f"write {number} for {expr.value}", [replaced(expr, str(number))], 31 + position)
-    if case.callee == "split" and isinstance(case.call, sweet.Call) and "uneven" not in case.arguments:
+    row = lookup(case.callee)
+    uneven = row is not None and any(p.name == "uneven" for p in row.params)
+    if uneven and isinstance(case.call, sweet.Call) and "uneven" not in case.arguments:
         yield case.mend("let the last part be smaller", [appended(case.call, "uneven=true")], 33)
 
 
@@ -216,7 +203,7 @@ def _bound(case: Case) -> Iterator[Mend]:
 
 def _joined(case: Case, call: sweet.Call) -> Iterator[Mend]:
     """Tensors of several sizes along an axis are joined along it, and not along a new one."""
-    if case.callee != "stack" or "stack" not in call.callee.span.text:
+    if not has(case.callee, Trait.NEW_AXIS) or "xs" not in case.arguments or case.callee != callee(call):
         return
     axes = {axis for _, axis in case.subject.at if axis is not None}
     if len(axes) == 1:

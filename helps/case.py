@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..lang import sweet
-from ..lang.diagnostics import Diagnostic, Edit, Operand, Subject
+from ..lang.diagnostics import Diagnostic, Edit, Operand, Subject, listed
 from ..lang.node import Node
 from ..lang.source import Span
 from ..ops.requirements import AxisInRange, OfRank, RankAtLeast, RankIs
@@ -17,17 +17,24 @@ _LONGEST = 70
 
 
 class Mend(Node):
-    """A change that may be the right one. `text` says it to the user; of several that work the one with the fewest edits and
-    then the lowest `rank` is the best. Mends of one `meaning` are the same mend said differently. A `guess` may well not be
-    what was meant, and is applied by nobody but the user."""
+    """A change that may be the right one. `what` says it to the user, `shown` is how it reads then; of several
+    that work the one with the fewest edits and then the lowest `rank` is the best. Mends of one `meaning` are the same mend
+    said differently. A `guess` may well not be what was meant, and is applied by nobody but the user."""
 
-    text: str
+    what: str
     edits: tuple[Edit, ...]
     rank: int
     meaning: str
     guess: bool = False
+    shown: str = ""
+    # The lines in which a number is written otherwise.
+    lines: tuple[int, ...] = ()
+    # Whether it asks what was meant.
+    asks: bool = False
     # The size that it writes where several would do, for "the nearest legal sizes are 12 and 16".
     legal: int | None = None
+    # What that is the size of, as "of `heads`", where the message does not say it.
+    legal_for: str = ""
     # What is changed: an operation, what is written in one by a `slip`, or what a condition says of sizes: a `bound`, `names`
     # that are one, an `assert`.
     kind: str = "operation"
@@ -35,6 +42,15 @@ class Mend(Node):
     remote: bool = False
     # Whether nothing is wrong with the function any more after it: known where it was tried.
     settles: bool = False
+    # Whether it takes an operation away.
+    drops: bool = False
+
+    @property
+    def text(self) -> str:
+        """ "write 96 for the 100 in line 3: `[96, 100]`"."""
+        where = f" in line{'s' * (len(self.lines) > 1)} {listed([str(n) for n in self.lines])}" if self.lines else ""
+        words = f"did you mean {self.what}?" if self.asks else f"{self.what}{where}"
+        return f"{words}: {self.shown}" if self.shown else words
 
     @property
     def is_of_operation(self) -> bool:
@@ -113,7 +129,7 @@ class Case:
         shown = self.outcome(edits, show)
         if not shown and len(edits) == 1 and edits[0].text.startswith("@") and len(edits[0].text) <= _LONGEST:
             shown = f"`{edits[0].text}`"
-        return Mend(f"{what}: {shown}" if shown else what, edits, rank, f"{what} {edits}", guess)
+        return Mend(what, edits, rank, f"{what} {edits}", guess, shown)
 
 
 def replaced(expr: Node, text: str) -> Edit:

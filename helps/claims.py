@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from ..lang import sweet
 from ..lang.source import Span
+from ..lang.walk import walk
 from . import shapes
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
-from .conditions import GIVING_WAY, RANK
+from .conditions import GIVING_WAY, RANK, signature_names
 from .literals import named_literal, rewrite, sources_of_axis
 from .operands import wrap
-from .shapes import Wanted
+from .shapes import Wanted, product
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -42,9 +43,12 @@ def _wanted(case: Case, dims: sweet.ListExpr) -> Wanted | None:
     if _is_open(dims):
         return None
     wanted: list[int | str | None] = []
+    given = signature_names(case.function.fn) if case.function is not None and not case.callee else set()
     for axis, item in enumerate(dims.items):
         if isinstance(item, sweet.IntLit):
             wanted.append(item.value)
+        elif all(n.name in given for n in walk(item) if isinstance(n, sweet.Name)) and product(item.span.text):
+            wanted.append(item.span.text)
         elif case.subject.at[0][1] == axis and case.subject.wanted:
             wanted.append(case.subject.wanted[0])
         else:
@@ -101,7 +105,7 @@ def _bound_again(case: Case, change: shapes.Change) -> Iterator[Mend]:
     end = f"\n{indent}" if not indent.strip() else "; "
     line = f"let {name.name} = {change.before}{name.name}{change.after}"
     edit = inserted(statement.span, statement.span.start, line + end)
-    yield Mend(f"{change.said(f'`{name.name}`')} before: `{line}`", (edit,), change.rank, line, change.guess)
+    yield Mend(f"{change.said(f'`{name.name}`')} before", (edit,), change.rank, line, change.guess, f"`{line}`")
 
 
 # The annotation gives way

@@ -27,7 +27,7 @@ def mends(case: Case) -> Iterator[Mend]:
     sayable = [tuple(t for t in wordings if _an_author_says(case, t)) for wordings in wanted]
     if not all(_an_author_says(case, _unless_empty(other)) for other in case.subject.also):
         sayable = []
-    own = _signature_names(case.function.fn) if case.function is not None else set()
+    own = signature_names(case.function.fn) if case.function is not None else set()
     for rank, wordings in enumerate(sayable):
         for text in wordings:
             if case.function is not None and _said_in(text, own):
@@ -103,18 +103,18 @@ def _comparisons(text: str) -> list[sweet.Binary]:
 
 def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterator[Mend]:
     fn, also = decl.fn, tuple(map(_unless_empty, case.subject.also))
-    if not all(_said_in(other, _signature_names(fn)) for other in also):
+    if not all(_said_in(other, signature_names(fn)) for other in also):
         return
     kind, text = _kind(text), ", ".join((text, *also))
     if fn.where:
         edit = inserted(fn.span, fn.where[-1].span.end, f", {text}")
     else:
-        edit = inserted(fn.span, _signature_end(fn), f" where {text}")
+        edit = inserted(fn.span, signature_end(fn), f" where {text}")
     what = f"`where {text}` on @{decl.name.name} makes it hold"
     yield Mend(what, (edit,), rank, meaning, kind=kind)
 
 
-def _signature_end(fn: sweet.Fn) -> int:
+def signature_end(fn: sweet.Fn) -> int:
     """The end of the result type, or of the parameters."""
     if fn.result is not None:
         return _closing(fn, fn.result.span.end)
@@ -130,7 +130,7 @@ def _closing(fn: sweet.Fn, at: int) -> int:
     return at
 
 
-def _signature_names(fn: sweet.Fn) -> set[str]:
+def signature_names(fn: sweet.Fn) -> set[str]:
     """The names of sizes that a signature binds, and its parameters."""
     found = {p.name.name for p in fn.params}
     for param in fn.params:

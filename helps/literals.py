@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from math import prod
-from operator import eq, ge, gt, le, lt, ne
 
-from ..desugar.written import size_of
 from ..lang import sweet
-from ..lang.diagnostics import RxError
 from ..lang.node import replace
-from ..lang.parser import parse_expr
 from ..lang.source import Span
 from ..lang.walk import walk
-from ..simplify.known.shape_level import written_size
-from ..simplify.solver.terms import Size
+from ..ops.model import Trait
+from ..ops.registry import lookup
+from ..simplify.known.values import SizeValue
+from ..simplify.voice.subject import Held
 from .case import Case, Mend, replaced
 from .conditions import GIVING_WAY
-from .tree import Tree, callee
+from .tree import Tree, callee, has, is_reshape, keeps_shape
 
-_SHAPED = {"zeros", "ones", "full", "broadcast_to", "reshape"}
-_KEEPING = {
-    "cast", "relu", "softmax", "log_softmax", "log", "exp", "tanh", "sigmoid", "sqrt", "square", "abs", "gelu", "silu",
-    "negative", "layer_norm", "rms_norm", "identity", "clip", "erf", "leaky_relu", "elu",
-}  # fmt: skip
 _DEPTH = 12
-# "@f needs `m % heads == 0` to hold, but m is 30 and heads is 4"
-_ASKED = re.compile(r"needs `(?P<condition>[^`]+)` to hold(?: \(.*\))?, but (?P<sizes>.*): this always fails")
-_SIZE = re.compile(r"(\w+) is (-?\d+)(?: and |, |$)")
-_COMPARED: dict[str, Callable[[int, int], bool]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _FARTHEST = 1000
+# The kinds of parameters that say the whole shape of a result.
+_SHAPES = ("shape", "target")
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.callee != "reshape":
+    if not is_reshape(case.callee):
         yield from _conflicting(case)
     yield from _passed(case)
 
@@ -45,29 +35,16 @@ def mends(case: Case) -> Iterator[Mend]:
 
 def _passed(case: Case) -> Iterator[Mend]:
     """A number that a condition of the function called does not allow: those nearest to it that it does."""
-    asked = _ASKED.search(case.diagnostic.message)
-    if asked is None:
+    asked = case.asked
+    if not isinstance(asked, Held):
         return
-    sizes: dict[str, Size] = {name: int(size) for name, size in _SIZE.findall(asked["sizes"])}
     for name, expr in case.arguments.items():
-        if isinstance(expr, sweet.IntLit) and sizes.get(name) == expr.value:
+        if isinstance(expr, sweet.IntLit) and dict(asked.given).get(name) == SizeValue(expr.value):
             near = (expr.value + sign * step for step in range(1, _FARTHEST) for sign in (-1, 1))
-            legal = (n for n in near if n >= 0 and _holds(asked["condition"], {**sizes, name: n}))
+            legal = (n for n in near if n >= 0 and asked.holds(name, n))
             for position, number in enumerate(islice(legal, 2)):
                 mend = case.mend(f"write {number} for {expr.value}", [replaced(expr, str(number))], 31 + position)
-                yield replace(mend, legal=number)
-
-
-def _holds(condition: str, sizes: dict[str, Size]) -> bool:
-    """Whether a comparison of sizes is true; not where a size in it is not known."""
-    try:
-        expr = parse_expr(condition)
-    except RxError:
-        return False
-    if not isinstance(expr, sweet.Binary) or expr.op not in _COMPARED:
-        return False
-    left, right = written_size(size_of(expr.left), sizes), written_size(size_of(expr.right), sizes)
-    return isinstance(left, int) and isinstance(right, int) and _COMPARED[expr.op](left, right)
+                yield replace(mend, legal=number, legal_for=f"of `{name}`")
 
 
 # A size is traced to the literal that it was written as
@@ -106,7 +83,7 @@ def _first_is_open(case: Case, name: str, axis: int) -> bool:
     """Whether it is the first axis, and a reshape before made another number of rows: `[-1, 3136]`."""
     expr, dims = case.arguments.get(name), case.shape(name)
     found = case.tree.upstream([expr]) if expr is not None and dims and axis in (0, -len(dims)) else ()
-    return any(callee(n) == "reshape" and open_rows(case.tree.arguments(n)) is not None for n in found)
+    return any(is_reshape(callee(n)) and open_rows(case.tree.arguments(n)) is not None for n in found)
 
 
 def _rewritten(case: Case, name: str, axis: int, wanted: int | str, rank: int, several: bool) -> Iterator[Mend]:
@@ -130,11 +107,10 @@ def _alike(case: Case, sizes: list[tuple[str, int, int | str]]) -> Iterator[Mend
     places = {n.span.start: n for n in literals}
     if len(like) < 2 or len(places) < len(like) or not (isinstance(wanted, int) or wanted.isidentifier()):
         return
-    lines = list(dict.fromkeys(str(n.span.source.position(n.span.start)[0]) for n in places.values()))
-    where = f"lines {', '.join(lines[:-1])} and {lines[-1]}" if len(lines) > 1 else f"line {lines[0]}"
-    what = f"write {wanted} for each {wrong} in {where}"
+    lines = tuple(dict.fromkeys(n.span.source.position(n.span.start)[0] for n in places.values()))
+    what = f"write {wanted} for each {wrong}"
     edits = tuple(replaced(n, str(wanted)) for n in places.values())
-    yield Mend(what, edits, 31, what, guess=True)
+    yield Mend(what, edits, 31, f"{what} {edits}", guess=True, lines=lines)
 
 
 def scaled(
@@ -150,14 +126,14 @@ def scaled(
                 yield from scaled(tree, bound.value, axis, wanted, depth - 1)
         case sweet.Binary(left=left, right=right):
             yield from (*scaled(tree, left, axis, wanted, depth - 1), *scaled(tree, right, axis, wanted, depth - 1))
-        case sweet.Call() if callee(expr) in _KEEPING and "x" in given:
+        case sweet.Call() if keeps_shape(callee(expr)) and "x" in given:
             yield from scaled(tree, given["x"], axis, wanted, depth - 1)
-        case sweet.Call() if callee(expr) == "split" and isinstance(given.get("sections"), sweet.IntLit):
+        case sweet.Call() if isinstance(given.get("sections"), sweet.IntLit) and "x" in given:
             parts = given["sections"]
             assert isinstance(parts, sweet.IntLit)
             for literal in sources_of_axis(tree, given["x"], axis, depth):
                 yield literal, wanted * parts.value
-        case sweet.Call() if callee(expr) in ("flatten", "reshape") and axis == -1:
+        case sweet.Call() if has(callee(expr), Trait.RESHAPES) and axis == -1:
             yield from _laid_out(tree, given, wanted)
 
 
@@ -186,18 +162,19 @@ def rewrite(
     call = case.tree.parent(around) if isinstance(around, sweet.Arg) else None
     shown = around if isinstance(around, sweet.ListExpr) else call if isinstance(call, sweet.Call) else None
     line = first.span.source.position(first.span.start)[0]
-    what = f"write {wanted} for the {first.span.text} in line {line}"
+    what = f"write {wanted} for the {first.span.text}"
     show = shown.span if shown is not None else first.span
     # What comes from outside is less likely to be what is wrong.
     given = any(isinstance(node, sweet.Param) for node in case.tree.above(first))
     rank += 2 * given
     mend = case.mend(what, [replaced(n, str(wanted)) for n in literals], rank, show=show, guess=given)
-    yield replace(mend, legal=wanted) if legal and isinstance(wanted, int) else mend
+    yield replace(mend, lines=(line,), legal=wanted if legal and isinstance(wanted, int) else None)
     if isinstance(around, sweet.ListExpr):
         same = [i for i in around.items if i.span.text == first.span.text]
         if len(same) > 1:
-            each = f"write {wanted} for each {first.span.text} in line {line}"
-            yield case.mend(each, [replaced(i, str(wanted)) for i in same], rank, show=show, guess=given)
+            each = f"write {wanted} for each {first.span.text}"
+            mend = case.mend(each, [replaced(i, str(wanted)) for i in same], rank, show=show, guess=given)
+            yield replace(mend, lines=(line,))
 
 
 def sources_of_axis(tree: Tree, expr: sweet.Expr, axis: int, depth: int = _DEPTH) -> tuple[sweet.Expr, ...]:
@@ -225,15 +202,15 @@ def sources_of_axis(tree: Tree, expr: sweet.Expr, axis: int, depth: int = _DEPTH
 
 def _of_call(tree: Tree, call: sweet.Call, axis: int, depth: int) -> tuple[sweet.Expr, ...]:
     name, given = callee(call), tree.arguments(call)
-    if name in _SHAPED and "shape" in given:
+    row = lookup(name)
+    if row is not None and "shape" in given and any(p.name == "shape" and p.kind in _SHAPES for p in row.params):
         return _of_list(tree, given["shape"], axis, call.span)
-    if name in _KEEPING and "x" in given:
+    if keeps_shape(name) and "x" in given:
         return sources_of_axis(tree, given["x"], axis, depth)
-    if name == "matmul" and axis == -1 and "y" in given:
-        return sources_of_axis(tree, given["y"], -1, depth)
-    if name == "linear" and axis == -1 and "weight" in given:
-        return sources_of_axis(tree, given["weight"], 0, depth)
-    if name in ("matmul", "linear") and "x" in given and axis != -1:
+    for made, param, operand_axis in row.made_of if row is not None else ():
+        if made == axis and param in given:
+            return sources_of_axis(tree, given[param], operand_axis, depth)
+    if row is not None and row.made_of and "x" in given and axis != -1:
         return sources_of_axis(tree, given["x"], axis, depth)
     decl = tree.function(name)
     return _of_function(tree, decl.fn, given, axis, depth) if decl is not None else ()

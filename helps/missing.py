@@ -3,30 +3,29 @@ splits axes; and of an operand that is changed where it was bound, as all that u
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from math import prod
 
-from ..lang import codes, sweet
+from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.walk import walk
+from ..ops.model import Trait
+from ..ops.requirements import Equal
 from . import claims, operands, shapes
 from .case import Case, Dims, Mend, dims_text
 from .operands import wrap
 from .shapes import Change
-
-_OF_SIZES = {codes.E301, codes.E302, codes.E304, codes.E305, codes.E306, codes.E308, codes.E310, codes.E314, codes.W311}
-_SUMMED = {"matmul": {("x", -1), ("y", -2)}, "linear": {("x", -1), ("weight", -1)}}
+from .tree import has, summed
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.diagnostic.code not in _OF_SIZES:
+    if not case.diagnostic.code.of_shapes:
         return
     yield from _repeated(case)
     yield from _declared(case)
     yield from _spread_out(case)
     yield from _merged(case)
     yield from _split(case)
+    yield from _before_permutation(case)
     yield from _where_bound(case)
 
 
@@ -39,6 +38,18 @@ def _repeated(case: Case) -> Iterator[Mend]:
         times = _quotient(wanted, size) if not isinstance(wanted, int) else None
         if times not in (None, "", "1") and _is_said(case, str(times)):
             yield wrap(case, expr, shapes.repeated(axis, str(times), 18))
+        elif _is_shared(case, size, wanted):
+            yield wrap(case, expr, shapes.repeated(axis, str(int(wanted) // int(size)), 18))
+
+
+def _is_shared(case: Case, size: int | str, wanted: int | str) -> bool:
+    """Whether it is a label of @einsum that its result keeps: heads of keys that several heads of queries share."""
+    label = case.asked.label if isinstance(case.asked, Equal) and case.callee == "einsum" else ""
+    equation = case.arguments.get("equation")
+    result = equation.value.partition("->")[2] if isinstance(equation, sweet.StrLit) else ""
+    if not label or not isinstance(size, int) or not isinstance(wanted, int) or size < 2:
+        return False
+    return label in result and wanted % size == 0
 
 
 def _conflicts(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
@@ -59,7 +70,7 @@ def _conflicts(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | s
 
 
 def _is_summed(case: Case, name: str, axis: int, rank: int) -> bool:
-    return (name, axis if axis < 0 else axis - rank) in _SUMMED.get(case.callee, ())
+    return (name, axis if axis < 0 else axis - rank) in summed(case.callee)
 
 
 def _own(case: Case) -> Dims | None:
@@ -74,7 +85,7 @@ def _annotated(case: Case) -> sweet.Expr | None:
 
 def _quotient(whole: int | str, part: int | str) -> str | None:
     """`g` for `g * n` and `n`; None where the one is no product of the other."""
-    top, below = _product(whole), _product(part)
+    top, below = shapes.product(whole), shapes.product(part)
     if top is None or below is None:
         return None
     (number, names), (divisor, others) = top, below
@@ -83,15 +94,6 @@ def _quotient(whole: int | str, part: int | str) -> str | None:
     rest = sorted((names - others).elements())
     factor = number // divisor
     return " * ".join([*([str(factor)] if factor != 1 or not rest else []), *rest])
-
-
-def _product(size: int | str) -> tuple[int, Counter[str]] | None:
-    """A number and names whose product a size is."""
-    parts = str(size).split(" * ")
-    if not all(p.isidentifier() or p.isdigit() for p in parts):
-        return None
-    numbers = [int(p) for p in parts if p.isdigit()]
-    return prod(numbers), Counter(p for p in parts if not p.isdigit())
 
 
 def _is_said(case: Case, text: str) -> bool:
@@ -121,7 +123,7 @@ def _declared(case: Case) -> Iterator[Mend]:
 def _spread_out(case: Case) -> Iterator[Mend]:
     """Tensors that are joined have one rank: what lacks the first axes gets them from the others."""
     axis = case.arguments.get("axis")
-    if case.callee != "concat" or not isinstance(axis, sweet.IntLit):
+    if not has(case.callee, Trait.JOINS) or not isinstance(axis, sweet.IntLit):
         return
     tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None]
     for expr, dims in tensors:
@@ -133,7 +135,7 @@ def _spread_out(case: Case) -> Iterator[Mend]:
 
 
 def _is_sayable(case: Case, dims: Dims) -> bool:
-    return all(isinstance(d, int) or _product(d) is not None and _is_said(case, d) for d in dims)
+    return all(isinstance(d, int) or shapes.product(d) is not None and _is_said(case, d) for d in dims)
 
 
 # A reshape
@@ -157,7 +159,7 @@ def _merged(case: Case) -> Iterator[Mend]:
 def _of_products(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
     """The axes that a product sums over, which `_conflicts` leaves out."""
     places = [(n, a, case.size(n, a)) for n, a in case.subject.at if a is not None]
-    for name, axis, size in places if case.callee in _SUMMED else ():
+    for name, axis, size in places if summed(case.callee) else ():
         dims, expr = case.shape(name), case.arguments.get(name)
         for other_name, _, wanted in places:
             if name != other_name and dims and expr is not None and size is not None and wanted is not None:
@@ -170,11 +172,7 @@ def _split(case: Case) -> Iterator[Mend]:
     bound = case.tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
     type_ = bound.type if bound is not None else None
     shape = type_.shape if isinstance(type_, sweet.TensorType) else None
-    if (
-        not isinstance(shape, sweet.ListExpr)
-        or x is None
-        or case.diagnostic.code not in (codes.E301, codes.E302, codes.E314)
-    ):
+    if not isinstance(shape, sweet.ListExpr) or x is None or case.diagnostic.severity != "error":
         return
     for position, item in enumerate(shape.items):
         if isinstance(item, sweet.Binary) and item.op == "*":
@@ -182,6 +180,31 @@ def _split(case: Case) -> Iterator[Mend]:
             parts[position : position + 1] = [item.left.span.text, item.right.span.text]
             text = f"[{', '.join(parts)}]"
             yield wrap(case, x, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 22))
+
+
+def _before_permutation(case: Case) -> Iterator[Mend]:
+    """What has too few or too many axes for an order of axes, whose result is declared: the shape that it had before."""
+    x, axes = case.arguments.get("x"), case.arguments.get("axes")
+    asked = _declared_shape(case)
+    order = [i.value for i in axes.items if isinstance(i, sweet.IntLit)] if isinstance(axes, sweet.ListExpr) else []
+    if x is None or asked is None or not has(case.callee, Trait.MOVES_AXES):
+        return
+    if sorted(order) == list(range(len(asked.items))) and len(case.shape("x") or order) != len(order):
+        texts = dict(zip(order, (item.span.text for item in asked.items), strict=True))
+        text = f"[{', '.join(texts[axis] for axis in range(len(order)))}]"
+        yield wrap(case, x, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 20))
+
+
+def _declared_shape(case: Case) -> sweet.ListExpr | None:
+    """What the value that the call gives is declared as, where it is all of a `let` or of a result."""
+    above = case.tree.parent(case.call) if case.call is not None else None
+    fn = case.function.fn if case.function is not None else None
+    body = fn.body if fn is not None else None
+    type_ = above.type if isinstance(above, sweet.Let) else None
+    if fn is not None and body is not None and body.result is case.call and isinstance(fn.result, sweet.TensorType):
+        type_ = fn.result
+    shape = type_.shape if isinstance(type_, sweet.TensorType) else None
+    return shape if isinstance(shape, sweet.ListExpr) else None
 
 
 # Where a name is bound
@@ -196,7 +219,7 @@ def _where_bound(case: Case) -> Iterator[Mend]:
                 before, _, after = mend.edits[0].text.partition(f"({name.name}")
                 text = f"{before}({let.value.span.text}{after}"
                 edit = Edit(let.value.span, text)
-                what = f"{mend.text.partition(':')[0]} where it is bound"
+                what = f"{mend.what} where it is bound"
                 yield case.mend(what, [edit], mend.rank + 2, show=let.span, guess=mend.guess)
 
 

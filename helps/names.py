@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from ..lang import codes, sweet
+from ..lang import sweet
+from ..lang.diagnostics import Edit
 from ..lang.dtypes import DTYPES
 from ..ops.requirements import DTypeIn
-from .case import Case, Mend, replaced
+from .case import Case, Mend
 from .operands import wrap
 from .shapes import Change
 
@@ -26,27 +26,23 @@ _KINDS = ("bool", "uint", "int", "float", "complex")
 
 def mends(case: Case) -> Iterator[Mend]:
     yield from _nearest(case)
-    yield from _wrapper(case)
+    yield from _told(case)
     yield from _casts(case)
 
 
-def _wrapper(case: Case) -> Iterator[Mend]:
-    """The function that checks its arguments, for its implementation."""
-    node = case.tree.find(case.diagnostic.span, sweet.FnName)
-    if case.diagnostic.code == codes.E224 and case.diagnostic.edits and node is not None:
-        text = case.diagnostic.edits[0].text
-        yield Mend(case.diagnostic.help or "", (replaced(node, text),), 1, text)
+def _told(case: Case) -> Iterator[Mend]:
+    """The change that the diagnostic comes with: the function that checks its arguments, for its implementation."""
+    if case.diagnostic.edits:
+        yield Mend(case.diagnostic.help or "", case.diagnostic.edits, 1, case.diagnostic.edits[0].text)
 
 
 def _nearest(case: Case) -> Iterator[Mend]:
     """What is known already of the name that was meant."""
-    help_, span = case.diagnostic.help or "", case.diagnostic.span
+    span = case.diagnostic.span
     node = case.tree.find(span, sweet.Name, sweet.FnName, sweet.Ident, sweet.NamedType)
-    if node is None or not help_.startswith("did you mean "):
-        return
-    for rank, name in enumerate(re.findall(r"`([^`]*)`", help_.partition("`?")[0] + "`")):
+    for rank, name in enumerate(case.diagnostic.meant if node is not None else ()):
         text = f"@{name}" if span.text.startswith("@") and not name.startswith("@") else name
-        yield Mend(f"did you mean `{name}`?", (replaced(node, text),), 1 + rank, text)
+        yield Mend(f"`{name}`", (Edit(span, text),), 1 + rank, text, asks=True)
 
 
 def _casts(case: Case) -> Iterator[Mend]:

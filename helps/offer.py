@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -16,7 +15,21 @@ from ..lang.walk import walk
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import IN_FULL, Options
 from ..simplify.solver.terms import Purse
-from . import attributes, claims, conditions, literals, missing, names, operands, reshapes, slips, windows
+from . import (
+    attributes,
+    claims,
+    conditions,
+    layouts,
+    literals,
+    loops,
+    missing,
+    names,
+    operands,
+    reshapes,
+    shifts,
+    slips,
+    windows,
+)
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap
 from .parts import Parts
@@ -27,7 +40,7 @@ Recheck = Callable[[Source], Report]
 Key = tuple[str, str, str, int, object]
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
-    names.mends, operands.mends, attributes.mends, literals.mends, reshapes.mends,
+    names.mends, loops.mends, operands.mends, attributes.mends, shifts.mends, literals.mends, reshapes.mends, layouts.mends,
     windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
 )  # fmt: skip
 MOST_PER_DIAGNOSTIC = 30
@@ -37,15 +50,15 @@ MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
 # What looking for mends may cost, in steps of reasoning: this, or once more what it takes to read the program.
 MOST_STEPS = 100_000
+# One mend gets such a part of it: what is right again is soon seen to be right.
+PARTS = 5
 STEPS_OF_A_LETTER = 3
 LETTERS_OF_A_STEP = 10
+# What fits into a line behind "= help: " and before " (checked)".
+_LINE = 81
 _BEFORE_CONDITIONS = 24
 _FIRST_STEPS = 4
 _SECOND_STEPS = 5
-# Notes that an edit may bring along: a name that is not used any more.
-
-# "write 96 for the 100 in line 3: `[96, 100]`"
-_REWRITTEN = re.compile(r"(?P<what>write \S+ for the \S+) in line (?P<line>\d+)(?P<after>: `[^`]*`)?")
 
 
 class Offer(Node):
@@ -116,8 +129,17 @@ def _texts(mends: tuple[Mend, ...]) -> Iterator[str]:
     """What each says; of sizes that would do at one place the first names them all."""
     best = mends[0]
     legal = sorted(m.legal for m in mends if m.legal is not None and m.edits[0].span == best.edits[0].span)
-    yield f"the nearest legal sizes are {' and '.join(map(str, legal))}" if best.legal and len(legal) > 1 else best.text
+    nearest = f"the nearest legal sizes{' ' * bool(best.legal_for)}{best.legal_for} are {' and '.join(map(str, legal))}"
+    yield nearest if best.legal and len(legal) > 1 else shortest(best)
     yield from (m.text for m in mends[1:])
+
+
+def shortest(mend: Mend) -> str:
+    """What it says, in one line if the new operand alone makes it that: "move the axes of `x`: `@permute_dims(...)`"."""
+    what, shown, _ = mend.text.rpartition(": `")
+    operand = mend.edits[0].text if len(mend.edits) == 1 else ""
+    is_long = shown and len(mend.text) > _LINE and mend.text.endswith("`") and ": `" not in what
+    return f"{what}: `{operand}`" if is_long and operand.startswith("@") else mend.text
 
 
 def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Iterator[Offer]:
@@ -235,16 +257,14 @@ class _Trials:
             for second in [m for m in after if _is_step(m) and not _undoes(m, made)][:_SECOND_STEPS]:
                 edits = followed(trial.mend.edits, second.edits)
                 if edits and not overlap(edits):
-                    text = together(trial.mend.text, second.text)
-                    rank = min(trial.mend.rank + second.rank, conditions.GIVING_WAY - 1)
-                    yield Mend(text, edits, rank, text, guess=True)
+                    yield together(trial.mend, second, edits)
 
     def _trial(self, diagnostic: Diagnostic, mend: Mend) -> Trial:
         kept = self.parts.kept([diagnostic.span, *(e.span for e in mend.edits)])
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, mend.edits))
         self.begun = True
-        with Purse(self.steps) as purse:
+        with Purse(min(self.steps, max(MOST_STEPS // PARTS, self.a_reading))) as purse:
             after = self.recheck(source)
         self.steps -= purse.spent + STEPS_OF_A_LETTER * len(blanked.replace(" ", ""))
         before = [d for d in self.report.diagnostics if self.parts.holds(kept, d.span)]
@@ -265,7 +285,7 @@ class _Trials:
         errors = _errors(after.diagnostics) - _errors(before) + _errors(self.report.diagnostics)
         at = places.normal(diagnostic.span.start)
         doubtful = diagnostic.severity == "error" and bool(others) and all(
-            d.code.is_doubt and places.before(d.span.start) == at for d in others
+            d.code.is_doubt and places.before(d.span.start) == at and _called(d) == _called(diagnostic) for d in others
         )  # fmt: skip
         return Trial(
             mend, gone, others, left, errors, len(new) - len(others), _codes(uncovered), doubtful,
@@ -302,21 +322,22 @@ class _Trials:
         return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" not in own)
 
 
-def together(first: str, second: str) -> str:
-    """Two steps in one sentence."""
-    first = first.rstrip("?")
-    one, other = _REWRITTEN.fullmatch(first), _REWRITTEN.fullmatch(second)
-    if one and other and one["what"] == other["what"] and one["line"] != other["line"]:
-        after = one["after"] if one["after"] == other["after"] else ""
-        return f"{one['what']} in lines {one['line']} and {other['line']}{after}"
-    shown, inside = first.rpartition(": `")[2], second.rpartition(": `")[2]
-    if first.endswith("`") and shown.rstrip("`") in inside:
-        first = first.rpartition(": `")[0]
-    if first == second:
-        return f"{first}, and the same once more"
-    meant = "did you mean "
-    both = first.startswith(meant) and second.startswith(meant)
-    return f"{first} and {second.removeprefix(meant)}" if both else f"{first}, and {second}"
+def together(first: Mend, second: Mend, edits: tuple[Edit, ...]) -> Mend:
+    """Two steps as one mend, said in one sentence."""
+    rank = min(first.rank + second.rank, conditions.GIVING_WAY - 1)
+    if first.what == second.what and first.lines and second.lines and first.lines != second.lines:
+        shown = first.shown if first.shown == second.shown else ""
+        return replace(first, lines=first.lines + second.lines, shown=shown, edits=edits, rank=rank, guess=True)
+    if first.asks and second.asks:
+        return Mend(f"{first.what} and {second.what}", edits, rank, second.text, guess=True, asks=True)
+    shown_again = first.shown.strip("`") in second.shown
+    said = replace(first, shown="").text if first.shown and shown_again else first.text.rstrip("?")
+    after = "and the same once more" if said == second.text else f"and {second.text}"
+    return Mend(f"{said}, {after}", edits, rank, f"{said}, {after}", guess=True)
+
+
+def _called(diagnostic: Diagnostic) -> str:
+    return diagnostic.subject.callee if diagnostic.subject is not None else ""
 
 
 def _is_step(second: Mend) -> bool:
@@ -346,12 +367,18 @@ def _remaining(trial: Trial) -> Mend:
     mend, left = replace(trial.mend, settles=trial.clean), trial.uncovered
     if not left:
         return mend
-    return replace(mend, text=f"{mend.text}; then {' and '.join(left)} remains", guess=True)
+    return replace(mend, shown="", lines=(), what=f"{mend.text}; then {' and '.join(left)} remains", guess=True)
 
 
 def _is_step_to(trial: Trial) -> bool:
     """Whether it mends an operation and brings one other mistake to light."""
-    return trial.mend.kind == "operation" and trial.gone and len(trial.new) == 1 and not trial.doubtful
+    return (
+        trial.mend.kind == "operation"
+        and not trial.mend.drops
+        and trial.gone
+        and len(trial.new) == 1
+        and not trial.doubtful
+    )
 
 
 def _works(trial: Trial) -> bool:

@@ -15,16 +15,10 @@ from . import shapes
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
 from .conditions import FAR_FETCHED
 from .shapes import Change
-from .tree import callee, has
+from .tree import callee, has, is_reshape, keeps_shape, summed
 
-# Products of matrices: which axis of each operand is summed over.
-_PRODUCTS = {"matmul": ("x", -1, "y", -2), "linear": ("x", -1, "weight", -1), "vecdot": ("x", -1, "y", -1)}
 # What only moves, adds or drops axes.
 _MOVING = (Trait.MOVES_AXES, Trait.UNIT_AXES)
-# Losses and the like make these of what they are given, so that a mistake before them is one in a layer.
-_THROUGH = {"cast", "log", "softmax", "log_softmax", "exp", "sigmoid", "relu", "tanh"}
-# What takes an element for each index along an axis, which the indices have too.
-_ALONG = {"take_along_axis", "gather_elements"}
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -42,11 +36,11 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _missing_flatten(case)
     yield from _left_out(case)
     yield from _one_size(case)
-    if case.callee in _PRODUCTS:
-        yield from _product(case, *_PRODUCTS[case.callee])
+    if summed(case.callee):
+        yield from _product(case, *summed(case.callee))
     elif has(case.callee, Trait.BROADCASTS):
         yield from _broadcast(case)
-    elif case.callee != "reshape" and (case.subject.declared is None or case.subject.what == "where"):
+    elif not is_reshape(case.callee) and (case.subject.declared is None or case.subject.what == "where"):
         yield from _others(case)
     yield from _swap(case)
 
@@ -64,9 +58,10 @@ def _left_out(case: Case) -> Iterator[Mend]:
 def _without(case: Case, expr: sweet.Expr, rank: int) -> Iterator[Mend]:
     name, operand = callee(expr), case.tree.arguments(expr).get("x")
     if has(name, *_MOVING) and operand is not None:
-        rank += 7 * (name == "permute_dims")  # seldom written for nothing
+        rank += 7 * ("axes" in case.tree.arguments(expr))  # seldom written for nothing
         edit = replaced(expr, operand.span.text)
-        yield case.mend(f"leave out `@{name}`", [edit], rank, show=_line(expr.span), guess=rank > 20)
+        mend = case.mend(f"leave out `@{name}`", [edit], rank, show=_line(expr.span), guess=rank > 20)
+        yield replace(mend, drops=True)
 
 
 def _inlined(case: Case) -> Iterator[Mend]:
@@ -107,7 +102,7 @@ def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) 
 
 def _axes_as_moved(case: Case, expr: sweet.Expr, change: Change) -> tuple[int, ...] | None:
     """The axes of a @permute_dims whose result is to have its axes moved once more."""
-    given = case.tree.arguments(expr).get("axes") if callee(expr) == "permute_dims" else None
+    given = case.tree.arguments(expr).get("axes") if has(callee(expr), Trait.MOVES_AXES) else None
     items = given.items if isinstance(given, sweet.ListExpr) else ()
     order = [i.value for i in items if isinstance(i, sweet.IntLit)]
     moved = shapes.order_of(change, len(order))
@@ -122,7 +117,7 @@ def _swap(case: Case) -> Iterator[Mend]:
     tensors = sorted(case.tensors(), key=lambda t: t[1].span.start)
     if isinstance(case.call, sweet.Binary) or isinstance(case.asked, AtLeast):
         return
-    if _is_window(case.callee) and not case.is_declared and not case.is_of_rank:
+    if has(case.callee, Trait.WINDOWS) and not case.is_declared and not case.is_of_rank:
         return  # nothing would tell that an image is taken for its kernel
     for (one, a, _), (other, b, _) in zip(tensors, tensors[1:], strict=False):
         involved = {name for name, _ in case.subject.at}
@@ -151,14 +146,13 @@ def _one_size(case: Case) -> Iterator[Mend]:
 
 def _to_size(case: Case, dims: Dims, axis: int, wanted: int | str) -> Iterator[Change]:
     size = dims[axis]
-    summed = case.callee in _PRODUCTS and axis >= len(dims) - 2
-    if size == wanted or summed or len(dims) < 3:
+    if size == wanted or (summed(case.callee) and axis >= len(dims) - 2) or len(dims) < 3:
         return
     if size == 1:
-        yield shapes.repeated(axis, wanted, 22 if case.callee == "concat" else 37)
+        yield shapes.repeated(axis, wanted, 22 if has(case.callee, Trait.JOINS) else 37)
     elif not isinstance(size, int) or not isinstance(wanted, int):
         return
-    elif case.callee == "matmul" and 0 < size < wanted and wanted % size == 0:
+    elif summed(case.callee) and 0 < size < wanted and wanted % size == 0:
         yield shapes.repeated(axis, wanted // size, 31)
     elif 1 < size < wanted and wanted % size == 0 and has(case.callee, Trait.BROADCASTS, Trait.LOSS, Trait.JOINS):
         layouts = ("channels_last",) if axis == 1 else ("channels_first", "channels_last")
@@ -172,7 +166,8 @@ def _to_size(case: Case, dims: Dims, axis: int, wanted: int | str) -> Iterator[C
 # Products
 
 
-def _product(case: Case, first: str, first_axis: int, second: str, second_axis: int) -> Iterator[Mend]:
+def _product(case: Case, one: tuple[str, int], another: tuple[str, int]) -> Iterator[Mend]:
+    (first, first_axis), (second, second_axis) = one, another
     x, y = case.arguments.get(first), case.arguments.get(second)
     xs, ys = case.shape(first), case.shape(second)
     if x is None or y is None or xs is None or ys is None:
@@ -282,7 +277,7 @@ def _of_other_rank(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Mend]:
             yield wrap(case, expr, shapes.spread(axes))
     elif missing == 1:
         along = case.arguments.get("axis")
-        if case.callee in _ALONG and isinstance(along, sweet.IntLit):
+        if isinstance(along, sweet.IntLit) and "indices" in case.arguments:
             yield wrap(case, expr, shapes.expanded(along.value, 19))
         yield wrap(case, expr, shapes.expanded(0))
         if dims:
@@ -325,7 +320,7 @@ def _labels(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Mend]:
 def _one_hot(case: Case) -> Iterator[Mend]:
     """Labels that are indices, for a loss that takes a probability for each class."""
     expr, target, classes = case.arguments.get("target"), case.operand("target"), (case.shape("x") or ())[-1:]
-    if case.callee != "softmax_cross_entropy" or expr is None or target is None or not classes:
+    if not has(case.callee, Trait.LOSS) or expr is None or target is None or not classes:
         return
     if target.shape is None or len(target.shape) != len(case.shape("x") or ()) - 1:
         return
@@ -364,23 +359,14 @@ def _missing_flatten(case: Case) -> Iterator[Mend]:
     found = [expr for _, expr, shape in reversed(case.tensors()) if shape is not None and len(shape) > 2]
     for call in case.tree.upstream(case.arguments.values()):
         first = call.args[0].value if call.args else None
-        if (
-            isinstance(first, sweet.Name | sweet.Call)
-            and callee(call) not in _THROUGH
-            and not _keeps_rank(callee(call))
-        ):
+        if isinstance(first, sweet.Name | sweet.Call) and not _keeps_rank(callee(call)):
             found.append(first)
     for distance, expr in enumerate(reversed(found)):
         yield wrap(case, expr, shapes.flattened(), 25 + min(distance, 5))
 
 
-def _is_window(name: str) -> bool:
-    row = lookup(name)
-    return row is not None and any(p.name == "strides" for p in row.params)
-
-
 def _keeps_rank(name: str) -> bool:
-    """Whether a primitive wants the spatial axes: convolutions, pooling, normalisation, what moves axes."""
+    """Whether a primitive wants the spatial axes, or takes what it is given: a mistake before it is one in a layer."""
     row = lookup(name)
-    windowed = row is not None and any(p.name in ("strides", "layout", "pads") for p in row.params)
-    return windowed or has(name, *_MOVING) or "norm" in name
+    of_images = row is not None and any(p.name in ("strides", "layout", "pads") for p in row.params)
+    return of_images or keeps_shape(name) or has(name, *_MOVING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from ..lang import sweet
 from ..lang.source import Span
@@ -17,34 +18,38 @@ class Parts:
     def __init__(self, tree: Tree) -> None:
         self._source = tree.source
         self._functions = [i for i in tree.module.items if isinstance(i, sweet.FnDecl)]
-        self._items = {i.name.name: i for i in tree.module.items if isinstance(i, sweet.FnDecl | sweet.Impls)}
-        self._calls = {name: _called(item) & set(self._items) for name, item in self._items.items()}
-        self._calls[""] = {n for i in tree.module.items if not _is_function(i) for n in _called(i)} & set(self._items)
+        self._starts = [d.span.start for d in self._functions]
+        self._blanks = [_LETTER.sub(" ", d.span.text) for d in self._functions]
+        items = {i.name.name: i for i in tree.module.items if isinstance(i, sweet.FnDecl | sweet.Impls)}
+        self._calls = {name: _called(item) & set(items) for name, item in items.items()}
+        self._calls[""] = {n for i in tree.module.items if not _is_function(i) for n in _called(i)} & set(items)
+        self._callers: dict[str, set[str]] = {}
+        for name, called in self._calls.items():
+            for other in called:
+                self._callers.setdefault(other, set()).add(name)
 
     def kept(self, spans: list[Span]) -> set[str]:
         """The functions, by name, that a change at these places can matter to; `` is everything outside of functions."""
-        start = {self.at(span) for span in spans}
-        above = _closed(start, {n: {m for m, called in self._calls.items() if n in called} for n in self._calls})
-        return _closed(above, self._calls)
+        return _closed(_closed({self.at(span) for span in spans}, self._callers), self._calls)
 
     def blanked(self, text: str, kept: set[str]) -> str:
         """The text with all other functions gone; everything keeps its place."""
         parts, at = [], 0
-        for decl in self._functions:
+        for decl, blank in zip(self._functions, self._blanks, strict=True):
             if decl.name.name not in kept:
-                gone = text[decl.span.start : decl.span.end]
-                parts += [text[at : decl.span.start], _LETTER.sub(" ", gone)]
+                parts += [text[at : decl.span.start], blank]
                 at = decl.span.end
         return "".join([*parts, text[at:]])
 
     def holds(self, kept: set[str], span: Span) -> bool:
         """Whether something is said of what is kept; what is outside of functions always is."""
-        return span.source is not self._source or self.at(span) in kept | {""}
+        at = self.at(span) if span.source is self._source else ""
+        return not at or at in kept
 
     def at(self, span: Span) -> str:
         """The function around a place, `` for none."""
-        found = (d.name.name for d in self._functions if d.span.start <= span.start <= d.span.end)
-        return next(found, "")
+        found = bisect_right(self._starts, span.start) - 1
+        return self._functions[found].name.name if found >= 0 and span.start <= self._functions[found].span.end else ""
 
 
 def _is_function(item: sweet.Item) -> bool:

@@ -15,11 +15,11 @@ from .case import Case, Dims, Mend, count, replaced
 from .edits import applied
 from .literals import open_rows, rewrite, sources_of_axis
 from .operands import wrap
-from .tree import callee
+from .tree import callee, is_reshape
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.callee == "reshape":
+    if is_reshape(case.callee):
         yield from _target(case)
     else:
         yield from _earlier_reshape(case)
@@ -90,6 +90,9 @@ def _as_one(node: sweet.Expr, edits: list[Edit]) -> Edit:
 
 def _operand(case: Case, dims: Dims, asked: Dims) -> Iterator[Mend]:
     """The tensor could have another size instead."""
+    target = case.arguments["shape"]
+    if any(isinstance(n, sweet.Binary) and n.op == "//" for n in walk(target)):
+        return  # what is left of a division is no size that anybody meant
     for axis, size in enumerate(dims):
         for wanted in _fitting(asked, (*dims[:axis], *dims[axis + 1 :])) if -1 not in asked else ():
             if isinstance(size, int) and isinstance(wanted, int) and wanted != size:
@@ -111,7 +114,7 @@ def _earlier_reshape(case: Case) -> Iterator[Mend]:
 
 def _reshapes(case: Case) -> Iterator[sweet.Call]:
     for node in case.tree.upstream([*case.arguments.values(), *_result(case)]):
-        if callee(node) == "reshape":
+        if is_reshape(callee(node)):
             yield node
 
 
@@ -130,10 +133,22 @@ def _heads(case: Case, target: sweet.ListExpr) -> Iterator[Mend]:
         match item:
             case sweet.Binary(op="//", left=sweet.IntLit(value=total), right=sweet.IntLit(value=now)) if total > 0:
                 same = [n for n in walk(target) if isinstance(n, sweet.IntLit) and n.value == now]
+                declared = _declared_as(case, now)
                 divisors = sorted((d for d in range(1, total + 1) if total % d == 0), key=lambda d: abs(d - now))
                 for rank, divisor in enumerate(divisors[:2] if len(same) > 1 and total < 100_000 else ()):
                     edit = _as_one(target, [replaced(n, str(divisor)) for n in same])
-                    yield replace(case.mend(f"write {divisor} for {now}", [edit], 14 + rank), legal=divisor)
+                    edits = [edit, *(replaced(n, str(divisor)) for n in declared)]
+                    what = f"write {divisor} for {'each ' * bool(declared)}{now}"
+                    mend = replace(case.mend(what, edits, 14 + rank), legal=divisor)
+                    yield replace(mend, legal_for=f"for the {now}") if declared else mend
+
+
+def _declared_as(case: Case, number: int) -> list[sweet.Expr]:
+    """Where the result of the function is declared with the same number."""
+    result = case.function.fn.result if case.function is not None else None
+    shape = result.shape if isinstance(result, sweet.TensorType) else None
+    items = shape.items if isinstance(shape, sweet.ListExpr) else ()
+    return [item for item in items if isinstance(item, sweet.IntLit) and item.value == number]
 
 
 def _fitting(dims: Dims, rest: Dims) -> Iterator[int | str]:

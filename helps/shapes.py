@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
+from math import prod
 from typing import NamedTuple
 
 from .case import Dims, count, dims_text
@@ -128,15 +130,29 @@ def orders(length: int, rank: int = 15) -> Iterator[tuple[tuple[int, ...], Chang
         yield axes, permuted(axes, rank + position)
 
 
+def product(size: int | str) -> tuple[int, Counter[str]] | None:
+    """A number and names whose product a size is."""
+    parts = str(size).split(" * ")
+    if not all(p.isidentifier() or p.isdigit() for p in parts):
+        return None
+    numbers = [int(p) for p in parts if p.isdigit()]
+    return prod(numbers), Counter(p for p in parts if not p.isdigit())
+
+
+def _is(have: int | str, want: int | str | None) -> bool:
+    """Whether a size is the wanted one, as it is written."""
+    return want is None or have == want or (product(have) or have) == product(want)
+
+
 def fits(have: int | str, want: int | str | None) -> bool:
     """Whether a size may be the wanted one; of two names nobody knows."""
     return want is None or have == want or isinstance(have, str) or isinstance(want, str)
 
 
 def _all_fit(shape: Dims, wanted: Wanted, broadcast: bool = False) -> bool:
-    """Whether each size may be the wanted one, or (where that is broadcast) is the same or 1."""
+    """Whether each size is the wanted one, or (where that is broadcast) is the same or 1."""
     return len(shape) == len(wanted) and all(
-        a == b or 1 in (a, b) if broadcast else fits(a, b) for a, b in zip(shape, wanted, strict=True)
+        a == b or 1 in (a, b) if broadcast else _is(a, b) for a, b in zip(shape, wanted, strict=True)
     )
 
 

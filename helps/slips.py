@@ -6,38 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice
 
-from ..lang import codes, sweet
+from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import children, walk
-from ..ops.registry import lookup
-from .attributes import reduces
+from ..ops.model import Trait
 from .case import Case, Mend, appended, replaced
 from .scope import Scope, scope_at
-from .tree import callee
+from .tree import callee, has, integer, reduces, summed, turns
 
-_OF_SHAPES = {
-    codes.E301,
-    codes.E302,
-    codes.E303,
-    codes.E304,
-    codes.E305,
-    codes.E306,
-    codes.E307,
-    codes.E308,
-    codes.E310,
-    codes.E314,
-    codes.W311,
-}
 _AXES = ("axis", "axis1", "axis2", "source", "destination", "start", "end")
-_PRODUCTS = {"matmul": ("x", "y"), "linear": ("weight",), "dense": ("weight",)}
 # Numbers that have families of their own.
 _OTHERWISE = {*_AXES, "axes", "pads", "strides", "dilations", "groups"}
 _SUSPECT = sweet.Call | sweet.Index | sweet.Name | sweet.Binary
 _MOST_NODES = 40
 _MOST_NAMES = 3
-# "needs its result to have rank 2, but it has rank 1"
 # Nobody miscounts by one above this.
 _LARGEST = 32
 # Far from the blame a slip is less likely; a mend of the next kind near it is tried first.
@@ -47,7 +31,7 @@ _UNSURE = 26
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.diagnostic.code not in _OF_SHAPES or case.function is None:
+    if not case.diagnostic.code.of_shapes or case.function is None:
         return
     scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
     seen: set[Span] = set()
@@ -104,7 +88,7 @@ def _axes(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Me
     for name in _AXES:
         expr = given.get(name)
         items = expr.items if isinstance(expr, sweet.ListExpr) else (expr,) if expr is not None else ()
-        known = [_integer(i) for i in items]
+        known = [integer(i) for i in items]
         for item, now in zip(items, known, strict=True):
             if now is not None:
                 for other in [n for n in (now - 1, now + 1, now + 2) if n not in known and (n >= 0 or now < 0)]:
@@ -123,7 +107,7 @@ def _swapped(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
     """Two arguments changed places."""
     if not isinstance(node, sweet.Call) or len(node.args) > 8:
         return
-    if _is_window(node) and not case.is_declared:
+    if has(callee(node), Trait.WINDOWS) and not case.is_declared:
         return
     given = [a.value for a in node.args if a.name is None and _is_tensor(a.value, scope)]
     for first, second in combinations(given, 2):
@@ -134,15 +118,15 @@ def _swapped(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
             edit = Edit(first.span.to(second.span), f"{second.span.text}{between}{first.span.text}")
             what = f"swap {case.named(first)} and {case.named(second)}"
             shown = case.outcome(edits, node.span)
-            yield Mend(f"{what}: {shown}" if shown else what, (edit,), 15 + later + far, f"swap {edits}")
+            yield Mend(what, (edit,), 15 + later + far, f"swap {edits}", shown=shown)
 
 
 def _turned(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
     """A product's operand is to be transposed."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
-    for name in _PRODUCTS.get(callee(node), ()):
+    for name, _ in summed(callee(node)):
         expr = given.get(name)
-        if expr is not None and callee(expr) != "matrix_transpose":
+        if expr is not None and not turns(expr):
             text = f"@matrix_transpose({expr.span.text})"
             yield _written(case, node, expr, text, f"transpose {case.named(expr)}", 17 + later)
 
@@ -159,13 +143,13 @@ def _outer(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[M
 
 def _untransposed(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
     operand = case.tree.arguments(node).get("x")
-    if callee(node) == "matrix_transpose" and operand is not None:
-        yield _written(case, node, node, operand.span.text, "leave out `@matrix_transpose`", 16 + later)
+    if turns(node) and operand is not None:
+        yield _written(case, node, node, operand.span.text, f"leave out `@{callee(node)}`", 16 + later)
 
 
 def _permuted(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
     """Two entries of a permutation changed places."""
-    axes = case.tree.arguments(node).get("axes") if callee(node) == "permute_dims" else None
+    axes = case.tree.arguments(node).get("axes") if has(callee(node), Trait.MOVES_AXES) else None
     if isinstance(axes, sweet.ListExpr) and len(axes.items) <= 5:
         texts = [i.span.text for i in axes.items]
         for i, j in combinations(range(len(texts)), 2):
@@ -176,7 +160,7 @@ def _permuted(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterato
 
 def _windows(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
     """Pads, strides and dilations of a window."""
-    if not isinstance(node, sweet.Call) or not _is_window(node):
+    if not isinstance(node, sweet.Call) or not has(callee(node), Trait.WINDOWS):
         return
     given = case.tree.arguments(node)
     for what, text, expr, rank in (*_pads(given, scope), *_steps(given, scope)):
@@ -215,13 +199,20 @@ def _steps(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
     strides, spatial = given.get("strides"), len(_extents(given, scope))
     if strides is None and spatial:
         yield "strides", f"[{', '.join(['2'] * spatial)}]", None, 17
-    now = [_integer(i) for i in strides.items] if isinstance(strides, sweet.ListExpr) else []
+    now = [integer(i) for i in strides.items] if isinstance(strides, sweet.ListExpr) else []
     known = [n for n in now if n is not None]
     if not known or len(known) < len(now):
         return
-    for steps in dict.fromkeys([*((n,) * len(known) for n in dict.fromkeys(known)), *_by_one(known)]):
+    for steps in dict.fromkeys([*_of_others(known), *_by_one(known)]):
         if list(steps) != known:
             yield "strides", f"[{', '.join(map(str, steps))}]", strides, 17
+
+
+def _of_others(known: list[int]) -> Iterator[tuple[int, ...]]:
+    """All of them as one is, then one of them as another."""
+    values = dict.fromkeys(known)
+    yield from ((n,) * len(known) for n in values)
+    yield from ((*known[:at], n, *known[at + 1 :]) for at in range(len(known)) for n in values)
 
 
 def _by_one(known: list[int]) -> Iterator[tuple[int, ...]]:
@@ -234,11 +225,11 @@ def _extents(given: dict[str, sweet.Expr], scope: Scope) -> list[int]:
     """How far a window reaches along each axis, where its weight or its kernel says so in numbers."""
     weight, kernel = given.get("weight"), given.get("kernel_shape")
     shape = scope.tensors.get(weight.name) if isinstance(weight, sweet.Name) else kernel
-    sizes = [_integer(i) for i in shape.items] if isinstance(shape, sweet.ListExpr) else []
+    sizes = [integer(i) for i in shape.items] if isinstance(shape, sweet.ListExpr) else []
     spatial = sizes[2:] if kernel is None else sizes
     known = [n for n in spatial if n is not None]
     steps = given.get("dilations")
-    wide = [_integer(i) for i in steps.items] if isinstance(steps, sweet.ListExpr) else []
+    wide = [integer(i) for i in steps.items] if isinstance(steps, sweet.ListExpr) else []
     by = [wide[i] or 1 if len(wide) == len(known) else 1 for i in range(len(known))]
     return [(n - 1) * d + 1 for n, d in zip(known, by, strict=True)] if len(known) == len(spatial) else []
 
@@ -271,7 +262,7 @@ def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
     """The sizes that a call or an index says itself; not those of the calls in it."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     stack: list[object] = [e for name, e in given.items() if name not in _OTHERWISE and "[" not in name]
-    if isinstance(node, sweet.Call) and callee(node) == "pad":
+    if not has(callee(node), Trait.WINDOWS):
         stack += [given["pads"]] if "pads" in given else []
     if isinstance(node, sweet.Index | sweet.ListExpr):
         stack += node.items
@@ -344,20 +335,6 @@ def _written(
     around = case.tree.parent(around) if isinstance(around, sweet.Arg) else around
     show = around.span if isinstance(around, sweet.Call | sweet.Binary | sweet.Index) else node.span
     return case.mend(what, [replaced(expr, text)], rank, show=show, guess=guess)
-
-
-def _integer(expr: sweet.Expr | None) -> int | None:
-    match expr:
-        case sweet.IntLit(value=value):
-            return value
-        case sweet.Unary(op="-", operand=sweet.IntLit(value=value)):
-            return -value
-    return None
-
-
-def _is_window(call: sweet.Call) -> bool:
-    row = lookup(callee(call))
-    return row is not None and any(p.name == "strides" for p in row.params)
 
 
 def _is_tensor(expr: sweet.Expr, scope: Scope) -> bool:

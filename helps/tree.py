@@ -175,6 +175,45 @@ def has(name: str, *traits: Trait) -> bool:
     return row is not None and not row.traits.isdisjoint(traits)
 
 
+def reduces(name: str) -> bool:
+    """Whether a primitive gives one element for all of an axis."""
+    row = lookup(name)
+    return row is not None and any(p.name == "keepdims" for p in row.params)
+
+
+def keeps_shape(name: str) -> bool:
+    """Whether a primitive gives what has the shape of its operand."""
+    row = lookup(name)
+    return row is not None and row.elementwise
+
+
+def is_reshape(name: str) -> bool:
+    """Whether a primitive lays the elements out in a shape that it is given, which may leave one size open."""
+    row = lookup(name)
+    return row is not None and Trait.RESHAPES in row.traits and any(p.kind == "target" for p in row.params)
+
+
+def summed(name: str) -> tuple[tuple[str, int], ...]:
+    """The axes of its operands that a product sums over, from the end; none for what is no product."""
+    row = lookup(name)
+    return row.summed if row is not None else ()
+
+
+def turns(call: Node) -> bool:
+    """Whether it is a call that exchanges the last two axes, and can do nothing else."""
+    row = lookup(callee(call))
+    return row is not None and Trait.MOVES_AXES in row.traits and len(row.params) == 1
+
+
+def integer(expr: Node | None) -> int | None:
+    match expr:
+        case sweet.IntLit(value=value):
+            return value
+        case sweet.Unary(op="-", operand=sweet.IntLit(value=value)):
+            return -value
+    return None
+
+
 def callee(call: Node) -> str:
     """What a call calls: `matmul`, `add` for `+`; empty where that is no name."""
     match call:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
+from ..ops.model import Trait
 from ..ops.registry import lookup
 from ..ops.requirements import AtLeast, Spoken
 from . import shapes
 from .case import Case, Mend, appended, dims_text, replaced
 from .conditions import FAR_FETCHED
 from .operands import wrap
-from .tree import callee
+from .tree import callee, has
 
-_CONVOLUTIONS = {"conv", "conv1d", "conv2d", "conv3d"}
 _SAME = '"same_upper"'
 
 
@@ -23,7 +23,7 @@ def mends(case: Case) -> Iterator[Mend]:
         return
     yield from _padded(case)
     yield from _resized(case)
-    if not _is_window(case.callee):
+    if not has(case.callee, Trait.WINDOWS):
         return
     yield from _strides(case)
     yield from _pads(case)
@@ -38,12 +38,6 @@ def _is_of_sizes(case: Case) -> bool:
     return code.of_sizes or code.of_elements or code.only_empty or code.is_doubt
 
 
-def _is_window(name: str) -> bool:
-    """Whether a primitive is a convolution or pools."""
-    row = lookup(name)
-    return row is not None and any(p.name == "strides" for p in row.params)
-
-
 def _padded(case: Case) -> Iterator[Mend]:
     """Convolutions before took the border away: pads that keep the size, in the last one or in all."""
     assert case.call is not None
@@ -51,21 +45,22 @@ def _padded(case: Case) -> Iterator[Mend]:
         return
     upstream = case.tree.upstream([case.call])
     found = [(call, edit) for call in upstream if (edit := _to_same(case, call)) is not None]
-    rank = FAR_FETCHED + 15 if _is_window(case.callee) else 36
+    rank = FAR_FETCHED + 15 if has(case.callee, Trait.WINDOWS) else 36
     for call, edit in found[:1]:
         what = f"pad in @{callee(call)}"
         shown = case.outcome([edit], call.span) or f"`auto_pad={_SAME}`"
-        yield Mend(f"{what}: {shown}", (edit,), rank, what)
+        yield Mend(what, (edit,), rank, what, shown=shown)
     if len(found) > 1:
         what = f"pad in all {len(found)} convolutions before"
-        yield Mend(f"{what}: `auto_pad={_SAME}`", tuple(edit for _, edit in found), rank, what)
+        yield Mend(what, tuple(edit for _, edit in found), rank, what, shown=f"`auto_pad={_SAME}`")
 
 
 def _to_same(case: Case, call: sweet.Call) -> Edit | None:
     """The edit that gives pads to a convolution without any."""
     given = case.tree.arguments(call)
     kind = given.get("auto_pad")
-    if callee(call) not in _CONVOLUTIONS or "pads" in given:
+    row = lookup(callee(call))
+    if row is None or "pads" in given or not {"auto_pad", "weight"} <= {p.name for p in row.params}:
         return None
     if kind is None:
         return appended(call, f"auto_pad={_SAME}")
@@ -77,9 +72,9 @@ def _resized(case: Case) -> Iterator[Mend]:
     if not _is_of_sizes(case):
         return
     for name, expr, dims in case.tensors():
-        made = next((c for c in case.tree.upstream([expr]) if callee(c) == "upsample"), None)
+        made = next((c for c in case.tree.upstream([expr]) if "scales" in case.tree.arguments(c)), None)
         given = case.tree.arguments(made) if made is not None else {}
-        if made is None or dims is None or "scales" not in given:
+        if made is None or dims is None:
             continue
         layout = given.get("layout")
         last = isinstance(layout, sweet.StrLit) and layout.value == "channels_last"

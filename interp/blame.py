@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..lang import codes, core
-from ..lang.diagnostics import Diagnostic, Label, error
+from ..lang.diagnostics import Diagnostic, Label, Met, error
+from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.binding import bind
 from ..ops.requirements import Argument, Axis, Entry, Requirement, parts, quantities
@@ -22,8 +23,9 @@ from .dispatch import NoneFits
 from .dtypes import numpy_dtype
 from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
-from .steps import Branch, Check, Compute, Invoke, Match, Names, Site, Step
-from .trace import Failure
+from .names import unmangled
+from .steps import Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step
+from .trace import Failure, Place, Turn
 from .trace import failure as failure_of
 from .words import assertion, found_and_wanted, values
 
@@ -43,7 +45,45 @@ RUNTIME_ERRORS = (
 
 
 def diagnose(failure: Failure) -> Diagnostic:
-    """The diagnostic of a failure."""
+    """The diagnostic of a failure; where that came up in a loop it says in which turn."""
+    found = _diagnosed(failure)
+    at = next((place for place in reversed(failure.callers) if place.site.span == found.span), failure.place)
+    when = _when(at)
+    return replace(found, message=f"{when}, {found.message}") if when else found
+
+
+def interrupted(failure: Failure) -> str:
+    """Where a program was that was stopped, if that was in a turn of a loop: "in turn 3 (i = 2) of the loop at x.rx:4:9"."""
+    places = [place for place in (*failure.callers, failure.place) if place.turns]
+    return "; ".join(f"{_when(place)} of {_loop_at(place)}" for place in reversed(places))
+
+
+def _loop_at(place: Place) -> str:
+    span = place.turns[-1].loop.span
+    line, column = span.source.position(span.start)
+    return f"the loop at {span.source.name}:{line}:{column}"
+
+
+def _when(place: Place) -> str:
+    """ "in turn 3 (j = 2), in turn 1 (i = 0)": the turns of the loops around a place, innermost first, three of them."""
+    step = place.site.step
+    moment = step.moment if isinstance(step, Check) else ""
+    turns = [_turn(turn, "") for turn in reversed(place.turns)]
+    if moment == "entry":
+        turns.insert(0, "before the first turn")
+    elif moment == "turn":
+        turns[0] = _turn(place.turns[-1], "after")
+    return ", ".join((*turns[:3], *(["..."] if len(turns) > 3 else [])))
+
+
+def _turn(turn: Turn, moment: str) -> str:
+    if turn.done is None:
+        return "before the first turn"
+    index = f" ({turn.loop.name} = {turn.index})" if turn.loop.name is not None else ""
+    return f"{moment or ('before' if turn.is_condition else 'in')} turn {turn.done + 1}{index}"
+
+
+def _diagnosed(failure: Failure) -> Diagnostic:
     problem, site, step = failure.problem, failure.site, failure.site.step
     if isinstance(problem, ExternError):
         return _extern(failure, str(problem))
@@ -55,10 +95,32 @@ def diagnose(failure: Failure) -> Diagnostic:
         return _check(failure, step)
     if isinstance(step, Compute):
         return _violation(failure, problem, step) if isinstance(problem, Violation) else _kernel(failure, step)
+    if isinstance(step, Stack):
+        return _stack(failure, step)
     if isinstance(step, Branch) and not isinstance(step.cond, core.BoolExpr):
+        return _kernel(failure, step)
+    if isinstance(step, Loop) and not isinstance(step.test, core.BoolExpr):
         return _kernel(failure, step)
     message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
     return error(codes.R401, message, site.span, function=_function(site), labels=_chain(failure, site.span))
+
+
+def met(failure: Failure) -> tuple[Met, ...]:
+    """What the functions were given that led to a failure, the innermost first; each of them once."""
+    found: dict[str, Met] = {}
+    for site, given in zip((failure.site, *reversed(failure.calls)), reversed(failure.given), strict=True):
+        name = site.shown
+        sizes = {unmangled(slot): seen for slot, value in given.items() if (seen := _seen(value)) is not None}
+        if site.span.source is not NOWHERE.source:
+            found.setdefault(name, Met(name, site.span, sizes))
+    return tuple(found.values())
+
+
+def _seen(value: Any) -> tuple[tuple[int, ...], str] | int | None:
+    """What is told of a value: of a tensor its type, a size itself."""
+    if isinstance(value, np.ndarray | np.generic):
+        return tuple(value.shape), dtype_name(value.dtype)
+    return value if type(value) is int else None
 
 
 # Checks
@@ -89,7 +151,18 @@ def _check(failure: Failure, step: Check | Match) -> Diagnostic:
     )  # fmt: skip
 
 
-def _named(names: Names, slots: Mapping[str, Any]) -> dict[str, Any]:
+def _stack(failure: Failure, step: Stack) -> Diagnostic:
+    """What the turns stack has another shape than in the first turn."""
+    value, before = failure.values[step.value], failure.values.get(step.output)
+    first = before[0] if before is not None and len(before) else value
+    message = (
+        f"`{step.name}` needs one shape in all turns: it was {describe(first)} in turn 1, but it is {describe(value)}"
+    )
+    labels = _chain(failure, step.span)
+    return error(codes.R401, message, step.span, labels=labels, function=_function(failure.site))
+
+
+def _named(names: Names, slots: Mapping[str, object]) -> dict[str, Any]:
     return {name: slots[slot] for name, slot in names if slot in slots}
 
 
@@ -127,7 +200,7 @@ def _violation(failure: Failure, problem: Violation, step: Compute) -> Diagnosti
 class Operands:
     """What a call of a primitive was given, as ops/wording.py asks for it."""
 
-    def __init__(self, step: Compute, slots: Mapping[str, Any], asked: Requirement | None = None) -> None:
+    def __init__(self, step: Compute, slots: Mapping[str, object], asked: Requirement | None = None) -> None:
         self.span, self.name, self.row = step.span, step.row.name, step.row
         bound = bind(step.row, step.call)
         self.written = tuple((param.name, value) for param, value in bound if value is not None)
@@ -168,7 +241,7 @@ class Operands:
         value = self.values.get(param)
         return str(value) if isinstance(value, int | float) else None
 
-    def text(self, size: Any) -> str | None:
+    def text(self, size: object) -> str | None:
         return str(size)
 
     def elements(self, param: str) -> str | None:
@@ -189,7 +262,7 @@ class Operands:
 _UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)")
 
 
-def _kernel(failure: Failure, step: Compute | Branch) -> Diagnostic:
+def _kernel(failure: Failure, step: Compute | Branch | Loop) -> Diagnostic:
     wrong = _UNPACKING.match(str(failure.problem))
     message = f"@{_callee(failure.site)} failed: {_reason(failure.problem)}"
     if wrong:
@@ -207,7 +280,7 @@ def _reason(problem: BaseException) -> str:
     return "a number does not fit its dtype" if isinstance(problem, OverflowError) else "its operands do not fit"
 
 
-def _given_types(step: Step | None, slots: Mapping[str, Any]) -> str:
+def _given_types(step: Step | None, slots: Mapping[str, object]) -> str:
     """ "`x` is Tensor([2, 3], float32), `y` is Tensor([4, 5], float32)"."""
     if not isinstance(step, Compute):
         return ""
@@ -225,7 +298,7 @@ def _given_types(step: Step | None, slots: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _given(step: Compute, slots: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _given(step: Compute, slots: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """The operands with their values; of a list each tensor by itself, as `xs[0]`."""
     for param, operand in zip(step.row.params, step.inputs, strict=True):
         value = _value(operand, slots) if operand is not None else None
@@ -235,7 +308,7 @@ def _given(step: Compute, slots: Mapping[str, Any]) -> Iterator[tuple[str, objec
             yield param.name, value
 
 
-def _value(operand: core.Value, slots: Mapping[str, Any]) -> Any:
+def _value(operand: core.Value, slots: Mapping[str, object]) -> Any:
     """An operand's value, where it stands in a slot or is a literal; None for anything that is computed."""
     match operand:
         case core.Number(value=value) | core.SizeLit(value=value):
@@ -247,10 +320,21 @@ def _value(operand: core.Value, slots: Mapping[str, Any]) -> Any:
         case core.ShapeLit(dims=items) | core.ListValue(items=items) | core.TupleValue(items=items):
             values = tuple(_value(item, slots) for item in items)  # type: ignore[arg-type]
             return None if any(value is None for value in values) else values
+        case (
+            core.FnRef()
+            | core.TensorLit()
+            | core.Load()
+            | core.Text()
+            | core.Call()
+            | core.If()
+            | core.Loop()
+            | core.Lambda()
+        ):
+            return None
     return _computed(operand)
 
 
-def _computed(operand: core.Value) -> None:
+def _computed(operand: core.ShapeLevel) -> None:
     """What is computed where it is needed has no value to show."""
 
 
@@ -264,14 +348,15 @@ def _extern(failure: Failure, text: str) -> Diagnostic:
 def _exhausted(failure: Failure) -> Diagnostic:
     problem, site = failure.problem, failure.site
     if isinstance(problem, MemoryError):
-        what = f"@{_callee(site)}" if isinstance(site.step, Compute) else f"@{_shown(site.function)}"
+        what = f"@{_callee(site)}" if isinstance(site.step, Compute) else _function(site)
         detail = str(problem).strip().split("\n")[0]
         message = f"{what} needs more memory than there is" + (f": {detail}" if detail else "")
         caption = _given_types(site.step, failure.values)
         return error(codes.R402, message, site.span, caption=caption, function=_function(site))
     trail = (*failure.calls, site)
     first = _recursing(trail)
-    message = f"@{_shown(_callee(first))} calls itself too deeply"
+    name = _callee(first) if _is_call(first) and not first.within else first.shown
+    message = f"@{name} calls itself too deeply"
     return error(codes.R402, message, first.span, function=_function(first))
 
 
@@ -294,7 +379,7 @@ def _unfit(name: str, reason: BaseException) -> str:
 
 def _recursing(trail: Sequence[Site]) -> Site:
     """The first call of the function that is called most often: one that calls itself, directly or through others."""
-    calls = [s for s in trail if _is_call(s) and _is_written(s)]
+    calls = [s for s in trail if _is_call(s) and not s.within]
     if not calls:
         return trail[0]
     times = Counter(map(_callee, calls))
@@ -319,37 +404,29 @@ def _callee(site: Site) -> str:
             return callee
         case Branch():
             return "if"
+        case Loop():
+            return "while"
     return site.function
 
 
 def _caller(failure: Failure) -> Site | None:
     """The call, somewhere in the program, at whose door the check stands."""
     inner = failure.site.function
-    for site in reversed(failure.calls):
-        if _is_call(site) and (site.function != inner or _callee(site) == inner):
-            return site
-    return None
+    calls = filter(_is_call, reversed(failure.calls))
+    return next((site for site in calls if site.function != inner or _callee(site) == inner), None)
 
 
 def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:
     """The calls that led here, innermost first, at most three of them."""
     labels: list[Label] = []
-    for site in reversed(failure.calls):
+    for place in reversed(failure.callers):
+        site, when = place.site, _when(place)
         seen = site.span == primary or any(label.span == site.span for label in labels)
-        if _is_call(site) and site.span.source is not NOWHERE.source and not seen and _is_written(site):
-            labels.append(Label(site.span, f"called from here, in @{_shown(site.function)}"))
+        if _is_call(site) and site.span.source is not NOWHERE.source and not seen and not site.within:
+            there = f"called from here, in {_function(site)}"
+            labels.append(Label(site.span, f"{there}, {when}" if when else there))
     return tuple(labels[:3])
 
 
-def _is_written(site: Site) -> bool:
-    """Whether the user wrote the call: a wrapper's call of its own implementation is ours."""
-    return _callee(site).rstrip("'") != site.function + "_impl"
-
-
-def _shown(function: str) -> str:
-    """A function's name as the user knows it."""
-    return function.rstrip("'").removesuffix("_impl")
-
-
 def _function(site: Site) -> str:
-    return "@" + _shown(site.function)
+    return f"@{site.shown}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
+from operator import attrgetter
 from time import perf_counter_ns
 from typing import Any
 
@@ -14,7 +16,7 @@ from ..lang import core
 from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..ops.model import WILDCARD
-from . import guards
+from . import guards, stacks
 from .dispatch import HELPERS, primitive_value, write_list
 from .dtypes import numpy_dtype
 from .entry_checks import write_routine
@@ -65,7 +67,7 @@ class Code:
         """The function as it is called from outside: with its door."""
         return self._quietly(self.namespace["f_" + mangle(name)])
 
-    def _quietly(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _quietly(self, function: Callable[..., object]) -> Callable[..., Any]:
         """NumPy's own functions warn of infinities and the like, kernels do not; what calls the first is silenced once."""
         silent = any(name.startswith("np_") for name in self.namespace)
         return np.errstate(all="ignore")(function) if silent else function
@@ -98,9 +100,13 @@ _HELPERS: dict[str, Any] = {
     "as_size": guards.as_size,
     "as_sizes": guards.as_sizes,
     "ceildiv": guards.ceildiv,
+    "buffer_for": stacks.buffer_for,
+    "count": itertools.count,
     "exact": guards.exact,
     "floor": guards.floor,
     "modulo": guards.modulo,
+    "owned": stacks.owned,
+    "stacked": stacks.stacked,
 }
 
 
@@ -152,9 +158,9 @@ def make_tensor(v: core.TensorLit) -> Any:
     return made
 
 
-def _timed(function: Callable[..., Any], record: list[int]) -> Callable[..., Any]:
+def _timed(function: Callable[..., object], record: list[int]) -> Callable[..., Any]:
     @wraps(function)
-    def timed(*args: Any) -> Any:
+    def timed(*args: object) -> Any:
         begin = perf_counter_ns()
         try:
             return function(*args)
@@ -172,7 +178,7 @@ def _extern(function: core.Function, options: Options) -> Callable[..., Any]:
     """The Python callable behind an extern, looked up at its first call."""
     found: list[Callable[..., Any]] = []
 
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> Any:
         if not options.allow_extern:
             raise ExternError(f"@{function.name} runs Python code of its own: allow it with --allow-extern")
         if not found:
@@ -182,7 +188,7 @@ def _extern(function: core.Function, options: Options) -> Callable[..., Any]:
     return call
 
 
-def guarded_call(callee: Callable[..., Any], name: str, args: tuple[Any, ...], sort: core.Sort | None) -> Any:
+def guarded_call(callee: Callable[..., object], name: str, args: tuple[object, ...], sort: core.Sort | None) -> Any:
     """Call Python code of the user's, which may not write into what it is given; its result, of the given sort, as arrays
     of our own."""
     try:
@@ -192,7 +198,7 @@ def guarded_call(callee: Callable[..., Any], name: str, args: tuple[Any, ...], s
     return _as_result(result, sort)
 
 
-def read_only(value: Any) -> Any:
+def read_only(value: object) -> Any:
     """The same elements, through which nobody can write."""
     if isinstance(value, tuple):
         return tuple(map(read_only, value))
@@ -209,15 +215,13 @@ def resolve(target: str | None) -> Callable[..., Any]:
         raise ExternError("the extern names no Python callable")
     module, _, path = target.partition(":")
     try:
-        found: Any = import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
+        found: Callable[..., Any] = attrgetter(path)(import_module(module))
     except (ImportError, AttributeError, ValueError) as error:
         raise ExternError(f"{target} cannot be found: {error}") from error
-    return found  # type: ignore[no-any-return]
+    return found
 
 
-def _as_result(result: Any, sort: core.Sort | None) -> Any:
+def _as_result(result: object, sort: core.Sort | None) -> Any:
     if isinstance(sort, core.TupleSort):
         if not isinstance(result, tuple | list) or len(result) != len(sort.items):
             raise ExternError(f"it returned {_returned(result)}, which is no tuple of {len(sort.items)}")
@@ -237,7 +241,7 @@ def _as_result(result: Any, sort: core.Sort | None) -> Any:
     return made if made.dtype.isnative else made.astype(made.dtype.newbyteorder("="))
 
 
-def _returned(result: Any) -> str:
+def _returned(result: object) -> str:
     if isinstance(result, tuple):
         return f"a tuple of {len(result)}"
     return guards.describe(result) if isinstance(result, np.ndarray | np.generic) else guards.foreign(result)

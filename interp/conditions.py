@@ -1,7 +1,8 @@
 """A primitive's preconditions as compiled tests: the shape rule runs once over texts for sizes, for all calls of one form.
 
 The form of a call is what a rule may look at beside sizes: ranks, dtypes, attributes. Where a rule asks for more (a size as a
-literal, the elements of a tensor), calls of that form have no test.
+literal), calls of that form have no test. The one element of a tensor of rank 0 is a size like any other. Elements of longer
+ones mostly decide nothing but what is known of the result: the rule is run with and without them, to see whether they do.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from ..ops.requirements import Requirement, condition
 from .dtypes import dtype_of
 
 Test = Callable[..., bool]
+Plain = Callable[[Param, Any], Any]
+# The text of an element that a rule should not need, and how many of them a tensor is tried with.
+_ELEMENT = "?"
+_LENGTHS = (0, 1, 2, 3, 5, TRACKED)
 # How many ways a rule may go, for how its questions are answered.
 _MOST_WAYS = 8
 
@@ -170,14 +175,45 @@ def _form(param: Param, name: str) -> str:
     return name
 
 
-class Texts:
-    """The arguments of a row's calls of one form, with texts for their sizes, and the test that is made of them."""
+def make_test(row: Primitive, seen: Callable[[Plain], Mapping[str, Any]], plain: Plain) -> Test:
+    """The compiled test of a form, of which `seen` gives the arguments as a rule takes them, each as it is told; `plain` tells
+    it of what has no sizes. Raises NoTest where there is none."""
+    texts = _Texts(row, plain)
+    condition = texts.condition(seen(texts.info))
+    if texts.listed and _needs_elements(row, seen, plain, condition):
+        short = " or ".join(f"{name}.size <= {TRACKED}" for name in texts.listed)
+        texts.lines.insert(0, f" if {short}: return False")
+    header = f"def test({', '.join(texts.names.values())}):"
+    space: dict[str, Any] = {"common": GroundCtx().common}
+    exec("\n".join([header, *texts.lines, f" return {condition}"]), space)
+    made: Test = space["test"]
+    return made
 
-    def __init__(self, row: Primitive, plain: Callable[[Param, Any], Any]) -> None:
+
+def _needs_elements(row: Primitive, seen: Callable[[Plain], Mapping[str, Any]], plain: Plain, condition: str) -> bool:
+    """Whether what a rule requires depends on the elements of short tensors."""
+    try:
+        for length in _LENGTHS:
+            texts = _Texts(row, plain, length)
+            if texts.condition(seen(texts.info)) != condition:
+                return True
+    except NoTest:
+        return True
+    return False
+
+
+class _Texts:
+    """The arguments of a row's calls of one form, with texts for their sizes; tensors of sizes have `length` elements that
+    nobody knows, or none that a rule sees."""
+
+    def __init__(self, row: Primitive, plain: Plain, length: int | None = None) -> None:
         self.row = row
         self.plain = plain
+        self.length = length
         self.names = {p.name: f"a{i}" for i, p in enumerate(row.params)}
         self.lines: list[str] = []
+        # Tensors of sizes.
+        self.listed: list[str] = []
 
     def info(self, param: Param, value: Any) -> Any:
         """An argument as the rule takes it; what has no sizes as `plain` gives it."""
@@ -197,24 +233,25 @@ class Texts:
 
     def _tensor(self, value: Any, name: str) -> TensorInfo:
         dtype = dtype_of(value.dtype)
-        if dtype.kind in ("int", "uint") and value.ndim <= 1:  # the rule sees the elements of a short one
-            self.lines.append(f" if {name}.size <= {TRACKED}: return False")
         sizes = [f"s{len(self.lines)}_{i}" for i in range(value.ndim)]
         if sizes:
             self.lines.append(f" [{', '.join(sizes)}] = {name}.shape")
-        return TensorInfo(tuple(map(_Size, sizes)), dtype)
+        data = self._elements(value.ndim, name) if dtype.kind in ("int", "uint") else None
+        return TensorInfo(tuple(map(_Size, sizes)), dtype, data)
 
-    def test(self, values: Mapping[str, Any]) -> Test:
-        """The compiled test; raises NoTest where there is none."""
+    def _elements(self, rank: int, name: str) -> Any:
+        if rank == 0:
+            return _Size(f"int({name})")
+        if rank == 1:
+            self.listed.append(name)
+        return None if rank > 1 or self.length is None else (_Size(_ELEMENT),) * self.length
+
+    def condition(self, values: Mapping[str, Any]) -> str:
+        """What the rule requires of the arguments of a call of this form."""
         try:
-            condition = " or ".join(self._ways(values)) or "False"
+            return " or ".join(self._ways(values)) or "False"
         except NoTest:
-            condition = self._required(values, _TextCtx(None)) or "False"
-        header = f"def test({', '.join(self.names.values())}):"
-        space: dict[str, Any] = {"common": GroundCtx().common}
-        exec("\n".join([header, *self.lines, f" return {condition}"]), space)
-        made: Test = space["test"]
-        return made
+            return self._required(values, _TextCtx(None)) or "False"
 
     def _ways(self, values: Mapping[str, Any]) -> Iterator[str]:
         """The condition of each way through the rule, for how its questions are answered."""

@@ -35,7 +35,7 @@ class NoneFits(Exception):
 def write_list(unit: Unit, impls: core.Impls) -> None:
     """`f_name`: each member in turn; where none fits, all that was wrong is raised at once."""
     unit.write(0, f"def f_{mangle(impls.name)}(*args, **named):")
-    site = Site(impls.name, impls.span, None, 0.0)
+    site = Site(impls.name, impls.span, None)
     unit.write(1, "reasons = []")
     for choice in impls.choices:
         function = unit.functions.get(choice)
@@ -77,7 +77,7 @@ def _is_there(asked: DType | str, places: Mapping[str, int]) -> bool:
     return isinstance(asked, DType) or asked in places
 
 
-def with_dtypes(asked: Asked, args: Sequence[Any]) -> Sequence[Any]:
+def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[Any]:
     """Literal numbers with the dtype that a function's door asks for: the one that they get where the check decides."""
     if len(asked) != len(args) or not any(map(_is_number, args)):
         return args
@@ -92,18 +92,18 @@ def _typed(number: Any, asked: Sequence[DType | int], args: Sequence[Any]) -> An
     return np.array(number, dtype=numpy_dtype(dtype))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, bool | int | float)
 
 
-def _dtype_of(value: Any) -> DType | None:
+def _dtype_of(value: object) -> DType | None:
     return dtype_of(value.dtype) if hasattr(value, "dtype") else None
 
 
 Reasons = list[tuple[str, BaseException]]
 
 
-def _admits(door: Callable[..., None], args: Sequence[Any], name: str, reasons: Reasons) -> bool:
+def _admits(door: Callable[..., None], args: Sequence[object], name: str, reasons: Reasons) -> bool:
     try:
         door(*args)
     except _UNFIT as problem:
@@ -112,7 +112,7 @@ def _admits(door: Callable[..., None], args: Sequence[Any], name: str, reasons: 
     return True
 
 
-def _admits_primitive(row: Primitive, args: Sequence[Any], named: Mapping[str, Any], reasons: Reasons) -> bool:
+def _admits_primitive(row: Primitive, args: Sequence[object], named: Mapping[str, object], reasons: Reasons) -> bool:
     try:
         guards.guard(row, complete(row, args, named))
     except (guards.Violation, TypeError, AttributeError) as problem:
@@ -121,7 +121,7 @@ def _admits_primitive(row: Primitive, args: Sequence[Any], named: Mapping[str, A
     return True
 
 
-def complete(row: Primitive, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+def complete(row: Primitive, args: Sequence[object], named: Mapping[str, object]) -> list[Any]:
     """The arguments of a primitive in the order of its parameters, defaults filled in."""
     left = dict(named)
     rest = [left.pop(p.name, p.default) for p in row.params[len(args) :]]
@@ -134,7 +134,7 @@ def primitive_value(row: Primitive) -> Callable[..., Any]:
     """A primitive as a function value: its preconditions are checked at every call."""
     kernel = kernels.lookup(row.name)
 
-    def call(*args: Any, **named: Any) -> Any:
+    def call(*args: object, **named: object) -> Any:
         given = complete(row, args, named)
         guards.guard(row, given)
         return kernel(*given)

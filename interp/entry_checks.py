@@ -37,7 +37,7 @@ def _entry(unit: Unit, routine: Routine) -> None:
     """The checks as one expression over shapes and dtypes; where it is false or fails, they say which one it was."""
     text = _header(unit, routine, "f_")
     call = f"{mangle(routine.name)}({', '.join(routine.params)})"
-    site = Site(routine.name, routine.span, None, 0.0)
+    site = Site(routine.name, routine.span, None)
     if not any(map(_is_live, routine.entry)) and not routine.wrapped:
         unit.write(1, f"return b_{call}", site)
         return

@@ -58,7 +58,7 @@ def _kept(place: Place) -> np.dtype[Any]:
     return dtype if place.order == "little" and dtype.isbuiltin == 2 else dtype.newbyteorder(place.order)  # type: ignore[arg-type]
 
 
-def checked(array: Any) -> Array:
+def checked(array: object) -> Array:
     """The array in native byte order and a dtype that Rx has; raises ValueProblem for any other."""
     made = np.asarray(array)
     if not made.dtype.isnative:

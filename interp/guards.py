@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from ..ops.dtypes_column import parse_dtypes
 from ..ops.ground import NeedsData, Violation, evaluate
 from ..ops.model import TRACKED, WILDCARD, Param, Primitive, TensorInfo
 from ..ops.registry import lookup
-from .conditions import NoTest, Texts, form_text
+from .conditions import NoTest, form_text, make_test
 from .dtypes import dtype_of
 
 # For how many forms of calls a guard keeps tests.
 REMEMBERED = 1024
+# How many calls that are remembered cost what one costs about which the rule is asked.
+ASKED = 16
 _TENSORS = ("tensor", "tensors", "index")
 
 
@@ -80,7 +83,7 @@ def as_size(value: Any) -> int:
 @cache
 def make_guard(name: str, literals: tuple[int, ...] = ()) -> Callable[..., None]:
     """The check of a primitive's preconditions, with literal numbers at some places: a compiled test for each form of a call,
-    from its second time on. Where that fails, or there is none, the rule itself is asked; it has the words."""
+    once it has been asked for a few times. Where that fails, or there is none, the rule itself is asked; it has the words."""
     row = lookup(name)
     assert row is not None
     names = [f"a{i}" for i in range(len(row.params))]
@@ -108,40 +111,35 @@ class _Asked:
         self.row = row
         self.tests: dict[Any, Callable[..., bool]] = {}
         self.passed: set[Any] = set()
+        # What the calls of a form without a test have cost so far.
+        self.spent: Counter[Any] = Counter()
 
-    def check(self, form: Any, *args: Any) -> None:
+    def check(self, form: object, *args: object) -> None:
         key = tuple(map(_seen_by_rules, args))
-        if key in self.passed:
-            return
-        guard(self.row, args)
-        for table in (self.passed, self.tests):
-            if len(table) >= REMEMBERED:
-                table.clear()
-        self.passed.add(key)
-        if form is not None:
-            self._learn(form, args)
+        is_new = key not in self.passed
+        if is_new:
+            guard(self.row, args)
+            for table in (self.passed, self.tests, self.spent):
+                if len(table) >= REMEMBERED:
+                    table.clear()
+            self.passed.add(key)
+        if form is not None and form not in self.tests:
+            self.spent[form] += ASKED if is_new else 1
+            if self.spent[form] >= 2 * ASKED:
+                self._learn(form, args)
 
-    def _learn(self, form: Any, args: Sequence[Any]) -> None:
-        """A form that is seen for the second time gets a test."""
-        if form not in self.tests:
-            self.tests[form] = _seen_once
-        elif self.tests[form] is _seen_once:
-            texts = Texts(self.row, _info)
-            try:
-                self.tests[form] = texts.test(seen(self.row, args, texts.info))
-            except NoTest:
-                self.tests[form] = _never
+    def _learn(self, form: object, args: Sequence[object]) -> None:
+        try:
+            self.tests[form] = make_test(self.row, partial(seen, self.row, args), _info)
+        except NoTest:
+            self.tests[form] = _never
 
 
-def _seen_once(*_: Any) -> bool:
+def _never(*_: object) -> bool:
     return False
 
 
-def _never(*_: Any) -> bool:
-    return False
-
-
-def _seen_by_rules(value: Any) -> Any:
+def _seen_by_rules(value: object) -> Any:
     """What a rule can see of an argument, to be compared."""
     if isinstance(value, np.ndarray | np.generic):
         if _is_tracked(value):
@@ -152,7 +150,7 @@ def _seen_by_rules(value: Any) -> Any:
     return type(value), value
 
 
-def guard(row: Primitive, args: Sequence[Any]) -> None:
+def guard(row: Primitive, args: Sequence[object]) -> None:
     """The row's preconditions on the arguments of one call, given as its kernel gets them; raises Violation."""
     try:
         evaluate(row, seen(row, args, _info))
@@ -160,7 +158,7 @@ def guard(row: Primitive, args: Sequence[Any]) -> None:
         return
 
 
-def seen(row: Primitive, args: Sequence[Any], info: Callable[[Param, Any], Any]) -> dict[str, Any]:
+def seen(row: Primitive, args: Sequence[object], info: Callable[[Param, object], object]) -> dict[str, Any]:
     """The arguments as the rule takes them, each as `info` gives it; a literal number takes its dtype from the others."""
     literals = [p.name for p, a in zip(row.params, args, strict=True) if p.kind in _TENSORS and _is_literal(a)]
     values = {p.name: info(p, a) for p, a in zip(row.params, args, strict=True)}
@@ -171,7 +169,7 @@ def seen(row: Primitive, args: Sequence[Any], info: Callable[[Param, Any], Any])
     return values
 
 
-def _is_literal(value: Any) -> bool:
+def _is_literal(value: object) -> bool:
     return isinstance(value, bool | int | float)
 
 
@@ -223,21 +221,21 @@ def _variables(row: Primitive, values: dict[str, Any], literals: list[str]) -> d
     for name, word in named.items():
         infos = values[name] if isinstance(values[name], tuple) else (values[name],)
         for info in infos:
-            if name not in literals and isinstance(info, TensorInfo) and word.var:
+            if name not in literals and isinstance(info, TensorInfo) and isinstance(info.dtype, DType) and word.var:
                 found.setdefault(word.var, info.dtype)
     return {n: found[w.var] for n, w in named.items() if n in literals and w.var in found}
 
 
-def _typed(info: Any, dtype: DType | None) -> Any:
+def _typed(info: object, dtype: DType | None) -> Any:
     """A literal takes the other operand's dtype where that can hold it."""
-    if dtype is None or not isinstance(info, TensorInfo):
+    if dtype is None or not isinstance(info, TensorInfo) or not isinstance(info.dtype, DType):
         return info
     ranks = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
     fits = ranks.get(info.dtype.kind, 4) <= ranks.get(dtype.kind, -1)
     return TensorInfo(info.shape, dtype, info.data) if fits else info
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """A value's type as an annotation writes it."""
     if isinstance(value, bool):
         return "Bool"
@@ -254,7 +252,7 @@ def describe(value: Any) -> str:
     return "a function" if callable(value) else foreign(value)
 
 
-def foreign(value: Any) -> str:
+def foreign(value: object) -> str:
     """A value of Python's own that came from outside."""
     return "None" if value is None else f"a Python {type(value).__name__}"
 

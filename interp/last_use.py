@@ -1,7 +1,8 @@
 """Steps in order to the same steps, each with the slots that nothing reads after it; what is never read is left out.
 
 Last use crosses lists: what an arm reads from outside, and nothing reads behind the arms, ends in that arm, and in another arm
-that does not read it at its beginning. (What a turn of a loop reads from outside will live until the loop ends.)
+that does not read it at its beginning. What a turn of a loop reads from outside lives until the loop ends; what it was given by
+the turn before ends where the turn reads it last.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Collection
 
 from ..lang import core
 from ..lang.node import replace
-from .steps import RESULT, Bind, Block, Branch, Match, Step, outputs, reads
+from .steps import RESULT, Bind, Block, Branch, Loop, Match, Step, every, inside, outputs, reads
+from .trees import names_of
 
 # The slots that are read further on: here, and behind each of the arms around.
 Live = tuple[set[str], ...]
@@ -39,7 +41,12 @@ class _LastUse:
             if isinstance(step, Branch):
                 step = self._arms(step, live, around)
             live.difference_update(bound)
-            used = [slot for slot in reads(step) if not _is_read(slot, around)]
+            if isinstance(step, Loop):
+                step = self._turns(step, around)
+                used = [slot for slot in _from_outside(step) if not _is_read(slot, around)]
+                live.update(step.carries)
+            else:
+                used = [slot for slot in reads(step) if not _is_read(slot, around)]
             live.update(used)
             last = sorted(slot for slot in (*ended, *used) if slot not in self.held)
             steps.append(replace(step, last=tuple(last)) if last else step)
@@ -51,6 +58,23 @@ class _LastUse:
         live |= by_then | by_orelse
         dead_then, dead_orelse = (tuple(sorted(s - self.held)) for s in (by_orelse - by_then, by_then - by_orelse))
         return replace(step, then=replace(then, dead=dead_then), orelse=replace(orelse, dead=dead_orelse))
+
+    def _turns(self, step: Loop, around: Live) -> Loop:
+        """A loop's lists: its condition sees all that is carried, a turn may end what it was given."""
+        outside = set(_from_outside(step))
+        buffers = {s.output for s in step.stacked}
+        body, by_body = self.block(step.body, ({*step.following, *buffers}, outside, *around))
+        carried = set(step.carries)
+        unread = carried - by_body - set(step.following) - self.held
+        cond, _ = self.block(step.cond, (carried | names_of(step.test), outside, *around))
+        bound = {slot for made in every(body) for slot in outputs(made)}
+        dropped = (bound & set(step.following)) - carried - self.held
+        return replace(step, cond=cond, body=replace(body, dead=tuple(sorted(unread))), dropped=tuple(sorted(dropped)))
+
+
+def _from_outside(step: Loop) -> list[str]:
+    """What a loop reads of the steps before it, its first values aside."""
+    return [slot for slot in inside(Block((step,))) if slot not in step.carries]
 
 
 def _is_read(slot: str, live: Live) -> bool:

@@ -23,13 +23,18 @@ from .steps import (
     Closure,
     Compute,
     Invoke,
+    Loop,
     Match,
     Names,
     Operand,
     Output,
     Read,
     Routine,
+    Stack,
+    Stacked,
     Step,
+    number,
+    total,
 )
 from .trees import call_of, names_of
 
@@ -168,7 +173,7 @@ class _Lowering:
     def operand(self, v: core.Value) -> Operand:
         """A value as an operand: what has effects is put into a slot first."""
         match v:
-            case core.Call() | core.If() | core.Lambda():
+            case core.Call() | core.If() | core.Loop() | core.Lambda():
                 target = self.temp()
                 self.deliver(v, target)
                 return core.Var(v.span, target)
@@ -194,6 +199,8 @@ class _Lowering:
             self._call(v, output)
         elif isinstance(v, core.If):
             self._branch(v, output)
+        elif isinstance(v, core.Loop):
+            self._loop(v, output)
         elif isinstance(v, core.Lambda) and output and output != RESULT and isinstance(output, str):
             self._closure(v.params, (*v.checks, *v.body.stmts), v.body.result, v.span, output)
         else:
@@ -204,13 +211,142 @@ class _Lowering:
         self.steps.append(Branch(v.span, cond, self._arm(v.then, output), self._arm(v.orelse, output), output))
 
     def _arm(self, block: core.Block, output: Output) -> Block:
-        outside, self.steps, self.scope = self.steps, [], Scope(self.scope)
+        outside = self._enter()
         self.statements(block.stmts, block.result)
         self.deliver(block.result, output)
+        return self._leave(outside)
+
+    # Loops
+
+    def _loop(self, v: core.Loop, output: Output) -> None:
+        """The first values and what is claimed of them, then the turns, behind which the carries hold the last values."""
+        range_ = self._range(v.range)
+        inner = Scope(self.scope)
+        index = inner.reserve(v.index) if v.index is not None else self.temp()
+        self.held.add(index)
+        if v.index is not None and range_ is not None:
+            inner.names[v.index] = index
+            self.steps.append(Bind(v.span, range_.start, index))
+        carries = tuple(inner.reserve(carry.name) for carry in v.carries)
+        for slot, carry in zip(carries, v.carries, strict=True):
+            self._holds(slot, carry.sort)
+            self.deliver(carry.init, slot)
+        inner.names.update(zip((carry.name for carry in v.carries), carries, strict=True))
+        outer, self.scope = self.scope, inner
+        self._claims(v, "entry")
+        cond, test = self._condition(v)
+        buffers = tuple(self.temp() for _ in v.stacked)
+        body, following = self._turn(v, range_, index, buffers)
+        stacked = tuple(map(self._stacked, v.stacked, buffers))
+        self.scope = outer
+        self.steps.append(Loop(v.span, v.index, index, range_, carries, following, cond, test, body, stacked))
+        if output:
+            parts = [core.variable(v.span, slot, c.sort) for slot, c in zip(carries, v.carries, strict=True)]
+            parts += [core.Var(v.span, buffer) for buffer in buffers]
+            value = parts[0] if len(parts) == 1 else core.TupleValue(v.span, tuple(parts))
+            self.steps.append(Bind(v.span, value, output))
+
+    def _holds(self, slot: str, sort: core.Sort) -> None:
+        """A slot of a value of some sort: what is no tensor is not released."""
+        if isinstance(sort, core.BaseSort) and sort != core.TENSOR:
+            self.held.add(slot)
+
+    def _range(self, v: core.Range | None) -> core.Range | None:
+        """A range is evaluated once, before the first values."""
+        return None if v is None else core.Range(*map(self._once, (v.start, v.stop, v.step)))
+
+    def _once(self, size: core.SizeExpr) -> core.SizeExpr:
+        if isinstance(size, core.SizeLit):
+            return size
+        if isinstance(size, core.SizeVar):
+            return core.SizeVar(size.span, self.slot(size.name))
+        slot = self.temp()
+        self.held.add(slot)
+        self.steps.append(Bind(size.span, self.shape_level(size), slot))
+        return core.SizeVar(size.span, slot)
+
+    def _condition(self, v: core.Loop) -> tuple[Block, core.BoolExpr | Operand | None]:
+        """The steps before each turn, and what decides then."""
+        if v.cond is None:
+            return Block(()), None
+        outside = self._enter()
+        self.statements(v.cond.stmts, v.cond.result)
+        test = self.operand(v.cond.result)
+        if self.steps and isinstance(test, core.BoolExpr):
+            slot = self.temp()
+            self.steps.append(Bind(v.cond.span, test, slot))
+            test = core.BoolVar(v.cond.span, slot)
+        return self._leave(outside), test
+
+    def _turn(
+        self, v: core.Loop, range_: core.Range | None, index: str, buffers: Sequence[str]
+    ) -> tuple[Block, tuple[str, ...]]:
+        """The steps of a turn, and the slots of what the carries are after it."""
+        outside = self._enter()
+        self.statements(v.body.stmts, v.body.result)
+        given = self._parts(v.body.result, len(v.carries) + len(v.stacked))
+        following = given[: len(v.carries)]
+        after = Scope(self.scope)
+        after.names.update(zip((carry.name for carry in v.carries), following, strict=True))
+        for slot, carry in zip(following, v.carries, strict=True):
+            self._holds(slot, carry.sort)
+        if v.index is not None and range_ is not None:
+            slot = after.names[v.index] = after.reserve(v.index)
+            self.held.add(slot)
+            self.steps.append(Bind(v.span, core.SizeOp(v.span, "+", core.SizeVar(v.span, index), range_.step), slot))
+        self.scope = after
+        self._claims(v, "turn")
+        total_ = total(v.span, range_) if range_ is not None and v.cond is None else None
+        for stacked, value, buffer in zip(v.stacked, given[len(v.carries) :], buffers, strict=True):
+            checked = stacked.status in LIVE
+            done = number(v.span, index, range_)
+            self.steps.append(Stack(stacked.span, stacked.name, value, buffer, done, total_, checked))
+        return self._leave(outside), following
+
+    def _enter(self) -> tuple[list[Step], Scope]:
+        """Begin a list of steps; what it binds ends with it."""
+        outside = self.steps, self.scope
+        self.steps, self.scope = [], Scope(self.scope)
+        return outside
+
+    def _leave(self, outside: tuple[list[Step], Scope]) -> Block:
         made = self.block()
-        assert self.scope.outer is not None
-        self.steps, self.scope = outside, self.scope.outer
+        self.steps, self.scope = outside
         return made
+
+    def _parts(self, result: core.Value, count: int) -> tuple[str, ...]:
+        """The slots of what a turn gives."""
+        if count == 1:
+            return (self._slot_of(result),)
+        if isinstance(result, core.TupleValue):
+            return tuple(map(self._slot_of, result.items))
+        slots = tuple(self.temp() for _ in range(count))
+        self.deliver(result, slots)
+        return slots
+
+    def _slot_of(self, v: core.Value) -> str:
+        if isinstance(v, core.Variable):
+            return self.slot(v.name)
+        slot = self.temp()
+        if isinstance(v, core.ShapeLevel):
+            self.held.add(slot)
+        self.deliver(v, slot)
+        return slot
+
+    def _claims(self, v: core.Loop, moment: str) -> None:
+        """What a loop's invariant leaves to be checked, of the carries as they are now in scope."""
+        for claim in v.invariant:
+            status = claim.entry if moment == "entry" else claim.turn
+            if status in LIVE:
+                made = core.Assert(claim.span, claim.cond, None, claim.origin, status)
+                cond = self.shape_level(made.cond)
+                self.steps.append(Check(made.span, cond, made, self._names(made), moment=moment))
+
+    def _stacked(self, v: core.Stacked, buffer: str) -> Stacked:
+        dims = tuple(core.SizeLit(v.span, 0) if d is None else self.shape_level(d) for d in v.shape)
+        return Stacked(buffer, core.ShapeLit(v.span, (core.SizeLit(v.span, 0), *dims)), self.shape_level(v.dtype))
+
+    # Closures
 
     def _closure(
         self, params: Iterable[core.Param], stmts: Sequence[core.Stmt], result: core.Value, span: Span, output: str

@@ -11,6 +11,12 @@ def mangle(name: str) -> str:
     return "".join(c if c.isascii() else f"_u{ord(c):x}_" for c in text)
 
 
+def unmangled(slot: str) -> str:
+    """The name of a parameter, from its slot; of names in other alphabets the slot itself."""
+    text = slot.removeprefix("v_")
+    return "_".join(part.replace("_q", "'") for part in text.split("__"))
+
+
 class Scope:
     """Which slot each Rx name is at a place. An arm of an `if` opens an inner scope, and what it binds ends there. `taken`
     counts the slots that there are of each kind, for all scopes of a routine."""

@@ -3,16 +3,20 @@
 Only an element-wise step does, and only into a tensor of the result's shape and dtype that a step before made in memory of its
 own and that nothing but kernels has read: no view of it, no other name, no function and no result can share it. It lies row by
 row, as the result would without it, so that all that follows gives the same to the last bit.
+
+What a loop carries is such a tensor where its first value is, and where each turn gives one of the same shape: nothing else
+holds it, for a turn keeps nothing of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable
 
 from ..lang import core
 from ..lang.node import replace
 from .kernels.registry import EXACT, FRESH, lookup
-from .steps import Block, Branch, Check, Compute, Match, Read, Step, outputs, reads
+from .steps import Bind, Block, Branch, Check, Compute, Loop, Match, Read, Stack, Step, every, outputs, reads
 
 _ONE_LOOP = ("float", "int", "uint", "bool")
 
@@ -20,34 +24,22 @@ _ONE_LOOP = ("float", "int", "uint", "bool")
 def reused(block: Block) -> Block:
     """A routine's body, in which last uses are known."""
     lookup("add")  # the families tell what their kernels allocate when they are loaded
-    if not any(isinstance(step, Compute) and step.row.name in EXACT and step.last for step in _steps(block)):
+    if not any(isinstance(step, Compute) and step.row.name in EXACT and step.last for step in every(block)):
         return block
     return _Reuse(block).block(block)
-
-
-def _steps(block: Block) -> Iterator[Step]:
-    """All steps of a routine, those of its arms included."""
-    for step in block.steps:
-        yield step
-        if isinstance(step, Branch):
-            yield from _steps(step.then)
-            yield from _steps(step.orelse)
 
 
 class _Reuse:
     def __init__(self, block: Block) -> None:
         # Slots whose tensor something else may share: a step reads it that may keep it.
-        self.shared: set[str] = set()
+        self.shared = _shared(block)
         # Tensors that were made in memory of their own, row by row, with what is known of them.
         self.rows: dict[str, core.Known] = {}
-        # Slots that two arms bind.
-        self.joined: set[str] = set()
-        bound: set[str] = set()
-        for step in _steps(block):
-            if not isinstance(step, Check | Match | Read | Branch) and not _is_fresh(step):
-                self.shared |= reads(step)
-            self.joined.update(slot for slot in outputs(step) if slot in bound)
-            bound.update(outputs(step))
+        # The same of the slots that have several bindings: of arms, or of what a loop carries.
+        self.first: dict[str, core.Known] = {}
+        # What the loop around carries and nothing else holds.
+        self.owned: dict[str, core.Known] = {}
+        self.bindings = Counter(slot for step in every(block) for slot in outputs(step))
 
     def block(self, block: Block) -> Block:
         return replace(block, steps=tuple(map(self._step, block.steps)))
@@ -55,16 +47,62 @@ class _Reuse:
     def _step(self, step: Step) -> Step:
         if isinstance(step, Branch):
             return replace(step, then=self.block(step.then), orelse=self.block(step.orelse))
+        if isinstance(step, Loop):
+            return self._loop(step)
+        if isinstance(step, Bind):
+            return self._moved(step)
         if not isinstance(step, Compute) or not _is_fresh(step) or step.known is None:
             return step
         into = next((slot for slot in step.last if self._may_take(step, slot)), None)
-        if isinstance(step.output, str) and step.output not in self.joined and self._is_in_rows(step, step.known):
-            self.rows[step.output] = step.known
+        if isinstance(step.output, str) and self._is_in_rows(step, step.known):
+            self._made(step.output, step.known)
         return step if into is None else replace(step, into=into)
 
+    def _moved(self, step: Bind) -> Bind:
+        if _is_move(step) and isinstance(step.value, core.Var) and isinstance(step.output, str):
+            known = self.rows.get(step.value.name)
+            if known is not None and step.value.name not in self.shared:
+                self._made(step.output, known)
+        return step
+
+    def _made(self, slot: str, known: core.Known) -> None:
+        table = self.rows if self.bindings[slot] == 1 else self.first
+        table[slot] = known
+
+    # Loops
+
+    def _loop(self, step: Loop) -> Loop:
+        """A turn may write into what it was given, if each turn gives what may be written into: that shows behind it."""
+        before, owned = dict(self.rows), self._owned(step)
+        done = self._turns(step, owned)
+        if not all(_alike(self.rows.get(following), self.first[carry]) for carry, following in owned.items()):
+            self.rows = before
+            done = self._turns(step, ())
+        return done
+
+    def _turns(self, step: Loop, owned: Iterable[str]) -> Loop:
+        self.owned = {carry: self.first[carry] for carry in owned}
+        done = replace(step, cond=self.block(step.cond), body=self.block(step.body))
+        self.owned = {}
+        return done
+
+    def _owned(self, step: Loop) -> dict[str, str]:
+        """What a loop carries that nothing else may hold, in any turn, with what it is after each. Only of innermost loops: the
+        turns of one are looked at twice."""
+        if any(isinstance(inner, Loop) for inner in every(step.body)):
+            return {}
+        shared = _shared(step.cond) | _shared(step.body)
+        pairs = zip(step.carries, step.following, strict=True)
+        return {
+            carry: following
+            for carry, following in pairs
+            if carry in self.first and self.bindings[carry] == 2 and self.bindings[following] == 1
+            and shared.isdisjoint((carry, following)) and step.following.count(following) == 1
+        }  # fmt: skip
+
     def _may_take(self, step: Compute, slot: str) -> bool:
-        known = self.rows.get(slot)
-        if step.row.name not in EXACT or slot in self.shared or known is None or step.known is None or not known.shape:
+        known = self.owned.get(slot) or (self.rows.get(slot) if slot not in self.shared else None)
+        if step.row.name not in EXACT or known is None or step.known is None or not known.shape:
             return False
         if not isinstance(known.dtype, core.DTypeLit) or known.dtype.dtype.kind not in _ONE_LOOP:
             return False
@@ -72,7 +110,8 @@ class _Reuse:
 
     def _is_in_rows(self, step: Compute, known: core.Known) -> bool:
         """Whether the result lies row by row."""
-        operands = [self.rows.get(v.name) if isinstance(v, core.Var) else None for v in step.inputs]
+        slots = [v.name if isinstance(v, core.Var) else "" for v in step.inputs]
+        operands = [self.owned.get(slot) or self.rows.get(slot) for slot in slots]
         match FRESH[step.row.name]:
             case "always":
                 return True
@@ -81,6 +120,26 @@ class _Reuse:
             case "first":
                 return operands[0] is not None
         return known.shape is not None and any(o is not None and o.shape == known.shape for o in operands)
+
+
+def _shared(block: Block) -> set[str]:
+    """The slots that a step reads that may keep them."""
+    return {slot for step in every(block) if not _keeps_nothing(step) for slot in reads(step)}
+
+
+def _keeps_nothing(step: Step) -> bool:
+    if isinstance(step, Stack):
+        return step.total is not None  # it is copied
+    return isinstance(step, Check | Match | Read | Branch) or _is_fresh(step) or _is_move(step)
+
+
+def _is_move(step: Step) -> bool:
+    """Whether a step gives a tensor another name that has none from then on."""
+    return isinstance(step, Bind) and isinstance(step.value, core.Var) and step.value.name in step.last
+
+
+def _alike(a: core.Known | None, b: core.Known) -> bool:
+    return a is not None and a.shape == b.shape and a.dtype == b.dtype
 
 
 def _is_fresh(step: Step) -> bool:

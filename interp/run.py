@@ -11,13 +11,12 @@ from typing import Any, NoReturn, assert_never
 import numpy as np
 
 from ..lang import codes, core
-from ..lang.diagnostics import Diagnostic, RxError, error
+from ..lang.diagnostics import Diagnostic, Met, RxError, error
 from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
 from ..lang.node import replace
-from ..lang.source import Span
 from ..lang.weights import BadWeights, Header
-from .blame import RUNTIME_ERRORS, diagnose
+from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import Code, ExternError, Options, compile_program, guarded_call, make_tensor
 from .dispatch import asked, with_dtypes
 from .dtypes import PLAIN, dtype_of, numpy_dtype
@@ -31,11 +30,13 @@ RECURSION = 20_000
 
 
 class ShapeError(Exception):
-    """A check failed while a program ran: `diagnostic` says which one, on which shapes."""
+    """A check failed while a program ran: `diagnostic` says which one, on which shapes; `met` is what the functions were given
+    that led there, the innermost first."""
 
-    def __init__(self, diagnostic: Diagnostic) -> None:
+    def __init__(self, diagnostic: Diagnostic, met: tuple[Met, ...] = ()) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+        self.met = met
 
     def __str__(self) -> str:
         from ..lang.render import render_text  # what words a failure is loaded when there is one
@@ -66,7 +67,7 @@ class WeightReader:
         return self._read[path, load.key]
 
 
-def deeply(action: Callable[..., Any], *args: Any) -> Any:
+def deeply(action: Callable[..., object], *args: object) -> Any:
     """Call what may call itself some thousand times; Python's own limit is as it was afterwards."""
     limit = sys.getrecursionlimit()
     if limit >= RECURSION:
@@ -105,7 +106,7 @@ class Machine:
         self.attempt(code.init)
         return code
 
-    def code_for(self, args: Sequence[Any]) -> Code:
+    def code_for(self, args: Sequence[object]) -> Code:
         """What runs a call with these arguments: NumPy's functions are called directly only where all dtypes are plain."""
         if not self.code.options.direct or all(map(is_plain, args)):
             return self.code
@@ -113,7 +114,7 @@ class Machine:
             self._extended = self._compiled(replace(self.options, direct=False))
         return self._extended
 
-    def attempt(self, action: Callable[..., Any], *args: Any) -> Any:
+    def attempt(self, action: Callable[..., object], *args: object) -> Any:
         """Call generated code; a failure comes back as a ShapeError."""
         try:
             return deeply(action, *args) if self.recursive else action(*args)
@@ -123,7 +124,7 @@ class Machine:
     def explained(self, problem: BaseException) -> BaseException:
         """A ShapeError for what the program did wrong; a bug of ours, or the user's own exception, as it is."""
         found = failure(problem)
-        return problem if found is None else ShapeError(diagnose(found))
+        return problem if found is None else ShapeError(diagnose(found), met(found))
 
     def function(self, name: str) -> core.Function | None:
         """The function a user may call by this name; None where there is none."""
@@ -139,7 +140,7 @@ class Machine:
         wanted = [expected_dtype(function, p.name) for p in function.params]
         return all(d is not None and numpy_dtype(d) in PLAIN for d in wanted)
 
-    def call(self, name: str, args: Sequence[Any]) -> Any:
+    def call(self, name: str, args: Sequence[object]) -> Any:
         """Call a function with converted arguments."""
         return own(outward(self.attempt(self.code_for(args).function(name), *args)), args)
 
@@ -148,7 +149,7 @@ class Machine:
         return {name: outward(value) for name, value in self.attempt(self.code.main).items()}
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether nothing but NumPy's own dtypes can come of a value from outside."""
     if isinstance(value, np.ndarray):
         return value.dtype in PLAIN
@@ -157,7 +158,7 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, int) or (isinstance(value, np.dtype) and value in PLAIN)
 
 
-def outward(value: Any) -> Any:
+def outward(value: object) -> Any:
     """A result as the outside sees it: arrays instead of NumPy's scalars."""
     if type(value) is np.ndarray:
         return value
@@ -168,7 +169,7 @@ def outward(value: Any) -> Any:
     return value
 
 
-def own(result: Any, args: Iterable[Any]) -> Any:
+def own(result: object, args: Iterable[object]) -> Any:
     """A result that its owner may write into without changing an argument."""
     if isinstance(result, tuple):
         return tuple(own(part, args) for part in result)
@@ -177,7 +178,7 @@ def own(result: Any, args: Iterable[Any]) -> Any:
     return result
 
 
-def _shares(result: Any, arg: Any) -> bool:
+def _shares(result: object, arg: object) -> bool:
     if isinstance(arg, tuple | list):
         return any(_shares(result, part) for part in arg)
     return isinstance(arg, np.ndarray) and np.may_share_memory(result, arg)
@@ -190,7 +191,7 @@ class ArgumentProblem(Exception):
     """Arguments that do not fit the parameters' names; the message is one line."""
 
 
-def arrange(function: core.Function, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+def arrange(function: core.Function, positional: Sequence[object], named: Mapping[str, object]) -> list[Any]:
     """Positional and named arguments in the parameters' order, defaults filled in."""
     names = [p.name for p in function.params]
     if len(positional) > len(names):
@@ -240,19 +241,23 @@ def _value(literal: core.Value | core.Splice | None) -> Any:
             return tuple(map(_value, items))
         case core.TensorLit():
             return make_tensor(literal)
+        case core.Var() | core.FnRef() | core.Load() | core.Text() | core.Call() | core.ListValue() | core.If():
+            raise TypeError(type(literal).__name__)
+        case core.Loop() | core.Lambda() | core.Splice() | None:
+            raise TypeError(type(literal).__name__)
     return _no_literal(literal)
 
 
-def _no_literal(value: object) -> NoReturn:
+def _no_literal(value: core.ShapeLevel) -> NoReturn:
     raise TypeError(type(value).__name__)
 
 
-def convert(function: core.Function, values: Sequence[Any]) -> list[Any]:
+def convert(function: core.Function, values: Sequence[object]) -> list[Any]:
     """Arguments from Python as generated code takes them; raises ShapeError for what is no tensor, size and so on."""
     return [_convert(function, p, p.sort, v) for p, v in zip(function.params, values, strict=True)]
 
 
-def _convert(function: core.Function, param: core.Param, sort: core.Sort, value: Any) -> Any:
+def _convert(function: core.Function, param: core.Param, sort: core.Sort, value: object) -> Any:
     match sort:
         case core.TupleSort(items=items):
             if not isinstance(value, tuple | list) or len(value) != len(items):
@@ -270,7 +275,7 @@ def _convert(function: core.Function, param: core.Param, sort: core.Sort, value:
             assert_never(sort)
 
 
-def _tensor(function: core.Function, param: core.Param, value: Any) -> Any:
+def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
     if type(value) is np.ndarray and value.dtype in PLAIN:
         return value
     if isinstance(value, np.ma.MaskedArray):
@@ -310,16 +315,16 @@ def _dtype(value: Any) -> np.dtype[Any]:
     return numpy_dtype(dtype_of(np.dtype(value)))
 
 
-def _foreign(value: Callable[..., Any], sort: core.Sort | None) -> Callable[..., Any]:
+def _foreign(value: Callable[..., object], sort: core.Sort | None) -> Callable[..., Any]:
     """A Python callable as a function value: it sees arrays and returns arrays."""
 
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> Any:
         return guarded_call(value, getattr(value, "__name__", "the function"), tuple(map(outward, args)), sort)
 
     return call
 
 
-def _unfit(function: core.Function, param: core.Param, wanted: str, value: Any) -> ShapeError:
+def _unfit(function: core.Function, param: core.Param, wanted: str, value: object) -> ShapeError:
     masked = isinstance(value, np.ma.MaskedArray)
     found = (
         "a masked array"
@@ -329,16 +334,7 @@ def _unfit(function: core.Function, param: core.Param, wanted: str, value: Any) 
         else foreign(value)
     )
     message = f"@{function.name} needs `{param.name}` to be {wanted}, but it is {found}"
-    return ShapeError(error(codes.R404, message, param_span(function, param.name), function=f"@{function.name}"))
-
-
-def param_span(function: core.Function, name: str) -> Span:
-    """Where the user declared a parameter."""
-    if function.declaration is not None:
-        for param in function.declaration.params:
-            if param.name == name:
-                return param.span
-    return function.span
+    return ShapeError(error(codes.R404, message, core.param_span(function, param.name), function=f"@{function.name}"))
 
 
 def expected_dtype(function: core.Function, param: str) -> DType | None:

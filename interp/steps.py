@@ -1,19 +1,22 @@
 """A program as it runs: lists of steps over slots, which lowering makes of core and from which Python text is written.
 
-A slot holds one value and is bound at one place of a routine (in each arm of a branch that gives it). Slots are Python
-identifiers: `v_x` for the name `x`, `t1` for what has none, `c_w` for the const `w`, which every routine sees. An operand is a
-value of the core without effects, whose names are slots. Where it may fail, a step has what its message needs.
+A slot holds one value and is bound at one place of a routine (in each arm of a branch that gives it; a loop binds what it
+carries again after each turn). Slots are Python identifiers: `v_x` for the name `x`, `t1` for what has none, `c_w` for the
+const `w`, which every routine sees. An operand is a value of the core without effects, whose names are slots. Where it may
+fail, a step has what its message needs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..lang import core
 from ..lang.node import Node
-from ..lang.source import Span
+from ..lang.source import Placed, Span
 from ..ops.model import Param, Primitive
 from .trees import names_of
 
-Operand = core.Value  # without Call, If and Lambda; Var, SizeVar and the like name slots
+Operand = core.Value  # without Call, If, Loop and Lambda; Var, SizeVar and the like name slots
 # What a step gives: a slot, slots that a tuple is unpacked into, or nothing.
 Output = str | tuple[str, ...]
 # The slot that is a routine's result: what is put there is returned.
@@ -28,13 +31,12 @@ class Block(Node):
     dead: tuple[str, ...] = ()
 
 
-class Compute(Node):
+class Compute(Placed):
     """`output = kernel(*inputs)`: a call of a primitive, with an operand for each of the row's parameters (None: its
     default). `known` is the result's shape, dtype and data. With `guard` the preconditions are checked first. `call` is
     the call as it is written. `last` are the slots that nothing reads any more. `into` is the dying input whose memory
     takes the result."""
 
-    span: Span
     row: Primitive
     inputs: tuple[Operand | None, ...]
     output: Output
@@ -45,12 +47,11 @@ class Compute(Node):
     into: str | None = None
 
 
-class Invoke(Node):
+class Invoke(Placed):
     """A call of a function of the program by its Rx name, or of the function value in a slot. `way` tells which entry is
     taken: `checked`, `decided` (its checks stand before the call), `value`, `extern`, or `list` (of implementations). Of a
     list `takes` has for each argument the name that it is given by, if any, and what primitives take it as."""
 
-    span: Span
     callee: str
     way: str
     inputs: tuple[Operand, ...]
@@ -59,42 +60,40 @@ class Invoke(Node):
     last: tuple[str, ...] = ()
 
 
-class Bind(Node):
+class Bind(Placed):
     """A size, a shape, a tuple, another name: an operand is evaluated."""
 
-    span: Span
     value: Operand
     output: Output
     last: tuple[str, ...] = ()
 
 
-class Read(Node):
+class Read(Placed):
     """A tensor that is given for a size, or (with `many`) for sizes, is read."""
 
-    span: Span
     value: Operand
     many: bool
     output: str
     last: tuple[str, ...] = ()
 
 
-class Check(Node):
+class Check(Placed):
     """An assertion that stays: `cond` is its condition over slots. Of a callee's check that stands before its call, `call` is
-    that call and `given` has the callee's parameters with the slots of their arguments."""
+    that call and `given` has the callee's parameters with the slots of their arguments. Of a loop's invariant `moment` is when
+    it is claimed: `entry`, before the first turn, or `turn`, after each."""
 
-    span: Span
     cond: core.BoolExpr
     check: core.Assert
     names: Names
     call: core.Call | None = None
     given: Names = ()
+    moment: str = ""
     last: tuple[str, ...] = ()
 
 
-class Match(Node):
+class Match(Placed):
     """A shape against a pattern over slots, some of which it binds; the pattern is believed where it is not `checked`."""
 
-    span: Span
     tensor: str
     binds: tuple[str, ...]
     dims: tuple[core.SizeExpr | core.Splice, ...]
@@ -104,10 +103,9 @@ class Match(Node):
     last: tuple[str, ...] = ()
 
 
-class Branch(Node):
+class Branch(Placed):
     """Each arm is a list of steps that puts its value into `output`. `cond` is a condition, or the tensor that decides."""
 
-    span: Span
     cond: core.BoolExpr | Operand
     then: Block
     orelse: Block
@@ -115,10 +113,9 @@ class Branch(Node):
     last: tuple[str, ...] = ()
 
 
-class Closure(Node):
+class Closure(Placed):
     """A function value. `captured` are the slots of the routine around it that its body reads."""
 
-    span: Span
     params: tuple[str, ...]
     body: Block
     captured: tuple[str, ...]
@@ -126,7 +123,49 @@ class Closure(Node):
     last: tuple[str, ...] = ()
 
 
-Step = Compute | Invoke | Bind | Read | Check | Match | Branch | Closure
+class Stack(Placed):
+    """What a turn leaves in the slot `value` is put behind what the turns before left, in `output`. `number` is the number of
+    turns that are done; `total` that of all, where it is known before the first. With `checked` the shape is compared with that
+    of the first turn."""
+
+    name: str
+    value: str
+    output: str
+    number: core.SizeExpr
+    total: core.SizeExpr | None
+    checked: bool
+    last: tuple[str, ...] = ()
+
+
+class Stacked(Node):
+    """The tensor that turns stack in the slot `output`; `shape` and `dtype` are what it has where no turn runs."""
+
+    output: str
+    shape: core.ShapeLit
+    dtype: core.DTypeExpr
+
+
+class Loop(Placed):
+    """Turns of `body`. The slots `carries` hold their first values before the loop; after each turn they take, all at once,
+    what the slots `following` hold, and behind the loop what the last turn gave. `index` counts the turns, or goes over
+    `range`, and `name` is what the user calls it. `cond` are the steps before each turn, `test` is what decides then.
+
+    `dropped` are the slots of a turn that end with it; see `number` and `total` for the number of turns as data."""
+
+    name: str | None
+    index: str
+    range: core.Range | None
+    carries: tuple[str, ...]
+    following: tuple[str, ...]
+    cond: Block
+    test: core.BoolExpr | Operand | None
+    body: Block
+    stacked: tuple[Stacked, ...]
+    dropped: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+
+
+Step = Compute | Invoke | Bind | Read | Check | Match | Branch | Closure | Stack | Loop
 
 
 class Routine(Node):
@@ -143,29 +182,80 @@ class Routine(Node):
     wrapped: tuple[tuple[str, Closure], ...] = ()
 
 
+class Around(Node):
+    """A loop around a site, which lies in its body, or in its condition. `done` is how much of the list that the loop stands in
+    lies before it, from 0 to 1, `share` how much of it the loop is."""
+
+    loop: Loop
+    is_condition: bool
+    done: float
+    share: float
+
+
 class Site(Node):
-    """A place of a program that is running: a step and the Rx function it stands in; `done` is how much of that function's list
-    of steps lies before it, from 0 to 1. `step` is None where a function calls its own checks."""
+    """A place of a program that is running: a step and the Rx function it stands in; `around` are the loops of that function
+    around it, outermost first. `done` is how much of the innermost list of steps (the function's, or a turn's) lies before it,
+    from 0 to 1, `share` how much of it the step is. `step` is None where a function calls its own checks. Where a part of a
+    function was `outlined`, the site is that of the part, and what happens in it stands further in. `owner` is the wrapper of
+    an implementation; `within` tells that a wrapper calls its own implementation there, which the user did not write."""
 
     function: str
     span: Span
     step: Step | None
-    done: float
+    done: float = 0.0
+    share: float = 1.0
+    around: tuple[Around, ...] = ()
+    outlined: bool = False
+    owner: str | None = None
+    within: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The function as the user calls it."""
+        return self.owner or self.function
+
+
+def number(span: Span, index: str, range_: core.Range | None) -> core.SizeExpr:
+    """How many turns of a loop are done in the turn of an index."""
+    done: core.SizeExpr = core.SizeVar(span, index)
+    if range_ is None:
+        return done
+    if range_.start != core.SizeLit(span, 0):
+        done = core.SizeOp(span, "-", done, range_.start)
+    return done if range_.step == core.SizeLit(span, 1) else core.SizeOp(span, "//", done, range_.step)
+
+
+def total(span: Span, range_: core.Range) -> core.SizeExpr:
+    """How many turns a loop over a range has, if no condition ends it."""
+    length = core.SizeOp(span, "-", range_.stop, range_.start)
+    return core.SizeOp(span, "max", core.SizeOp(span, "ceildiv", length, range_.step), core.SizeLit(span, 0))
 
 
 def outputs(step: Step) -> tuple[str, ...]:
     """The slots that a step binds."""
-    if isinstance(step, Check):
+    if isinstance(step, Check | Stack):
         return ()
     if isinstance(step, Match):
         return step.binds
+    if isinstance(step, Loop):
+        return (*step.carries, *(s.output for s in step.stacked))
     if isinstance(step.output, str):
         return (step.output,) if step.output else ()
     return step.output
 
 
+def blocks(step: Step) -> tuple[Block, ...]:
+    """The lists of steps that a step holds and that run in the routine it stands in, in their order."""
+    match step:
+        case Branch(then=then, orelse=orelse):
+            return then, orelse
+        case Loop(cond=cond, body=body):
+            return cond, body
+    return ()
+
+
 def reads(step: Step) -> set[str]:
-    """The slots that a step reads itself, not those that its arms read."""
+    """The slots that a step reads itself, not those that its blocks read."""
     match step:
         case Compute(inputs=inputs):
             return names_of(inputs)
@@ -181,17 +271,29 @@ def reads(step: Step) -> set[str]:
             return names_of(cond)
         case Closure(captured=captured):
             return set(captured)
+        case Stack(value=value, output=output):
+            return names_of(step.number, step.total) | {value, output}
+        case Loop():
+            stacked = ((s.shape, s.dtype) for s in step.stacked)
+            return names_of(step.range, step.test, *stacked) | {*step.carries, *step.following}
+
+
+def every(block: Block) -> Iterator[Step]:
+    """All steps of a block and of the blocks in it, in no order."""
+    pending = [block]
+    while pending:
+        for step in pending.pop().steps:
+            yield step
+            pending += blocks(step)
 
 
 def inside(block: Block) -> list[str]:
     """The slots from outside that a block reads, in order."""
     found: set[str] = set()
     bound: set[str] = set()
-    pending = [block]
-    while pending:
-        for step in pending.pop().steps:
-            found |= reads(step)
-            bound.update(outputs(step))
-            if isinstance(step, Branch):
-                pending += (step.then, step.orelse)
+    for step in every(block):
+        found |= reads(step)
+        bound.update(outputs(step))
+        if isinstance(step, Loop):
+            bound.add(step.index)
     return sorted(found - bound)

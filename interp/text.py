@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import assert_never
 
 from ..lang import core
+from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..ops.model import Param
 from .guards import make_guard
@@ -14,6 +15,7 @@ from .names import mangle
 from .shape_text import ShapeTexts, tuple_text
 from .steps import (
     RESULT,
+    Around,
     Bind,
     Block,
     Branch,
@@ -21,13 +23,17 @@ from .steps import (
     Closure,
     Compute,
     Invoke,
+    Loop,
     Match,
     Operand,
     Output,
     Read,
     Site,
+    Stack,
+    Stacked,
     Step,
     inside,
+    outputs,
 )
 from .unit import Unit, numpy_function
 
@@ -38,8 +44,9 @@ METHODS = {
     "matrix_transpose": "{}.swapaxes(-1, -2)",
     "swapaxes": "{}.swapaxes({}, {})",
 }
-# Python takes a hundred levels of indentation; what is deeper is outlined.
+# Python takes a hundred levels of indentation, and twenty of loops; what is deeper is outlined.
 DEEPEST = 40
+DEEPEST_LOOPS = 16
 _PREFIXES = {"checked": "f_", "decided": "b_", "extern": "x_", "list": "f_"}
 _MINUS_ONE = core.SizeLit(NOWHERE, -1)
 
@@ -51,19 +58,38 @@ class RoutineText(ShapeTexts):
         super().__init__(unit)
         self.function = function
         self.indent = indent
-        self.done = 0.0
+        # How much of the list of steps lies before this one, and how much this one is.
+        self.done, self.share = 0.0, 1.0
+        self.around: tuple[Around, ...] = ()
 
-    def write(self, text: str, step: Step | None = None) -> None:
-        site = Site(self.function, step.span, step, self.done) if step is not None else None
-        self.unit.write(self.indent, text, site, self.locals)
+    def write(self, text: str, step: Step | None = None, *, outlined: bool = False) -> None:
+        self.unit.write(self.indent, text, self._site(step, outlined) if step is not None else None, self.locals)
+
+    def _site(self, step: Step, outlined: bool = False) -> Site:
+        owners = self.unit.owners
+        within = isinstance(step, Invoke) and owners.get(step.callee) == self.function
+        return Site(
+            self.function,
+            step.span,
+            step,
+            self.done,
+            self.share,
+            self.around,
+            outlined,
+            owners.get(self.function),
+            within,
+        )
 
     # Steps
 
     def routine(self, steps: Sequence[Step]) -> None:
-        """The steps of a routine's body."""
-        for number, step in enumerate(steps):
-            self.done = number / len(steps)
+        """The steps of a routine's body, or of a turn; what takes time is those that compute something."""
+        work = [isinstance(step, Compute | Invoke | Branch | Loop) for step in steps]
+        whole, before = sum(work) or 1, 0
+        for step, works in zip(steps, work, strict=True):
+            self.done, self.share = before / whole, works / whole
             self.step(step)
+            before += works
 
     def block(self, block: Block) -> None:
         self._release(block.dead)
@@ -92,6 +118,12 @@ class RoutineText(ShapeTexts):
                 self._branch(step)
             case Closure():
                 self._closure(step)
+            case Stack():
+                self._stack(step)
+            case Loop():
+                self._loop(step)
+            case _:
+                assert_never(step)
 
     def _finish(self, step: Compute | Invoke | Bind | Read, text: str) -> None:
         """The line that puts a text's value where the step wants it. The local of an operand that ends takes a result."""
@@ -104,7 +136,11 @@ class RoutineText(ShapeTexts):
             if ending and output:
                 self.locals[output] = self.local(ending[0])
                 last.remove(ending[0])
-        self.write(f"{self.target(output)}{text}{self._released(last)}", step)
+        target = self.target(output)
+        if target != f"{text} = ":
+            self.write(f"{target}{text}{self._released(last)}", step)
+        else:  # it is there
+            self._release(last)
 
     def target(self, output: Output) -> str:
         if isinstance(output, str):
@@ -122,43 +158,125 @@ class RoutineText(ShapeTexts):
         if self.unit.count_checks:
             self.write("ran[0] += 1")
 
-    # Branches and closures
+    # Branches
 
     def _branch(self, step: Branch) -> None:
         for slot in (step.output,) if isinstance(step.output, str) else step.output:
             self.locals.setdefault(slot, slot)
         test = self.boolean(step.cond) if isinstance(step.cond, core.BoolExpr) else self.operand(step.cond)
         self.write(f"if {test}:", step)
-        self._arm(step.then, step.last, step.output)
+        self._arm(step, step.then)
         self.write("else:")
-        self._arm(step.orelse, step.last, step.output)
+        self._arm(step, step.orelse)
 
-    def _arm(self, block: Block, dead: Sequence[str], output: Output) -> None:
+    def _arm(self, step: Branch, block: Block) -> None:
         self.indent += 1
-        self._release(dead)
+        self._release(step.last)
         if self.indent > DEEPEST:
-            self._outlined(block, output)
+            self._outlined(step, block, inside(block), step.output)
         else:
             self.block(block)
         if not block.steps:
             self.write("pass")
         self.indent -= 1
 
-    def _outlined(self, block: Block, output: Output) -> None:
+    def _outlined(self, step: Step, block: Block, given: Sequence[str], output: Output) -> None:
         """A function of its own for what Python would not indent any further; it is written later."""
-        slots = inside(block)
         name = self.unit.outlined_name()
-        call = f"{name}({', '.join(map(self.local, slots))})"
-        self.write(f"return {call}" if output == RESULT else f"{self.target(output)}{call}")
+        call = f"{name}({', '.join(map(self.local, given))})"
+        self.write(f"return {call}" if output == RESULT else f"{self.target(output)}{call}", step, outlined=True)
 
         def write() -> None:
-            self.unit.write(0, f"def {name}({', '.join(slots)}):")
+            self.unit.write(0, f"def {name}({', '.join(given)}):")
             text = RoutineText(self.unit, self.function)
             text.block(block)
             if output != RESULT:
                 text.write(f"return {tuple_text(output) if isinstance(output, tuple) else output or None}")
 
         self.unit.later.append(write)
+
+    # Loops
+
+    def _loop(self, step: Loop) -> None:
+        """Turns; where Python would not nest them any further, in a function of its own."""
+        if self.indent > DEEPEST or len(self.around) >= DEEPEST_LOOPS:
+            given = [*inside(Block((step,))), *step.carries]
+            self._outlined(step, Block((replace(step, last=()),)), list(dict.fromkeys(given)), outputs(step))
+        else:
+            self._turns(step)
+        self._release(step.last)
+
+    def _turns(self, step: Loop) -> None:
+        buffered = step.range is not None and step.test is None
+        for stacked in step.stacked:
+            self.write(f"{self.local(stacked.output)} = {None if buffered else '[]'}")
+        place, begin = (self.done, self.share), self.around
+        self._enter(Around(step, True, *place), begin)
+        self.write(f"for {self.local(step.index)} in {self._range(step.range)}:", step)
+        self.indent += 1
+        self.routine(step.cond.steps)
+        if step.test is not None:
+            test = step.test
+            ends = self.negated(test) if isinstance(test, core.BoolExpr) else f"not {self.operand(test)}"
+            self.write(f"if {ends}: break", step)
+        self._enter(Around(step, False, *place), begin)
+        written = len(self.unit.lines)
+        self._release(step.body.dead)
+        self.routine(step.body.steps)
+        self._carry(step)
+        if len(self.unit.lines) == written:
+            self.write("pass")
+        self.indent -= 1
+        (self.done, self.share), self.around = place, begin
+        for stacked in step.stacked:
+            self._stacked(step, stacked, buffered=buffered)
+
+    def _enter(self, around: Around, outside: tuple[Around, ...]) -> None:
+        self.around = (*outside, around)
+        self.done, self.share = 0.0, 1.0
+
+    def _range(self, range_: core.Range | None) -> str:
+        if range_ is None:
+            return "count()"
+        start, stop, step = map(self.size, (range_.start, range_.stop, range_.step))
+        if step == "1":
+            return f"range({stop})" if start == "0" else f"range({start}, {stop})"
+        return f"range({start}, {stop}, {step})"
+
+    def _carry(self, step: Loop) -> None:
+        """After a turn the carries take their next values, all at once."""
+        pairs = [(self.local(c), self.local(f)) for c, f in zip(step.carries, step.following, strict=True)]
+        moved = [(carry, value) for carry, value in pairs if carry != value]
+        left = {self.local(slot) for slot in step.dropped} - {carry for carry, _ in pairs}
+        released = f"; del {', '.join(sorted(left))}" if left else ""
+        if moved:
+            self.write(f"{', '.join(c for c, _ in moved)} = {', '.join(v for _, v in moved)}{released}", step)
+
+    def _stack(self, step: Stack) -> None:
+        """What a turn leaves goes into one buffer, which the first turn makes, or into a list that grows."""
+        buffer, value = self.local(step.output), self.local(step.value)
+        if step.checked:
+            self._count()
+        if step.total is None:
+            if step.checked:
+                self.write(f"if {buffer} and {value}.shape != {buffer}[0].shape: raise Failed", step)
+            self.write(f"{buffer}.append(owned({value}))", step)
+        else:
+            self.write(f"if {buffer} is None: {buffer} = buffer_for({self.size(step.total)}, {value})", step)
+            if step.checked:
+                self.write(f"elif {value}.shape != {buffer}.shape[1:]: raise Failed", step)
+            self.write(f"{buffer}[{self.size(step.number)}] = {value}", step)
+        self._release(step.last)
+
+    def _stacked(self, step: Loop, stacked: Stacked, *, buffered: bool) -> None:
+        """Behind the turns: what they left is one tensor, which has its shape where there was none."""
+        buffer, shape, dtype = self.local(stacked.output), self.shape(stacked.shape), self.dtype(stacked.dtype)
+        if buffered:
+            self.write(f"if {buffer} is None: {buffer} = stacked({shape}, {dtype})", step)
+        else:
+            self.write(f"{buffer} = stacked({shape}, {dtype}, {buffer})", step)
+
+    # Closures
 
     def _closure(self, step: Closure) -> None:
         """A Python function inside this one; what it uses of the outside is bound when it is made."""
@@ -231,10 +349,8 @@ class RoutineText(ShapeTexts):
                 return f"[{', '.join(map(self.operand, items))}]"
             case core.Text(value=text):
                 return repr(text)
-        return self._level(v)
-
-    def _level(self, v: Operand) -> str:
-        assert isinstance(v, core.ShapeLevel), f"not an operand: {v!r}"
+            case core.TensorLit() | core.Load() | core.Call() | core.If() | core.Loop() | core.Lambda():
+                raise TypeError(f"not an operand: {v!r}")
         return self.shape_level(v)
 
     def _number(self, value: int | float | bool) -> str:
@@ -297,7 +413,7 @@ class RoutineText(ShapeTexts):
             return tuple_text(map(self._items, v.items))
         return self._literal(v.value) if isinstance(v, core.Number) else self.operand(v)
 
-    def _literal(self, value: Any) -> str:
+    def _literal(self, value: object) -> str:
         """A Python scalar: weakly typed by NumPy's rules."""
         if isinstance(value, float) and not math.isfinite(value):
             return self.unit.constant(("float", repr(value)), lambda: value)

@@ -7,50 +7,139 @@ and the frames of a running thread say which steps they stand in; beyond this fi
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import FrameType, TracebackType
 from typing import Any
 
+from ..lang import core
 from ..lang.node import Node
-from .steps import Site, reads
+from .steps import Around, Loop, Site, number, reads, total
+from .trees import names_of
+from .words import evaluate
 
 FILENAME = "<rx>"
 
 
+class Turn(Node):
+    """A turn of a loop that runs: how many are done before it and of how many, and its index; None for what is not known.
+    `is_condition`: what decides whether there is such a turn."""
+
+    loop: Loop
+    done: int | None
+    total: int | None
+    index: int | None
+    is_condition: bool
+
+
+class Place(Node):
+    """A site, and the turns of the loops around it in its function, outermost first."""
+
+    site: Site
+    turns: tuple[Turn, ...]
+
+
 class Failure(Node):
-    """What a program did wrong: the exception, the site where it came up, the values of the slots that the step there reads,
-    and the sites of the calls that led to it, outermost first."""
+    """What a program did wrong: the exception, the place where it came up, the values of the slots that the step there reads,
+    and the places of the calls that led to it, outermost first."""
 
     problem: BaseException
-    site: Site
+    place: Place
     values: Mapping[str, Any]
-    calls: tuple[Site, ...]
+    callers: tuple[Place, ...]
+    # Of each of the calls, and of the site, what the function there was given, by slot, as far as it is still there.
+    given: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def site(self) -> Site:
+        return self.place.site
+
+    @property
+    def calls(self) -> tuple[Site, ...]:
+        return tuple(place.site for place in self.callers)
 
 
 def failure(problem: BaseException) -> Failure | None:
     """The failure behind an exception that came out of generated code; None where it did not pass through any."""
-    sites: list[Site] = []
+    places: list[Place] = []
+    given: list[Mapping[str, Any]] = []
+    here: dict[str, Any] = {}
     values: dict[str, Any] = {}
     traceback: TracebackType | None = problem.__traceback__
     while traceback is not None:
         found = _found(traceback.tb_frame, traceback.tb_lineno)
         if found is not None:
-            sites.append(found[0])
-            values = _values(found[0], found[1], traceback.tb_frame)
+            site, names = found
+            places.append(Place(site, _turns(site, names, traceback.tb_frame)))
+            values = _values(site, names, traceback.tb_frame)
+            here |= _given(names, traceback.tb_frame)
+            if not site.outlined:
+                given.append(here)
+                here = {}
         traceback = traceback.tb_next
-    return Failure(problem, sites[-1], values, tuple(sites[:-1])) if sites else None
+    whole = _joined(places)
+    return Failure(problem, whole[-1], values, tuple(whole[:-1]), tuple(given)) if whole else None
 
 
-def running(thread: int) -> tuple[Site, ...]:
-    """The sites that a thread is in now, outermost first."""
+def running(thread: int) -> tuple[Place, ...]:
+    """The places that a thread is at now, outermost first."""
     frame: FrameType | None = sys._current_frames().get(thread)
-    sites: list[Site] = []
+    places: list[Place] = []
     while frame is not None:
         found = _found(frame, frame.f_lineno)
         if found is not None:
-            sites.append(found[0])
+            places.append(Place(found[0], _turns(*found, frame)))
         frame = frame.f_back
-    return tuple(reversed(sites))
+    return tuple(reversed(places))
+
+
+def progress(places: Iterable[Place]) -> float:
+    """How much of the outermost function is done, from 0 to 1. Of a loop whose turns nobody knows the number of, nothing is."""
+    done, share = 0.0, 1.0
+    for place in places:
+        for around, turn in zip(place.site.around, place.turns, strict=True):
+            done, share = done + share * around.done, share * around.share
+            if turn.done is None or not turn.total:
+                return done
+            done, share = done + share * turn.done / turn.total, share / turn.total
+            if turn.is_condition:
+                return done
+        done, share = done + share * place.site.done, share * place.site.share
+    return done
+
+
+def _joined(places: Iterable[Place]) -> list[Place]:
+    """The places, those in an outlined part of a function with the turns around that part."""
+    whole: list[Place] = []
+    turns: tuple[Turn, ...] = ()
+    for place in places:
+        turns = (*turns, *place.turns)
+        if not place.site.outlined:
+            whole.append(Place(place.site, turns))
+            turns = ()
+    return whole
+
+
+def _turns(site: Site, names: Mapping[str, str], frame: FrameType) -> tuple[Turn, ...]:
+    if not site.around:
+        return ()
+    known = {**frame.f_globals, **frame.f_locals}
+    return tuple(_turn(around, names, known) for around in site.around)
+
+
+def _turn(around: Around, names: Mapping[str, str], known: Mapping[str, Any]) -> Turn:
+    loop = around.loop
+    values = {slot: known.get(names.get(slot, slot)) for slot in names_of(loop.range) | {loop.index}}
+    whole = _size(total(loop.span, loop.range), values) if loop.range is not None else None
+    done = _size(number(loop.span, loop.index, loop.range), values)
+    return Turn(loop, done, whole, values[loop.index], around.is_condition)
+
+
+def _size(size: core.SizeExpr, values: Mapping[str, Any]) -> int | None:
+    """A size under the values that there are: before its first turn a loop has no index."""
+    try:
+        return int(evaluate(size, values))
+    except (ArithmeticError, LookupError, TypeError):
+        return None
 
 
 def _found(frame: FrameType, line: int | None) -> tuple[Site, Mapping[str, str]] | None:
@@ -65,3 +154,10 @@ def _values(site: Site, names: Mapping[str, str], frame: FrameType) -> dict[str,
     known = {**frame.f_globals, **frame.f_locals}
     slots = reads(site.step) if site.step is not None else ()
     return {slot: known[names.get(slot, slot)] for slot in slots if names.get(slot, slot) in known}
+
+
+def _given(names: Mapping[str, str], frame: FrameType) -> dict[str, Any]:
+    """The parameters of the Python function that a frame runs; not those whose locals were given to other slots."""
+    code, taken = frame.f_code, set(names.values())
+    params = code.co_varnames[: code.co_argcount]
+    return {p: frame.f_locals[p] for p in params if p in frame.f_locals and p not in taken}

@@ -16,10 +16,8 @@ _SPELLING = frozenset({"span", "annotation"})
 
 def call_of(name: str, following: Iterable[core.Stmt | core.Value | None]) -> core.Call | None:
     """The first decided call of a function in what follows."""
-    for node in nodes_of(*following):
-        if isinstance(node, core.Call) and node.decided and node.callee.name == name:
-            return node
-    return None
+    calls = (node for node in nodes_of(*following) if isinstance(node, core.Call))
+    return next((call for call in calls if call.decided and call.callee.name == name), None)
 
 
 def nodes_of(*roots: object) -> Iterator[Node]:

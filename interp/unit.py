@@ -6,6 +6,7 @@ A failure is found again by its line: nothing is recorded while a program runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class Unit:
         count_checks: bool = False,
     ) -> None:
         self.functions = functions
+        self.owners = {f.impl: f.name for f in functions.values() if isinstance(f, core.Function) and f.impl}
         self.direct = direct
         self.reuse = reuse
         self.count_checks = count_checks
@@ -53,7 +55,7 @@ class Unit:
         self._outlined += 1
         return f"a{self._outlined}"
 
-    def constant(self, key: Any, make: Callable[[], Any]) -> str:
+    def constant(self, key: object, make: Callable[[], object]) -> str:
         """The global that holds `make()`; one per key."""
         if key not in self._pool:
             name = f"k{len(self._pool)}"
@@ -116,7 +118,4 @@ class Unit:
 
 
 def numpy_function(path: str) -> Any:
-    found: Any = np
-    for part in path.split("."):
-        found = getattr(found, part)
-    return found
+    return attrgetter(path)(np)

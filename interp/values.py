@@ -172,7 +172,7 @@ def to_array(literal: Literal, expected: DType | None = None) -> Array:
     return made.reshape(literal.shape)
 
 
-def _natural(items: list[Any]) -> DType:
+def _natural(items: list[object]) -> DType:
     kinds = {type(i) for i in items}
     if str in kinds:
         return DTYPES["string"]

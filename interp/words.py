@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 import numpy as np
@@ -23,8 +24,7 @@ def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) 
     text = origin.text or origin.span.text
     if origin.what == "where":
         found = values(check, outer)
-        who = f"@{declared.function}" if declared is not None and declared.function else "the signature"
-        return f"{who} needs `{text}` to hold" + (f", but {found}" if found else "")
+        return f"{_whose(declared)} needs `{text}` to hold" + (f", but {found}" if found else "")
     if isinstance(check, core.Assert) and (declared is None or origin.what not in ("rank", "dim", "dtype", "shape")):
         found = values(check, outer)
         reason = f" ({check.message})" if check.message else ""
@@ -42,6 +42,14 @@ def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) 
     return f"{who} needs " + ", but ".join(filter(None, said))
 
 
+def _whose(declared: core.Declared | None) -> str:
+    """Who asks for a condition."""
+    if declared is None:
+        return "the signature"
+    of_loop = {"carry": "the loop", "range": "the range"}.get(declared.kind)
+    return of_loop or (f"@{declared.function}" if declared.function else "the signature")
+
+
 class Actual:
     """The values of a condition's names, as ops/assertions.py asks for them."""
 
@@ -52,7 +60,7 @@ class Actual:
     def size(self, expr: core.SizeExpr) -> Any:
         return _evaluate(expr, self.env)
 
-    def text(self, size: Any) -> str:
+    def text(self, size: object) -> str:
         return str(size)
 
     def side(self, expr: core.ShapeLevel) -> str:
@@ -80,7 +88,7 @@ def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -
     return who, f"`{declared.subject}`"
 
 
-def _subject(check: core.Assert, env: Values, otherwise: Any) -> Any:
+def _subject(check: core.Assert, env: Values, otherwise: object) -> Any:
     """The tensor that a condition about a rank, a dimension or a dtype speaks of: the first one in it."""
     found = _accesses(check.cond)
     return env.get(found[0].tensor, otherwise) if found else otherwise
@@ -108,6 +116,8 @@ def _filled(declared: core.Declared, env: Values) -> str:
     """The annotation as the user wrote it, with the names that were bound before it written as their values."""
     annotation = declared.annotation
     known = {name: _evaluate(e, env) for name, e in declared.bound}
+    if annotation is None and declared.kind == "carry":  # it keeps what its first value has
+        return ""
     if annotation is None or annotation.dims is None:
         return " ".join((annotation or declared).span.text.split())
     dims = ", ".join(_filled_dim(d, known) for d in annotation.dims)
@@ -143,7 +153,7 @@ def values(check: core.Assert | core.MatchShape, env: Values) -> str:
     return ", ".join(f"{name} is {value}" for name, value in found.items())
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
     if isinstance(value, bool):
@@ -166,7 +176,7 @@ def _access_text(part: core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf) -
 # Values of shape-level expressions
 
 
-def _evaluate(e: Any, env: Values) -> Any:
+def _evaluate(e: object, env: Values) -> Any:
     """A shape-level expression under actual values; None where it has none."""
     if not isinstance(e, core.SizeExpr | core.ShapeExpr | core.DTypeExpr):
         return None
@@ -192,7 +202,7 @@ def evaluate(e: core.SizeExpr | core.ShapeExpr | core.DTypeExpr, env: Values) ->
         case core.DimOf(tensor=tensor, axis=axis):
             return env[tensor].shape[axis]
         case core.SizeOp(op=op, left=left, right=right):
-            return operate(op, evaluate(left, env), evaluate(right, env))
+            return _OPERATIONS[op](evaluate(left, env), evaluate(right, env))
         case _:
             assert_never(e)
 
@@ -220,16 +230,7 @@ def _shape(e: core.ShapeExpr, env: Values) -> tuple[int, ...]:
             return tuple(size for part in parts for size in part)
 
 
-def operate(op: str, a: int, b: int) -> int:
-    match op:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
-        case "min":
-            return min(a, b)
-        case "max":
-            return max(a, b)
-    return {"//": floor, "%": modulo, "/": exact, "ceildiv": ceildiv}[op](a, b)
+_OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "min": min, "max": max,
+    "//": floor, "%": modulo, "/": exact, "ceildiv": ceildiv,
+}  # fmt: skip

@@ -6,6 +6,7 @@ unbalanced the changes that come into question are tried, and the one that lets 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 from ..grammar.table import LITERALS
@@ -13,7 +14,7 @@ from . import codes
 from .diagnostics import Diagnostic, Edit, Label, error
 from .lalr import MAX_DEPTH, too_deep
 from .lexer import KIND, Tokens
-from .lines import NOT_BEFORE, PREFIXES, Lines, Unbalanced, find_lines
+from .lines import NOT_BEFORE, PARTNER, PREFIXES, Lines, Unbalanced, find_lines
 from .recovery import first_trouble, function_of
 from .source import Span
 
@@ -28,8 +29,7 @@ _EFFORT = 200_000
 
 _FN_NAME, _EQUAL, _NAME, _STRING = KIND["FN_NAME"], KIND["EQUAL"], KIND["NAME"], KIND["STRING"]
 _LBRACE, _RBRACE = KIND["LBRACE"], KIND["RBRACE"]
-_PARTNER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
-_OPENER_OF = {closer: opener for opener, closer in _PARTNER.items()}
+_OPENER_OF = {closer: opener for opener, closer in PARTNER.items()}
 _SIGN = {KIND[LITERALS[sign]]: sign for sign in "()[]{}"}
 
 
@@ -116,7 +116,7 @@ def _possible_beginnings(tokens: Tokens) -> list[int]:
             open_ = []
         elif not open_ and i and _in_column_1(tokens, i) and kind not in NOT_BEFORE:
             places.append(i)
-        if kind in _PARTNER:
+        if kind in PARTNER:
             open_.append(i)
         elif kind in _OPENER_OF:
             matching = [n for n, o in enumerate(open_) if tokens.kinds[o] == _OPENER_OF[kind]]
@@ -127,10 +127,8 @@ def _possible_beginnings(tokens: Tokens) -> list[int]:
 
 def _is_indented_behind(tokens: Tokens, opener: int, limit: int) -> bool:
     """Whether the first line after an opening bracket is indented, or there is none before the limit."""
-    for i in range(opener + 1, limit):
-        if tokens.first[i]:
-            return not _in_column_1(tokens, i)
-    return True
+    first = next((i for i in range(opener + 1, limit) if tokens.first[i]), None)
+    return first is None or not _in_column_1(tokens, first)
 
 
 def _mend_piece(piece: Tokens) -> list[Diagnostic]:
@@ -160,7 +158,7 @@ def _clear(piece: Tokens) -> None:
 def _too_deep(piece: Tokens) -> Diagnostic | None:
     depth = 0
     for i, kind in enumerate(piece.kinds):
-        depth += (kind in _PARTNER) - (kind in _OPENER_OF)
+        depth += (kind in PARTNER) - (kind in _OPENER_OF)
         if depth > MAX_DEPTH:
             return too_deep(Span(piece.source, piece.starts[i], piece.ends[i]))
     return None
@@ -181,45 +179,39 @@ def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:
     if trouble.at < 0:
         odd = _odd_opener(piece)
         for opener in dict.fromkeys([open_[-1] if odd is None else odd, open_[-1], open_[0]]):
-            closer = _PARTNER[piece.kinds[opener]]
+            closer = PARTNER[piece.kinds[opener]]
             if stuck is not None and stuck > opener:
                 result.append(Mend(stuck, closer, False, opener))
                 result += [Mend(stuck, closer, True, opener)] if stuck < len(piece.kinds) else []
-            result.append(Mend(_dedent(piece, opener), closer, False, opener))
-            result.append(Mend(_line_end(piece, opener), closer, False, opener))
-            result.append(Mend(len(piece.kinds), closer, False, opener))
+            places = (_dedent(piece, opener), _line_end(piece, opener), len(piece.kinds))
+            result += [Mend(place, closer, False, opener) for place in places]
         result += [Mend(o, 0, False, o) for o in reversed(open_[-3:])]
-        result += [Mend(o, _PARTNER[piece.kinds[o]], True, o) for o in reversed(open_[-3:])]
-        if stuck is not None and stuck < len(piece.kinds) and piece.kinds[stuck] in _PARTNER:
+        result += [Mend(o, PARTNER[piece.kinds[o]], True, o) for o in reversed(open_[-3:])]
+        if stuck is not None and stuck < len(piece.kinds) and piece.kinds[stuck] in PARTNER:
             result.append(Mend(stuck, 0, False, stuck))
         return result
     at = trouble.at
     closer = piece.kinds[at]
     opener_kind = _OPENER_OF[closer]
     if stuck is not None:
-        result.append(Mend(stuck, opener_kind, False, at))
-        result.append(Mend(stuck, opener_kind, True, at))
+        result += [Mend(stuck, opener_kind, instead, at) for instead in (False, True)]
     if open_ and any(piece.kinds[o] == opener_kind for o in open_):
         inner = open_[-1]
-        missing = _PARTNER[piece.kinds[inner]]
+        missing = PARTNER[piece.kinds[inner]]
         if stuck is not None and stuck > inner:
-            result.append(Mend(stuck, missing, False, inner))
-            result.append(Mend(stuck, missing, True, inner))
-        result.append(Mend(at, missing, False, inner))
-        result.append(Mend(_line_end(piece, inner), missing, False, inner))
-        result.append(Mend(_dedent(piece, inner), missing, False, inner))
+            result += [Mend(stuck, missing, instead, inner) for instead in (False, True)]
+        places = (at, _line_end(piece, inner), _dedent(piece, inner))
+        result += [Mend(place, missing, False, inner) for place in places]
     elif open_:
-        result.append(Mend(at, _PARTNER[piece.kinds[open_[-1]]], True, at))
-        result.append(Mend(open_[-1] + 1, opener_kind, False, at))
+        result += [Mend(at, PARTNER[piece.kinds[open_[-1]]], True, at), Mend(open_[-1] + 1, opener_kind, False, at)]
     if open_:
-        result.append(Mend(open_[-1], _PARTNER[piece.kinds[open_[-1]]], True, open_[-1]))
-        result.append(Mend(open_[-1], 0, False, open_[-1]))
+        inner = open_[-1]
+        result += [Mend(inner, PARTNER[piece.kinds[inner]], True, inner), Mend(inner, 0, False, inner)]
     result.append(Mend(at, opener_kind, True, at))
     if closer == _RBRACE:
         head = _head_end(piece)
         if head is not None:
-            result.append(Mend(head, _LBRACE, False, at))
-            result.append(Mend(head - 1, _LBRACE, True, at))
+            result += [Mend(head, _LBRACE, False, at), Mend(head - 1, _LBRACE, True, at)]
         early = _odd_closer(piece, at)
         if early is not None:
             result.append(Mend(early, 0, False, early))
@@ -233,7 +225,7 @@ def _open_before(piece: Tokens, at: int) -> list[int]:
     for i, kind in enumerate(piece.kinds):
         if i == at:
             break
-        if kind in _PARTNER:
+        if kind in PARTNER:
             open_.append(i)
         elif kind in _OPENER_OF:
             open_.pop()
@@ -250,14 +242,7 @@ def _stuck(piece: Tokens, lines: Lines) -> int | None:
 
 
 def _token_at(piece: Tokens, offset: int) -> int:
-    low, high = 0, len(piece.starts)
-    while low < high:
-        middle = (low + high) // 2
-        if piece.starts[middle] < offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return bisect_left(piece.starts, offset)
 
 
 def _reach(piece: Tokens, mend: Mend) -> tuple[bool, int]:
@@ -307,25 +292,20 @@ def _indent(piece: Tokens, i: int) -> int:
 def _dedent(piece: Tokens, opener: int) -> int:
     """The first token after an opening bracket whose line is not indented deeper than the bracket's."""
     limit = _indent(piece, opener)
-    for i in range(opener + 1, len(piece.kinds)):
-        if piece.first[i] and _indent(piece, i) <= limit:
-            return i
-    return len(piece.kinds)
+    behind = range(opener + 1, len(piece.kinds))
+    return next((i for i in behind if piece.first[i] and _indent(piece, i) <= limit), len(piece.kinds))
 
 
 def _line_end(piece: Tokens, opener: int) -> int:
     """The first token on a later line."""
-    for i in range(opener + 1, len(piece.kinds)):
-        if piece.first[i]:
-            return i
-    return len(piece.kinds)
+    return next((i for i in range(opener + 1, len(piece.kinds)) if piece.first[i]), len(piece.kinds))
 
 
 def _odd_opener(piece: Tokens) -> int | None:
     """The innermost `{` that is not closed, or that a `}` closes whose line is indented less."""
     open_: list[int] = []
     for i, kind in enumerate(piece.kinds):
-        if kind in _PARTNER:
+        if kind in PARTNER:
             open_.append(i)
         elif kind in _OPENER_OF and open_:
             opener = open_.pop()
@@ -338,7 +318,7 @@ def _odd_closer(piece: Tokens, limit: int) -> int | None:
     """A `}` on a line that is indented deeper than the line of its `{`."""
     open_: list[int] = []
     for i, kind in enumerate(piece.kinds[:limit]):
-        if kind in _PARTNER:
+        if kind in PARTNER:
             open_.append(i)
         elif kind in _OPENER_OF and open_:
             opener = open_.pop()
@@ -357,7 +337,7 @@ def _head_end(piece: Tokens) -> int | None:
             return None
         if i and open_ == 0 and piece.first[i] and kind not in NOT_BEFORE:
             return i
-        open_ += (kind in _PARTNER) - (kind in _OPENER_OF)
+        open_ += (kind in PARTNER) - (kind in _OPENER_OF)
     return None
 
 
@@ -366,23 +346,22 @@ def _describe(piece: Tokens, mend: Mend) -> Diagnostic:
     span = Span(piece.source, piece.starts[mend.subject], piece.ends[mend.subject])
     function = function_of(piece.kinds, piece.starts, piece.ends, piece.source.text)
     sign = _SIGN[subject]
-    missing = _SIGN[_PARTNER[subject] if subject in _PARTNER else _OPENER_OF[subject]]
-    message = f"this `{sign}` is not closed" if subject in _PARTNER else f"this `{sign}` has no `{missing}`"
+    missing = _SIGN[PARTNER[subject] if subject in PARTNER else _OPENER_OF[subject]]
+    message = f"this `{sign}` is not closed" if subject in PARTNER else f"this `{sign}` has no `{missing}`"
     if mend.instead and mend.at != mend.subject:
         place = _place(piece, mend.at + 1)
         labels = (Label(span, message),)
         message = f"expected `{_SIGN[mend.kind]}`, found `{place.text}`"
         return error(codes.E105, message, place, labels=labels, function=function)
-    if mend.instead and mend.kind in _OPENER_OF and subject in _OPENER_OF:
-        message = f"expected `{_SIGN[mend.kind]}`, found `{sign}`"
-        return error(codes.E105, message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
     if mend.instead:
+        if mend.kind in _OPENER_OF and subject in _OPENER_OF:
+            message = f"expected `{_SIGN[mend.kind]}`, found `{sign}`"
         return error(codes.E105, message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
     if not mend.kind:
         return error(codes.E105, message, span, help="remove it", function=function)
     place = _place(piece, mend.at)
     edits = (Edit(Span(piece.source, place.end, place.end), _SIGN[mend.kind]),)
-    if subject in _PARTNER:
+    if subject in PARTNER:
         labels = (Label(place, f"`{_SIGN[mend.kind]}` is missing behind this"),)
         return error(codes.E105, message, span, labels=labels, function=function, edits=edits)
     labels = (Label(span, message),)

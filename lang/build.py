@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from . import codes, sweet
@@ -10,11 +11,29 @@ from .codes import Code
 from .diagnostics import Diagnostic, error
 from .dtypes import DTYPES
 from .lexer import LOOKALIKES
-from .source import Source, Span
+from .source import Placed, Source, Span
 
 MAX_DIGITS = 4000
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\S])")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\0": "\0", "\\\\": "\\", '\\"': '"', "\\'": "'"}
+
+
+def _made(make: Callable[..., Placed]) -> Callable[..., Placed]:
+    """The method for a rule whose parts are a node's, as they come."""
+
+    def method(self: TreeBuilder, start: int, end: int, *parts: object) -> Placed:
+        return make(self.span(start, end), *parts)
+
+    return method
+
+
+def _made_of_all(make: Callable[..., Placed]) -> Callable[..., Placed]:
+    """The same for a node that has any number of parts, as one tuple."""
+
+    def method(self: TreeBuilder, start: int, end: int, *parts: object) -> Placed:
+        return make(self.span(start, end), parts)
+
+    return method
 
 
 class TreeBuilder:
@@ -62,8 +81,7 @@ class TreeBuilder:
             self.problem(codes.E101, f"the type of `{name.name}` stands twice", after.span, "leave one of them out")
         return sweet.Const(self.span(start, end), name, before or after, value)
 
-    def type_item_(self, start: int, end: int, name: sweet.Ident, type: sweet.Type) -> sweet.TypeDecl:
-        return sweet.TypeDecl(self.span(start, end), name, type)
+    type_item_ = _made(sweet.TypeDecl)
 
     def fn_(
         self,
@@ -78,16 +96,12 @@ class TreeBuilder:
         checks, body = (None, first) if second is None else (first, second)
         return sweet.Fn(self.span(start, end), parameters or (), result, where or (), body, checks)
 
-    def parameters_(self, start: int, end: int, *parameters: sweet.Param) -> tuple[sweet.Param, ...]:
-        return parameters
+    def parameters_(self, start: int, end: int, *parts: object) -> tuple[object, ...]:
+        return parts
 
-    def parameter_(
-        self, start: int, end: int, name: sweet.Ident, type: sweet.Type | None, default: sweet.Expr | None
-    ) -> sweet.Param:
-        return sweet.Param(self.span(start, end), name, type, default)
+    types_ = carries_ = where_ = parameters_
 
-    def where_(self, start: int, end: int, *conditions: sweet.Expr) -> tuple[sweet.Expr, ...]:
-        return conditions
+    parameter_ = _made(sweet.Param)
 
     # Statements
 
@@ -154,16 +168,12 @@ class TreeBuilder:
             self.problem(codes.E108, "a dtype is `?` or a name", arguments[1].span, f"write `{written}`")
         return sweet.TensorType(span, arguments[0], arguments[1] if len(arguments) > 1 else None)
 
-    def tuple_type_(self, start: int, end: int, *items: sweet.Type) -> sweet.TupleType:
-        return sweet.TupleType(self.span(start, end), items)
+    tuple_type_ = _made_of_all(sweet.TupleType)
 
     def fn_type_(
         self, start: int, end: int, parameters: tuple[sweet.Type, ...] | None, result: sweet.Type
     ) -> sweet.FnType:
         return sweet.FnType(self.span(start, end), parameters or (), result)
-
-    def types_(self, start: int, end: int, *types: sweet.Type) -> tuple[sweet.Type, ...]:
-        return types
 
     # Expressions
 
@@ -185,8 +195,7 @@ class TreeBuilder:
     def choices_in_braces_(self, start: int, end: int, *names: sweet.Name) -> tuple[bool, tuple[sweet.Name, ...]]:
         return True, names
 
-    def attribute_(self, start: int, end: int, value: sweet.Expr, name: sweet.Ident) -> sweet.Attr:
-        return sweet.Attr(self.span(start, end), value, name)
+    attribute_ = _made(sweet.Attr)
 
     def call_(self, start: int, end: int, callee: sweet.Expr, arguments: tuple[sweet.Arg, ...] | None) -> sweet.Call:
         return sweet.Call(self.span(start, end), callee, arguments or ())
@@ -203,29 +212,23 @@ class TreeBuilder:
     def positional_(self, start: int, end: int, value: sweet.Expr) -> sweet.Arg:
         return sweet.Arg(self.span(start, end), None, value)
 
-    def keyword_(self, start: int, end: int, name: sweet.Ident, value: sweet.Expr) -> sweet.Arg:
-        return sweet.Arg(self.span(start, end), name, value)
+    keyword_ = _made(sweet.Arg)
 
     def index_expression_(self, start: int, end: int, value: sweet.Expr, *items: Any) -> sweet.Index:
         return sweet.Index(self.span(start, end), value, items)
 
-    def slice_(self, start: int, end: int, *parts: sweet.Expr | None) -> sweet.SliceItem:
-        return sweet.SliceItem(self.span(start, end), *parts)
+    slice_ = _made(sweet.SliceItem)
 
-    def tuple_(self, start: int, end: int, *items: sweet.Expr) -> sweet.TupleExpr:
-        return sweet.TupleExpr(self.span(start, end), items)
+    tuple_ = _made_of_all(sweet.TupleExpr)
 
-    def list_(self, start: int, end: int, *items: sweet.Expr) -> sweet.ListExpr:
-        return sweet.ListExpr(self.span(start, end), items)
+    list_ = _made_of_all(sweet.ListExpr)
 
     def splice_(self, start: int, end: int, star: str, name: sweet.Ident) -> sweet.Splice:
         return sweet.Splice(self.span(start, end), name)
 
-    def dots_(self, start: int, end: int) -> sweet.Dots:
-        return sweet.Dots(self.span(start, end))
+    dots_ = _made(sweet.Dots)
 
-    def unknown_(self, start: int, end: int) -> sweet.Unknown:
-        return sweet.Unknown(self.span(start, end))
+    unknown_ = _made(sweet.Unknown)
 
     def name_(self, start: int, end: int, name: str) -> sweet.Name:
         return sweet.Name(self.span(start, end), name)
@@ -291,21 +294,30 @@ class TreeBuilder:
         index: sweet.Ident,
         iterable: sweet.Expr,
         carries: tuple[sweet.Carry, ...] | None,
+        where: tuple[sweet.Expr, ...] | None,
+        cond: sweet.Block | None,
         stack: tuple[sweet.Param, ...] | None,
         body: sweet.Block,
     ) -> sweet.For:
-        return sweet.For(self.span(start, end), index, iterable, carries or (), stack or (), body)
+        return sweet.For(self.span(start, end), index, iterable, carries or (), where or (), cond, stack or (), body)
 
     def while_(
-        self, start: int, end: int, cond: sweet.Expr, carries: tuple[sweet.Carry, ...] | None, body: sweet.Block
+        self,
+        start: int,
+        end: int,
+        cond: sweet.Block,
+        carries: tuple[sweet.Carry, ...] | None,
+        where: tuple[sweet.Expr, ...] | None,
+        stack: tuple[sweet.Param, ...] | None,
+        body: sweet.Block,
     ) -> sweet.While:
-        return sweet.While(self.span(start, end), cond, carries or (), body)
+        return sweet.While(self.span(start, end), cond, carries or (), where or (), stack or (), body)
 
-    def carries_(self, start: int, end: int, *carries: sweet.Carry) -> tuple[sweet.Carry, ...]:
-        return carries
+    def condition_(self, start: int, end: int, *parts: Any) -> sweet.Block:
+        *statements, result = parts
+        return sweet.Block(self.span(start, end), tuple(statements), result)
 
-    def carry_(self, start: int, end: int, name: sweet.Ident, type: sweet.Type | None, init: sweet.Expr) -> sweet.Carry:
-        return sweet.Carry(self.span(start, end), name, type, init)
+    carry_ = _made(sweet.Carry)
 
     def lambda_(
         self,

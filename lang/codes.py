@@ -10,13 +10,13 @@ class Code(str):
     alone. `of_sizes`: sizes of a call's operands do not fit; `of_elements`: the number of elements does not; `of_dtypes`: their
     dtypes do not. `of_brackets`: what follows in the same lines may follow from it. `is_absent`: a file is not there.
     `of_last_axes`: axes are counted from the last one. `spreads`: both operands are repeated. `is_whole`: the sentence has no
-    verdict behind it. `is_quiet`: no mend is worse for it.
+    verdict behind it. `is_quiet`: no mend is worse for it. `of_shapes`: other shapes may be what is wanted.
     """
 
     heading: str
     phase: str
     is_doubt = only_empty = of_sizes = of_elements = of_dtypes = False
-    of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = False
+    of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = of_shapes = False
 
 
 # A code a line, with its phase and what else is so of it, and the heading.
@@ -58,6 +58,10 @@ E222 names: implementations that do not fit together
 E223 names: nested too deeply
 E224 names: a private function that is called from outside
 E225 names: a misspelt dtype
+E226 names: a `for` over something else than a range
+E227 names: a loop that does not say what it gives
+E228 names: a turn that does not give what its loop carries and stacks
+E229 names: a stacked type that changes from turn to turn
 E240 names is_absent: a file that does not exist
 E241 names: a file outside the program's folder
 E242 names: a file that cannot be read
@@ -67,25 +71,25 @@ E245 names: a weights file that cannot be used
 E299 names: not supported yet
 
 # In sizes and dtypes
-E301 sizes: an argument that cannot fit its parameter
-E302 sizes: a claim that is wrong
-E303 sizes: an assertion that always fails
-E304 sizes of_sizes: what a primitive needs is never so
-E305 sizes of_sizes of_last_axes: matrices that cannot be multiplied
-E306 sizes of_sizes: shapes that cannot be broadcast together
-E307 sizes of_elements: a reshape that would change the number of elements
-E308 sizes of_sizes: tensors that cannot be joined
+E301 sizes of_shapes: an argument that cannot fit its parameter
+E302 sizes of_shapes: a claim that is wrong
+E303 sizes of_shapes: an assertion that always fails
+E304 sizes of_sizes of_shapes: what a primitive needs is never so
+E305 sizes of_sizes of_last_axes of_shapes: matrices that cannot be multiplied
+E306 sizes of_sizes of_shapes: shapes that cannot be broadcast together
+E307 sizes of_elements of_shapes: a reshape that would change the number of elements
+E308 sizes of_sizes of_shapes: tensors that cannot be joined
 E309 sizes: a condition of the signature that never holds at this call
-E310 sizes only_empty: works only on empty tensors
+E310 sizes only_empty of_shapes: works only on empty tensors
 E311 sizes: a signature that no sizes satisfy
 E312 sizes: assertions that contradict each other
 E313 sizes of_dtypes: dtypes that do not fit
-E314 sizes: an attribute of a primitive that cannot be right
+E314 sizes of_shapes: an attribute of a primitive that cannot be right
 E315 sizes: fails whenever one arm of an `if` is taken
 E316 sizes: no implementation fits
 
 # Left for when it runs
-W311 sizes is_doubt: a claim that could not be proved
+W311 sizes is_doubt of_shapes: a claim that could not be proved
 W312 sizes: weights that are not there yet
 
 # To know

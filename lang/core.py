@@ -11,7 +11,7 @@ from enum import Enum
 
 from .dtypes import DType
 from .node import Node
-from .source import Span
+from .source import Placed, Span
 
 
 class Status(Enum):
@@ -27,118 +27,100 @@ class Status(Enum):
 # Shape-level expressions
 
 
-class SizeLit(Node):
-    span: Span
+class SizeLit(Placed):
     value: int
 
 
-class SizeVar(Node):
+class SizeVar(Placed):
     """A name of sort Size: a parameter, a const, or one that a `let k : Size` or a MatchShape binds."""
 
-    span: Span
     name: str
 
 
-class SizeOp(Node):
+class SizeOp(Placed):
     """op is one of + - * // % / min max ceildiv; `/` is exact division (with the obligation that it divides)."""
 
-    span: Span
     op: str
     left: SizeExpr
     right: SizeExpr
 
 
-class RankOf(Node):
-    span: Span
+class RankOf(Placed):
     tensor: str
 
 
-class DimOf(Node):
+class DimOf(Placed):
     """`x.dim(axis)` with a literal axis, negative from the end."""
 
-    span: Span
     tensor: str
     axis: int
 
 
-class ShapeVar(Node):
-    span: Span
+class ShapeVar(Placed):
     name: str
 
 
-class ShapeOf(Node):
+class ShapeOf(Placed):
     """`x.shape` of a tensor variable."""
 
-    span: Span
     tensor: str
 
 
-class Splice(Node):
+class Splice(Placed):
     """`*s` inside a ShapeLit."""
 
-    span: Span
     name: str
 
 
-class ShapeLit(Node):
-    span: Span
+class ShapeLit(Placed):
     dims: tuple[SizeExpr | Splice, ...]
 
 
-class DTypeLit(Node):
-    span: Span
+class DTypeLit(Placed):
     dtype: DType
 
 
-class DTypeVar(Node):
-    span: Span
+class DTypeVar(Placed):
     name: str
 
 
-class DTypeOf(Node):
-    span: Span
+class DTypeOf(Placed):
     tensor: str
 
 
-class BoolConst(Node):
-    span: Span
+class BoolConst(Placed):
     value: bool
 
 
-class BoolVar(Node):
+class BoolVar(Placed):
     """A parameter or const of sort Bool."""
 
-    span: Span
     name: str
 
 
-class Compare(Node):
+class Compare(Placed):
     """Both sides are Sizes, or Shapes (== and != only), or DTypes (== and != only), or Bools (== and != only)."""
 
-    span: Span
     op: str
     left: ShapeLevel
     right: ShapeLevel
 
 
-class InClass(Node):
+class InClass(Placed):
     """`d in floating` / `d in {float16, float32}`: choices are class names and dtype names, braces tells which form."""
 
-    span: Span
     item: DTypeExpr
     choices: tuple[str, ...]
     braces: bool
 
 
-class Not(Node):
-    span: Span
+class Not(Placed):
     operand: BoolExpr
 
 
-class Logic(Node):
+class Logic(Placed):
     """op is && or ||, decided left to right."""
 
-    span: Span
     op: str
     left: BoolExpr
     right: BoolExpr
@@ -167,61 +149,54 @@ class Known(Node):
 # Values
 
 
-class Var(Node):
+class Var(Placed):
     """A tensor, a tuple or a function by its name."""
 
-    span: Span
     name: str
 
 
-class FnRef(Node):
+class FnRef(Placed):
     """`@f`. `name` is the function's name as the program sees it: `ff`, `attn.block`, `prelude.matmul`."""
 
-    span: Span
     name: str
 
 
-class Number(Node):
+class Number(Placed):
     """A literal number or `true`/`false` as a tensor: rank 0, weakly typed (it takes the other operand's dtype)."""
 
-    span: Span
     value: int | float | bool
 
 
-class TensorLit(Node):
+class TensorLit(Placed):
     """`tensor([[1, 2], [3, 4]], int8)`; `values` is flat in row-major order."""
 
-    span: Span
     shape: tuple[int, ...]
     values: tuple[int | float | bool | str, ...]
     dtype: DType
 
 
-class Load(Node):
+class Load(Placed):
     """`load("weights.safetensors", "w")`; key is None for a `.npy` file."""
 
-    span: Span
     path: str
     key: str | None
 
 
-class Text(Node):
+class Text(Placed):
     """A string as an attribute: `mode="constant"`."""
 
-    span: Span
     value: str
 
 
-class Arg(Node):
+class Arg(Placed):
     """One argument; `name` is None for a positional one. Arguments of user functions are always positional and complete;
     those of a primitive stand as the user wrote them."""
 
-    span: Span
     name: str | None
     value: Value
 
 
-class Call(Node):
+class Call(Placed):
     """A call of a primitive, a function of the program, or a function value.
 
     The checker sets `guard` on a primitive call whose preconditions were not proved: they are checked on the actual
@@ -230,7 +205,6 @@ class Call(Node):
     `known` is what it knows of the result.
     """
 
-    span: Span
     callee: FnRef | Var
     args: tuple[Arg, ...]
     guard: bool = False
@@ -238,40 +212,92 @@ class Call(Node):
     known: Known | None = None
 
 
-class TupleValue(Node):
-    span: Span
+class TupleValue(Placed):
     items: tuple[Value, ...]
 
 
-class ListValue(Node):
+class ListValue(Placed):
     """A list of tensors, or of attribute values that are not all Sizes (`[(0, 1), (2, 3)]`)."""
 
-    span: Span
     items: tuple[Value, ...]
 
 
-class If(Node):
+class If(Placed):
     """cond is a BoolExpr, or a value: a boolean or integer rank-0 tensor."""
 
-    span: Span
     cond: BoolExpr | Value
     then: Block
     orelse: Block
 
 
-class Lambda(Node):
+class Lambda(Placed):
     """A function value: `checks` are made of its parameters at every call, then the body runs. What it says of its result
     stands in the body, before that: nobody but the body knows whether it is kept."""
 
-    span: Span
     params: tuple[Param, ...]
     result: Sort | None
     checks: tuple[Stmt, ...]
     body: Block
 
 
+class Carry(Placed):
+    """A value that a loop hands from turn to turn, of a bare sort; `init` is what it is before the first turn."""
+
+    name: str
+    sort: Sort
+    init: Value
+
+
+class Invariant(Placed):
+    """One condition of a loop's invariant, over the carries and the index: it holds before the first turn (`entry`) and after
+    each turn (`turn`), each decided on its own; in a turn and behind the loop it is known."""
+
+    cond: BoolExpr
+    origin: Origin
+    entry: Status = Status.OPEN
+    turn: Status = Status.OPEN
+
+
+class Stacked(Placed):
+    """A tensor of every turn, stacked along a new first axis. `shape` is what it has in each turn, over names from outside the
+    loop; None stands for a size that all turns share, found in the first and 0 where there is none. That a turn's value
+    has the sizes that are not None is asserted in the body. `status` is that of the sizes that are shared."""
+
+    name: str
+    shape: tuple[SizeExpr | Splice | None, ...]
+    dtype: DTypeExpr
+    status: Status = Status.OPEN
+
+
+class Range(Node):
+    """`range(start, stop, step)`: the index is start, start + step, ... below stop; the step is at least 1, which is asserted
+    before the loop."""
+
+    start: SizeExpr
+    stop: SizeExpr
+    step: SizeExpr
+
+
+class Loop(Placed):
+    """`for index in range(...) with (...) where ... while (...) stack (...) { }`, and `while (...) with (...) where ... { }`,
+    which has neither index nor range.
+
+    The initial values are evaluated once, in order, and see no carry. `cond` is evaluated before each turn: its result is a
+    BoolExpr, or a boolean or integer rank-0 tensor. The body's value is the next carries, then what is stacked: a tuple, if
+    they are several. The loop's value is made in the same way. Names that the invariant binds are bound at the body's head.
+    """
+
+    index: str | None
+    range: Range | None
+    carries: tuple[Carry, ...]
+    invariant: tuple[Invariant, ...]
+    cond: Block | None
+    stacked: tuple[Stacked, ...]
+    body: Block
+
+
 Value = (
-    Var | FnRef | Number | TensorLit | Load | Text | Call | TupleValue | ListValue | If | Lambda
+    Var | FnRef | Number | TensorLit | Load | Text | Call | TupleValue | ListValue | If | Loop | Lambda
     | SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
 )  # fmt: skip
 
@@ -281,7 +307,7 @@ def is_work(value: Value) -> bool:
     if isinstance(value, ShapeLevel):
         return False
     match value:
-        case Call() | If():
+        case Call() | If() | Loop():
             return True
         case Var() | FnRef() | Number() | TensorLit() | Load() | Text() | TupleValue() | ListValue() | Lambda():
             return False
@@ -332,26 +358,24 @@ def variable(span: Span, name: str, sort: Sort) -> Variable:
 # What the user wrote
 
 
-class Written(Node):
+class Written(Placed):
     """A dimension, shape, dtype or condition in the user's spelling, which is the text of `span`.
 
     `names` are those that it speaks of, each once, in order. `size` is a dimension's value over them, made of numbers, names
     and `+ - * / // %`; None where it is something else (`?`, `*s`, a call).
     """
 
-    span: Span
     names: tuple[str, ...]
     size: SizeExpr | None = None
 
 
-class Annotation(Node):
+class Annotation(Placed):
     """A type in the user's spelling. kind is tensor, name (`Size`, `int8`), tuple or function.
 
     `names` are all that stand in it, `shape_names` those of shapes (`*s`, `Tensor(s)`). `dims` is None where a tensor's shape
     is no list; `items` are a tuple's parts.
     """
 
-    span: Span
     kind: str
     names: tuple[str, ...]
     shape_names: tuple[str, ...] = ()
@@ -361,15 +385,13 @@ class Annotation(Node):
     items: tuple[Annotation, ...] = ()
 
 
-class Default(Node):
+class Default(Placed):
     """The value that a parameter has where a call does not give it one; None for what is no literal."""
 
-    span: Span
     value: Value | None
 
 
-class DeclaredParam(Node):
-    span: Span
+class DeclaredParam(Placed):
     name: str
     annotation: Annotation | None
     default: Default | None
@@ -391,7 +413,7 @@ class Declaration(Node):
 # Origins
 
 
-class Declared(Node):
+class Declared(Placed):
     """The annotation that assertions were made of.
 
     `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern.
@@ -400,7 +422,6 @@ class Declared(Node):
     annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`.
     """
 
-    span: Span
     kind: str
     subject: str
     tensor: str
@@ -410,14 +431,13 @@ class Declared(Node):
     position: int | None = None
 
 
-class Origin(Node):
+class Origin(Placed):
     """What an assertion was made of, and which part: `what` is rank, dim, dtype, shape, where, assert, obligation.
 
     `span` is the part of the annotation (one dimension, the dtype) or the condition that the user wrote; `axis` goes with dim.
     `text` is the dimension or condition in the user's spelling. `claim` tells a claim from an assertion (`!`, assert, ...).
     """
 
-    span: Span
     what: str
     claim: bool
     declared: Declared | None
@@ -435,11 +455,11 @@ class Origin(Node):
 # Statements
 
 
-class Let(Node):
-    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones only.
+class Let(Placed):
+    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones
+    and for tuples; it is None for others, and for tuples that their value tells.
     The checker sets what is `known` of each name (None: no tensor)."""
 
-    span: Span
     names: tuple[str, ...]
     is_tuple: bool
     sort: Sort | None
@@ -447,21 +467,19 @@ class Let(Node):
     known: tuple[Known | None, ...] = ()
 
 
-class Assert(Node):
-    span: Span
+class Assert(Placed):
     cond: BoolExpr
     message: str | None
     origin: Origin
     status: Status = Status.OPEN
 
 
-class MatchShape(Node):
+class MatchShape(Placed):
     """`match_shape(x, [s, m], [*s, m])`: binds `binds` (each stands alone, once, in `dims`), asserts the rest.
 
     Desugaring makes it only for shapes with a splice; every other pattern becomes Asserts and `let m : Size`.
     """
 
-    span: Span
     tensor: str
     binds: tuple[str, ...]
     dims: tuple[SizeExpr | Splice, ...]
@@ -469,16 +487,14 @@ class MatchShape(Node):
     status: Status = Status.OPEN
 
 
-class ExprStmt(Node):
-    span: Span
+class ExprStmt(Placed):
     value: Value
 
 
 Stmt = Let | Assert | MatchShape | ExprStmt
 
 
-class Block(Node):
-    span: Span
+class Block(Placed):
     stmts: tuple[Stmt, ...]
     result: Value
 
@@ -493,7 +509,7 @@ class Param(Node):
     sort: Sort
 
 
-class Function(Node):
+class Function(Placed):
     """One core function.
 
     kind is inline (the shape-check wrapper), private (an implementation), or extern (a wrapper whose target is called by
@@ -504,7 +520,6 @@ class Function(Node):
     `signature` is what the user wrote, on one line; `declaration` the same as data.
     """
 
-    span: Span
     kind: str
     name: str
     params: tuple[Param, ...]
@@ -528,6 +543,12 @@ def owners(program: Program) -> dict[str, str]:
     return {f.impl: f.name for f in program.functions if f.impl is not None}
 
 
+def param_span(function: Function, name: str) -> Span:
+    """Where the user declared a parameter."""
+    declared = function.declaration.params if function.declaration is not None else ()
+    return next((p.span for p in declared if p.name == name), function.span)
+
+
 def bound_names(stmt: Stmt) -> tuple[str, ...]:
     match stmt:
         case Let():
@@ -544,24 +565,22 @@ def may_check(stmt: Stmt) -> bool:
         case Let(is_tuple=True):
             return isinstance(stmt.value, Var)
         case Let():
-            return stmt.sort in (SIZE, SHAPE, DTYPE, BOOL) and not isinstance(stmt.value, If)
+            return stmt.sort in (SIZE, SHAPE, DTYPE, BOOL) and not isinstance(stmt.value, If | Loop)
     return isinstance(stmt, Assert | MatchShape)
 
 
-class Impls(Node):
+class Impls(Placed):
     """`@matmul = [@matmul_16, @matmul_any]`, most specific first."""
 
-    span: Span
     name: str
     choices: tuple[str, ...]
     # Where each of them is named.
     places: tuple[Span, ...] = ()
 
 
-class ConstDef(Node):
+class ConstDef(Placed):
     """`const w : T = value`. A const keeps its annotation in the core's text (`annotation`); `checks` is what it says."""
 
-    span: Span
     name: str
     sort: Sort
     value: Value

@@ -9,14 +9,16 @@ from typing import assert_never
 from . import core
 from .core import SizeExpr
 from .node import replace
-from .printer import quote
+from .printer import quote, tupled
 from .walk import walk
 
-Comment = Callable[[core.Stmt | core.Call], str | None]
+Place = core.Stmt | core.Call | core.Invariant | core.Stacked
+Comment = Callable[[Place], str | None]
 
 # What an expression binds like, weakest first; an operand that binds weaker than its place asks for stands in parentheses.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGNED, _ATOM = range(8)
 _LEVELS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "&&": _AND, "||": _OR}
+_WIDTH = 100
 _SHAPE_SORTS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
 
 
@@ -52,7 +54,7 @@ def print_sort(sort: core.Sort) -> str:
         case core.BaseSort():
             return sort.name
         case core.TupleSort():
-            return _tuple([print_sort(s) for s in sort.items])
+            return tupled([print_sort(s) for s in sort.items])
         case core.FnSort():
             return sort.text
         case _:
@@ -106,8 +108,9 @@ class _Printer:
     def stmt(self, stmt: core.Stmt, indent: str) -> str:
         match stmt:
             case core.Let():
-                names = _tuple(list(stmt.names)) if stmt.is_tuple else stmt.names[0]
-                sort = f" : {print_sort(stmt.sort)}" if stmt.sort in _SHAPE_SORTS and stmt.sort else ""
+                names = tupled(list(stmt.names)) if stmt.is_tuple else stmt.names[0]
+                told = stmt.sort in _SHAPE_SORTS or isinstance(stmt.sort, core.TupleSort)
+                sort = f" : {print_sort(stmt.sort)}" if told and stmt.sort else ""
                 return f"let {names}{sort} = {self.value(stmt.value, indent)}"
             case core.Assert():
                 message = f", {quote(stmt.message)}" if stmt.message is not None else ""
@@ -145,12 +148,14 @@ class _Printer:
                 args = ", ".join(self.arg(a, indent) for a in value.args)
                 return f"{self.value(value.callee, indent)}({args})"
             case core.TupleValue():
-                return _tuple([self.value(v, indent) for v in value.items])
+                return tupled([self.value(v, indent) for v in value.items])
             case core.ListValue():
                 return f"[{', '.join(self.value(v, indent) for v in value.items)}]"
             case core.If():
                 then, orelse = self.block(value.then, indent), self.block(value.orelse, indent)
                 return f"if ({self.value(value.cond, indent)}) {then} else {orelse}"
+            case core.Loop():
+                return self.loop(value, indent)
             case core.Lambda():
                 stmts = (*value.checks, *value.body.stmts)
                 return f"{self.head(value.params, value.result)} {self.block(replace(value.body, stmts=stmts), indent)}"
@@ -158,13 +163,59 @@ class _Printer:
                 return f"*{value.name}"
         return self.shape_level(value)
 
+    def loop(self, loop: core.Loop, indent: str) -> str:
+        """The header on one line, or each clause on its own with what is said of it."""
+        head = [self.condition(loop.cond, indent)] if loop.cond else []
+        clauses = [self.carries(loop.carries, indent), self.where(loop.invariant)]
+        counted = [(f"for {loop.index} in {self.range(loop.range)}", "")] if loop.range is not None else []
+        clauses = [*counted, *clauses, *head] if counted else [*head, *clauses]
+        clauses = [c for c in (*clauses, self.stacks(loop.stacked)) if c[0]]
+        line = " ".join(text for text, _ in clauses)
+        if len(indent) + len(line) > _WIDTH or "\n" in line or any(said for _, said in clauses):
+            line = f"\n{indent}  ".join(f"{text}  # {said}" if said else text for text, said in clauses)
+        end = f"\n{indent}" if clauses[-1][1] else " "
+        return f"{line}{end}{self.block(loop.body, indent)}"
+
+    def range(self, range_: core.Range) -> str:
+        parts = [range_.start, range_.stop, range_.step]
+        if isinstance(range_.step, core.SizeLit) and range_.step.value == 1:
+            parts.pop()
+            if isinstance(range_.start, core.SizeLit) and range_.start.value == 0:
+                parts.pop(0)
+        return f"range({', '.join(map(self.shape_level, parts))})"
+
+    def carries(self, carries: tuple[core.Carry, ...], indent: str) -> tuple[str, str]:
+        shown = (f"{c.name} : {print_sort(c.sort)} = {self.value(c.init, indent)}" for c in carries)
+        return (f"with ({', '.join(shown)})" if carries else ""), ""
+
+    def where(self, invariant: tuple[core.Invariant, ...]) -> tuple[str, str]:
+        shown = [self.shape_level(i.cond) for i in invariant]
+        said = self.each_said([(f"{text}: ", i) for text, i in zip(shown, invariant, strict=True)])
+        return (f"where {', '.join(shown)}" if invariant else ""), said
+
+    def condition(self, cond: core.Block, indent: str) -> tuple[str, str]:
+        shown = [*(self.stmt(s, indent) for s in cond.stmts), self.leading(cond.result, indent)]
+        asked: list[Place] = [s for s in cond.stmts if not isinstance(s, core.Let)]
+        asked += [call for part in (*cond.stmts, cond.result) for call in _calls(part)]
+        return f"while ({'; '.join(shown)})", self.each_said([("", place) for place in asked])
+
+    def stacks(self, stacked: tuple[core.Stacked, ...]) -> tuple[str, str]:
+        shown = (f"{s.name} : Tensor({self.dims(s.shape)}, {self.shape_level(s.dtype)})" for s in stacked)
+        said = self.each_said([(f"{s.name}: ", s) for s in stacked])
+        return (f"stack ({', '.join(shown)})" if stacked else ""), said
+
+    def each_said(self, places: list[tuple[str, Place]]) -> str:
+        """What is said of the parts of a clause, behind it."""
+        found = [(what, self.comment(place)) for what, place in places] if self.comment is not None else []
+        return "; ".join(what + " ".join(text.split()) for what, text in found if text)
+
     def arg(self, arg: core.Arg, indent: str) -> str:
         return f"{arg.name}={self.value(arg.value, indent)}" if arg.name else self.value(arg.value, indent)
 
     # Shape-level expressions
 
-    def dims(self, dims: tuple[SizeExpr | core.Splice, ...]) -> str:
-        return f"[{', '.join(self.value(d, '') for d in dims)}]"
+    def dims(self, dims: tuple[SizeExpr | core.Splice | None, ...]) -> str:
+        return f"[{', '.join('?' if d is None else self.value(d, '') for d in dims)}]"
 
     def shape_level(self, expr: core.ShapeLevel, least: int = _OR) -> str:
         level, text = self.leveled(expr)
@@ -226,14 +277,10 @@ def _begins_like_checks(function: core.Function) -> bool:
     return function.kind == "inline" and function.impl is None and bool(stmts) and core.may_check(stmts[0])
 
 
-def _calls(value: core.Value) -> Iterator[core.Call]:
+def _calls(value: core.Value | core.Stmt) -> Iterator[core.Call]:
     """The calls in an expression, those in blocks left out: they are in statements of their own."""
-    nodes = walk(value, without=lambda node: isinstance(node, core.If | core.Lambda))
+    nodes = walk(value, without=lambda node: isinstance(node, core.If | core.Lambda | core.Block))
     return (node for node in nodes if isinstance(node, core.Call))
-
-
-def _tuple(items: list[str]) -> str:
-    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
 def _number(value: int | float | bool | str) -> str:

@@ -7,22 +7,20 @@ from typing import Literal
 
 from .codes import Code
 from .node import Node, replace
-from .source import Span
+from .source import Placed, Span
 
 Severity = Literal["error", "warning", "note"]
 
 
-class Label(Node):
+class Label(Placed):
     """A secondary place and what is to be said of it."""
 
-    span: Span
     message: str
 
 
-class Edit(Node):
+class Edit(Placed):
     """Replace the text of `span` by `text`."""
 
-    span: Span
     text: str
 
 
@@ -41,17 +39,17 @@ class Operand(Node):
     dtype: str
 
 
-class Subject(Node):
+class Subject(Placed):
     """What a diagnostic is about, as data for helps; not printed.
 
     `span` is the call or the annotated value, `callee` the function without its at sign (empty where nothing is called),
     `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
     alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
-    requirement of a primitive (see ops/requirements.py).
+    requirement of a primitive (see ops/requirements.py) or the condition of a signature; `grown` what the annotation of a
+    loop's carry would say of an axis that grows, over the loop's index.
     """
 
-    span: Span
     callee: str
     operands: tuple[Operand, ...]
     at: tuple[tuple[str, int | None], ...] = ()
@@ -61,6 +59,16 @@ class Subject(Node):
     conditions: tuple[tuple[str, ...], ...] = ()
     also: tuple[str, ...] = ()
     asked: object = None
+    grown: str = ""
+
+
+class Met(Node):
+    """What a function was given in a run: of each parameter a tensor's shape with its dtype, or a size; `place` is the file
+    that the function stands in."""
+
+    function: str
+    place: Span
+    given: Mapping[str, tuple[tuple[int, ...], str] | int]
 
 
 class Sentence(Node):
@@ -98,7 +106,8 @@ class Diagnostic(Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
     `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do;
-    `helps` are all changes that were checked, that one first. `sentence` has the parts of a message about a check.
+    `helps` are all changes that were checked, that one first. `meant` are the names that may have been meant, the likeliest
+    first. `sentence` has the parts of a message about a check.
     """
 
     code: Code
@@ -115,6 +124,7 @@ class Diagnostic(Node):
     subject: Subject | None = None
     helps: tuple[Help, ...] = ()
     sentence: Sentence | None = None
+    meant: tuple[str, ...] = ()
 
 
 class RxError(Exception):

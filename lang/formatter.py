@@ -11,12 +11,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from ..grammar.table import RULES
 from . import layout
 from .diagnostics import Diagnostic
 from .lalr import Parser, Rule
-from .layout import HARD, LINE, SOFT, Broken, Doc, Hard, Row, Trailing, concat, fill, group, nest, stiff
+from .layout import HARD, LINE, SOFT, Broken, Doc, Hard, Row, Trailing, concat, fill, group, nest
 from .lexer import KIND, scan
 from .lines import END, find_lines
 from .parser import parse
@@ -52,14 +53,11 @@ class Leaf:
         self.blank = False
 
 
-class Remark:
+class Remark(NamedTuple):
     """A comment, and whether an empty line stands before it."""
 
-    __slots__ = ("text", "blank")
-
-    def __init__(self, text: str, blank: bool) -> None:
-        self.text = text
-        self.blank = blank
+    text: str
+    blank: bool
 
 
 class Tree:
@@ -191,7 +189,7 @@ class _Layout:
         first = _first(tree)
         blank = first.before[0].blank if first.before else first.blank
         continues = first.kind == KIND["SIGN"] or (first.kind == KIND["NAME"] and first.text in _GOES_ON)
-        if follows and continues and isinstance(tree, Tree) and tree.name == "expression_statement":
+        if follows and continues and _is_expression(tree):
             return blank, self.slot(lambda: concat("(", self.doc(tree), ")"), first)
         return blank, self.slot(lambda: self.doc(tree), first)
 
@@ -296,9 +294,6 @@ class _Layout:
 
     # Items
 
-    def function_(self, *children: Tree | Leaf) -> Doc:
-        return self.spaced(*children)
-
     def implementations_(self, name: Tree, equal: Leaf, *rest: Tree | Leaf) -> Doc:
         return concat(self.doc(name), " ", self.leaf(equal), " ", self.list_(_first(rest[0]), *rest[1:]))
 
@@ -327,11 +322,15 @@ class _Layout:
             elif child.name == "where":
                 parts.append(self.where(child))
             else:
-                parts += [" ", stiff(self.doc(child))]
+                parts += [" ", group(self.doc(child), stiff=True)]
         return concat(*parts)
 
     def where(self, tree: Tree) -> Doc:
-        """` where a, b`, on the next line if it does not fit. No line may end behind `where` itself."""
+        """` where a, b`, on the next line if it does not fit."""
+        return group(nest(LINE, self.conditions(tree)))
+
+    def conditions(self, tree: Tree) -> Doc:
+        """`where a, b`. No line may end behind `where` itself."""
         word = self.doc(tree.children[0])
         parts: list[Doc] = []
         for child in tree.children[1:]:
@@ -341,7 +340,7 @@ class _Layout:
                 parts.append(self.doc(child))
             else:
                 parts.append(self.slot(partial(self.doc, child), bubble=True))
-        return group(nest(LINE, word, " ", group(nest(*parts))))
+        return concat(word, " ", group(nest(*parts)))
 
     def taken(self) -> list[Doc]:
         """The comment behind the last token, to be written here."""
@@ -353,9 +352,6 @@ class _Layout:
 
     def applied_type_(self, name: Tree, opener: Leaf, *rest: Tree | Leaf) -> Doc:
         return concat(self.doc(name), self.bracketed(opener, rest[:-1], _last(rest[-1])))
-
-    def type_name_(self, *children: Tree | Leaf) -> Doc:
-        return self.tight(*children)
 
     # Statements
 
@@ -420,10 +416,7 @@ class _Layout:
             parts += [HARD if above else LINE, sign, " ", self.doc(operand)]
         return group(head, nest(*parts))
 
-    def unary_(self, *children: Tree | Leaf) -> Doc:
-        return self.tight(*children)
-
-    attribute_ = splice_ = slice_ = keyword_ = unary_
+    unary_ = attribute_ = splice_ = slice_ = keyword_ = type_name_ = tight
 
     def call_(self, callee: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
         return concat(self.doc(callee), self.bracketed(opener, _inner(rest[:-1]), _last(rest[-1])))
@@ -456,29 +449,46 @@ class _Layout:
         return self.loop(children)
 
     def loop(self, children: Sequence[Tree | Leaf]) -> Doc:
+        """The header on one line, or each of its clauses on its own."""
+        *header, block = children
+        words: list[list[Tree | Leaf]] = [[header[0]]]
+        for child in header[1:]:
+            if child.name == "where" if isinstance(child, Tree) else child.text in ("with", "while", "stack"):
+                words.append([])
+            words[-1].append(child)
+        parts: list[Doc] = [self.clause(words[0])]
+        for clause in words[1:]:
+            parts += [*self.taken(), LINE, self.slot(partial(self.clause, clause), bubble=True)]
+        assert isinstance(block, Tree)
+        return concat(group(parts[0], nest(*parts[1:])), " ", self.block(block, False))
+
+    def clause(self, children: Sequence[Tree | Leaf]) -> Doc:
+        only = children[0]
+        if isinstance(only, Tree):
+            return self.conditions(only)
+        if len(children) == 4 and isinstance(children[1], Leaf):
+            word, opener, inside, closer = children
+            comma = "never" if only.text == "while" else "broken"
+            return concat(self.doc(word), " ", self.bracketed(_first(opener), _inner([inside]), _last(closer), comma))
+        return self.spaced(*children)
+
+    def condition_(self, *children: Tree | Leaf) -> Doc:
+        """`let k : Size = e; k < 3`: what a loop does before each turn, and its condition."""
         parts: list[Doc] = []
-        i = 0
-        while i < len(children):
-            child = children[i]
-            if isinstance(child, Leaf) and child.text == "(":
-                comma = (
-                    "never" if isinstance(children[0], Leaf) and children[0].text == "while" and i == 1 else "broken"
-                )
-                parts.append(self.bracketed(child, _inner(children[i + 1 : i + 2]), _last(children[i + 2]), comma))
-                i += 2
-            elif isinstance(child, Tree) and child.name == "block":
-                parts.append(self.block(child, False))
+        for child in children:
+            if isinstance(child, Leaf) and child.kind == END:
+                parts += [";", *self.taken(), LINE]
             else:
-                parts.append(self.doc(child))
-            parts.append(" ")
-            i += 1
-        return concat(*parts[:-1])
+                parts.append(self.slot(partial(self.doc, child), bubble=True))
+        return concat(*parts)
 
 
 def _inner(children: Sequence[Tree | Leaf]) -> Sequence[Tree | Leaf]:
     """The members of what stands between brackets: of the one list in there, or the thing itself."""
     only = children[0] if len(children) == 1 else None
     if isinstance(only, Tree) and only.name in ("arguments", "parameters", "carries", "types"):
+        return only.children
+    if isinstance(only, Tree) and only.name == "condition" and len(only.children) == 1:
         return only.children
     return children
 

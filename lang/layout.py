@@ -87,14 +87,9 @@ def concat(*parts: Doc) -> Doc:
     return Concat(parts, any(map(forced, parts)))
 
 
-def group(*parts: Doc) -> Doc:
+def group(*parts: Doc, stiff: bool = False) -> Doc:
     body = concat(*parts)
-    return Group(body, forced(body))
-
-
-def stiff(*parts: Doc) -> Doc:
-    body = concat(*parts)
-    return Group(body, forced(body), True)
+    return Group(body, forced(body), stiff)
 
 
 def nest(*parts: Doc) -> Doc:

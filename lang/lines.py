@@ -2,7 +2,7 @@
 
 A line end counts only where the innermost open bracket is none or a block's `{`; not after an infix operator or one of
 `,` `=` `:` `.` `!` `{`; nor before an infix operator or one of `,` `=` `:` `.` `{` `}` `)` `]`, `where`, `with`, `stack`,
-`else`, `as`.
+`else`, `as`, nor before `while` between a `for` and its block's `{`.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from .lexer import KIND, Tokens, kinds
 _INFIX = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN")
 _NOT_AFTER = _INFIX | kinds("COMMA EQUAL COLON DOT BANG LBRACE _END") | {-1}
 NOT_BEFORE = _INFIX | kinds("COMMA EQUAL COLON DOT LBRACE RBRACE RPAR RSQB WHERE WITH STACK ELSE AS")
-_OPERAND_END = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE QMARK _DOTS RPAR RSQB RBRACE")
+OPERAND_END = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE QMARK _DOTS RPAR RSQB RBRACE")
 PREFIXES = kinds("INLINE PRIVATE EXTERN PRIM")
 BEGINNINGS = PREFIXES | kinds("LET ASSERT CONST TYPE IMPORT FN_NAME")
 _SOFT = PREFIXES | kinds("IMPORT CONST TYPE AS WITH STACK WHERE IN")
 _BRACKETS = kinds("LPAR LSQB LBRACE RPAR RSQB RBRACE")
-_PARTNER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
-OPENER, CLOSER = frozenset(_PARTNER), frozenset(_PARTNER.values())
-_SPECIAL = _SOFT | _BRACKETS | kinds("_END EQUAL ASSERT")
+PARTNER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
+OPENER, CLOSER = frozenset(PARTNER), frozenset(PARTNER.values())
+_HEADS = kinds("FOR WHILE IF ELSE FN")
+_SPECIAL = _SOFT | _BRACKETS | _HEADS | kinds("_END EQUAL ASSERT")
 
 _NAME, _FN_NAME, _STRING = KIND["NAME"], KIND["FN_NAME"], KIND["STRING"]
 END, _EQUAL, _ASSERT, _COMPARE = KIND["_END"], KIND["EQUAL"], KIND["ASSERT"], KIND["COMPARE"]
 _LBRACE, _RBRACE, _LPAR, _WHERE, _IN = KIND["LBRACE"], KIND["RBRACE"], KIND["LPAR"], KIND["WHERE"], KIND["IN"]
+_FOR, _WHILE, _IF, _ELSE = KIND["FOR"], KIND["WHILE"], KIND["IF"], KIND["ELSE"]
 _COLON, _IMPORT, _AS, _WITH, _STACK = KIND["COLON"], KIND["IMPORT"], KIND["AS"], KIND["WITH"], KIND["STACK"]
 
 
@@ -58,15 +60,22 @@ def find_lines(tokens: Tokens) -> Lines:
     raw, first = tokens.kinds, tokens.first
     closers: list[int] = []  # what closes each open bracket, innermost last; 0 for a block's
     asserting = [False]
+    heads = [0]  # for each bracket and the file: how many blocks' `{` are to come until the header of a `for` ends
     counts = True  # is the innermost bracket none or a block's?
     before = -1
     item = 0
     for i, kind in enumerate(raw):
         if kind in _SOFT:
             kind = _soften(tokens, i, before)
-        if first[i] and counts and before not in _NOT_AFTER and kind not in NOT_BEFORE:
+        if (
+            first[i]
+            and counts
+            and before not in _NOT_AFTER
+            and kind not in NOT_BEFORE
+            and not (kind == _WHILE and heads[-1])
+        ):
             item = _end_statement(lines, ends[-1], not closers, item)
-            asserting[-1] = False
+            asserting[-1], heads[-1] = False, 0
             before = END
         if kind in _SPECIAL:
             if kind == END:
@@ -74,18 +83,23 @@ def find_lines(tokens: Tokens) -> Lines:
                     continue
                 if not closers:
                     item = _end_statement(lines, tokens.starts[i], True, item)
-                    asserting[-1] = False
+                    asserting[-1], heads[-1] = False, 0
                     before = END
                     continue
-                asserting[-1] = False
+                asserting[-1], heads[-1] = False, 0
             elif kind == _EQUAL:
                 if asserting[-1]:
                     kind = _COMPARE
             elif kind == _ASSERT:
                 asserting[-1] = True
-            elif kind in _PARTNER:
+            elif kind in _HEADS:
+                heads[-1] += _blocks_to_come(kind, heads[-1], before, raw[i + 1] if i + 1 < len(raw) else 0)
+            elif kind in PARTNER:
                 counts = kind == _LBRACE and before != _IN
-                closers.append(_PARTNER[kind] if not counts else 0)
+                if counts and heads[-1]:
+                    heads[-1] -= 1
+                heads.append(0)
+                closers.append(PARTNER[kind] if not counts else 0)
                 asserting.append(False)
                 lines.depth = max(lines.depth, len(closers))
             elif kind in _BRACKETS:
@@ -96,6 +110,7 @@ def find_lines(tokens: Tokens) -> Lines:
                     kinds.pop(), starts.pop(), ends.pop()
                 closers.pop()
                 asserting.pop()
+                heads.pop()
                 counts = not closers or closers[-1] == 0
         kinds.append(kind)
         starts.append(tokens.starts[i])
@@ -107,6 +122,16 @@ def find_lines(tokens: Tokens) -> Lines:
     if len(kinds) > item:
         lines.items.append((item, len(kinds)))
     return lines
+
+
+def _blocks_to_come(kind: int, heads: int, before: int, after: int) -> int:
+    """How many blocks a word announces. Those of an expression in the header of a `for` come before that of the `for`; a
+    `while` behind an operand is its clause."""
+    if kind == _FOR:
+        return 1
+    if not heads or (kind == _WHILE and before in OPERAND_END) or (kind == _ELSE and after == _IF):
+        return 0
+    return 1
 
 
 def _end_statement(lines: Lines, at: int, outside: bool, item: int) -> int:
@@ -127,12 +152,12 @@ def _soften(tokens: Tokens, i: int, before: int) -> int:
     kind = raw[i]
     after = raw[i + 1] if i + 1 < len(raw) else 0
     if kind in (_WITH, _STACK):
-        return kind if before in _OPERAND_END and after == _LPAR else _NAME
+        return kind if before in OPERAND_END and after == _LPAR else _NAME
     if kind in (_IN, _WHERE):
-        return kind if before in _OPERAND_END else _NAME
+        return kind if before in OPERAND_END else _NAME
     if kind == _AS:
         return kind if before == _STRING else _NAME
-    begins = before in (-1, END, _LBRACE) or (first[i] and before in _OPERAND_END) or before in PREFIXES
+    begins = before in (-1, END, _LBRACE) or (first[i] and before in OPERAND_END) or before in PREFIXES
     if not begins or not after or first[i + 1]:
         return _NAME
     if kind in PREFIXES:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from . import sweet
-from .formatter import format_source
-from .source import Source
 
 # What an expression binds like; an operand that binds weaker than its place asks for stands in parentheses.
 _WEAKEST, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGNED, _POWER, _POSTFIX, _ATOM = range(11)
@@ -27,45 +25,9 @@ _LEVELS: dict[str, tuple[int, int, int]] = {
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\\": "\\\\", '"': '\\"'}
 
 
-def print_module(module: sweet.Module) -> str:
-    """The items in canonical layout. Comments are not printed."""
-    plain = "".join(print_item(item) + "\n;\n" for item in module.items)
-    text, _ = format_source(Source("<printed>", plain))
-    return plain if text is None else text
-
-
-def print_item(item: sweet.Item) -> str:
-    match item:
-        case sweet.Import():
-            alias = f" as {item.alias.name}" if item.alias else ""
-            return f"import {print_expr(item.path)}{alias}"
-        case sweet.FnDecl():
-            return _function(item)
-        case sweet.Const():
-            annotation = f" : {print_type(item.type)}" if item.type else ""
-            return f"const {item.name.name}{annotation} = {print_expr(item.value)}"
-        case sweet.TypeDecl():
-            return f"type {item.name.name} = {print_type(item.type)}"
-        case sweet.Impls():
-            return f"@{item.name.name} = [{', '.join('@' + choice.name for choice in item.choices)}]"
-        case sweet.Let() | sweet.Assert() | sweet.ExprStmt():
-            return print_stmt(item)
-        case _:
-            assert_never(item)
-
-
-def _function(item: sweet.FnDecl) -> str:
-    prefixes = "".join(prefix + " " for prefix in item.prefixes)
-    target = f" = {print_expr(item.target)}" if item.target else ""
-    return f"{prefixes}@{item.name.name} = {_fn(item.fn)}{target}"
-
-
-def _fn(fn: sweet.Fn) -> str:
-    parts = [print_signature(fn)]
-    if fn.where:
-        parts.append("where " + ", ".join(map(print_expr, fn.where)))
-    parts += [print_block(block) for block in (fn.checks, fn.body) if block]
-    return " ".join(parts)
+def print_fn(fn: sweet.Fn) -> str:
+    blocks = [print_block(block) for block in (fn.checks, fn.body) if block]
+    return " ".join([print_signature(fn) + _where(fn.where), *blocks])
 
 
 def print_signature(fn: sweet.Fn) -> str:
@@ -103,7 +65,7 @@ def print_stmt(statement: sweet.Stmt) -> str:
 
 def _let(let: sweet.Let) -> str:
     names = [name.name for name in let.names]
-    target = _tuple(names) if let.is_tuple else names[0]
+    target = tupled(names) if let.is_tuple else names[0]
     annotation = f" {'!' if let.asserting else ':'} {print_type(let.type)}" if let.type else ""
     return f"let {target}{annotation} = {print_expr(let.value)}"
 
@@ -117,7 +79,7 @@ def print_type(type: sweet.Type) -> str:
                 return f"Tensor({print_expr(type.shape) if type.shape else '?'}, {print_expr(type.dtype)})"
             return f"Tensor({print_expr(type.shape)})" if type.shape else "Tensor"
         case sweet.TupleType():
-            return _tuple([print_type(item) for item in type.items])
+            return tupled([print_type(item) for item in type.items])
         case sweet.FnType():
             return f"fn({', '.join(map(print_type, type.params))}) : {print_type(type.result)}"
         case _:
@@ -166,7 +128,7 @@ def _bound(e: sweet.Expr) -> tuple[int, str]:
         case sweet.Index():
             return _POSTFIX, f"{_expr(e.value, _POSTFIX)}[{', '.join(map(_index, e.items))}]"
         case sweet.TupleExpr():
-            return _ATOM, _tuple(list(map(print_expr, e.items)))
+            return _ATOM, tupled(list(map(print_expr, e.items)))
         case sweet.ListExpr():
             return _ATOM, f"[{', '.join(map(print_expr, e.items))}]"
         case sweet.Splice():
@@ -178,13 +140,14 @@ def _bound(e: sweet.Expr) -> tuple[int, str]:
         case sweet.If():
             return _WEAKEST, _if(e)
         case sweet.For():
-            stack = f" stack ({', '.join(map(print_param, e.stack))})" if e.stack else ""
-            head = f"for {e.index.name} in {print_expr(e.iterable)}{_with(e.carries)}{stack}"
-            return _WEAKEST, f"{head} {print_block(e.body)}"
+            cond = f" while ({_condition(e.cond)})" if e.cond else ""
+            head = f"for {e.index.name} in {print_expr(e.iterable)}{_with(e.carries)}{_where(e.where)}{cond}"
+            return _WEAKEST, f"{head}{_stack(e.stack)} {print_block(e.body)}"
         case sweet.While():
-            return _WEAKEST, f"while ({print_expr(e.cond)}){_with(e.carries)} {print_block(e.body)}"
+            head = f"while ({_condition(e.cond)}){_with(e.carries)}{_where(e.where)}"
+            return _WEAKEST, f"{head}{_stack(e.stack)} {print_block(e.body)}"
         case sweet.Lambda():
-            return _WEAKEST, _fn(e.fn)
+            return _WEAKEST, print_fn(e.fn)
         case _:
             assert_never(e)
 
@@ -219,12 +182,25 @@ def _with(carries: tuple[sweet.Carry, ...]) -> str:
     return f" with ({', '.join(map(_carry, carries))})" if carries else ""
 
 
+def _where(conditions: tuple[sweet.Expr, ...]) -> str:
+    return f" where {', '.join(map(print_expr, conditions))}" if conditions else ""
+
+
+def _stack(stack: tuple[sweet.Param, ...]) -> str:
+    return f" stack ({', '.join(map(print_param, stack))})" if stack else ""
+
+
+def _condition(cond: sweet.Block) -> str:
+    parts = [print_stmt(statement) for statement in cond.stmts]
+    return "; ".join(parts + ([print_expr(cond.result)] if cond.result else []))
+
+
 def _carry(carry: sweet.Carry) -> str:
     annotation = f" : {print_type(carry.type)}" if carry.type else ""
     return f"{carry.name.name}{annotation} = {print_expr(carry.init)}"
 
 
-def _tuple(items: list[str]) -> str:
+def tupled(items: list[str]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 

@@ -15,7 +15,7 @@ from .build import alike
 from .diagnostics import Diagnostic, Edit, error
 from .lalr import advance
 from .lexer import KIND, kinds
-from .lines import PREFIXES
+from .lines import CLOSER, OPENER, OPERAND_END, PREFIXES
 from .source import Source, Span
 
 _LOOK = 20
@@ -23,6 +23,7 @@ _LOOK = 20
 
 _STRIDE = 64
 _NEAR = 200
+_FAR = 2_000
 _ENOUGH = 4
 """How many must be, for a change to be made at all."""
 
@@ -123,8 +124,9 @@ def mend(region: Region) -> list[Diagnostic]:
         if stuck < 0:
             break
         states = _states_at(region.kinds, marks, stuck)
-        change = _best_change(region, marks, stuck)
-        problem = _describe(region, stuck, states, change, function)
+        clause = _clause(region, stuck)
+        change = clause.change if clause else _best_change(region, marks, stuck)
+        problem = clause.problem(function) if clause else _describe(region, stuck, states, change, function)
         line = region.source.position(problem.span.start)[0]
         if line not in lines:
             problems.append(problem)
@@ -192,7 +194,7 @@ def _before_parentheses(kinds: list[int], stuck: int) -> list[int]:
     """The word before `( ... )` where reading gets stuck behind them: it may be a misspelt `if` or `while`."""
     at, depth = stuck - 1, 0
     while at > max(0, stuck - _NEAR):
-        depth += (kinds[at] in _CLOSERS) - (kinds[at] in _OPENERS)
+        depth += (kinds[at] in CLOSER) - (kinds[at] in OPENER)
         if depth == 0:
             return [at - 1] if at < stuck - 3 and kinds[at - 1] == _NAME else []
         at -= 1
@@ -249,20 +251,117 @@ def _skip_statement(kinds: list[int], stuck: int) -> Change:
     first, depth = stuck, 0
     while first > 0 and not (depth == 0 and kinds[first - 1] in (_END, _OPEN)):
         first -= 1
-        depth += (kinds[first] in _CLOSERS) - (kinds[first] in _OPENERS)
-        if depth < 0:
-            depth = 0
+        depth += (kinds[first] in CLOSER) - (kinds[first] in OPENER)
+        depth = max(depth, 0)
     last, depth = stuck, 0
     while last < len(kinds) and not (depth == 0 and kinds[last] in (_END, _CLOSE)):
-        depth += (kinds[last] in _OPENERS) - (kinds[last] in _CLOSERS)
+        depth += (kinds[last] in OPENER) - (kinds[last] in CLOSER)
         last += 1
-        if depth < 0:
-            depth = 0
+        depth = max(depth, 0)
     return Change(first, last - first, (_NAME,), 0.0)
 
 
-_OPENERS = kinds("LPAR LSQB LBRACE")
-_CLOSERS = kinds("RPAR RSQB RBRACE")
+class Clause(NamedTuple):
+    """A clause of a loop where it cannot stand: the change leaves it out, `edits` put it where it belongs."""
+
+    change: Change
+    span: Span
+    message: str
+    help: str
+    edits: tuple[Edit, ...] = ()
+
+    def problem(self, function: str | None) -> Diagnostic:
+        return error(codes.E101, self.message, self.span, help=self.help, function=function, edits=self.edits)
+
+
+_CLAUSES = [KIND[name] for name in ("WITH", "WHERE", "WHILE", "STACK")]
+_AS_ONE = {
+    "with": "one `with` names them all: `with (a = x, b = y)`",
+    "where": "one `where` has them all: `where p, q`",
+    "while": "join the conditions with `&&`",
+    "stack": "one `stack` names them all: `stack (y : T, z : T)`",
+}
+_IN_ORDER = "the clauses of a loop come in the order `with`, `where`, `while`, `stack`, then its block"
+
+
+def _clause(region: Region, stuck: int) -> Clause | None:
+    """What to say of a clause that comes twice, too late, or behind the loop's block."""
+    kinds = region.kinds
+    if stuck >= len(kinds) or kinds[stuck] not in _CLAUSES:
+        return None
+    head = _loop_head(kinds, stuck)
+    if head is None:
+        return None
+    word, span = region.text(stuck), _place(region, stuck)
+    last = _clause_end(kinds, stuck)
+    change = Change(stuck, last - stuck, (), 0.0)
+    before = [i for i in head if kinds[i] in _CLAUSES]
+    if any(kinds[i] == kinds[stuck] for i in before):
+        return Clause(change, span, f"`{word}` stands twice in this loop", _AS_ONE[word])
+    if any(kinds[i] == _OPEN for i in head):
+        return Clause(change, span, f"`{word}` stands behind the loop's block", _IN_ORDER)
+    rank = _CLAUSES.index(kinds[stuck])
+    later = [i for i in before if _CLAUSES.index(kinds[i]) > rank and i != head[-1]]
+    if not later:
+        return None
+    text = region.source.text[region.starts[stuck] : region.ends[last - 1]]
+    there = Span(region.source, region.starts[later[-1]], region.starts[later[-1]])
+    here = Span(region.source, region.starts[stuck], region.ends[last - 1])
+    message = f"`{word}` stands behind `{region.text(later[-1])}`"
+    return Clause(change, span, message, _IN_ORDER, (Edit(there, f"{text} "), Edit(here, "")))
+
+
+def _loop_head(kinds: list[int], stuck: int) -> list[int] | None:
+    """The clauses and the block from a place back to the `for` or `while` of its loop, nearest first; None if there is none
+    in the same statement."""
+    found: list[int] = []
+    depth = 0
+    for at in range(stuck - 1, max(-1, stuck - _FAR), -1):
+        kind = kinds[at]
+        if kind in CLOSER:
+            depth += 1
+        elif kind in OPENER:
+            depth -= 1
+            if depth < 0:
+                return None
+            if depth == 0 and kind == _OPEN and not _is_within(kinds, at):
+                found.append(at)
+        elif depth == 0:
+            if kind == _END:
+                return None
+            begins = at == 0 or kinds[at - 1] not in OPERAND_END
+            if kind in _CLAUSES or kind == KIND["FOR"]:
+                found.append(at)
+            if kind == KIND["FOR"] or (kind == KIND["WHILE"] and begins):
+                return found
+    return None
+
+
+def _is_within(kinds: list[int], at: int) -> bool:
+    """Whether a `{` opens no block of a loop: that of an `if` or a function, or a set."""
+    if kinds[at - 1] != KIND["RPAR"]:
+        return kinds[at - 1] in (KIND["ELSE"], KIND["IN"])
+    depth = 0
+    for i in range(at - 1, 0, -1):
+        depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
+        if depth == 0:
+            return kinds[i - 1] in (KIND["IF"], KIND["FN"])
+    return False
+
+
+def _clause_end(kinds: list[int], at: int) -> int:
+    """Where a clause ends that begins at a token."""
+    bracketed = kinds[at] != KIND["WHERE"]
+    depth, at = 0, at + 1
+    while at < len(kinds):
+        ends = kinds[at] == _END or kinds[at] in _CLAUSES or kinds[at] in CLOSER
+        if depth == 0 and (ends or (kinds[at] == _OPEN and not _is_within(kinds, at))):
+            return at
+        depth += (kinds[at] in OPENER) - (kinds[at] in CLOSER)
+        at += 1
+        if depth == 0 and bracketed:
+            return at
+    return at
 
 
 def _describe(region: Region, stuck: int, states: list[int], change: Change | None, function: str | None) -> Diagnostic:
@@ -328,7 +427,15 @@ def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
     if before in (KIND["IF"], KIND["WHILE"]):
         return f"the condition of `{word}` stands in parentheses", f"write `{word} (...) {{ ... }}`"
     if before == KIND["FOR"] and kind != _NAME:
-        return None, "a loop is written `for i in range(n) { ... }`"
+        return None, "a loop is written `for i in range(n) with (acc = x) { ... }`"
+    if kind == _NAME and found in ("with", "stack") and before in OPERAND_END:
+        return f"what stands behind `{found}` is in parentheses", f"write `{found} ({_NAMED[found]})`"
+    if kind == KIND["RPAR"] and before == KIND["LPAR"] and kinds[here - 2] in (KIND["WITH"], KIND["STACK"]):
+        return f"this `{region.text(stuck - 2)}` names nothing", "leave it out, or name what the loop hands on"
+    if kind == KIND["DOT"] and before == KIND["DOT"] and kinds[here - 3 : here - 1] == [KIND["IN"], KIND["INT"]]:
+        return None, f"a range is written `range({region.text(stuck - 2)}, n)`"
+    if kind == KIND["RPAR"] and _closes_condition(region.kinds, stuck):
+        return "the condition is missing", "it stands last: `while (let k : Size = e; k < 3)`"
     if before == KIND["FN"] and kind == _NAME:
         return None, _FUNCTION
     if kind == KIND["COLON"] and kinds[here - 3 : here] == [KIND["LET"], KIND["LPAR"], _NAME] and here == 3:
@@ -354,6 +461,17 @@ def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
     return None
 
 
+def _closes_condition(kinds: list[int], at: int) -> bool:
+    """Whether a parenthesis closes one that a loop's condition stands in."""
+    depth = 0
+    for i in range(at - 1, max(0, at - _FAR), -1):
+        if kinds[i] in OPENER and depth == 0:
+            return kinds[i - 1] == KIND["WHILE"]
+        depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
+    return False
+
+
+_NAMED = {"with": "acc = x", "stack": "y : Tensor([n], float32)"}
 _FUNCTION = "a function is written `@f = fn(x : T) : T { ... }`"
 _SEPARATORS = PREFIXES | kinds("EQUAL COMMA COLON _END")
 

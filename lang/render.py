@@ -153,7 +153,8 @@ def _notes(diagnostic: Diagnostic) -> list[str]:
         example = ", ".join(f"{name} = {value}" for name, value in diagnostic.witness.items())
         texts = (diagnostic.message, diagnostic.caption, *notes, *(label.message for label in diagnostic.labels))
         if not any(example in text for text in texts):
-            notes.append(f"e.g. {example}")
+            holds = any("holds only for" in note for note in notes)
+            notes.append(f"it fails e.g. for {example}" if holds else f"e.g. {example}")
     return notes
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
+from .node import Node
+
 
 class Source:
     """One file's text. `name` is what diagnostics print; compared by identity."""
@@ -62,3 +64,9 @@ class Span(NamedTuple):
 
 
 NOWHERE = Span(Source("<built in>", ""), 0, 0)
+
+
+class Placed(Node):
+    """The base of what stands somewhere in a source: the nodes of trees, and what is made of them."""
+
+    span: Span

@@ -2,199 +2,177 @@
 
 from __future__ import annotations
 
-from .node import Node
-from .source import Source, Span
+from .source import Placed, Source
 
 
-class Ident(Node):
+class Ident(Placed):
     """A name at a place: a binder, a parameter's name, an alias."""
 
-    span: Span
     name: str
 
 
 # Expressions
 
 
-class Name(Node):
-    span: Span
+class Name(Placed):
     name: str
 
 
-class FnName(Node):
+class FnName(Placed):
     """`@f` or `@attn.block`; `name` is without the at sign."""
 
-    span: Span
     name: str
 
 
-class IntLit(Node):
-    span: Span
+class IntLit(Placed):
     value: int
 
 
-class FloatLit(Node):
+class FloatLit(Placed):
     """`text` is the spelling, kept for the formatter."""
 
-    span: Span
     value: float
     text: str
 
 
-class StrLit(Node):
+class StrLit(Placed):
     """`value` is the text with its escapes resolved."""
 
-    span: Span
     value: str
 
 
-class BoolLit(Node):
+class BoolLit(Placed):
     """`true` or `false`."""
 
-    span: Span
     value: bool
 
 
-class Unary(Node):
+class Unary(Placed):
     """op is one of - + !"""
 
-    span: Span
     op: str
     operand: Expr
 
 
-class Binary(Node):
+class Binary(Placed):
     """op is one of + - * / // % ** == != < <= > >= && ||"""
 
-    span: Span
     op: str
     left: Expr
     right: Expr
 
 
-class InClass(Node):
+class InClass(Placed):
     """`d in floating` (one Name) or `d in {float16, float32}`; `braces` tells which."""
 
-    span: Span
     item: Expr
     choices: tuple[Name, ...]
     braces: bool
 
 
-class Attr(Node):
+class Attr(Placed):
     """`x.rank`, `x.dtype`; `x.dim(0)` is a Call of an Attr; `attn.width` is a const of an import."""
 
-    span: Span
     value: Expr
     name: Ident
 
 
-class Arg(Node):
+class Arg(Placed):
     """One argument; `name` is None for a positional one."""
 
-    span: Span
     name: Ident | None
     value: Expr
 
 
-class Call(Node):
+class Call(Placed):
     """callee is a FnName (`@f(x)`), a Name (`tensor(...)`, `min(a, b)`, `f(x)`), or an Attr (`x.dim(0)`)."""
 
-    span: Span
     callee: Expr
     args: tuple[Arg, ...]
 
 
-class SliceItem(Node):
+class SliceItem(Placed):
     """`a:b:c` inside an index, each part optional."""
 
-    span: Span
     start: Expr | None
     stop: Expr | None
     step: Expr | None
 
 
-class Index(Node):
+class Index(Placed):
     """`x[a:b, :]`; an item is a SliceItem, Dots or an expression."""
 
-    span: Span
     value: Expr
     items: tuple[Expr | SliceItem, ...]
 
 
-class TupleExpr(Node):
+class TupleExpr(Placed):
     """`()`, `(a,)`, `(a, b)`."""
 
-    span: Span
     items: tuple[Expr, ...]
 
 
-class ListExpr(Node):
+class ListExpr(Placed):
     """`[a, b]`: a shape, a list of tensors, or rows of a literal; items may be Splice, Dots, Unknown."""
 
-    span: Span
     items: tuple[Expr, ...]
 
 
-class Splice(Node):
+class Splice(Placed):
     """`*name` inside a shape."""
 
-    span: Span
     name: Ident
 
 
-class Dots(Node):
+class Dots(Placed):
     """`...` inside a shape or an index."""
 
-    span: Span
 
-
-class Unknown(Node):
+class Unknown(Placed):
     """`?` as a dimension, a shape or a dtype."""
 
-    span: Span
 
-
-class If(Node):
+class If(Placed):
     """`if (c) { } else { }`; `else if` is an else block whose result is an If."""
 
-    span: Span
     cond: Expr
     then: Block
     orelse: Block | None
 
 
-class Carry(Node):
+class Carry(Placed):
     """`acc : Tensor([m], float32) = init` of a loop's `with`."""
 
-    span: Span
     name: Ident
     type: Type | None
     init: Expr
 
 
-class For(Node):
-    """`for i in range(n) with (...) stack (...) { }`."""
+class For(Placed):
+    """`for i in range(n) with (...) where ... while (...) stack (...) { }`; `cond` is run before each turn."""
 
-    span: Span
     index: Ident
     iterable: Expr
     carries: tuple[Carry, ...]
+    where: tuple[Expr, ...]
+    cond: Block | None
     stack: tuple[Param, ...]
     body: Block
 
 
-class While(Node):
-    span: Span
-    cond: Expr
+class While(Placed):
+    """`while (let k : Size = e; k < 3) with (...) where ... stack (...) { }`."""
+
+    cond: Block
     carries: tuple[Carry, ...]
+    where: tuple[Expr, ...]
+    stack: tuple[Param, ...]
     body: Block
 
 
-class Lambda(Node):
+class Lambda(Placed):
     """`fn(x : t) : t { ... }` as a value."""
 
-    span: Span
     fn: Fn
 
 
@@ -207,33 +185,29 @@ Expr = (
 # Types
 
 
-class NamedType(Node):
+class NamedType(Placed):
     """`Size`, `Shape`, `DType`, `Bool`, a dtype's name (a rank-0 tensor), or the name of a `type` item (`attn.Layer`)."""
 
-    span: Span
     name: str
 
 
-class TensorType(Node):
+class TensorType(Placed):
     """`Tensor`, `Tensor(shape)` or `Tensor(shape, dtype)`.
 
     shape is None, Unknown, a Name or a ListExpr; dtype is None, Unknown or a Name.
     """
 
-    span: Span
     shape: Expr | None
     dtype: Expr | None
 
 
-class TupleType(Node):
-    span: Span
+class TupleType(Placed):
     items: tuple[Type, ...]
 
 
-class FnType(Node):
+class FnType(Placed):
     """`fn(t1, ...) : t`."""
 
-    span: Span
     params: tuple[Type, ...]
     result: Type
 
@@ -244,13 +218,12 @@ Type = NamedType | TensorType | TupleType | FnType
 # Statements
 
 
-class Let(Node):
+class Let(Placed):
     """`let y : T = e` (claim), `let y ! T = e` (asserting), `let (a, b) = e`.
 
     `names` has one entry unless `is_tuple`; the annotation of a tuple target is a TupleType.
     """
 
-    span: Span
     names: tuple[Ident, ...]
     is_tuple: bool
     type: Type | None
@@ -258,28 +231,25 @@ class Let(Node):
     value: Expr
 
 
-class Assert(Node):
+class Assert(Placed):
     """`assert cond, "message"`; a top-level `=` in cond has already become `==`."""
 
-    span: Span
     cond: Expr
     message: str | None
 
 
-class ExprStmt(Node):
+class ExprStmt(Placed):
     """An expression whose value is not used: `match_shape(...)`, a call made for its checks, a script's print."""
 
-    span: Span
     value: Expr
 
 
 Stmt = Let | Assert | ExprStmt
 
 
-class Block(Node):
+class Block(Placed):
     """Statements and the last expression, which is the result (None if there is none: a sort error later)."""
 
-    span: Span
     stmts: tuple[Stmt, ...]
     result: Expr | None
 
@@ -287,17 +257,15 @@ class Block(Node):
 # Items
 
 
-class Param(Node):
-    span: Span
+class Param(Placed):
     name: Ident
     type: Type | None
     default: Expr | None
 
 
-class Fn(Node):
+class Fn(Placed):
     """Parameters, result, conditions, body; a declaration has no body. `checks` is a block before it, in core form only."""
 
-    span: Span
     params: tuple[Param, ...]
     result: Type | None
     where: tuple[Expr, ...]
@@ -305,43 +273,38 @@ class Fn(Node):
     checks: Block | None = None
 
 
-class Import(Node):
+class Import(Placed):
     """`import "attention.rx" as attn`; without `as` the alias is the file's stem."""
 
-    span: Span
     path: StrLit
     alias: Ident | None
 
 
-class FnDecl(Node):
+class FnDecl(Placed):
     """`[inline|private|extern|prim] @f = fn(...) ... [= "package.module:callable"]`."""
 
-    span: Span
     prefixes: tuple[str, ...]
     name: Ident
     fn: Fn
     target: StrLit | None
 
 
-class Const(Node):
-    span: Span
+class Const(Placed):
     name: Ident
     type: Type | None
     value: Expr
 
 
-class TypeDecl(Node):
+class TypeDecl(Placed):
     """`type Layer = (Tensor(...), ...)`."""
 
-    span: Span
     name: Ident
     type: Type
 
 
-class Impls(Node):
+class Impls(Placed):
     """`@matmul = [@matmul_16, @matmul_any]`, most specific first."""
 
-    span: Span
     name: Ident
     choices: tuple[FnName, ...]
 
@@ -349,18 +312,16 @@ class Impls(Node):
 Item = Import | FnDecl | Const | TypeDecl | Impls | Let | Assert | ExprStmt
 
 
-class Comment(Node):
+class Comment(Placed):
     """A `#` comment with its sign, for the formatter; `own_line` tells whether code stands before it."""
 
-    span: Span
     text: str
     own_line: bool
 
 
-class Module(Node):
+class Module(Placed):
     """One file. Comments do not take part in equality."""
 
-    span: Span
     source: Source
     items: tuple[Item, ...]
     comments: tuple[Comment, ...] = ()

@@ -44,7 +44,7 @@ def rewrite(
 ) -> T:
     """A tree (or a tuple of trees) with every node changed, what is below a node before it. What stays is not copied."""
 
-    def new(item: Any) -> Any:
+    def new(item: object) -> Any:
         if isinstance(item, Node) and (without is None or not without(item)):
             values = {f: getattr(item, f) for f in item._fields if f not in fields}
             changed = {f: after for f, before in values.items() if (after := new(before)) is not before}

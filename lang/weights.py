@@ -235,7 +235,7 @@ def _tensors(text: bytes, size: int) -> tuple[dict[str, Any], dict[str, tuple[in
     return header, places
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise BadWeights("is damaged: a name stands twice in its header")
@@ -261,7 +261,7 @@ def _without_gaps(places: dict[str, tuple[int, int]], size: int) -> None:
         raise BadWeights("is damaged: its tensors do not fill the file")
 
 
-def _entry(entry: dict[str, Any]) -> Place:
+def _entry(entry: dict[str, object]) -> Place:
     shape, dtype = _shape(entry.get("shape"), list), entry.get("dtype")
     if not isinstance(dtype, str) or dtype not in _SAFETENSORS:
         shown = f": {dtype}" if isinstance(dtype, str) and re.fullmatch(r"\w{1,16}", dtype) else ""

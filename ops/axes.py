@@ -11,7 +11,7 @@ from .requirements import AtLeast, Axis, AxisInRange, Equal, OfRank, Other, Quan
 Shape = tuple[Any, ...]
 
 
-def known(ctx: Ctx, x: TensorInfo) -> Shape:
+def known_shape(ctx: Ctx, x: TensorInfo) -> Shape:
     """The shape of x: its dimensions where they are all there, else with the Segments that stand for the others."""
     try:
         return ctx.dims(x)
@@ -19,7 +19,7 @@ def known(ctx: Ctx, x: TensorInfo) -> Shape:
         return x.shape
 
 
-def is_plain(shape: Iterable[Any]) -> bool:
+def is_plain(shape: Iterable[object]) -> bool:
     """Whether every part of a shape is a dimension."""
     return not any(isinstance(d, Segment) for d in shape)
 

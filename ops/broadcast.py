@@ -7,10 +7,9 @@ from itertools import combinations
 from typing import Any
 
 from ..lang.node import Node
+from .axes import Shape, known_shape
 from .model import Ctx, Dim, RankUnknown, Segment, TensorInfo
 from .requirements import Axis, Broadcast
-
-Shape = tuple[Any, ...]
 
 
 class _Operand(Node):
@@ -56,14 +55,6 @@ def broadcast_tensors(ctx: Ctx, **operands: TensorInfo) -> Shape:
     """The common shape of the operands, which are given by their parameters' names."""
     shapes = (known_shape(ctx, x) for x in operands.values())
     return broadcast(ctx, *shapes, names=tuple(operands))
-
-
-def known_shape(ctx: Ctx, x: TensorInfo) -> Shape:
-    """The dimensions of x; with segments among them where its rank is not known."""
-    try:
-        return ctx.dims(x)
-    except RankUnknown:
-        return x.shape
 
 
 def _same_segment(parts: list[_Operand]) -> Segment:

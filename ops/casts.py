@@ -6,7 +6,7 @@ from .model import AnyDType, Ctx
 from .requirements import Argument, DTypeIn, NotComplex
 
 
-def castable(ctx: Ctx, name: str, source: AnyDType, target: AnyDType) -> None:
+def castable(ctx: Ctx, name: str, source: AnyDType | None, target: AnyDType | None) -> None:
     """Complex numbers, those of an operand, become complex ones, booleans or strings only."""
     keeps = ctx.dtype_in(target, "complex", "boolean", "string")
     asked = NotComplex(Argument(name), source, target, keeps is None)
@@ -16,7 +16,7 @@ def castable(ctx: Ctx, name: str, source: AnyDType, target: AnyDType) -> None:
         ctx.require_either(None, asked)
 
 
-def computed_in(ctx: Ctx, name: str, source: AnyDType, dtype: AnyDType | None) -> None:
+def computed_in(ctx: Ctx, name: str, source: AnyDType | None, dtype: AnyDType | None) -> None:
     """The dtype to compute in, where one is given: a number's, to which the operand can be cast."""
     if dtype is not None:
         attribute(ctx, dtype, "numeric")

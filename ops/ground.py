@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.node import Node
 from .dtypes_column import Word, dtypes_of, parse_dtypes
-from .model import TENSORS, Out, Primitive, RankUnknown, Segment, TensorInfo
+from .model import TENSORS, AnyDType, Out, Primitive, RankUnknown, Segment, TensorInfo
 from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken, condition
 from .wording import plain
 
@@ -41,7 +41,7 @@ class GroundCtx:
         if not (condition(asked, self) if cond is None else cond):
             raise Violation(asked)
 
-    def dtype_in(self, dtype: DType | None, *classes: str) -> bool:
+    def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool:
         return (DTYPES["float64"] if dtype is None else dtype) in dtypes_of(classes)
 
     def require_dtype(self, asked: DTypeIn | NotComplex) -> None:
@@ -97,11 +97,11 @@ class GroundCtx:
     def solution(self, left: tuple[int, ...], rest: tuple[int, ...]) -> int | None:
         return None
 
-    def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> NoReturn:
+    def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> NoReturn:
         raise NeedsData(name)
 
-    def fits(self, value: int, dtype: DType) -> bool:
-        if dtype.kind not in ("int", "uint"):
+    def fits(self, value: int, dtype: AnyDType | None) -> bool:
+        if not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
             return False
         least, greatest = int_range(dtype)
         return least <= value <= greatest
@@ -148,6 +148,7 @@ def _operand_dtypes(row: Primitive, args: list[Any]) -> dict[str, DType]:
         for position, info in enumerate(arg if param.kind == "tensors" else (arg,)):
             if isinstance(info, TensorInfo):
                 name = f"{param.name}[{position}]" if param.kind == "tensors" else param.name
+                assert isinstance(info.dtype, DType)
                 _match(word, name, info.dtype, known)
     return known
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self
 
 from ..lang.codes import Code
+from ..lang.dtypes import DType
 from ..lang.node import Node
 from .requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken
 
@@ -28,14 +29,14 @@ class Dim(Protocol):
     """A size: a Python int, or a symbolic term. A rule may compute with it, and asks its context whatever else it wants: there
     is no order here, and nothing that `if` could take."""
 
-    def __add__(self, other: Any, /) -> Dim: ...
-    def __radd__(self, other: Any, /) -> Dim: ...
-    def __sub__(self, other: Any, /) -> Dim: ...
-    def __rsub__(self, other: Any, /) -> Dim: ...
-    def __mul__(self, other: Any, /) -> Dim: ...
-    def __rmul__(self, other: Any, /) -> Dim: ...
-    def __floordiv__(self, other: Any, /) -> Dim: ...
-    def __mod__(self, other: Any, /) -> Dim: ...
+    def __add__(self, other: Self | int, /) -> Dim: ...
+    def __radd__(self, other: int, /) -> Dim: ...
+    def __sub__(self, other: Self | int, /) -> Dim: ...
+    def __rsub__(self, other: int, /) -> Dim: ...
+    def __mul__(self, other: Self | int, /) -> Dim: ...
+    def __rmul__(self, other: int, /) -> Dim: ...
+    def __floordiv__(self, other: Self | int, /) -> Dim: ...
+    def __mod__(self, other: Self | int, /) -> Dim: ...
     def __neg__(self) -> Dim: ...
 
 
@@ -51,8 +52,26 @@ C = TypeVar("C", bound=Cond, default=Cond)
 T = TypeVar("T", bound=Dim, default=Dim, covariant=True)
 
 
-# A dtype, or the checker's symbol for one that is not known yet.
-AnyDType = Any
+class Symbol:
+    """Something that is not known yet, told from all others by its identity; `name` is what people call it."""
+
+    __slots__ = ("name", "serial")
+
+    def __init__(self, name: str, serial: int) -> None:
+        self.name = name
+        self.serial = serial
+
+    def __repr__(self) -> str:
+        return f"{self.name}#{self.serial}"
+
+
+class DTypeSymbol(Symbol):
+    """A dtype that is not known yet; what is known of it stands with the checker."""
+
+    __slots__ = ()
+
+
+AnyDType = DType | DTypeSymbol
 
 
 class Wildcard:
@@ -72,18 +91,19 @@ TRACKED = 64
 class Segment(Node):
     """Part of a shape whose length is not known; `symbol` tells one from another (`*batch`, or an unknown shape)."""
 
-    symbol: Any
+    symbol: Symbol
 
 
 class TensorInfo(Node, Generic[T]):
     """What is known of a tensor: its dimensions, its dtype, and its elements where they are tracked (shapes as data).
 
-    `shape` is a tuple of Dims; a Segment in it stands for any number of further dimensions. `data` is None, a Dim for a
-    rank-0 integer tensor, or a tuple of Dims for a rank-1 one. At run time `data` holds the integers themselves.
+    `shape` is a tuple of Dims; a Segment in it stands for any number of further dimensions. `dtype` is None for a literal
+    number, which takes that of the other operands. `data` is None, a Dim for a rank-0 integer tensor, or a tuple of Dims for
+    a rank-1 one. At run time `data` holds the integers themselves.
     """
 
     shape: tuple[T | Segment, ...]
-    dtype: AnyDType
+    dtype: AnyDType | None
     data: T | tuple[T, ...] | None = None
 
 
@@ -159,7 +179,7 @@ class Ctx(Protocol[D, C]):
     def fresh(self, name: str, at_least: D | int | None = 0, at_most: D | None = None) -> D:
         """A size that only the data decides (`@nonzero`), with what is known of it."""
 
-    def fits(self, value: D, dtype: AnyDType) -> bool:
+    def fits(self, value: D, dtype: AnyDType | None) -> bool:
         """Whether an element that is this size can be stored in the dtype for certain: only then may `data` carry it."""
 
 
@@ -196,6 +216,7 @@ class Trait(Enum):
     BROADCASTS: element by element of operands that are broadcast. MOVES_AXES: the same axes in another order. RESHAPES: the
     axes are those that the call writes. UNIT_AXES: axes of one element come or go. WINDOWS: the spatial axes change, by windows
     or by a scale. JOINS: operands one after another. LOSS: how far a prediction is from its target.
+    NEW_AXIS: the result has one axis more.
     """
 
     BROADCASTS = "broadcasts"
@@ -205,6 +226,7 @@ class Trait(Enum):
     WINDOWS = "windows"
     JOINS = "joins"
     LOSS = "loss"
+    NEW_AXIS = "new axis"
 
 
 class Primitive(Node):
@@ -219,7 +241,8 @@ class Primitive(Node):
     `signature` is the row in Rx instead of a rule (prelude). `needs` says which guarantee each size consumer wants:
     {"shape": "exact"}. `onnx` names the ONNX operators that it stands for. `mismatch` is the code of sizes that
     do not fit, where it has one of its own. `single` is what it gives along an axis of one element, where it combines the
-    elements of one ("" for that one). `made_of` has the axes of the result that are an axis of one operand: (-1, "y", -1).
+    elements of one ("" for that one). `made_of` has the axes of the result that are an axis of one operand: (-1, "y", -1);
+    `summed` the axes of the operands, from the end, that a product sums over: ("x", -1).
     `elementwise` marks x -> same shape, so that unknown ranks pass through.
     """
 
@@ -237,6 +260,7 @@ class Primitive(Node):
     traits: frozenset[Trait] = frozenset()
     single: str | None = None
     made_of: tuple[tuple[int, str, int], ...] = ()
+    summed: tuple[tuple[str, int], ...] = ()
 
     def is_tensor(self, name: str) -> bool:
         """Whether a parameter (`xs[1]` is one of `xs`) takes a tensor."""

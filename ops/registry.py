@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from ..lang.codes import Code
-from . import prelude
+from ..lang.node import replace
 from .model import Param, Primitive, Trait
+from .signature import row_from_signature
 
 _ROWS: dict[str, Primitive] = {}
 
@@ -47,10 +50,11 @@ def primitive(
     traits: Iterable[Trait] = (),
     single: str | None = None,
     made_of: tuple[tuple[int, str, int], ...] = (),
+    summed: tuple[tuple[str, int], ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive whose rule is the decorated function; its docstring is the primitive's documentation."""
 
-    def add(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def add(rule: Callable[..., object]) -> Callable[..., Any]:
         register(
             Primitive(
                 name,
@@ -66,6 +70,7 @@ def primitive(
                 traits=frozenset(traits),
                 single=single,
                 made_of=made_of,
+                summed=summed,
             )  # fmt: skip
         )
         return rule
@@ -88,16 +93,42 @@ FAMILIES = (
 def lookup(name: str) -> Primitive | None:
     """The row of a primitive, or None; its rule stands in Python or, in prelude.rx, in Rx."""
     _load()
-    return _ROWS.get(name) or prelude.row(name)
+    return _ROWS.get(name) or _declared(name)
 
 
 def names() -> tuple[str, ...]:
     """All primitives, in the order of their declaration."""
     _load()
-    return (*_ROWS, *prelude.names())
+    return (*_ROWS, *_prelude())
 
 
 @cache
 def _load() -> None:
     for family in FAMILIES:
         import_module(f".rules.{family}", __package__)
+
+
+# The rows that are written in Rx
+
+_DECLARATION = re.compile(r"((?:^#[^\n]*\n)*)(^prim @(\w+) = [^\n]*(?:\n[ \t][^\n]*)*)", re.MULTILINE)
+
+
+@cache
+def _prelude() -> dict[str, tuple[str, str]]:
+    """What prelude.rx declares: name to (comment, declaration)."""
+    text = Path(__file__).with_name("prelude.rx").read_text(encoding="utf-8")
+    return {m[3]: (m[1], m[2]) for m in _DECLARATION.finditer(text)}
+
+
+@cache
+def _declared(name: str) -> Primitive | None:
+    """The row of a primitive that prelude.rx declares, or None."""
+    found = _prelude().get(name)
+    if found is None:
+        return None
+    comment, text = found
+    lines = [line.lstrip("# ") for line in comment.splitlines()]
+    onnx = tuple(o.strip() for line in lines if line.startswith("onnx:") for o in line[5:].split(","))
+    traits = frozenset(Trait(line[7:].strip()) for line in lines if line.startswith("traits:"))
+    doc = "\n".join(line for line in lines if not line.startswith(("onnx:", "traits:")))
+    return replace(row_from_signature(text, doc, onnx), traits=traits)

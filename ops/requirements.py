@@ -260,7 +260,7 @@ class DTypeIn(Node):
     """A dtype is in one of the classes: a tensor's, for a `reason` if it is not always asked, or one that is an attribute."""
 
     left: Argument
-    dtype: AnyDType
+    dtype: AnyDType | None
     classes: tuple[str, ...]
     reason: str = ""
     attribute: bool = False
@@ -270,8 +270,8 @@ class NotComplex(Node):
     """What is cast to a dtype that is not complex is not complex; `target` is that dtype, where it is known."""
 
     left: Argument
-    dtype: AnyDType
-    target: AnyDType
+    dtype: AnyDType | None
+    target: AnyDType | None
     is_open: bool
     classes: tuple[str, ...] = ("real", "boolean", "string")
 

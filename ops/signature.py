@@ -159,14 +159,14 @@ class _Scope:
                 return [lambda: self.ctx.require(Equal(first, own))]
         return [lambda: self.ctx.require(Is(own, Written(item.span.text, self.size(item))))]
 
-    def _splice(self, param: str, name: str, rest: tuple[Any, ...]) -> list[Callable[[], None]]:
+    def _splice(self, param: str, name: str, rest: tuple[object, ...]) -> list[Callable[[], None]]:
         if name not in self.splices:
             self.splices[name], self.places[name] = rest, Axis(param, 0)
             return []
         known, first = self.splices[name], self.places[name].param
         return [lambda: self._same(known, rest, first, param)]
 
-    def _same(self, a: tuple[Any, ...], b: tuple[Any, ...], first: str, param: str) -> None:
+    def _same(self, a: tuple[object, ...], b: tuple[object, ...], first: str, param: str) -> None:
         if any(isinstance(d, Segment) for d in a + b):
             if a != b:
                 raise RankUnknown

@@ -49,14 +49,14 @@ def spatial_count(kernel_shape: Ints, rank: int) -> int:
     return len(kernel_shape) if len(kernel_shape) > 1 else rank - 2
 
 
-def spread(given: Sequence[Any] | None, count: int, default: Any) -> tuple[Any, ...]:
+def spread(given: Sequence[object] | None, count: int, default: object) -> tuple[Any, ...]:
     """So many entries: the default where none is given, a single one as often as that."""
     if given is None:
         return (default,) * count
     return tuple(given) * count if len(given) == 1 else tuple(given)
 
 
-def per_axis(ctx: Ctx, name: str, given: Sequence[Any] | None, count: int, default: Any = 1) -> tuple[Any, ...]:
+def per_axis(ctx: Ctx, name: str, given: Sequence[object] | None, count: int, default: object = 1) -> tuple[Any, ...]:
     """An entry for each spatial axis; a single one holds for all of them."""
     entries = spread(given, count, default)
     if len(entries) != count:

@@ -147,7 +147,9 @@ def _of_attributes(asked: r.Requirement, words: Callable[[r.Quantity], str], ope
         case r.AxisInRange(name="axis", axis=axis, rank=rank) if axis >= 0 and operands.is_indexing:
             return f"{operands.argument('x')} to have an axis {axis}", f"its rank is {rank}"
         case r.AxisInRange(name=name, axis=axis, rank=rank):
-            return f"{name} to be between {-rank} and {rank - 1}", f"it is {axis}"
+            param = ranked(operands, rank)
+            place = f"an axis of {words(r.Argument(param))}, " if param else ""
+            return f"{name} to be {place}between {-rank} and {rank - 1}", f"it is {axis}"
         case r.AttributeAtLeast(name=name, least=least, found=found):
             return f"{name} to be at least {least}", f"it is {found}"
         case r.Choice(name=name, value=value, choices=choices):
@@ -168,6 +170,11 @@ def _of_attributes(asked: r.Requirement, words: Callable[[r.Quantity], str], ope
         case r.NumbersFit(dtype=dtype, number=number):
             return f"numbers that {dtype.name} can hold, not {number}", ""
     raise LookupError(type(asked).__name__)
+
+
+def ranked(operands: Operands, rank: int) -> str:
+    """The operand whose axes are meant: the first, or the first of a list, if it has that rank."""
+    return next((param for param in ("x", "xs[0]") if operands.rank(param) == rank), "")
 
 
 def wanted(classes: Iterable[str]) -> str:

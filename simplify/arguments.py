@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..lang.node import replace
-from ..ops.model import Param, RankUnknown, TensorInfo
+from ..ops.model import AnyDType, Param, RankUnknown, TensorInfo
 from ..ops.requirements import Argument, Other
 from .known.state import State
 from .known.values import (
-    AnyDType,
     BoolValue,
     DTypeValue,
     ListValue,

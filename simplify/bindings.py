@@ -9,14 +9,15 @@ from ..lang import core
 from ..lang.checked import Binding, Explanation
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
-from ..ops.model import Segment, TensorInfo
+from ..ops.model import DTypeSymbol, Segment, TensorInfo
 from .frame import Frame
 from .known.fresh import unknown
 from .known.naming import Names
 from .known.state import State
-from .known.values import DTypeSymbol, Entry, Env, ListValue, ShapeValue, SizeValue, TupleValue, Unknown, Value
+from .known.values import Entry, Env, ListValue, ShapeValue, SizeValue, TupleValue, Unknown, Value
 from .known.written import Written
 from .program import Program
+from .solver.terms import Size
 from .voice.describe import binding
 from .voice.explain import explain
 
@@ -34,7 +35,8 @@ class Bindings:
         self._latest: dict[str, int] = {}
         self._closed: list[Binding] = []
         self._told: list[Explanation] = []
-        self._adopted: dict[object, object] = {}
+        self._adopted: dict[object, Size | Segment] = {}
+        self._adopted_dtypes: dict[tuple[str, DTypeSymbol], DTypeSymbol] = {}
         self.written = Written(state)
 
     # Consts
@@ -59,7 +61,7 @@ class Bindings:
             shape = tuple(self._adopt_dim(const, path, axis, d) for axis, d in enumerate(value.shape))
             dtype = value.dtype
             if isinstance(dtype, DTypeSymbol):
-                dtype = self._adopted.setdefault((const, dtype), self.state.dtype_symbol(dtype.name))
+                dtype = self._adopted_dtypes.setdefault((const, dtype), self.state.dtype_symbol(dtype.name))
             return TensorInfo(shape, dtype, value.data if _literal_data(value) else None)
         if isinstance(value, SizeValue):
             return SizeValue(self._adopt_dim(const, path, 0, value.size))
@@ -70,7 +72,7 @@ class Bindings:
             return replace(value, items=tuple(items))
         return value
 
-    def _adopt_dim(self, const: str, path: str, axis: int, part: Any) -> Any:
+    def _adopt_dim(self, const: str, path: str, axis: int, part: object) -> Any:
         if isinstance(part, int):
             return part
         if isinstance(part, Segment):

@@ -42,11 +42,11 @@ class Branches(Part):
         if known is not None:
             return self._taken(frame, expr, known, env)
         if isinstance(entry.value, TensorInfo):
-            cond = self._check_condition(frame, entry.value, cond)
+            cond = self.truth_value(frame, entry.value, cond, "`if`")
         return self._both(frame, expr, cond, None, env)
 
-    def _check_condition(self, frame: Frame, value: TensorInfo, cond: core.Value) -> core.Value:
-        """A tensor decides an `if` only where it is one truth value: rank 0, boolean or integer."""
+    def truth_value(self, frame: Frame, value: TensorInfo, cond: core.Value, where: str) -> core.Value:
+        """A tensor decides an `if` or a loop only where it is one truth value: rank 0, boolean or integer."""
         span = cond.span
         dtype = self.state.dtype(value.dtype) if value.dtype is not None else WEAK[bool]
         known = self.state.in_class(dtype, ("boolean", "integer"))
@@ -56,7 +56,7 @@ class Branches(Part):
         )
         name: str | None = cond.name if isinstance(cond, core.Var) else None
         for position, (truth, what) in enumerate(checks):
-            status, _ = self.prover.judge(frame, truth, Decides(span, value, what), claim=True, empty_rule=False)
+            status, _ = self.prover.judge(frame, truth, Decides(span, value, where, what), claim=True, empty_rule=False)
             if status is Status.REFUTED:
                 break
             if status is Status.RESIDUAL and not frame.quiet:

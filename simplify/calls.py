@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK, DType
 from ..lang.node import replace
 from ..lang.source import Span
 from ..lang.weak import asked_dtypes, number_fits
-from ..ops.model import Segment, TensorInfo
+from ..ops.model import DTypeSymbol, Segment, TensorInfo
 from .assertions import with_needs
 from .branches import with_the_wrong_rank
 from .frame import Frame
@@ -20,7 +22,6 @@ from .known.values import (
     POISON,
     UNDECIDED,
     UNKNOWN,
-    DTypeSymbol,
     Entry,
     Env,
     FnValue,
@@ -136,7 +137,8 @@ class Calls(Part):
             if isinstance(asked, DType):
                 return asked
             other = given.get(asked)
-            dtype = self.state.dtype(other.dtype) if isinstance(other, TensorInfo) else None
+            found = other.dtype if isinstance(other, TensorInfo) else None
+            dtype = None if found is None else self.state.dtype(found)
             if isinstance(dtype, DType):
                 return dtype
         return None
@@ -341,7 +343,7 @@ class Calls(Part):
         if frame.quiet or not signature.promises:
             return result, after
         names: dict[str, core.Value] = {}
-        args = _name_arguments(frame, signature, list(after.args), names)
+        args = _name_arguments(frame, signature, after.args, names)
         [out] = signature.body.stmts
         assert isinstance(out, core.Let)
         name = frame.out.temporary()
@@ -411,7 +413,7 @@ def _is_older_part(part: object, newest: int) -> bool:
 
 
 def _name_arguments(
-    frame: Frame, function: core.Function, args: list[core.Arg], names: dict[str, core.Value]
+    frame: Frame, function: core.Function, args: Sequence[core.Arg], names: dict[str, core.Value]
 ) -> list[core.Arg]:
     """The arguments as names, so that checks can speak of them; `names` gets what each parameter is called here."""
     named: list[core.Arg] = []

@@ -17,9 +17,9 @@ from ..lang import core
 from ..lang.checked import Demands
 from ..lang.dtypes import DTYPES, DType
 from ..lang.source import NOWHERE, Span
-from ..ops.model import Segment, TensorInfo
+from ..ops.model import DTypeSymbol, Segment, TensorInfo
 from .known.state import State
-from .known.values import DTypeSymbol, Entry, Env, SizeValue, TupleValue, Value
+from .known.values import Entry, Env, SizeValue, TupleValue, Value
 from .solver.conditions import Cond, Eq0, all_of, any_of, cond_variables, eq, ge, render_cond, substitute_cond
 from .solver.facts import Facts
 from .solver.rendering import render
@@ -105,7 +105,7 @@ class _Signature:
         complete = complete and len(conds) == len(needed)
         for cond in conds:
             self.facts.assume(cond)
-        where = [c for c in sorted(conds, key=_equations_first) if not self._absorb(c)]
+        where = [c for c in sorted(conds, key=lambda c: not isinstance(c, Eq0)) if not self._absorb(c)]
         where.sort(key=conds.index)
         dtypes = _certain(dtypes)
         self._name_dims()
@@ -444,10 +444,6 @@ def _tensors(value: Value | None) -> Iterator[TensorInfo]:
     elif isinstance(value, TupleValue):
         for item in value.items:
             yield from _tensors(item)
-
-
-def _equations_first(cond: Cond) -> bool:
-    return not isinstance(cond, Eq0)
 
 
 def _is_bare(type_: core.Annotation) -> bool:

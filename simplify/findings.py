@@ -11,7 +11,7 @@ from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.requirements import AtLeast, AtMost, AxisInRange, DTypeRequirement, Multiple, OfRank, RankAtLeast, RankIs
 from .known.finding import Asked, Finding
-from .known.outcome import Outcome
+from .known.outcome import IN_FULL, Outcome
 from .known.state import State
 from .known.values import Entry
 
@@ -187,20 +187,31 @@ def _site(finding: Finding) -> tuple[str, Span, Span | None] | None:
 
 
 def _with_roots(found: list[Finding]) -> list[Finding]:
-    """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told."""
-    gone: set[Finding] = set()
+    """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told.
+    What works only on empty tensors is the error of the one doubt of sizes that it is behind."""
     of_calls: dict[Span, list[Finding]] = {}
     for finding in found:
         if finding.about is not None and _is_of_sizes(finding):
             of_calls.setdefault(finding.about.place, []).append(finding)
     for finding in found:
-        own = finding.about
-        if finding.is_error and own is not None and own.is_claim and own.what == "dim":
-            doubt = next((f for f in of_calls.get(own.place, ()) if f.is_doubt), None)
+        about = finding.about
+        if finding.is_error and about is not None and about.is_claim and about.what == "dim":
+            doubt = next((f for f in of_calls.get(about.place, ()) if f.is_doubt), None)
             if doubt is not None:
                 doubt.use = finding
-                gone.add(finding)
-    return [f for f in found if f not in gone]
+    found = _without_uses(found)
+    for finding in [f for f in found if f.is_error and f.only_empty and f.arm is None][:IN_FULL]:
+        made = calls_behind(finding.about.given) if finding.about is not None else ()
+        doubts = [f for place in made for f in of_calls.get(place, ()) if f.is_doubt]
+        if len(doubts) == 1:
+            doubts[0].use = finding
+    return _without_uses(found)
+
+
+def _without_uses(found: list[Finding]) -> list[Finding]:
+    """Without what is told with a doubt."""
+    uses = {f.use for f in found}
+    return [f for f in found if f not in uses]
 
 
 class Behind:

@@ -52,7 +52,7 @@ class Frame(Node):
     conditions of the arms around (None for one that is not about sizes). In an inlined body `site` is the call in the user's
     function, `calls` are the calls that lead there, outermost first, and `inlined` the functions that they enter. `quiet`:
     nothing is counted and nothing told. `trial`: what is asked is whether something would hold; `captured` takes why it would
-    not.
+    not. What is newer than `havoc` changes from turn to turn of the loop around.
     """
 
     out: Emitter
@@ -64,6 +64,7 @@ class Frame(Node):
     quiet: bool = False
     trial: bool = False
     captured: list[Finding] | None = None
+    havoc: int | None = None
 
     def block(self) -> Frame:
         """The frame of a block inside."""

@@ -101,7 +101,13 @@ class Lists(Part):
     def _fits(self, frame: Frame, member: Member, call: core.Call, found: Found, env: Env) -> bool | None:
         if isinstance(member, Primitive):
             entry, after = apply_primitive(self.visitor, frame, member, call, found, env)
-            return False if isinstance(entry.value, Poison) else None if _is_guarded(after) else True
+            return (
+                False
+                if isinstance(entry.value, Poison)
+                else None
+                if isinstance(after, core.Call) and after.guard
+                else True
+            )
         typed = self.calls.typed(member, found)
         if len(typed) != len(member.params):
             return False
@@ -176,10 +182,6 @@ def _without_wildcards(frame: Frame, call: core.Call) -> core.Call:
 
 def _to(call: core.Call, name: str) -> core.Call:
     return replace(call, callee=core.FnRef(call.callee.span, name))
-
-
-def _is_guarded(value: core.Value) -> bool:
-    return isinstance(value, core.Call) and value.guard
 
 
 def _weak(entry: Entry, value: core.Value) -> core.Value:

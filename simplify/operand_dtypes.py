@@ -7,13 +7,13 @@ from typing import Any
 from ..lang.dtypes import DTYPES, WEAK, DType
 from ..lang.weak import number_fits
 from ..ops.dtypes_column import Column, Word
-from ..ops.model import TENSORS, Primitive, TensorInfo
+from ..ops.model import TENSORS, AnyDType, DTypeSymbol, Primitive, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, NumbersFit, OneDType
-from .known.values import POISON, AnyDType, DTypeSymbol, NumberValue, Value
+from .known.values import POISON, NumberValue, Value
 from .rule_context import SymbolicCtx
 
 
-def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: list[Any]) -> list[AnyDType | None]:
+def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: list[object]) -> list[AnyDType | None]:
     """Check the operands' dtypes against the column; the dtypes of the results."""
     letters: dict[str, AnyDType] = {}
     weak: dict[tuple[str, Word], list[Value]] = {}
@@ -28,7 +28,7 @@ def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: l
             if isinstance(operand, TensorInfo) and operand.dtype is None:
                 found = ctx.info.find(place)
                 weak.setdefault((slot.var or param.name, slot), []).append(found.value if found else POISON)
-            elif isinstance(operand, TensorInfo):
+            elif isinstance(operand, TensorInfo) and operand.dtype is not None:
                 _check_operand(ctx, slot, letters, operand.dtype, place)
     for (letter, word), values in weak.items():
         _check_numbers(ctx, letter, word, letters, values)

@@ -10,7 +10,7 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
-from ..ops.model import WILDCARD, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
+from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
@@ -22,7 +22,6 @@ from .known.state import State
 from .known.values import (
     POISON,
     UNDECIDED,
-    AnyDType,
     Entry,
     Env,
     ListValue,
@@ -236,7 +235,7 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Spoke
     return OfRank("shapes that fit", unknown, f"{ranks} not known")
 
 
-def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> bool:
+def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> bool:
     """An operand that comes from arms with different ranks: where the call fails for one of them, the `if` is told."""
     if ctx.frame.quiet:
         return False
@@ -264,7 +263,7 @@ def _with_one_arm(ctx: SymbolicCtx, param: Param, given: Entry) -> Iterator[tupl
 
 
 def _fails_with(
-    row: Primitive, ctx: SymbolicCtx, arguments: list[Any], position: int, operand: Entry
+    row: Primitive, ctx: SymbolicCtx, arguments: list[object], position: int, operand: Entry
 ) -> Finding | None:
     """The error of the call with another value as one of its operands, if it always fails with that."""
     assert row.rule is not None

@@ -121,6 +121,9 @@ def _bound_below(function: core.Function) -> Iterator[str]:
             yield from (p.name for p in node.params)
         elif isinstance(node, core.Let | core.MatchShape):
             yield from core.bound_names(node)
+        elif isinstance(node, core.Loop):
+            yield from (c.name for c in node.carries)
+            yield from () if node.index is None else (node.index,)
 
 
 # What a function has for itself, before it takes from what the program has for all of them: by its names; and what all of

@@ -15,7 +15,6 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
-from ..lang.source import Span
 from ..lang.walk import walk as nodes
 from ..ops.model import Primitive, TensorInfo
 from .asserted import with_asserted
@@ -256,7 +255,8 @@ class _Checker:
 
     def _bind_params(self, walk: Walk, function: core.Function, env: Env) -> Env:
         params = {
-            p.name: Entry(unknown(walk.state, p.sort, p.name), _param_span(function, p.name)) for p in function.params
+            p.name: Entry(unknown(walk.state, p.sort, p.name), core.param_span(function, p.name))
+            for p in function.params
         }
         env.update(params)
         for name, entry in params.items():
@@ -302,14 +302,6 @@ class _Checker:
         self.program.consts[const.name] = settled
         self.consts.append((const.name, lambda: explain("the program", const.name, settled, walk.state)))
         return replace(const, value=value, checks=tuple(checks))
-
-
-def _param_span(function: core.Function, name: str) -> Span:
-    if function.declaration is not None:
-        for param in function.declaration.params:
-            if param.name == name:
-                return param.span
-    return function.span
 
 
 CallResult = tuple[Value, State, tuple[Diagnostic, ...]]

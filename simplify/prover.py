@@ -76,7 +76,7 @@ class Prover:
         if not frame.quiet:
             if demand:
                 self.demands.append(Demand(cond, frame.path))
-            only_empty = empty_rule and cond is not None and self._only_empty(cond, sizes)
+            only_empty = empty_rule and cond is not None and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
                 only = None if cond is None or self.is_brief else only_where(self.state, cond)
                 witness = None if self.is_brief else self._witness(frame, truth, sizes)
@@ -119,9 +119,12 @@ class Prover:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
         return not self.state.unsure or self.state.facts.possible(True)
 
-    def _only_empty(self, truth: Cond, sizes: Iterable[Size]) -> bool:
-        """Whether it holds only where one of the sizes is 0, and none of them is known to be 0."""
+    def _only_empty(self, frame: Frame, truth: Cond, sizes: Iterable[Size]) -> bool:
+        """Whether it holds only where one of the sizes is 0, and none of them is known to be 0. A size that changes from turn
+        to turn may be 0 in one and not in another."""
         symbolic = [s for s in dict.fromkeys(self.state.settled(s) for s in sizes) if not isinstance(s, int)]
+        if frame.havoc is not None:
+            symbolic = [s for s in symbolic if all(v.serial <= frame.havoc for v in variables(s))]
         if not symbolic or 0 in sizes:
             return False
         self.state.facts.push()

@@ -13,13 +13,13 @@ from ..lang.dtypes import DTYPES, WEAK, DType, int_range
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
-from ..ops.model import Out, Primitive, RankUnknown, TensorInfo
+from ..ops.model import AnyDType, Out, Primitive, RankUnknown, TensorInfo
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken, condition
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import dims_of
 from .known.shape_level import Truth
-from .known.values import UNDECIDED, AnyDType, ListValue, TupleValue, Undecided, Value, plain
+from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
@@ -209,7 +209,7 @@ class SymbolicCtx:
             state.assume(le(size, at_most))
         return size
 
-    def fits(self, value: Size, dtype: AnyDType) -> bool:
+    def fits(self, value: Size, dtype: AnyDType | None) -> bool:
         """Whether an element that is this size surely fits: a dimension is below 2**62, a product of two below 2**63."""
         dtype = self.state.dtype(dtype) if dtype is not None else _INT64
         if not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
@@ -232,7 +232,7 @@ def _flat(value: Value) -> Value:
 _MOST = 3_000  # steps, which the rule takes whether the program has any left or not
 
 
-def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> tuple[Any, bool] | None:
+def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> tuple[Any, bool] | None:
     """What the rule gives where every size that is more than a name has a name of its own, and whether it asks anything of
     its operands; None where it gives nothing."""
     assert row.rule is not None
@@ -254,7 +254,7 @@ class _Outline(SymbolicCtx):
         self._names: dict[Term, Term] = {}
         self._sizes_of: dict[Term, Term] = {}
 
-    def named(self, argument: Any, is_dim: bool = False) -> Any:
+    def named(self, argument: object, is_dim: bool = False) -> Any:
         """An argument with a name for each size in it that has none."""
         if isinstance(argument, TensorInfo):
             shape = tuple(self.named(d, is_dim=True) for d in self.state.resolve(argument.shape))
@@ -268,7 +268,7 @@ class _Outline(SymbolicCtx):
             self._names[argument], self._sizes_of[name] = name, argument
         return self._names[argument]
 
-    def written(self, result: Any) -> Any:
+    def written(self, result: object) -> Any:
         """A result with the sizes themselves for their names, and unknown ones for what was made of those."""
         if isinstance(result, Out):
             return Out(self.written(tuple(result.shape)))
@@ -281,13 +281,13 @@ class _Outline(SymbolicCtx):
     def require(self, asked: Requirement, cond: Cond | None = None) -> None:
         self.asked = True
 
-    def require_either(self, known: bool | None, asked: Any) -> None:
+    def require_either(self, known: bool | None, asked: object) -> None:
         self.asked = self.asked or known is not True
 
-    def require_dtype(self, asked: Any) -> None:
+    def require_dtype(self, asked: object) -> None:
         self.asked = True
 
-    def leave_open(self, asked: Any) -> None:
+    def leave_open(self, asked: object) -> None:
         self.asked = True
 
     def fail(self, asked: Requirement) -> NoReturn:
@@ -324,5 +324,5 @@ class _Outline(SymbolicCtx):
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
         return super().fresh(name, 0 if at_least is not None else None)
 
-    def fits(self, value: Size, dtype: AnyDType) -> bool:
+    def fits(self, value: Size, dtype: AnyDType | None) -> bool:
         return False

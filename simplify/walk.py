@@ -38,6 +38,7 @@ from .known.values import (
     Unknown,
     Value,
 )
+from .loops import Loops
 from .program import Program
 from .prover import Prover
 from .solver.conditions import eq
@@ -57,6 +58,7 @@ class Walk:
         self.assertions = Assertions(self)
         self.branches = Branches(self, self.assertions)
         self.calls = Calls(self)
+        self.loops = Loops(self, self.assertions, self.branches)
         self.lists = Lists(self, self.calls, self.branches)
         self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names)
         # What a wrapper binds: its implementation has other names.
@@ -215,11 +217,15 @@ class Walk:
                 )
             case core.If():
                 return self.branches.choose(frame, expr, env)
+            case core.Loop():
+                return self.loops.run(frame, expr, env)
             case core.Call():
                 entry, after = self._call(frame, expr, env)
                 if isinstance(after, core.Call):
                     after = replace(after, known=self.bindings.written.known(entry.value))
                 return entry, after
+            case core.Loop():
+                raise NotImplementedError("loops are not checked yet")
             case _:
                 assert_never(expr)
 
@@ -278,7 +284,7 @@ class Walk:
 
 def _name_calls(out: Emitter, found: list[tuple[Entry, core.Value]], at: int) -> None:
     for position, (entry, value) in enumerate(found):
-        if isinstance(value, core.Call | core.If):
+        if isinstance(value, core.Call | core.If | core.Loop):
             name = out.temporary()
             out.stmts.insert(at, core.Let(value.span, (name,), False, None, value))
             at += 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from ..ops.model import AnyDType
 from .known.state import State
-from .known.values import AnyDType
 from .solver.conditions import (
     AllOf,
     AnyOf,

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import pytest
 import rxlang as rx
+from rxlang.cli.explain import page
 from rxlang.cli.main import invoke
-from rxlang.cli.pages import page
 from rxlang.lang.codes import CODES
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,8 +10,8 @@ import pytest
 from rxlang.lang import formatter
 from rxlang.lang.formatter import WIDTH, format_source
 from rxlang.lang.parser import parse
-from rxlang.lang.printer import print_module
 from rxlang.lang.source import Source
+from support.sweet_printer import print_module
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = sorted(path for folder in ("examples", "ops", "tests") for path in (ROOT / folder).rglob("*.rx"))

@@ -117,7 +117,7 @@ def test_mypy_points_at_every_place_that_has_to_know_a_new_value(tmp_path: Path)
     package = copy(tmp_path)
     file = package / "lang" / "core.py"
     text = file.read_text().replace(
-        "class Number(Node):", "class Added(Node):\n    span: Span\n\n\nclass Number(Node):", 1
+        "class Number(Placed):", 'class Added(Placed):\n    """A new form."""\n\n\nclass Number(Placed):', 1
     )
     file.write_text(text.replace("| FnRef | Number |", "| FnRef | Added | Number |", 1))
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache")]

@@ -167,11 +167,11 @@ TABLE = [
     ),
     (
         HEADS + "@g = fn(y : Tensor([n, 30], float32)) : Tensor {\n  @heads(y, 4)\n}\n",
-        "the nearest legal sizes are 3 and 5",
+        "the nearest legal sizes of `count` are 3 and 5",
     ),
     (
         HEADS + "@g = fn(y : Tensor([n, 30], float32)) : Tensor {\n  @heads(y, 0)\n}\n",
-        "the nearest legal sizes are 1 and 2",
+        "the nearest legal sizes of `count` are 1 and 2",
     ),
     # annotations
     (FF + "@main = fn(a : Tensor([8, 15], int8)) : Tensor {\n  @ff(a)\n}\n", "the nearest legal sizes are 12 and 16"),
@@ -248,8 +248,7 @@ TABLE = [
     ),
     (
         f("x [b, 8, 10, 10]", "@concat([x, @max_pool2d(x, 2, strides=2)], axis=1)"),
-        "make the result of @max_pool2d 2 times as large: "
-        "`@concat([x, @upsample(@max_pool2d(x, 2, strides=2), 2)], axis=1)`",
+        "make the result of @max_pool2d 2 times as large: `@upsample(@max_pool2d(x, 2, strides=2), 2)`",
     ),
     (
         f("x [b, 8]; w [8, 4, 3, 3]", "@conv_transpose2d(x, w)"),

@@ -6,6 +6,7 @@ import os
 import warnings
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -98,7 +99,8 @@ def test_a_call_that_the_rule_accepts_is_computed_as_predicted(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_a_compiled_test_lets_no_call_pass_that_the_rule_refuses(name: str) -> None:
+def test_a_compiled_test_lets_no_call_pass_that_the_rule_refuses(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "ASKED", 1)
     row = ops.row_of(name)
     for n in range(TRIES // 2):
         values = random_calls.draw_call(np.random.default_rng((zlib.crc32(name.encode()), n)), row)
@@ -117,6 +119,57 @@ def _refusal(check: Any, args: list[Any]) -> str | None:
     except Violation as violation:
         return str(violation)
     return None
+
+
+INTEGERS: dict[str, Callable[[int], list[Any]]] = {
+    "concat": lambda n: [(np.zeros(n, np.int64), np.zeros(1, np.int64)), 0],
+    "add": lambda n: [np.array(n), np.array(2 * n)],
+    "take": lambda n: [np.zeros((n + 1, 2), np.float32), np.array(n), 0],
+    "reshape": lambda n: [np.zeros(2 * n, np.int32), (n, 2)],
+    "matmul": lambda n: [np.zeros((2, n), np.int64), np.zeros(n, np.int64)],
+}
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_a_check_of_integers_that_are_new_at_each_call_does_not_ask_the_rule_again(name: str) -> None:
+    asked = 0
+
+    def counting(*args: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return original(*args)
+
+    make_guard.cache_clear()
+    original, check = guards.evaluate, make_guard(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guards, "evaluate", counting)
+        for n in range(1, 200):
+            check(*INTEGERS[name](n))
+    assert asked <= 4
+
+
+def test_a_check_of_the_same_sizes_gets_a_test_once_it_is_asked_for_often() -> None:
+    make_guard.cache_clear()
+    check = make_guard("concat")
+    args = ((np.zeros((3, 2)), np.zeros((1, 2))), 0)
+    for _ in range(2 * guards.ASKED):
+        check(*args)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guards, "_seen_by_rules", None)
+        check(*args)
+        with pytest.raises(TypeError):
+            check((np.zeros((3, 2)), np.zeros((1, 3))), 0)
+
+
+def test_elements_that_a_rule_asks_for_are_looked_at_in_each_call() -> None:
+    check, x = make_guard("take"), np.zeros((5, 2), np.float32)
+    for n in (0, 1, 2, 3, 4, -1, -5):
+        check(x, np.array(n), 0)
+        check(x, np.array([0, n]), 0)
+    for n in (5, 17, -6):
+        for index in (np.array(n), np.array([0, n])):
+            with pytest.raises(Violation):
+                check(x, index, 0)
 
 
 def test_a_check_whose_sizes_are_new_at_each_call_does_not_ask_the_rule_again() -> None:

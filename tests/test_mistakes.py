@@ -39,6 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = {
     "own": (ROOT / "tests" / "data" / "architectures", ROOT / "tests" / "data" / "mistakes.jsonl"),
     "held out": (ROOT / "benchmarks" / "held_out", ROOT / "benchmarks" / "held_out" / "mistakes.jsonl"),
+    "fresh": (ROOT / "benchmarks" / "fresh", ROOT / "benchmarks" / "fresh" / "mistakes.jsonl"),
 }
 PROGRAMS = {f"{kind}/{name}": text for kind, (f, _) in FOLDERS.items() for name, text in read_programs(f).items()}
 SAMPLE = 11  # every which mutant is checked here; `benchmarks/helps.py` checks them all
@@ -65,10 +66,9 @@ def test_an_architecture_runs_at_many_sizes_without_a_zero(name: str) -> None:
 
 
 def test_there_are_twelve_architectures_and_others_are_held_out() -> None:
-    own, held_out = ({p.stem for p in folder.glob("*.rx")} for folder, _ in FOLDERS.values())
-    assert len(own) == 12
-    assert len(held_out) == 6
-    assert not own & held_out
+    own, held_out, fresh = ({p.stem for p in folder.glob("*.rx")} for folder, _ in FOLDERS.values())
+    assert (len(own), len(held_out), len(fresh)) == (12, 6, 7)
+    assert len(own | held_out | fresh) == 25
 
 
 # The mistakes

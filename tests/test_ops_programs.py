@@ -144,7 +144,7 @@ REFUSED = [
     (f"{X} {{ @take(x, tensor([0, 5], int64), axis=1) }}", "for the index 5"),
     (f"{X} {{ @topk(x, k=4, axis=1) }}", "`k` (4) to be at most axis 1 of `x` (3)"),
     (f"{X} {{ @squeeze(x, axis=1) }}", "axis 1 of `x` to be 1"),
-    (f"{X} {{ @swapaxes(x, 0, 2) }}", "axis2 to be between -2 and 1"),
+    (f"{X} {{ @swapaxes(x, 0, 2) }}", "axis2 to be an axis of `x`, between -2 and 1"),
     (f"{X} {{ @split(x, sections=2, axis=1) }}", "a multiple of 2"),
     (f"{X} {{ @pad(x, [(0, 0), (-1, 0)]) }}", "the pad before axis 1 to be at least 0"),
     (f'{X} {{ @einsum("ij,jk->ik", [x, x, x]) }}', "as many terms"),

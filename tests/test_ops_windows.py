@@ -341,7 +341,7 @@ def test_global_pools_keep_axes_of_size_1() -> None:
          "axis 0 of `weight` (the result's channels) to be a multiple of 2, the groups"),
         ("conv2d", [(1, 3, 5, 5), (4, 3, 3, 3), (3,)], {},
          "axis 0 of `bias` and axis 0 of `weight` (the result's channels) to be equal"),
-        ("conv2d", [(3, 5, 5), (4, 3, 3, 3)], {}, "`x` to have rank 4, but its rank is 3"),
+        ("conv2d", [(3, 5, 5), (4, 3, 3, 3)], {}, "`x` to have rank 4, [batch, channels, height, width], but its rank is 3"),
         ("conv", [(1, 3, 5), (4, 3, 3, 3)], {}, "`x` and `weight` to have one rank, but `x` has rank 3 and `weight` 4"),
         ("conv", [(1, 3), (4, 3)], {}, "`x` to have rank 3 or more, but its rank is 2"),
         ("conv2d", [(1, 3, 2, 5), (4, 3, 3, 3)], {}, "axis 2 of `x` to be at least 3, for a kernel of extent 3"),

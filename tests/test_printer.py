@@ -14,8 +14,9 @@ from rxlang.lang import sweet
 from rxlang.lang.formatter import format_source
 from rxlang.lang.lexer import scan
 from rxlang.lang.parser import parse, parse_expr, parse_type
-from rxlang.lang.printer import print_expr, print_module, print_type
+from rxlang.lang.printer import print_expr, print_type
 from rxlang.lang.source import NOWHERE, Source
+from support.sweet_printer import print_module
 
 T = TypeVar("T")
 AT = NOWHERE
@@ -110,12 +111,16 @@ class Maker:
         return sweet.If(AT, self.expression(fuel // 3), self.block(fuel // 3), orelse)
 
     def loop(self, fuel: int) -> sweet.Expr:
-        part = fuel // 4
-        carries = self.some(self.carry, part, 0, 2)
+        part = fuel // 6
+        carries, where = self.some(self.carry, part, 0, 2), self.some(self.expression, part, 0, 2)
+        stack, body = self.some(self.param, part, 0, 2), self.block(part)
         if self.rng.random() < 0.5:
-            return sweet.While(AT, self.expression(part), carries, self.block(part))
-        stack = self.some(self.param, part, 0, 2)
-        return sweet.For(AT, self.ident(), self.expression(part), carries, stack, self.block(part))
+            return sweet.While(AT, self.condition(part), carries, where, stack, body)
+        cond = self.maybe(self.condition, part)
+        return sweet.For(AT, self.ident(), self.expression(part), carries, where, cond, stack, body)
+
+    def condition(self, fuel: int) -> sweet.Block:
+        return sweet.Block(AT, self.some(self.statement, fuel // 2, 0, 2), self.expression(fuel))
 
     def carry(self, fuel: int) -> sweet.Carry:
         return sweet.Carry(AT, self.ident(), self.maybe(self.type, fuel // 2), self.expression(fuel // 2))

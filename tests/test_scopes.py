@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from rxlang import pipeline
 from rxlang.lang.dtypes import DTYPES, DType
-from rxlang.ops.model import Segment
+from rxlang.ops.model import DTypeSymbol, Segment
 from rxlang.simplify.known.state import State
-from rxlang.simplify.known.values import DTypeSymbol, SegmentSymbol, SizeValue
+from rxlang.simplify.known.values import SegmentSymbol, SizeValue
 from rxlang.simplify.solver.conditions import Cond, any_of, eq, ge, le, ne
 from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import Size, Term, Var, floordiv, mod

@@ -150,7 +150,12 @@ SAID = [
     ("var x = 3", "E101", "`var` is not a word of Rx", "write `let`"),
     ("let if = 3", "E101", "expected `(` or a name, found `if`", None),
     ("if y { x }", "E101", "the condition of `if` stands in parentheses", "write `if (...) { ... }`"),
-    ("for (i in n) { x }", "E101", "expected a name, found `(`", "a loop is written `for i in range(n) { ... }`"),
+    (
+        "for (i in n) { x }",
+        "E101",
+        "expected a name, found `(`",
+        "a loop is written `for i in range(n) with (acc = x) { ... }`",
+    ),
     ("x = 3", "E101", "a binding begins with `let`", "write `let x = ...`"),
     ("f = fn(x : T) { x }", "E101", "a function's name begins with `@`", "write `@f = fn(...)`"),
     ("@f = @g", "E101", "expected `[` or `fn`, found `@g`", None),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,7 @@ def _columns(padded: Array, grid: Grid) -> Array:
     return windows.transpose(0, 1, *range(2 + count, 2 + 2 * count), *axes)
 
 
-def _biased(result: Any, bias: Array | None) -> Any:
+def _biased(result: Array, bias: Array | None) -> Array:
     if bias is not None:
         result += wide(bias).reshape(-1, *(1,) * (result.ndim - 2))
     return result
@@ -99,7 +98,7 @@ def conv_transpose(
 
 
 def _transposed_sizes(
-    sizes: Any,
+    sizes: Ints,
     kernel_sizes: Ints,
     strides: Ints | None,
     pads: Pairs | None,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from .elementwise import Array
-from .registry import BadValue, clamped, kernel
+from .elementwise import Array, Dtype
+from .registry import FRESH, BadValue, clamped, kernel
 
 Shape = tuple[int, ...]
+FRESH.update(dict.fromkeys(("zeros", "ones", "zeros_like", "ones_like", "full", "full_like"), "always"))
 
 
 @np.errstate(all="ignore")
-def _to(x: Array, dtype: Any) -> Any:
+def _to(x: Array, dtype: Dtype) -> Array:
     """The array in another dtype, by NumPy's casts; a float that an integer dtype cannot hold becomes any number."""
     x = np.asarray(x)
     if dtype is None or x.dtype == dtype:
@@ -27,7 +27,7 @@ def _to(x: Array, dtype: Any) -> Any:
     return x.astype(dtype, copy=False)
 
 
-def _spelled(x: Any, dtype: Any) -> Any:
+def _spelled(x: Array, dtype: Dtype) -> Array:
     """The numbers that strings spell; true are those that are not empty."""
     if np.dtype(dtype) == np.bool_:
         return x != ""
@@ -40,38 +40,38 @@ def _spelled(x: Any, dtype: Any) -> Any:
 
 
 @kernel("zeros")
-def zeros(shape: Shape, dtype: Any) -> Array:
+def zeros(shape: Shape, dtype: Dtype) -> Array:
     return np.zeros(shape, np.float32 if dtype is None else dtype)
 
 
 @kernel("ones")
-def ones(shape: Shape, dtype: Any) -> Array:
+def ones(shape: Shape, dtype: Dtype) -> Array:
     return np.ones(shape, np.float32 if dtype is None else dtype)
 
 
 @kernel("zeros_like")
-def zeros_like(x: Array, dtype: Any) -> Array:
+def zeros_like(x: Array, dtype: Dtype) -> Array:
     return np.zeros(np.shape(x), np.asarray(x).dtype if dtype is None else dtype)
 
 
 @kernel("ones_like")
-def ones_like(x: Array, dtype: Any) -> Array:
+def ones_like(x: Array, dtype: Dtype) -> Array:
     return np.ones(np.shape(x), np.asarray(x).dtype if dtype is None else dtype)
 
 
 @kernel("full")
-def full(shape: Shape, value: Array, dtype: Any) -> Array:
+def full(shape: Shape, value: Array, dtype: Dtype) -> Array:
     value = _to(value, dtype)
     return np.full(shape, value, value.dtype)
 
 
 @kernel("full_like")
-def full_like(x: Array, value: Array, dtype: Any) -> Array:
+def full_like(x: Array, value: Array, dtype: Dtype) -> Array:
     return full(np.shape(x), value, np.asarray(x).dtype if dtype is None else dtype)
 
 
 @kernel("arange")
-def arange(start: int, stop: int | None, step: int, dtype: Any) -> Array:
+def arange(start: int, stop: int | None, step: int, dtype: Dtype) -> Array:
     if step == 0:
         raise BadValue("`step` is 0")
     first, last = (0, start) if stop is None else (start, stop)
@@ -80,17 +80,17 @@ def arange(start: int, stop: int | None, step: int, dtype: Any) -> Array:
 
 @kernel("linspace")
 @np.errstate(all="ignore")
-def linspace(start: float, stop: float, num: int, endpoint: bool, dtype: Any) -> Array:
+def linspace(start: float, stop: float, num: int, endpoint: bool, dtype: Dtype) -> Array:
     return np.linspace(start, stop, num, endpoint=endpoint).astype(np.float32 if dtype is None else dtype)
 
 
 @kernel("eye")
-def eye(n: int, m: int | None, k: int, dtype: Any) -> Array:
+def eye(n: int, m: int | None, k: int, dtype: Dtype) -> Array:
     return np.eye(n, m, clamped(k), dtype=np.float32 if dtype is None else dtype)
 
 
 @kernel("one_hot")
-def one_hot(indices: Array, depth: int, dtype: Any) -> Array:
+def one_hot(indices: Array, depth: int, dtype: Dtype) -> Array:
     places = np.asarray(indices)
     if places.dtype.kind != "u":
         places = places.astype(np.int64, copy=False)
@@ -104,7 +104,7 @@ def meshgrid(xs: Sequence[Array], indexing: str) -> tuple[Array, ...]:
 
 
 @kernel("cast")
-def cast(x: Array, dtype: Any) -> Array:
+def cast(x: Array, dtype: Dtype) -> Array:
     return _to(x, dtype)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from .registry import DIRECT, EXACT, FRESH, BadValue, kernel
 
 Array = Any  # an ndarray, a NumPy scalar, or a Python number where a literal stands
+Dtype = np.dtype[Any] | None  # of an array, or of the result where it is said
 Function = Callable[..., Any]
 
 _UNARY = {
@@ -53,7 +54,7 @@ _SQRT_HALF = sqrt(0.5)
 _SQRT_TWO_BY_PI = sqrt(2 / pi)
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
-_quiet = np.errstate(all="ignore")
+quiet = np.errstate(all="ignore")
 
 
 def _one_dtype(x: Array, y: Array) -> tuple[Array, Array]:
@@ -80,7 +81,7 @@ def _as(result: Array, *operands: Array) -> Array:
 
 
 def _unary(function: Function) -> Function:
-    @_quiet
+    @quiet
     def run(x: Array) -> Array:
         return _as(function(_at_least_a_byte(x)), x)
 
@@ -88,7 +89,7 @@ def _unary(function: Function) -> Function:
 
 
 def _binary(function: Function) -> Function:
-    @_quiet
+    @quiet
     def run(x: Array, y: Array) -> Array:
         return _as(function(*_one_dtype(x, y)), x, y)
 
@@ -96,7 +97,7 @@ def _binary(function: Function) -> Function:
 
 
 def _predicate(function: Function) -> Function:
-    @_quiet
+    @quiet
     def run(*operands: Array) -> Array:
         return function(*operands)
 
@@ -104,7 +105,7 @@ def _predicate(function: Function) -> Function:
 
 
 def _rounding(function: Function) -> Function:
-    @_quiet
+    @quiet
     def run(x: Array) -> Array:
         x = np.asarray(x)
         return _as(function(x), x) if _is_float(x.dtype) or x.dtype.kind == "c" else x
@@ -122,7 +123,7 @@ def _is_float(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or (dtype.isbuiltin == 2 and "float" in dtype.name)
 
 
-def widened(x: Array) -> Any:
+def widened(x: Array) -> Array:
     """The array; floats of less than 32 bits as float32."""
     x = np.asarray(x)
     return x.astype(np.float32) if x.dtype.itemsize < 4 and _is_float(x.dtype) else x
@@ -131,8 +132,8 @@ def widened(x: Array) -> Any:
 def _activation(function: Function) -> Function:
     """A function of a floating array of at least 32 bits, which it does not change, as a kernel."""
 
-    @_quiet
-    def run(x: Array, *attributes: Any) -> Array:
+    @quiet
+    def run(x: Array, *attributes: object) -> Array:
         return _as(function(widened(x), *attributes), np.asarray(x))
 
     return run
@@ -144,7 +145,7 @@ def identity(x: Array) -> Array:
 
 
 @kernel("pow")
-@_quiet
+@quiet
 def pow_(x: Array, y: Array) -> Array:
     if isinstance(y, (int, float)) and hasattr(x, "dtype"):
         power = _literal_power(x, y)
@@ -207,7 +208,7 @@ _ERFC_64 = (
 )  # fmt: skip
 
 
-def _erfc(magnitude: Any) -> Any:
+def _erfc(magnitude: Array) -> Array:
     """1 - erf of a float32 or float64 array without negative elements. (Fresh arrays cost more than the arithmetic.)"""
     p, coefficients = _ERFC_32 if magnitude.dtype == np.float32 else _ERFC_64
     t = np.asarray(magnitude * p)
@@ -223,28 +224,28 @@ def _erfc(magnitude: Any) -> Any:
     return result
 
 
-def _erf(x: Any) -> Any:
+def _erf(x: Array) -> Array:
     result = _erfc(np.abs(x))
     np.subtract(1, result, out=result)
     return np.copysign(result, x, out=result)
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array) -> Array:
     # Where exp(-x) overflows, 1 / inf is the 0 that is wanted.
     result = np.exp(-x)
     result += 1
     return np.reciprocal(result)
 
 
-def _softplus(x: Any) -> Any:
+def _softplus(x: Array) -> Array:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-def _gelu(x: Any, approximate: str) -> Any:
+def _gelu(x: Array, approximate: str) -> Array:
     return _gelu_tanh(x) if approximate == "tanh" else _gelu_erf(x)
 
 
-def _gelu_erf(x: Any) -> Any:
+def _gelu_erf(x: Array) -> Array:
     """max(x, 0) - |x| * erfc(|x| / sqrt(2)) / 2, which is x / 2 * (1 + erf(x / sqrt(2))) without cancellation.
 
     Beyond 40 the second term is 0; so it is at infinity.
@@ -258,7 +259,7 @@ def _gelu_erf(x: Any) -> Any:
     return result
 
 
-def _gelu_tanh(x: Any) -> Any:
+def _gelu_tanh(x: Array) -> Array:
     result = np.asarray(x * x)
     result *= 0.044715
     result += 1
@@ -271,7 +272,7 @@ def _gelu_tanh(x: Any) -> Any:
     return result
 
 
-def _elu(x: Any, alpha: float) -> Any:
+def _elu(x: Array, alpha: float) -> Array:
     return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
 
 

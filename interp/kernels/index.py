@@ -17,7 +17,7 @@ DIRECT.update({"sort": "sort", "unique_values": "unique"})
 
 
 @kernel("take")
-def take(x: Array, indices: Any, axis: int | None) -> Array:
+def take(x: Array, indices: Array, axis: int | None) -> Array:
     axis = 0 if axis is None else axis
     positions = _positions(indices)
     if not x.size:  # NumPy looks only where there is something to take
@@ -39,7 +39,7 @@ def _positions(indices: Any) -> Any:
     return indices.astype(np.int64)
 
 
-def _out_of_range(positions: Any, name: str, size: int, axis: int, least: int | None = None) -> BadValue:
+def _out_of_range(positions: Array, name: str, size: int, axis: int, least: int | None = None) -> BadValue:
     """What to say of positions of which at least one is out of range."""
     values = np.ravel(np.asarray(positions))
     low = -size if least is None else least
@@ -201,7 +201,7 @@ def topk(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
 
 
 @kernel("truncate")
-def truncate(x: Array, size: Any, axis: int) -> Array:
+def truncate(x: Array, size: Array, axis: int) -> Array:
     # A Python number, whose arithmetic neither overflows nor rounds.
     asked = np.asarray(size).item()
     if not math.isfinite(asked):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .elementwise import Array, widened
+from .elementwise import Array, Dtype, quiet, widened
 from .reduce import log_softmax
 from .registry import BadValue, kernel
 from .windows import narrow
 
-_quiet = np.errstate(all="ignore")
 
-
-def _reduced(values: Any, reduction: str, dtype: Any) -> Array:
+def _reduced(values: Array, reduction: str, dtype: Dtype) -> Array:
     if reduction == "none":
         return narrow(values, dtype)
     total = np.add.reduce(values, axis=None)
@@ -26,19 +22,19 @@ def _reduced(values: Any, reduction: str, dtype: Any) -> Array:
 
 
 @kernel("mse_loss")
-@_quiet
+@quiet
 def mse_loss(x: Array, target: Array, reduction: str) -> Array:
     return _reduced(np.square(widened(x) - widened(target)), reduction, x.dtype)
 
 
 @kernel("l1_loss")
-@_quiet
+@quiet
 def l1_loss(x: Array, target: Array, reduction: str) -> Array:
     return _reduced(np.abs(widened(x) - widened(target)), reduction, x.dtype)
 
 
 @kernel("smooth_l1_loss")
-@_quiet
+@quiet
 def smooth_l1_loss(x: Array, target: Array, reduction: str, beta: float) -> Array:
     distance = np.abs(widened(x) - widened(target))
     values = np.where(distance < beta, np.square(distance) / (2 * beta or 1), distance - beta / 2)
@@ -46,7 +42,7 @@ def smooth_l1_loss(x: Array, target: Array, reduction: str, beta: float) -> Arra
 
 
 @kernel("huber_loss")
-@_quiet
+@quiet
 def huber_loss(x: Array, target: Array, reduction: str, delta: float) -> Array:
     distance = np.abs(widened(x) - widened(target))
     values = np.where(distance <= delta, np.square(distance) / 2, delta * (distance - delta / 2))
@@ -54,7 +50,7 @@ def huber_loss(x: Array, target: Array, reduction: str, delta: float) -> Array:
 
 
 @kernel("binary_cross_entropy")
-@_quiet
+@quiet
 def binary_cross_entropy(x: Array, target: Array, reduction: str) -> Array:
     p, t = widened(x), widened(target)
     values = -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log(1 - p), -100))
@@ -62,7 +58,7 @@ def binary_cross_entropy(x: Array, target: Array, reduction: str) -> Array:
 
 
 @kernel("binary_cross_entropy_with_logits")
-@_quiet
+@quiet
 def binary_cross_entropy_with_logits(x: Array, target: Array, reduction: str) -> Array:
     logits, t = widened(x), widened(target)
     values = np.maximum(logits, 0) - logits * t + np.log1p(np.exp(-np.abs(logits)))
@@ -70,7 +66,7 @@ def binary_cross_entropy_with_logits(x: Array, target: Array, reduction: str) ->
 
 
 @kernel("kl_div")
-@_quiet
+@quiet
 def kl_div(x: Array, target: Array, reduction: str, log_target: bool) -> Array:
     p, t = widened(x), widened(target)
     values = np.exp(t) * (t - p) if log_target else np.where(t > 0, t * np.log(t), 0) - t * p
@@ -80,7 +76,7 @@ def kl_div(x: Array, target: Array, reduction: str, log_target: bool) -> Array:
 # Class by class
 
 
-def _classes(x: Array, target: Array, axis: int, ignored: Any) -> Any:
+def _classes(x: Array, target: Array, axis: int, ignored: Array) -> Array:
     """The targets as positions; those that are ignored as 0. One that names no class is refused."""
     count = x.shape[axis]
     positions = target.astype(np.int64)
@@ -92,7 +88,7 @@ def _classes(x: Array, target: Array, axis: int, ignored: Any) -> Any:
 
 def _by_class(
     x: Array,
-    logarithms: Any,
+    logarithms: Array,
     target: Array,
     weight: Array | None,
     reduction: str,
@@ -118,7 +114,7 @@ def _by_class(
     return _reduced_by_weight(values.astype(logarithms.dtype), used, reduction, x.dtype)
 
 
-def _reduced_by_weight(values: Any, used: Any, reduction: str, dtype: Any) -> Array:
+def _reduced_by_weight(values: Array, used: Array, reduction: str, dtype: Dtype) -> Array:
     if reduction != "mean":
         return _reduced(values, reduction, dtype)
     total = np.add.reduce(values, axis=None)
@@ -126,7 +122,7 @@ def _reduced_by_weight(values: Any, used: Any, reduction: str, dtype: Any) -> Ar
 
 
 @kernel("nll_loss")
-@_quiet
+@quiet
 def nll_loss(
     x: Array,
     target: Array,
@@ -139,7 +135,7 @@ def nll_loss(
 
 
 @kernel("cross_entropy_loss")
-@_quiet
+@quiet
 def cross_entropy_loss(
     x: Array,
     target: Array,
@@ -154,7 +150,7 @@ def cross_entropy_loss(
 
 
 @kernel("softmax_cross_entropy")
-@_quiet
+@quiet
 def softmax_cross_entropy(x: Array, target: Array, axis: int, reduction: str) -> Array:
     values = -np.add.reduce(widened(target) * log_softmax(widened(x), axis), axis=axis)
     return _reduced(np.asarray(values), reduction, x.dtype)

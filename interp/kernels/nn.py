@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import spatial_axes, spread
-from .elementwise import Array, widened
+from .elementwise import Array, quiet, widened
 from .linalg import linear
 from .registry import kernel
 from .windows import channels_back, channels_first, narrow
 
 Ints = tuple[int, ...]
-
-_quiet = np.errstate(all="ignore")
 
 
 @kernel("dense")
@@ -32,20 +30,20 @@ def dropout(x: Array, ratio: float) -> Array:
 
 
 @kernel("prelu")
-@_quiet
+@quiet
 def prelu(x: Array, slope: Array, layout: str) -> Array:
     image = channels_first(widened(x), layout)
     result = np.where(image > 0, image, image * _over_channels(slope, x.ndim))
     return channels_back(narrow(result, x.dtype), layout)
 
 
-def _over_channels(weight: Array, rank: int) -> Any:
+def _over_channels(weight: Array, rank: int) -> Array:
     """A weight for each channel, beside an array with the channels at axis 1."""
     return widened(weight).reshape(-1, *(1,) * (rank - 2))
 
 
 @kernel("batch_normalization")
-@_quiet
+@quiet
 def batch_normalization(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, layout: str
 ) -> Array:
@@ -63,7 +61,7 @@ def instance_normalization(x: Array, scale: Array, bias: Array, epsilon: float, 
 
 
 @kernel("group_normalization")
-@_quiet
+@quiet
 def group_normalization(x: Array, scale: Array, bias: Array, num_groups: int, epsilon: float, layout: str) -> Array:
     image = channels_first(widened(x), layout)
     batch, channels, *sizes = image.shape
@@ -77,7 +75,7 @@ def group_normalization(x: Array, scale: Array, bias: Array, num_groups: int, ep
 
 
 @kernel("lrn")
-@_quiet
+@quiet
 def lrn(x: Array, size: int, alpha: float, beta: float, bias: float, layout: str) -> Array:
     image = channels_first(widened(x), layout)
     squares = np.square(image)
@@ -113,7 +111,7 @@ def resize(x: Array, sizes: Ints, mode: str, layout: str, align_corners: bool) -
     return narrow(result, x.dtype)
 
 
-def _interpolated(x: Any, axis: int, size: int, mode: str, align_corners: bool) -> Any:
+def _interpolated(x: Array, axis: int, size: int, mode: str, align_corners: bool) -> Array:
     """A sum of the elements around where each new one lies; beyond the borders they are repeated."""
     old = x.shape[axis]
     places = _places(old, size, align_corners)
@@ -128,25 +126,25 @@ def _interpolated(x: Any, axis: int, size: int, mode: str, align_corners: bool) 
     return result
 
 
-def _places(old: int, size: int, align_corners: bool) -> Any:
+def _places(old: int, size: int, align_corners: bool) -> Array:
     """Where the middles of the new elements lie among those of the old ones; or the first and the last on each other."""
     if align_corners:
         return np.arange(size) * ((old - 1) / max(size - 1, 1))
     return (np.arange(size) + 0.5) * (old / max(size, 1)) - 0.5
 
 
-def _linear_shares(t: Any) -> list[tuple[int, Any]]:
+def _linear_shares(t: Array) -> list[tuple[int, Any]]:
     return [(0, 1 - t), (1, t)]
 
 
-def _cubic_shares(t: Any) -> list[tuple[int, Any]]:
+def _cubic_shares(t: Array) -> list[tuple[int, Any]]:
     """Keys' kernel with a = -0.75."""
     a = -0.75
 
-    def near(d: Any) -> Any:
+    def near(d: Array) -> Array:
         return ((a + 2) * d - (a + 3)) * d * d + 1
 
-    def far(d: Any) -> Any:
+    def far(d: Array) -> Array:
         return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
 
     return [(-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t))]
@@ -174,7 +172,7 @@ def pixel_unshuffle(x: Array, factor: int) -> Array:
 
 
 @kernel("attention")
-@_quiet
+@quiet
 def attention(q: Array, k: Array, v: Array, mask: Array | None, causal: bool, scale: float | None) -> Array:
     factor = 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale
     scores = np.matmul(widened(q) * np.asarray(factor, widened(q).dtype), np.swapaxes(widened(k), -1, -2))

@@ -69,7 +69,7 @@ def slice_(x: Array, starts: Ints, stops: Ints, axes: Ints | None, steps: Ints |
 
 
 @kernel("pad")
-def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Any) -> Array:
+def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Array) -> Array:
     if mode == "constant":
         return np.pad(x, _pairs(pads), mode="constant", constant_values=x.dtype.type(0) if value is None else value)
     how: Callable[..., Array] = np.pad

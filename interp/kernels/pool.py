@@ -10,13 +10,11 @@ import numpy as np
 from ...lang.dtypes import int_range
 from ...ops.windows import Pairs, spatial_axes, spatial_count, spread
 from ..dtypes import dtype_of
-from .elementwise import Array
+from .elementwise import Array, quiet
 from .registry import kernel
 from .windows import Grid, channels_back, channels_first, narrow, wide
 
 Ints = tuple[int, ...]
-
-_quiet = np.errstate(all="ignore")
 
 
 def _laid(
@@ -42,7 +40,7 @@ def _back(result: Array, x: Array, layout: str, count: int) -> Array:
     return channels_back(narrow(result, x.dtype), layout, x.ndim == count + 2)
 
 
-def _greatest(image: Any, grid: Grid, least: Any) -> Array:
+def _greatest(image: Array, grid: Grid, least: Array) -> Array:
     if prod(grid.counts) == 0:
         return np.zeros((*image.shape[: -len(grid.counts)], *grid.counts), image.dtype)
     padded = grid.padded(image, least)
@@ -53,13 +51,13 @@ def _greatest(image: Any, grid: Grid, least: Any) -> Array:
     return result
 
 
-def _least(dtype: Any) -> Any:
+def _least(dtype: np.dtype[Any]) -> Array:
     """What is less than every element, or the least of them."""
     kind = dtype_of(dtype)
     return int_range(kind)[0] if kind.kind in ("int", "uint") else -np.inf
 
 
-def _means(image: Any, grid: Grid, include_pad: bool) -> Array:
+def _means(image: Array, grid: Grid, include_pad: bool) -> Array:
     count = len(grid.counts)
     result = np.zeros((*image.shape[:-count], *grid.counts), image.dtype)
     if prod(grid.counts):
@@ -72,7 +70,7 @@ def _means(image: Any, grid: Grid, include_pad: bool) -> Array:
     return result
 
 
-def _divisor(grid: Grid, i: int, include_pad: bool) -> Any:
+def _divisor(grid: Grid, i: int, include_pad: bool) -> Array:
     """For each window along an axis, how many of its places count."""
     low, high = grid.pads[i]
     begin, end = (-low, grid.sizes[i] + high) if include_pad else (0, grid.sizes[i])
@@ -101,7 +99,7 @@ def _define(suffix: str, spatial: int | None) -> None:
         return _back(_greatest(image, grid, _least(x.dtype)), x, layout, count)
 
     @kernel(f"average_pool{suffix}")
-    @_quiet
+    @quiet
     def average_pool(
         x: Array,
         kernel_shape: Ints,
@@ -126,7 +124,7 @@ for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
 
 
 @kernel("global_average_pool")
-@_quiet
+@quiet
 def global_average_pool(x: Array, layout: str) -> Array:
     axes = spatial_axes(x.ndim, x.ndim - 2, layout)
     total = np.add.reduce(wide(x), axis=axes, keepdims=True)
@@ -146,7 +144,7 @@ def _parts(size: int, count: int) -> tuple[Any, Any]:
     return places * size // count, -(-(places + 1) * size // count)
 
 
-def _reduced_parts(ufunc: Any, x: Any, axis: int, count: int, rest: Any) -> Any:
+def _reduced_parts(ufunc: np.ufunc, x: Array, axis: int, count: int, rest: Array) -> Array:
     """A ufunc over each part of an axis; `rest` is one more element for where the last part ends."""
     starts, ends = _parts(x.shape[axis], count)
     tail = np.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), rest, x.dtype)
@@ -156,7 +154,7 @@ def _reduced_parts(ufunc: Any, x: Any, axis: int, count: int, rest: Any) -> Any:
 
 
 @kernel("adaptive_average_pool")
-@_quiet
+@quiet
 def adaptive_average_pool(x: Array, output_shape: Ints, layout: str) -> Array:
     result = wide(x)
     axes = spatial_axes(x.ndim, x.ndim - 2, layout)

@@ -15,19 +15,19 @@ from .windows import narrow
 Step = Callable[[Any, Any, Any, tuple[Any, ...]], tuple[Any, ...]]
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array) -> Array:
     return np.tanh(x * 0.5) * 0.5 + 0.5
 
 
 def _rnn_step(activation: str) -> Step:
-    def step(given: Any, r: Any, bias: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
+    def step(given: Array, r: Array, bias: Array, states: tuple[Any, ...]) -> tuple[Any, ...]:
         total = given + states[0] @ r.T + bias
         return (np.tanh(total) if activation == "tanh" else np.maximum(total, 0),)
 
     return step
 
 
-def _lstm_step(given: Any, r: Any, bias: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
+def _lstm_step(given: Array, r: Array, bias: Array, states: tuple[Any, ...]) -> tuple[Any, ...]:
     h, c = states
     i, o, f, g = np.split(given + h @ r.T + bias, 4, axis=-1)
     c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
@@ -35,7 +35,7 @@ def _lstm_step(given: Any, r: Any, bias: Any, states: tuple[Any, ...]) -> tuple[
 
 
 def _gru_step(linear_before_reset: bool) -> Step:
-    def step(given: Any, r: Any, bias: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
+    def step(given: Array, r: Array, bias: Array, states: tuple[Any, ...]) -> tuple[Any, ...]:
         (h,) = states
         width = h.shape[-1]
         z, reset, new = np.split(given, 3, axis=-1)
@@ -49,7 +49,7 @@ def _gru_step(linear_before_reset: bool) -> Step:
     return step
 
 
-def _biases(b: Any, r: Any) -> tuple[Any, Any]:
+def _biases(b: Array, r: Array) -> tuple[Any, Any]:
     """The biases of the inputs' weights and those of the states'."""
     if b is None:
         zeros = np.zeros(r.shape[0], r.dtype)
@@ -115,7 +115,7 @@ def _layer(
     return tuple(narrow(a, x.dtype) for a in (outputs, *finals))
 
 
-def _state(initial: Array | None, way: int, batch_first: bool, zeros: Any) -> Any:
+def _state(initial: Array | None, way: int, batch_first: bool, zeros: Array) -> Array:
     if initial is None:
         return zeros
     return widened(initial[:, way] if batch_first else initial[way])

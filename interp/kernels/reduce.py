@@ -8,39 +8,38 @@ from typing import Any
 import numpy as np
 
 from .create import cast
-from .elementwise import Array, widened
+from .elementwise import Array, Dtype, quiet, widened
 from .registry import FRESH, kernel
 
 Axes = tuple[int, ...] | None
 
-_quiet = np.errstate(all="ignore")
 FRESH.update(dict.fromkeys(("softmax", "log_softmax", "layer_norm", "rms_norm"), "first"))
 
 
-def _accumulator(x: Any) -> Any:
+def _accumulator(x: Array) -> Array:
     """The dtype to add up in: the array's own, float32 for shorter floats."""
     return widened(x[..., :0] if x.ndim else x).dtype
 
 
-def _along(ufunc: Any, x: Any, axis: Any, keepdims: bool, **options: Any) -> Any:
+def _along(ufunc: np.ufunc, x: Array, axis: Axes | int, keepdims: bool, **options: Any) -> Array:
     return ufunc.reduce(x, axis=axis, keepdims=keepdims, **options)
 
 
-def _fold(ufunc: np.ufunc, x: Array, axis: Axes, keepdims: bool, dtype: Any) -> Array:
+def _fold(ufunc: np.ufunc, x: Array, axis: Axes, keepdims: bool, dtype: Dtype) -> Array:
     x = cast(x, dtype)
     result = _along(ufunc, x, axis, keepdims, dtype=_accumulator(x))
     return result.astype(x.dtype, copy=False)
 
 
 @kernel("sum")
-@_quiet
-def sum_(x: Array, axis: Axes, keepdims: bool, dtype: Any) -> Array:
+@quiet
+def sum_(x: Array, axis: Axes, keepdims: bool, dtype: Dtype) -> Array:
     return _fold(np.add, x, axis, keepdims, dtype)
 
 
 @kernel("prod")
-@_quiet
-def prod_(x: Array, axis: Axes, keepdims: bool, dtype: Any) -> Array:
+@quiet
+def prod_(x: Array, axis: Axes, keepdims: bool, dtype: Dtype) -> Array:
     return _fold(np.multiply, x, axis, keepdims, dtype)
 
 
@@ -56,18 +55,18 @@ def min_(x: Array, axis: Axes, keepdims: bool) -> Array:
     return _along(np.minimum, x, axis, keepdims).astype(x.dtype, copy=False)
 
 
-def _count(x: Any, axis: Axes) -> int:
+def _count(x: Array, axis: Axes) -> int:
     """How many elements go into one of the results."""
     return prod(x.shape) if axis is None else prod(x.shape[a] for a in axis)
 
 
-@_quiet
-def _mean(x: Any, axis: Axes, keepdims: bool) -> Any:
+@quiet
+def _mean(x: Array, axis: Axes, keepdims: bool) -> Array:
     return _along(np.add, x, axis, keepdims) / np.asarray(_count(x, axis), x.dtype)
 
 
-@_quiet
-def _variance(x: Any, axis: Axes, keepdims: bool, correction: float) -> Any:
+@quiet
+def _variance(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
     differences = x - _mean(x, axis, True)
     divisor = max(_count(x, axis) - correction, 0)
     return _along(np.add, np.square(differences), axis, keepdims) / np.asarray(divisor, x.dtype)
@@ -111,7 +110,7 @@ def argmin(x: Array, axis: int | None, keepdims: bool) -> Array:
     return np.argmin(np.asarray(x), axis=axis, keepdims=keepdims).astype(np.int64, copy=False)
 
 
-def _accumulate(ufunc: np.ufunc, x: Array, axis: int | None, dtype: Any, initial: bool) -> Array:
+def _accumulate(ufunc: np.ufunc, x: Array, axis: int | None, dtype: Dtype, initial: bool) -> Array:
     x = cast(x, dtype)
     axis = axis or 0
     result = ufunc.accumulate(x, axis=axis, dtype=_accumulator(x)).astype(x.dtype, copy=False)
@@ -122,25 +121,25 @@ def _accumulate(ufunc: np.ufunc, x: Array, axis: int | None, dtype: Any, initial
 
 
 @kernel("cumulative_sum")
-@_quiet
-def cumulative_sum(x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
+@quiet
+def cumulative_sum(x: Array, axis: int | None, dtype: Dtype, include_initial: bool) -> Array:
     return _accumulate(np.add, x, axis, dtype, include_initial)
 
 
 @kernel("cumulative_prod")
-@_quiet
-def cumulative_prod(x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
+@quiet
+def cumulative_prod(x: Array, axis: int | None, dtype: Dtype, include_initial: bool) -> Array:
     return _accumulate(np.multiply, x, axis, dtype, include_initial)
 
 
-def _greatest(x: Any, axis: Any) -> Any:
+def _greatest(x: Array, axis: Axes) -> Array:
     """The largest element along the axes, which stay; 0 where it is not finite or there is none."""
     greatest = _along(np.maximum, x, axis, True, initial=-np.inf)
     return np.where(np.isfinite(greatest), greatest, np.zeros_like(greatest))
 
 
 @kernel("logsumexp")
-@_quiet
+@quiet
 def logsumexp(x: Array, axis: Axes, keepdims: bool) -> Array:
     x = np.asarray(x)
     wide = widened(x)
@@ -152,7 +151,7 @@ def logsumexp(x: Array, axis: Axes, keepdims: bool) -> Array:
 
 
 @kernel("softmax")
-@_quiet
+@quiet
 def softmax(x: Array, axis: int) -> Array:
     x = np.asarray(x)
     result = widened(x)
@@ -163,7 +162,7 @@ def softmax(x: Array, axis: int) -> Array:
 
 
 @kernel("log_softmax")
-@_quiet
+@quiet
 def log_softmax(x: Array, axis: int) -> Array:
     x = np.asarray(x)
     result = widened(x)
@@ -173,7 +172,7 @@ def log_softmax(x: Array, axis: int) -> Array:
 
 
 @kernel("layer_norm")
-@_quiet
+@quiet
 def layer_norm(x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> Array:
     x = np.asarray(x)
     wide = widened(x)
@@ -187,7 +186,7 @@ def layer_norm(x: Array, scale: Array, bias: Array | None, axis: int, epsilon: f
 
 
 @kernel("rms_norm")
-@_quiet
+@quiet
 def rms_norm(x: Array, scale: Array, axis: int, epsilon: float) -> Array:
     x = np.asarray(x)
     wide = widened(x)
@@ -197,6 +196,6 @@ def rms_norm(x: Array, scale: Array, axis: int, epsilon: float) -> Array:
     return result.astype(x.dtype, copy=False)
 
 
-def _inverse_root(squares: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+def _inverse_root(squares: Array, axes: tuple[int, ...], epsilon: float) -> Array:
     """1 / sqrt(mean + epsilon), for the root of a mean of squares."""
     return np.reciprocal(np.sqrt(_mean(squares, axes, True) + np.asarray(epsilon, squares.dtype)))

@@ -44,7 +44,7 @@ EXACT: set[str] = set()
 def kernel(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as the kernel of a primitive."""
 
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+    def add(function: Callable[..., object]) -> Callable[..., Any]:
         if name in _KERNELS:
             raise ValueError(f"two kernels for {name}")
         _KERNELS[name] = function

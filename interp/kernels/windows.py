@@ -11,7 +11,7 @@ import numpy as np
 from ...ops.ground import GroundCtx
 from ...ops.model import Ctx, Dim
 from ...ops.windows import Pairs, Windows, count_windows, extent, same_pads, spread
-from .elementwise import Array, widened
+from .elementwise import Array, Dtype, widened
 
 Ints = tuple[int, ...]
 # A rule that is given ints gives ints.
@@ -31,7 +31,7 @@ def channels_back(x: Array, layout: str, batched: bool = True) -> Array:
     return np.moveaxis(x, 1 if batched else 0, -1) if layout == "channels_last" else x
 
 
-def wide(x: Array) -> Any:
+def wide(x: Array) -> Array:
     """The array in a dtype to add up in: at least 32 bits of a float, 8 of an integer."""
     x = np.asarray(x)
     if x.dtype.isbuiltin == 2 and "int" in x.dtype.name:
@@ -39,7 +39,7 @@ def wide(x: Array) -> Any:
     return widened(x)
 
 
-def narrow(x: Any, dtype: Any) -> Array:
+def narrow(x: Array, dtype: Dtype) -> Array:
     return x if x.dtype == dtype else x.astype(dtype)
 
 
@@ -78,7 +78,7 @@ class Grid:
         low, high = self.pads[i]
         return Windows(self.extents[i], self.strides[i], low, high, self.same, self.ceil)
 
-    def padded(self, x: Array, value: Any) -> Array:
+    def padded(self, x: Array, value: Array) -> Array:
         """The array with its last axes padded, and lengthened as far as the windows reach."""
         borders = []
         for i, (low, high) in enumerate(self.pads):

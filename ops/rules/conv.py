@@ -45,10 +45,15 @@ class _Layout:
         return (batch, *sizes, channels) if self.last else (batch, channels, *sizes)
 
 
-def _operands(ctx: Ctx, x: TensorInfo, weight: TensorInfo, spatial: int | None) -> tuple[Shape, Shape]:
+_SPATIAL = {1: "length", 2: "height, width", 3: "depth, height, width"}
+
+
+def _operands(ctx: Ctx, x: TensorInfo, weight: TensorInfo, spatial: int | None, layout: str) -> tuple[Shape, Shape]:
     """The dimensions of both, of which there are two more than spatial axes."""
     if spatial is not None:
-        return ranked(ctx, "x", x, spatial + 2), ranked(ctx, "weight", weight, spatial + 2)
+        sizes = _SPATIAL[spatial]
+        axes = f"[batch, {sizes}, channels]" if layout == "channels_last" else f"[batch, channels, {sizes}]"
+        return ranked(ctx, "x", x, spatial + 2, axes), ranked(ctx, "weight", weight, spatial + 2)
     a, w = ctx.dims(x), ctx.dims(weight)
     rank_at_least(ctx, "x", a, 3)
     rank_at_least(ctx, "weight", w, 3)
@@ -128,7 +133,7 @@ def _define_conv(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
         layout: str,
     ) -> Shape:
         choice(ctx, "layout", layout, LAYOUTS)
-        a, w = _operands(ctx, x, weight, spatial)
+        a, w = _operands(ctx, x, weight, spatial, layout)
         where = _Layout(layout, len(a))
         _groups(ctx, groups)
         _channels(ctx, a, w, where, groups)
@@ -177,7 +182,7 @@ def _define_conv_transpose(name: str, spatial: int | None, onnx: tuple[str, ...]
         layout: str,
     ) -> Shape:
         choice(ctx, "layout", layout, LAYOUTS)
-        a, w = _operands(ctx, x, weight, spatial)
+        a, w = _operands(ctx, x, weight, spatial, layout)
         where = _Layout(layout, len(a), transposed=True)
         _groups(ctx, groups)
         _channels(ctx, a, w, where, 1)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang.dtypes import DTYPES, DType
-from ..axes import not_negative, product
-from ..broadcast import known_shape
+from ..axes import Shape, known_shape, not_negative, product
 from ..casts import attribute, castable
-from ..model import TRACKED, Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
+from ..model import TRACKED, AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Entry, NotZero, OfRank, Other
-
-Shape = tuple[Any, ...]
 
 _INT64 = DTYPES["int64"]
 
@@ -31,7 +28,7 @@ def _size(ctx: Ctx, size: Dim, name: str) -> Dim:
     return size
 
 
-def _repeated(ctx: Ctx, shape: Shape, value: Dim | tuple[Dim, ...] | None, dtype: Any) -> Any:
+def _repeated(ctx: Ctx, shape: Shape, value: Dim | tuple[Dim, ...] | None, dtype: AnyDType | None) -> Any:
     """The tracked elements of a tensor that is one value throughout."""
     if value is None or isinstance(value, tuple) or len(shape) > 1 or not ctx.fits(value, dtype):
         return None
@@ -42,11 +39,11 @@ def _repeated(ctx: Ctx, shape: Shape, value: Dim | tuple[Dim, ...] | None, dtype
 
 
 def _constant(name: str, value: int) -> None:
-    def filled(ctx: Ctx, shape: Shape, dtype: Any) -> Out:
+    def filled(ctx: Ctx, shape: Shape, dtype: AnyDType | None) -> Out:
         data = None if dtype is None else _repeated(ctx, shape, value, dtype)
         return Out(_sizes(ctx, shape), data)
 
-    def like(ctx: Ctx, x: TensorInfo, dtype: Any) -> Out:
+    def like(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Out:
         shape = known_shape(ctx, x)
         return Out(shape, _repeated(ctx, shape, value, x.dtype if dtype is None else dtype))
 
@@ -66,7 +63,7 @@ _constant("ones", 1)
     "full", "shape: shape, value: tensor, dtype: dtype = none", "T:any -> T=dtype",
     onnx=("ConstantOfShape",), needs={"shape": "exact"},
 )  # fmt: skip
-def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: Any) -> Out:
+def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: AnyDType | None) -> Out:
     """A tensor of the given shape in which every element is `value`, a number or a rank-0 tensor; of its dtype if no
     other is given."""
     _scalar(ctx, value, "value")
@@ -76,7 +73,7 @@ def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: Any) -> Out:
 
 
 @primitive("full_like", "x: tensor, value: tensor, dtype: dtype = none", "T:any, U:any -> T=dtype")
-def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: Any) -> Out:
+def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: AnyDType | None) -> Out:
     """A tensor of the shape and dtype of x (or another dtype) in which every element is `value`, a number or a rank-0
     tensor, cast to that dtype."""
     _scalar(ctx, value, "value")
@@ -100,7 +97,7 @@ def _scalar(ctx: Ctx, x: TensorInfo, name: str) -> None:
     "arange", "start: size, stop: size = none, step: size = 1, dtype: dtype = none", "-> int64=dtype",
     onnx=("Range",), needs={"start": "exact", "stop": "exact", "step": "exact"},
 )  # fmt: skip
-def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: Any) -> Out:
+def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: AnyDType | None) -> Out:
     """The numbers start, start + step, ... that come before `stop`, as int64 or in `dtype`; `arange(n)` counts from 0.
 
     The size is max(0, ceildiv(stop - start, step)), for a negative step max(0, ceildiv(start - stop, -step)). A step of
@@ -125,7 +122,7 @@ def _steps(ctx: Ctx, first: Dim, last: Dim, step: Dim) -> Dim:
     return length if ctx.decide(ctx.le(0, length)) is True else ctx.max(0, length)
 
 
-def _progression(ctx: Ctx, first: Dim, step: Dim, length: Dim, dtype: Any) -> Any:
+def _progression(ctx: Ctx, first: Dim, step: Dim, length: Dim, dtype: AnyDType | None) -> Any:
     if not isinstance(length, int) or length > TRACKED:
         return None
     values = tuple(first + i * step for i in range(length))
@@ -136,7 +133,7 @@ def _progression(ctx: Ctx, first: Dim, step: Dim, length: Dim, dtype: Any) -> An
     "linspace", "start: float, stop: float, num: size, endpoint: bool = true, dtype: dtype = none", "-> float32=dtype",
     needs={"num": "exact"},
 )  # fmt: skip
-def linspace(ctx: Ctx, start: float, stop: float, num: Dim, endpoint: bool, dtype: Any) -> Shape:
+def linspace(ctx: Ctx, start: float, stop: float, num: Dim, endpoint: bool, dtype: AnyDType | None) -> Shape:
     """`num` numbers at equal distances from `start` to `stop`, without the last one if `endpoint` is false; float32 if
     no other floating dtype is given."""
     if dtype is not None:
@@ -148,7 +145,7 @@ def linspace(ctx: Ctx, start: float, stop: float, num: Dim, endpoint: bool, dtyp
     "eye", "n: size, m: size = none, k: int = 0, dtype: dtype = none", "-> float32=dtype",
     onnx=("EyeLike",), needs={"n": "exact", "m": "exact"},
 )  # fmt: skip
-def eye(ctx: Ctx, n: Dim, m: Dim | None, k: int, dtype: Any) -> Shape:
+def eye(ctx: Ctx, n: Dim, m: Dim | None, k: int, dtype: AnyDType | None) -> Shape:
     """An [n, m] matrix (m is n if it is left out) with 1 on diagonal `k` (above the main one if positive), else 0."""
     rows = _size(ctx, n, "n")
     return rows, rows if m is None else _size(ctx, m, "m")
@@ -158,7 +155,7 @@ def eye(ctx: Ctx, n: Dim, m: Dim | None, k: int, dtype: Any) -> Shape:
     "one_hot", "indices: index, depth: size, dtype: dtype = none", "I:integer -> float32=dtype",
     onnx=("OneHot",), needs={"depth": "exact"},
 )  # fmt: skip
-def one_hot(ctx: Ctx, indices: TensorInfo | Dim, depth: Dim, dtype: Any) -> Shape:
+def one_hot(ctx: Ctx, indices: TensorInfo | Dim, depth: Dim, dtype: AnyDType | None) -> Shape:
     """For each index a row of `depth` elements, 1 at the index and 0 elsewhere: `[*s]` gives `[*s, depth]`, float32 if
     no dtype is given.
 
@@ -185,7 +182,7 @@ def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Shape]
 
 
 @primitive("cast", "x: tensor, dtype: dtype", "T:any -> =dtype", elementwise=True, onnx=("Cast",))
-def cast(ctx: Ctx, x: TensorInfo, dtype: Any) -> Out:
+def cast(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Out:
     """The elements of x in another dtype: a float becomes an integer by dropping the fraction, an integer that does not
     fit wraps around, and every number but 0 is true. Complex numbers become complex ones, booleans or strings only. A string
     becomes the number that it spells; one that spells none ends the run.
@@ -196,7 +193,7 @@ def cast(ctx: Ctx, x: TensorInfo, dtype: Any) -> Out:
     return Out(known_shape(ctx, x), _kept(ctx, x.data, dtype))
 
 
-def _kept(ctx: Ctx, data: Any, dtype: Any) -> Any:
+def _kept(ctx: Ctx, data: object, dtype: AnyDType | None) -> Any:
     """Tracked elements that every one of fits the dtype."""
     values = data if isinstance(data, tuple) else (data,)
     return data if data is not None and all(ctx.fits(v, dtype) for v in values) else None

@@ -7,7 +7,8 @@ from typing import Any
 
 from ...lang.dtypes import DType
 from ...lang.node import replace
-from ..broadcast import broadcast_tensors, known_shape
+from ..axes import known_shape
+from ..broadcast import broadcast_tensors
 from ..model import Ctx, Dim, Out, Primitive, TensorInfo, Trait
 from ..operands import choice
 from ..registry import parse_params, primitive, register
@@ -38,7 +39,7 @@ def tracked(ctx: Ctx, track: Track | None, *operands: TensorInfo) -> Any:
     return None if any(v is None for v in values) else tuple(values)
 
 
-def _stretch(data: Any, length: int) -> tuple[Any, ...]:
+def _stretch(data: object, length: int) -> tuple[Any, ...]:
     if not isinstance(data, tuple):
         return (data,) * length
     return data * length if len(data) == 1 else data
@@ -61,7 +62,7 @@ def _binary(track: Track | None) -> Callable[..., Out]:
 
 
 def _unary(track: Track | None) -> Callable[..., Out]:
-    def rule(ctx: Ctx, x: TensorInfo, *_: Any) -> Out:
+    def rule(ctx: Ctx, x: TensorInfo, *_: object) -> Out:
         return Out(known_shape(ctx, x), tracked(ctx, track, x))
 
     return rule
@@ -91,7 +92,7 @@ def _power(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
     return result
 
 
-def _decided(compare: Callable[[Ctx, Dim, Dim], Any]) -> Track:
+def _decided(compare: Callable[[Ctx, Dim, Dim], object]) -> Track:
     """A comparison of tracked elements: 1 or 0 where that follows from what is known of them."""
 
     def track(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..axes import Shape, axis_of, is_plain, known, not_negative, number, place, product, put, same, smaller
+from ..axes import Shape, axis_of, is_plain, known_shape, not_negative, number, place, product, put, same, smaller
 from ..broadcast import broadcast
 from ..model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
 from ..operands import choice, rank_at_least, ranked
@@ -20,9 +20,9 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
     it is negative; -n <= i < n, checked on the values when it runs. `axis` may be left out where `x` has rank 1. Array
     API `take`, ONNX Gather.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     i = _axis_of_vector(ctx, shape) if axis is None else place(ctx, shape, axis)
-    chosen = known(ctx, indices) if isinstance(indices, TensorInfo) else ()
+    chosen = known_shape(ctx, indices) if isinstance(indices, TensorInfo) else ()
     data = indices.data if isinstance(indices, TensorInfo) else indices
     if data is not None:
         for index in data if isinstance(data, tuple) else (data,):
@@ -65,7 +65,7 @@ def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> 
     Equal ranks; the size of the axis is that of `indices`, the other axes are broadcast. -n <= index < n, checked on
     the values. Array API `take_along_axis`.
     """
-    a, b = known(ctx, x), known(ctx, indices)
+    a, b = known_shape(ctx, x), known_shape(ctx, indices)
     _equal_rank(ctx, a, b, "indices")
     i, j = place(ctx, a, axis), place(ctx, b, axis)
     joined = broadcast(ctx, put(a, i, 1), put(b, j, 1), names=("x", "indices"))
@@ -196,7 +196,7 @@ def put_(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis
     `indices : [k]`; `updates` has the shape of `x` with k at that axis. Where a position stands twice the last one
     wins. -n <= index < n, checked on the values. PyTorch's `index_copy`.
     """
-    a, u = known(ctx, x), known(ctx, updates)
+    a, u = known_shape(ctx, x), known_shape(ctx, updates)
     (count,) = ranked(ctx, "indices", indices, 1)
     i = place(ctx, a, axis)
     _equal_rank(ctx, a, u, "updates")
@@ -261,7 +261,7 @@ def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Shap
     """
     choice(ctx, "side", side, ("left", "right"))
     ranked(ctx, "x", x, 1)
-    return known(ctx, values)
+    return known_shape(ctx, values)
 
 
 # By order
@@ -282,7 +282,7 @@ def argsort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Shape:
 
 
 def _ordered(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     place(ctx, shape, axis)
     return shape
 
@@ -301,7 +301,7 @@ def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Shap
 
     0 <= k <= n, the size of the axis, which becomes k. NaN counts as the largest. ONNX TopK, PyTorch's `topk`.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     i = place(ctx, shape, axis)
     not_negative(ctx, Argument("k", k))
     ctx.require(AtMost(Argument("k", k), axis_of("x", shape, i)))
@@ -315,7 +315,7 @@ def truncate(ctx: Ctx, x: TensorInfo, size: TensorInfo, axis: int) -> Shape:
     The result's size is known exactly where `size` is (`@size_to_tensor(k)`); else the data decides it, at most the
     size of the axis. NaN and infinity are refused when it runs.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     i = place(ctx, shape, axis)
     if ctx.rank(size) != 0:
         ctx.fail(OfRank("{0} to be a scalar", (Argument("size"),), f"its rank is {ctx.rank(size)}"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...lang import codes
 from ...lang.node import replace
-from ..axes import Shape, axis_of, known, larger, place, places, put, same, smaller, without
+from ..axes import Shape, axis_of, known_shape, larger, place, places, put, same, smaller, without
 from ..broadcast import broadcast
 from ..einsum import Equation, parse_equation
 from ..model import Ctx, Dim, RankUnknown, Segment, TensorInfo
@@ -22,6 +22,7 @@ from ..requirements import Argument, Axis, Equal, Is, Number, OfRank, Other
     onnx=("MatMul",),
     mismatch=codes.E305,
     made_of=((-1, "y", -1), (-2, "x", -2)),
+    summed=(("x", -1), ("y", -2)),
 )
 def matmul(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
     """The matrix product: `[*s, m, k]` and `[*s, k, n]` give `[*s, m, n]`.
@@ -45,7 +46,7 @@ def matmul(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
 
 
 def _operand(ctx: Ctx, x: TensorInfo, name: str) -> Shape:
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     rank_at_least(ctx, name, shape, 1)
     return shape
 
@@ -61,6 +62,7 @@ def _contract(ctx: Ctx, a: Shape, b: Shape, axis: int) -> None:
     "T:numeric, T, T -> T",
     mismatch=codes.E305,
     made_of=((-1, "weight", 0),),
+    summed=(("x", -1), ("weight", -1)),
 )
 def linear(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) -> Shape:
     """A dense layer: `x` times the transpose of `weight`, plus `bias`. `[*s, i]` and `[o, i]` give `[*s, o]`; `bias`
@@ -86,7 +88,7 @@ def einsum(ctx: Ctx, equation: str, xs: tuple[TensorInfo, ...]) -> Shape:
     sizes: dict[str, Axis] = {}
     spread: dict[str, Shape] = {}
     for n, (x, term) in enumerate(zip(xs, eq.terms, strict=True)):
-        shape = known(ctx, x)
+        shape = known_shape(ctx, x)
         head, rest, tail = _match_term(ctx, shape, term, n)
         labelled = [*zip(term.head, range(head), strict=True)]
         labelled += zip(term.tail, range(len(shape) - tail, len(shape)), strict=True)
@@ -178,7 +180,7 @@ def _pairs(
     return tuple(range(len(a) - axes, len(a))), tuple(range(axes))
 
 
-@primitive("vecdot", "x: tensor, y: tensor, axis: int = -1", "T:numeric, T -> T")
+@primitive("vecdot", "x: tensor, y: tensor, axis: int = -1", "T:numeric, T -> T", summed=(("x", -1), ("y", -1)))
 def vecdot(ctx: Ctx, x: TensorInfo, y: TensorInfo, axis: int) -> Shape:
     """The dot products along one axis, whose sizes are equal; the other axes are broadcast. Complex `x` is conjugated.
 
@@ -230,6 +232,6 @@ def trace(ctx: Ctx, x: TensorInfo, offset: Dim) -> Shape:
 
 
 def _matrix(ctx: Ctx, x: TensorInfo) -> tuple[Shape, int, int]:
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     rank_at_least(ctx, "x", shape, 2)
     return shape, place(ctx, shape, -2), place(ctx, shape, -1)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..axes import Shape, axis_of, is_plain, known, place, without
+from ..axes import Shape, axis_of, is_plain, known_shape, place, without
 from ..model import Ctx, Primitive, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
 from ..registry import parse_params, primitive, register
@@ -37,7 +35,7 @@ def _alike(ctx: Ctx, a: Shape, b: Shape, axes: list[int] | None = None) -> None:
             ctx.require(Equal(axis_of("x", a, i), axis_of("target", b, n)))
 
 
-def _opposite(a: Any, b: Any) -> bool:
+def _opposite(a: object, b: object) -> bool:
     """Two sizes, or the same unknown part of a shape."""
     if isinstance(a, Segment) and isinstance(b, Segment):
         return a.symbol is b.symbol
@@ -48,10 +46,10 @@ def _opposite(a: Any, b: Any) -> bool:
 
 
 def _elementwise(name: str, formula: str, attributes: str = "", more: tuple[str, ...] = ()) -> None:
-    def rule(ctx: Ctx, x: TensorInfo, target: TensorInfo, reduction: str, *_: Any) -> Shape:
-        shape = known(ctx, x)
+    def rule(ctx: Ctx, x: TensorInfo, target: TensorInfo, reduction: str, *_: object) -> Shape:
+        shape = known_shape(ctx, x)
         result = _result(ctx, reduction, shape, more)
-        _alike(ctx, shape, known(ctx, target))
+        _alike(ctx, shape, known_shape(ctx, target))
         return result
 
     extra = ' "batchmean" is the sum by the size of axis 0.' if more else ""
@@ -99,7 +97,7 @@ def _by_class(
     ctx: Ctx, x: TensorInfo, target: TensorInfo, weight: TensorInfo | None, reduction: str, axis: int
 ) -> Shape:
     """The targets have the shape of x without the axis of the classes; weights are one for each class."""
-    a, b = known(ctx, x), known(ctx, target)
+    a, b = known_shape(ctx, x), known_shape(ctx, target)
     rank_at_least(ctx, "x", a, 2)
     i = place(ctx, a, axis)
     result = _result(ctx, reduction, b)
@@ -177,8 +175,8 @@ def softmax_cross_entropy(ctx: Ctx, x: TensorInfo, target: TensorInfo, axis: int
     Nothing is broadcast. The result is a scalar, the mean or the sum; with `reduction` "none" it has the other axes of x.
     TensorFlow's `softmax_cross_entropy_with_logits`, PyTorch's `cross_entropy` with probabilities.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     i = place(ctx, shape, axis)
     result = _result(ctx, reduction, without(shape, i))
-    _alike(ctx, shape, known(ctx, target))
+    _alike(ctx, shape, known_shape(ctx, target))
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..axes import Shape, axis_of, is_plain, known, place
+from ..axes import Shape, axis_of, is_plain, known_shape, place
 from ..broadcast import broadcast
 from ..model import Ctx, Dim, RankUnknown, TensorInfo
 from ..operands import choice, layer, rank_at_least, ranked
@@ -24,14 +24,18 @@ from ..windows import WINDOWS, image, spatial_ints, with_sizes
 
 
 @primitive(
-    "dense", "x: tensor, weight: tensor, bias: tensor = none", "T:numeric, T, T -> T", made_of=((-1, "weight", 1),)
+    "dense",
+    "x: tensor, weight: tensor, bias: tensor = none",
+    "T:numeric, T, T -> T",
+    made_of=((-1, "weight", 1),),
+    summed=(("x", -1), ("weight", -2)),
 )
 def dense(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) -> Shape:
     """A dense layer, x @ weight + bias: `[*s, i]` and `[i, o]` give `[*s, o]`; `bias` is `[o]`.
 
     Keras' `Dense`. `linear` has the weight the other way round.
     """
-    source = known(ctx, x)
+    source = known_shape(ctx, x)
     rank_at_least(ctx, "x", source, 1)
     w = ranked(ctx, "weight", weight, 2)
     return layer(ctx, source, w, 0, bias)
@@ -40,7 +44,7 @@ def dense(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) 
 @primitive("dropout", "x: tensor, ratio: float = 0.5", "T:any -> T", elementwise=True, onnx=("Dropout",))
 def dropout(ctx: Ctx, x: TensorInfo, ratio: float) -> Shape:
     """x as it is: what dropout does in inference. ONNX Dropout without training_mode."""
-    return known(ctx, x)
+    return known_shape(ctx, x)
 
 
 @primitive("prelu", 'x: tensor, slope: tensor, layout: str = "channels_first"', "T:floating, T -> T", onnx=("PRelu",))
@@ -223,7 +227,7 @@ def pixel_unshuffle(ctx: Ctx, x: TensorInfo, factor: int) -> Shape:
 def _pixels(ctx: Ctx, x: TensorInfo, factor: int) -> tuple[Shape, tuple[int, int, int]]:
     if factor < 1:
         ctx.fail(AttributeAtLeast("factor", 1, factor))
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     rank_at_least(ctx, "x", shape, 3)
     return shape, (place(ctx, shape, -3), place(ctx, shape, -2), place(ctx, shape, -1))
 
@@ -259,12 +263,12 @@ def attention(
         ctx.require(Equal(axis_of(first, one, i), axis_of(second, two, j)))
     batch = broadcast(ctx, a[:-2], b[:-2], c[:-2], names=("q", "k", "v"), last=-3)
     if mask is not None:
-        _mask(ctx, known(ctx, mask), (*batch, a[-2], b[-2]))
+        _mask(ctx, known_shape(ctx, mask), (*batch, a[-2], b[-2]))
     return (*batch, a[-2], c[-1])
 
 
 def _heads(ctx: Ctx, name: str, x: TensorInfo) -> Shape:
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     rank_at_least(ctx, name, shape, 2)
     if not is_plain(shape[-2:]):
         raise RankUnknown

@@ -10,7 +10,7 @@ from ..axes import (
     as_tuple,
     axis_of,
     is_plain,
-    known,
+    known_shape,
     not_negative,
     number,
     place,
@@ -54,7 +54,7 @@ def _of_one_rank(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Shape]:
     """The shapes of tensors, of which there is at least one."""
     if not xs:
         ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
-    shapes = [known(ctx, x) for x in xs]
+    shapes = [known_shape(ctx, x) for x in xs]
     first = shapes[0]
     for n, shape in enumerate(shapes):
         if not is_plain(shape):
@@ -88,7 +88,7 @@ def _joined(parts: list[Any]) -> Any:
     return elements if len(elements) <= TRACKED else None
 
 
-@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T", mismatch=codes.E308)
+@primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T", mismatch=codes.E308, traits=[Trait.NEW_AXIS])
 def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     """Tensors of one shape joined along a new axis, whose size is their number. At least one tensor. Array API
     `stack`.
@@ -115,7 +115,7 @@ def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
 
     Array API `unstack`.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     i = place(ctx, shape, axis)
     if not isinstance(shape[i], int):
         ctx.needs_literal(Other("the size of {0} to be a number: so many results it has", (axis_of("x", shape, i),)))
@@ -147,7 +147,7 @@ def split(
     `sizes`: their sum is the size of the axis. `indices`: where the second part and each later one begins, clamped as
     slices are. `numpy.split`, ONNX Split.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     i = place(ctx, shape, axis)
     if sum(way is not None for way in (sections, sizes, indices)) != 1:
         ctx.fail(Other("one of sections, sizes and indices"))
@@ -220,7 +220,7 @@ def slice_(
     may be negative, never 0. The stop 2**63 - 1 is the end; with a negative step -2**63 is the beginning, included.
     NumPy, ONNX Slice.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     n = len(starts)
     axes = tuple(range(n)) if axes is None else axes
     steps = (1,) * n if steps is None else steps
@@ -238,7 +238,7 @@ def slice_(
     return Out(tuple(result), data)
 
 
-def _slice_data(data: Any, start: Dim, stop: Dim, step: int) -> Any:
+def _slice_data(data: object, start: Dim, stop: Dim, step: int) -> Any:
     if not isinstance(data, tuple) or not isinstance(start, int) or not isinstance(stop, int):
         return None
     return data[start:stop:step]
@@ -288,7 +288,7 @@ def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:
 @primitive("flip", "x: tensor, axis: ints = none", "T:any -> T")
 def flip(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     """The order of elements reversed along the given axes, or along all. Array API `flip`."""
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     if axis is not None:
         places(ctx, shape, as_tuple(axis), "axis")
     reverse = axis is None or as_tuple(axis) != ()
@@ -299,7 +299,7 @@ def flip(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
 def roll(ctx: Ctx, x: TensorInfo, shift: Dim, axis: int | None) -> Shape:
     """Elements moved by `shift` places along an axis, those that fall off come back at the other end; without `axis` in
     row-major order over the whole tensor. Array API `roll`."""
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     if axis is not None:
         place(ctx, shape, axis)
     return shape
@@ -322,7 +322,7 @@ def triu(ctx: Ctx, x: TensorInfo, k: Dim) -> Shape:
 
 
 def _triangle(ctx: Ctx, x: TensorInfo) -> Shape:
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     rank_at_least(ctx, "x", shape, 2)
     if not is_plain(shape):
         place(ctx, shape, -2)

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from ..axes import axis_of, is_plain, place, places, product, total
-from ..broadcast import known_shape
+from ..axes import Shape, axis_of, is_plain, known_shape, place, places, product, total
 from ..casts import computed_in
-from ..model import Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
+from ..model import AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, AtLeast, Axis, Equal, OfRank
 
-Shape = tuple[Any, ...]
 # What a reduction makes of the tracked elements of a rank-1 tensor.
 Fold = Callable[[Ctx, tuple[Dim, ...]], Dim]
 
@@ -46,7 +44,9 @@ def _not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...]) -> None:
         ctx.require(AtLeast(axis_of("x", shape, i), 1))
 
 
-def _folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: Any, gone: tuple[int, ...], keepdims: bool) -> Any:
+def _folded(
+    ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: AnyDType | None, gone: tuple[int, ...], keepdims: bool
+) -> Any:
     """The tracked result of reducing the one axis of a tracked tensor."""
     if fold is None or not isinstance(x.data, tuple) or len(gone) != 1:
         return None
@@ -59,7 +59,7 @@ def _folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: Any, gone: tuple[
 def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | None, doc: str) -> None:
     """A reduction that an empty axis does not trouble, with a dtype to compute in."""
 
-    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, dtype: Any) -> Out:
+    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, dtype: AnyDType | None) -> Out:
         computed_in(ctx, "x", x.dtype, dtype)
         shape, gone = _reduced(ctx, x, axis, keepdims)
         return Out(shape, _folded(ctx, x, fold, dtype, gone, keepdims))
@@ -84,7 +84,7 @@ def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
 def _plain(name: str, dtypes: str, onnx: tuple[str, ...], doc: str, attributes: str = "") -> None:
     """A reduction that every shape has."""
 
-    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, *_: Any) -> Shape:
+    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, *_: object) -> Shape:
         return _reduced(ctx, x, axis, keepdims)[0]
 
     params = parse_params(f"x: tensor, axis: ints = none, keepdims: bool = false, {attributes}")
@@ -139,7 +139,7 @@ _index_of("argmin", "ArgMin", "smallest")
 
 
 def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None:
-    def rule(ctx: Ctx, x: TensorInfo, axis: int | None, dtype: Any, include_initial: bool) -> Shape:
+    def rule(ctx: Ctx, x: TensorInfo, axis: int | None, dtype: AnyDType | None, include_initial: bool) -> Shape:
         computed_in(ctx, "x", x.dtype, dtype)
         shape = known_shape(ctx, x)
         if axis is None and ctx.rank(x) != 1:

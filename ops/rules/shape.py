@@ -11,7 +11,7 @@ from ..axes import (
     as_tuple,
     axis_of,
     is_plain,
-    known,
+    known_shape,
     not_negative,
     number,
     place,
@@ -58,7 +58,7 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     is at least 1 and divides what is left of `x`. Other negative sizes are refused. Array API `reshape`, ONNX Reshape
     (which writes a 0 for "as it was": here a 0 is the size 0).
     """
-    source = known(ctx, x)
+    source = known_shape(ctx, x)
     wild = [i for i, d in enumerate(shape) if d is WILDCARD]
     if len(wild) > 1:
         at = tuple(("shape", i) for i in wild)
@@ -164,7 +164,7 @@ def _count(ctx: Ctx, shape: Shape) -> Dim:
     return _counts(ctx, shape, ())[0]
 
 
-def _same_elements(data: Any, shape: Shape) -> Any:
+def _same_elements(data: object, shape: Shape) -> Any:
     """The tracked elements of a tensor after its shape changed to another of the same elements."""
     if data is None or not is_plain(shape) or len(shape) > 1:
         return None
@@ -182,7 +182,7 @@ def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
     `flatten([b, h, w, c], start=1)` is `[b, h * w * c]`: the merged size is the product, in row-major order. `start`
     may not come after `end`. PyTorch's `flatten`; ONNX Flatten is two of these.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     if not is_plain(shape) and start == 0 and end == -1:
         return Out((_count(ctx, shape),))
     if not shape and start in (0, -1) and end in (0, -1):
@@ -215,7 +215,7 @@ def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Shape
 @primitive("swapaxes", "x: tensor, axis1: int, axis2: int", "T:any -> T", traits=[Trait.MOVES_AXES])
 def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Shape:
     """Two axes swapped. NumPy's `swapaxes`."""
-    shape = list(known(ctx, x))
+    shape = list(known_shape(ctx, x))
     i, j = place(ctx, tuple(shape), axis1, "axis1"), place(ctx, tuple(shape), axis2, "axis2")
     shape[i], shape[j] = shape[j], shape[i]
     return tuple(shape)
@@ -247,7 +247,7 @@ def _move(ctx: Ctx, dims: Shape, source: Sequence[int], destination: Sequence[in
     "x: tensor, axis: ints = 0",
     "T:any -> T",
     onnx=("Unsqueeze",),
-    traits=[Trait.RESHAPES, Trait.UNIT_AXES],
+    traits=[Trait.RESHAPES, Trait.UNIT_AXES, Trait.NEW_AXIS],
 )
 def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     """New axes of size 1, at the given places of the result.
@@ -256,7 +256,7 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     Unsqueeze.
     """
     axes = as_tuple(axis)
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     if not is_plain(shape):
         return Out(with_new_axis(shape, axes))
     rank = len(shape) + len(axes)
@@ -276,7 +276,7 @@ def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     Without `axis` every axis of size 1 goes, so the rank depends on the sizes: it is known only where each size is
     known to be 1 or known not to be. Array API `squeeze` (whose `axis` is not optional), ONNX Squeeze.
     """
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     if axis is None:
         gone = tuple(i for i, d in enumerate(shape) if _is_one(ctx, d))
     else:
@@ -311,7 +311,7 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     Axes are aligned from the last; each axis of `x` is 1 or equals the size in `shape`. Array API `broadcast_to`; ONNX
     Expand (which also lets the target have a 1 where `x` has another size: that is refused here).
     """
-    source = known(ctx, x)
+    source = known_shape(ctx, x)
     for j, d in enumerate(shape):
         if not isinstance(d, Segment):
             not_negative(ctx, Axis("shape", j, d))
@@ -334,7 +334,7 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     return Out(shape, _spread(x.data, shape))
 
 
-def _spread(data: Any, shape: Shape) -> Any:
+def _spread(data: object, shape: Shape) -> Any:
     if data is None or not is_plain(shape) or len(shape) > 1:
         return None
     if not shape:
@@ -362,7 +362,7 @@ def tile(ctx: Ctx, x: TensorInfo, repeats: tuple[Dim, ...]) -> Out:
     return Out(shape, _tiled(x.data, times, shape))
 
 
-def _tiled(data: Any, times: Shape, shape: Shape) -> Any:
+def _tiled(data: object, times: Shape, shape: Shape) -> Any:
     if len(shape) > 1 or data is None:
         return None
     if not shape:
@@ -379,7 +379,7 @@ def repeat(ctx: Ctx, x: TensorInfo, repeats: Dim, axis: int | None) -> Shape:
     `repeats` is not negative. Array API `repeat` with one number.
     """
     not_negative(ctx, Argument("repeats", repeats))
-    shape = known(ctx, x)
+    shape = known_shape(ctx, x)
     if axis is None:
         return (product((_count(ctx, shape), repeats)),)
     i = place(ctx, shape, axis)

@@ -42,7 +42,8 @@ def settle(state: State, entry: Entry) -> Entry:
 
 def _settled(state: State, value: Value) -> Value:
     if isinstance(value, TensorInfo):
-        return TensorInfo(state.resolve(value.shape), state.dtype(value.dtype), value.data)
+        dtype = None if value.dtype is None else state.dtype(value.dtype)
+        return TensorInfo(state.resolve(value.shape), dtype, value.data)
     if isinstance(value, SizeValue):
         return SizeValue(state.settled(value.size))
     if isinstance(value, TupleValue):

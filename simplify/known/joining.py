@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...lang.dtypes import WEAK
-from ...ops.model import TensorInfo
+from ...ops.model import AnyDType, TensorInfo
 from ..solver.conditions import eq
 from ..solver.sizes import only_var
 from ..solver.terms import Size, Term
@@ -12,7 +12,6 @@ from .values import (
     POISON,
     UNDECIDED,
     UNKNOWN,
-    AnyDType,
     BoolValue,
     DTypeValue,
     FnValue,

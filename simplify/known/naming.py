@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 
 from ...lang import core
 from ...lang.dtypes import DTYPES
-from ...ops.model import TensorInfo
+from ...ops.model import AnyDType, DTypeSymbol, TensorInfo
 from ..solver.conditions import eq, ge
 from ..solver.sizes import single_var
 from ..solver.terms import Size, mod, variables
 from ..solver.trail import Table
 from .shape_level import Poisoned, ShapeLevel, written_size
 from .state import State
-from .values import AnyDType, DTypeSymbol, Entry, Env, Shape, plain
+from .values import Entry, Env, Shape, plain
 
 # Takes it that more is known of a name.
 Rebind = Callable[[Env, str, Entry], None]

@@ -15,13 +15,12 @@ from ...lang import core
 from ...lang.dtypes import DType
 from ...lang.node import replace
 from ...ops.dtypes_column import dtypes_of
-from ...ops.model import Segment, TensorInfo
+from ...ops.model import AnyDType, Segment, TensorInfo
 from ..solver.conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
 from ..solver.terms import MOST_BITS, Allowance, Size, TooLarge, ceildiv, floordiv, mod, smax, smin
 from .state import State
 from .values import (
     UNDECIDED,
-    AnyDType,
     BoolValue,
     DTypeValue,
     Env,

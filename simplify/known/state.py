@@ -8,13 +8,13 @@ from itertools import count
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.dtypes_column import dtypes_of
-from ...ops.model import Segment
+from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
 from ..solver.conditions import Cond, eq, ge
 from ..solver.facts import Facts
 from ..solver.sizes import only_var, single_var
 from ..solver.terms import Size, Term, TooLarge, Var, of_atom, substitute, var, variables
 from ..solver.trail import Kept, Past, Table
-from .values import AnyDType, DTypeSymbol, Entry, SegmentSymbol, Shape, Value, plain
+from .values import Entry, SegmentSymbol, Shape, Value, plain
 
 _ALL = frozenset(DTYPES.values())
 
@@ -38,7 +38,7 @@ class State:
         self._dtypes: Kept[int, AnyDType | frozenset[DType]] = Kept(trail)
         self._solved: Kept[Var, Size] = Kept(trail)
         # What symbols are called, and the ranks that open shapes are known to have at least.
-        self._called: Kept[SegmentSymbol | DTypeSymbol, str] = Kept(trail)
+        self._called: Kept[Symbol, str] = Kept(trail)
         self._reached: Kept[tuple[Shape, int], None] = Kept(trail)
         # No dtype is left for something.
         self.impossible = False
@@ -129,11 +129,11 @@ class State:
     def dtype_symbol(self, name: str) -> DTypeSymbol:
         return DTypeSymbol(name, self.serial())
 
-    def call(self, symbol: SegmentSymbol | DTypeSymbol, name: str) -> None:
+    def call(self, symbol: Symbol, name: str) -> None:
         """From here on the symbol is called so."""
         self._called[symbol] = name
 
-    def called(self, symbol: SegmentSymbol | DTypeSymbol) -> str:
+    def called(self, symbol: Symbol) -> str:
         """What the symbol is called."""
         return self._called.get(symbol, symbol.name)
 
@@ -319,7 +319,7 @@ class State:
             self.impossible = self.impossible or not left
             self._dtypes[dtype.serial] = next(iter(left)) if len(left) == 1 else left
 
-    def _axis_name(self, symbol: SegmentSymbol, axis: int) -> str:
+    def _axis_name(self, symbol: Symbol, axis: int) -> str:
         """`x.dim(1)`, or nothing in particular for a tensor without a name."""
         name = self.called(symbol)
         return "?" if name.startswith("?") else f"{name}.dim({axis})"

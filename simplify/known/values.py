@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...lang import core
-from ...lang.dtypes import DType
 from ...lang.node import Node
 from ...lang.source import Span
-from ...ops.model import Primitive, Segment, TensorInfo
+from ...ops.model import AnyDType, Primitive, Segment, Symbol, TensorInfo
 from ..solver.conditions import Cond
 from ..solver.terms import Size
 
@@ -23,33 +22,12 @@ class Undecided(Node):
 UNDECIDED = Undecided()
 
 
-class SegmentSymbol:
+class SegmentSymbol(Symbol):
     """A stretch of dimensions of unknown length: `*batch`, or the whole shape of a tensor of unknown rank."""
 
-    __slots__ = ("name", "serial")
-
-    def __init__(self, name: str, serial: int) -> None:
-        self.name = name
-        self.serial = serial
-
-    def __repr__(self) -> str:
-        return f"*{self.name}#{self.serial}"
+    __slots__ = ()
 
 
-class DTypeSymbol:
-    """A dtype that is not known yet; what is known of it stands in the State."""
-
-    __slots__ = ("name", "serial")
-
-    def __init__(self, name: str, serial: int) -> None:
-        self.name = name
-        self.serial = serial
-
-    def __repr__(self) -> str:
-        return f"{self.name}#{self.serial}"
-
-
-AnyDType = DType | DTypeSymbol
 Shape = tuple[Any, ...]  # Sizes and Segments
 
 

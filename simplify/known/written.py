@@ -8,10 +8,10 @@ from typing import Any
 from ...lang import core
 from ...lang.dtypes import DType
 from ...lang.source import NOWHERE
-from ...ops.model import Segment, TensorInfo
+from ...ops.model import AnyDType, Segment, TensorInfo
 from ..solver.terms import Floor, Max, Size, Term, Var, mono_key, weight
 from .state import State
-from .values import AnyDType, Value
+from .values import Value
 
 # What is made of more parts is given a name of its own.
 _HEAVIEST = 60

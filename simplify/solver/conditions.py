@@ -194,15 +194,14 @@ def all_of(*conds: Cond) -> Cond:
 
 
 def _join(kind: type[AnyOf] | type[AllOf], conds: tuple[Cond, ...], empty: bool) -> Cond:
+    """Conditions joined; `empty` is what none of them are, and so says nothing among others."""
     parts: dict[Condition, None] = {}
     for cond in conds:
         if isinstance(cond, bool):
             if cond is not empty:
                 return cond
-        elif type(cond) is kind:
-            parts.update(dict.fromkeys(cond.parts))
         else:
-            parts[cond] = None
+            parts.update(dict.fromkeys(cond.parts if isinstance(cond, kind) else (cond,)))
     if len(parts) < 2:
         return next(iter(parts), empty)
     if any(not isinstance(p, Joined) and negate(p) in parts for p in parts):

@@ -44,7 +44,7 @@ def prove_line(text: str) -> dict[str, Any]:
         return _error(row.get("id"), str(wrong))
 
 
-def _error(name: Any, message: str) -> dict[str, Any]:
+def _error(name: object, message: str) -> dict[str, Any]:
     return {"id": name, "result": "error", "message": message}
 
 
@@ -53,7 +53,7 @@ class Question:
 
     __slots__ = ("assumed", "goal", "name", "owed", "scope")
 
-    def __init__(self, name: Any, scope: Scope) -> None:
+    def __init__(self, name: object, scope: Scope) -> None:
         self.name = name
         self.scope = scope
         self.assumed: list[tuple[Cond, int, int]] = []  # each with its share of the scope's obligations
@@ -61,7 +61,7 @@ class Question:
         self.owed = 0  # where the goal's obligations begin
 
 
-def read(row: dict[str, Any]) -> Question:
+def read(row: dict[str, object]) -> Question:
     """The question of one object."""
     unknown = sorted(row.keys() - _KEYS)
     if unknown:

@@ -130,17 +130,13 @@ def _as_extreme(size: Term, mono: Mono, atom: Max) -> tuple[int, list[Text], Siz
     for name, times, offsets in (("max", k, atom.args), ("min", -k, tuple(-a for a in atom.args))):
         for base in _bases(rest, times, offsets):
             left = rest - base * times
-            args = sorted((base, *(base + a for a in offsets)), key=_argument_key)
+            args = sorted((base, *(base + a for a in offsets)), key=lambda a: (isinstance(a, int), size_key(a)))
             length = sum(_length(a) + 2 for a in args) + (_length(left) + 3 if left != 0 else 0) + 2 * (times < 0)
             if best is None or length < best[0]:
                 best = (length, name, times, args, left)
     assert best is not None
     _, name, times, args, left = best
     return times, [(f"{name}({', '.join(_render(a)[0] for a in args)})", _ATOM)], left
-
-
-def _argument_key(size: Size) -> tuple[Any, ...]:
-    return isinstance(size, int), size_key(size)
 
 
 def _bases(rest: Size, times: int, offsets: tuple[Size, ...]) -> list[Size]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import z3
 
@@ -22,6 +22,8 @@ _A_STEP = 4  # so many of z3's units of resources count as one step of ours
 _FAR = 0.6  # seconds of CPU time, many times what the limit takes
 _FEE = 180_000  # steps that a question counts for which had to be stopped
 Answer = dict[Var, int] | bool | None
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Session:
@@ -77,10 +79,7 @@ class Session:
         """The z3 formula of a condition."""
         if isinstance(cond, bool):
             return z3.BoolVal(cond, self.context)
-        found = self.conds.get(cond)
-        if found is None:
-            found = self.conds[cond] = self._new_cond(cond)
-        return found
+        return _kept(self.conds, cond, self._new_cond)
 
     def _new_cond(self, cond: Condition) -> Any:
         if isinstance(cond, AnyOf):
@@ -96,10 +95,7 @@ class Session:
         """The z3 term of a size."""
         if isinstance(size, int):
             return z3.IntVal(size, self.context)
-        found = self.terms.get(size)
-        if found is None:
-            found = self.terms[size] = self._new_size(size)
-        return found
+        return _kept(self.terms, size, self._new_size)
 
     def _new_size(self, size: Term) -> Any:
         parts = []
@@ -115,10 +111,7 @@ class Session:
 
     def atom(self, atom: Atom) -> Any:
         """The z3 term of an atom."""
-        found = self.atoms.get(atom)
-        if found is None:
-            found = self.atoms[atom] = self._new_atom(atom)
-        return found
+        return _kept(self.atoms, atom, self._new_atom)
 
     def _new_atom(self, atom: Atom) -> Any:
         if type(atom) is not Max:
@@ -131,10 +124,7 @@ class Session:
 
     def meaning(self, atom: Atom) -> list[Any]:
         """What the value of an atom satisfies by what it is."""
-        found = self.meanings.get(atom)
-        if found is None:
-            found = self.meanings[atom] = self._new_meaning(atom)
-        return found
+        return _kept(self.meanings, atom, self._new_meaning)
 
     def _new_meaning(self, atom: Atom) -> list[Any]:
         value = self.atom(atom)
@@ -149,6 +139,14 @@ class Session:
         above = z3.And(value * den <= num, num < value * den + den)
         below = z3.And(value * den >= num, num > value * den + den)
         return [z3.If(den > 0, above, z3.If(den < 0, below, value == 0))]
+
+
+def _kept(table: dict[K, V], key: K, make: Callable[[K], V]) -> V:
+    """What stands in a table for a key, made where it is first asked for."""
+    found = table.get(key)
+    if found is None:
+        found = table[key] = make(key)
+    return found
 
 
 class Solver:

@@ -61,7 +61,7 @@ class Table(dict[K, V], Generic[K, V]):
         """An entry of something that is new, and has it from its beginning: going back does not take that away."""
         super().__setitem__(key, value)
 
-    def pop(self, key: K, default: Any = None) -> Any:
+    def pop(self, key: K, default: object = None) -> Any:
         """The value, taken out."""
         if key not in self:
             return default
@@ -90,7 +90,7 @@ class Table(dict[K, V], Generic[K, V]):
         key = next(reversed(self))
         return key, self.pop(key)
 
-    def __ior__(self, other: Any) -> Self:  # type: ignore[override, misc]
+    def __ior__(self, other: object) -> Self:  # type: ignore[override, misc]
         self.update(other)
         return self
 

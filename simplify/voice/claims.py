@@ -7,33 +7,37 @@ import re
 from ...lang import codes, core
 from ...lang.codes import Code
 from ...lang.core import Status
-from ...lang.diagnostics import Diagnostic, Label, Subject, error, note
+from ...lang.diagnostics import Diagnostic, Label, Subject, error, note, saying
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ..known.finding import About, Asked, Finding
 from ..known.shape_level import Obligation, Poisoned, ShapeLevel, written_size
 from ..known.state import State
-from ..known.values import Entry, Env, SizeValue, plain
+from ..known.values import Entry, Env, Shape, SizeValue, plain
 from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
 from .describe import size_text, type_text
-from .origins import place_of
+from .origins import made_at, place_of
 from .subject import of_check
 from .telling import distinct, finish
-from .wording import Ranges, compared, known_names, ranges_of, size_label, values_text, wording
+from .wording import Ranges, comes_from_here, compared, known_names, ranges_of, size_label, values_text, wording
 
 
 class Claim(Asked):
     """A claim, an assertion or a declared result. `ranges` are those of the sizes that it speaks of; `open_at` and `behind` are
-    those of About."""
+    those of About; `blamed` is the call that is told instead, where it made a size that does not fit. Of a loop's invariant,
+    `when` tells when it is asked, and `grown` what its annotation would say of a size that grows."""
 
     stmt: core.Assert | core.MatchShape
     env: Env
     open_at: frozenset[Span] = frozenset()
     behind: Finding | None = None
     ranges: Ranges = {}
+    blamed: Span | None = None
+    when: str = ""
+    grown: str = ""
 
     @property
     def entry(self) -> Entry | None:
@@ -45,6 +49,8 @@ class Claim(Asked):
         declared, entry = self.stmt.origin.declared, self.entry
         if declared is None:
             return self.stmt.span
+        if self.blamed is not None:
+            return self.blamed
         return entry.span if declared.kind == "result" and entry is not None else self.stmt.origin.span
 
     @property
@@ -56,12 +62,19 @@ class Claim(Asked):
         )
 
     def kept(self, state: State) -> Claim:
-        return replace(self, env=dict(self.env), ranges=ranges_of(state, self.stmt, self.env))
+        ranges, blamed = ranges_of(state, self.stmt, self.env), _blamed(state, self.stmt, self.env, self.entry)
+        return replace(self, env=dict(self.env), ranges=ranges, blamed=blamed)
 
     def subject(self, state: State) -> Subject:
-        return of_check(state, self.stmt, self.env)
+        return replace(of_check(state, self.stmt, self.env), grown=self.grown)
 
     def said(self, finding: Finding) -> Diagnostic:
+        said = self._said(finding)
+        if not self.when or said.sentence is None:
+            return said
+        return saying(said, replace(said.sentence, needs=f"{self.when}, {said.sentence.needs}"))
+
+    def _said(self, finding: Finding) -> Diagnostic:
         stmt, env, state, entry = self.stmt, self.env, finding.state, self.entry
         origin, declared = stmt.origin, stmt.origin.declared
         if declared is None:
@@ -73,6 +86,8 @@ class Claim(Asked):
         needs, found = wording(state, stmt, env, subject, self.ranges)
         speaker = finding.function if is_result else "the annotation" if origin.claim else "the assertion"
         speaker = "match_shape" if declared.kind == "match_shape" else speaker
+        if origin.what == "where":
+            speaker = {"carry": "the loop", "range": "the range"}.get(declared.kind, speaker)
         speaker = "the function value" if is_result and declared.subject.split(",")[0] == "the result" else speaker
         code = codes.E313 if origin.what == "dtype" else codes.E302 if origin.claim else codes.E303
         if entry is None:
@@ -82,14 +97,32 @@ class Claim(Asked):
         rows = _beside_declared(state, stmt, env, entry, subject.replace("its result", "result"))
         equation = _unsolvable(finding, stmt, env) if origin.what == "dim" else ""
         size = size_label(state, entry, origin.axis) if origin.what == "dim" and origin.axis is not None else ""
-        labels = [Label(origin.span, f"declared as {wanted}")] if is_result else []
+        shown = "declared here" if rows and origin.what == "rank" else f"declared as {wanted}"
+        labels = [Label(origin.span, shown)] if is_result or self.blamed is not None else []
+        if self.blamed is not None:
+            labels.append(Label(entry.span, f"this is {text}"))
         if size and origin.axis is not None:
             labels.append(Label(place_of(state, entry, origin.axis).span, size))
         elif not is_result:
             labels.append(Label(entry.span, f"this is {text}"))
-        labels += _named_sizes(state, stmt, env)
-        caption = "" if rows else f"{_short(entry)} is {text}" if is_result else f"declared as {wanted}"
+        labels += _named_sizes(state, stmt, env) + _of_rank_from(state, entry, stmt)
+        here = f"{_short(entry)} is {text}" if is_result else f"declared as {wanted}"
+        caption = "" if rows or self.blamed is not None else here
         return finish(finding, code, f"{speaker} needs {needs}", found, caption, tuple(labels), None, (rows, equation))
+
+
+def _blamed(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry | None) -> Span | None:
+    """The call in an earlier statement that made the size which an annotation does not fit, or moved it there."""
+    origin, declared = stmt.origin, stmt.origin.declared
+    pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    if entry is None or declared is None or pattern is None or origin.axis is None:
+        return None
+    if not origin.claim or origin.what != "dim":
+        return None
+    known, _ = known_names(state, declared, env)
+    made = made_at(state, entry, origin.axis, [written_size(item.size, known) for item in pattern]).span
+    here = made.source is entry.span.source and not made.within(entry.span)
+    return made if here and made.end <= entry.span.start else None
 
 
 def _of_result(subject: str) -> str:
@@ -103,6 +136,8 @@ def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env
     declared, axis = stmt.origin.declared, stmt.origin.axis
     shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
     pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    if declared is not None and pattern and stmt.origin.what == "rank" and plain(shape):
+        return _of_ranks(state, shape, [item.span.text for item in pattern], subject)
     if declared is None or stmt.origin.what != "dim" or axis is None or pattern is None:
         return ""
     if len(shape) < 2 or not plain(shape) or len(shape) != len(pattern):
@@ -116,6 +151,35 @@ def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env
         Row("declared", tuple(item.span.text for item in pattern), bad),
     )
     return aligned(rows, from_the_end=False)
+
+
+def _of_ranks(state: State, shape: Shape, pattern: list[str], subject: str) -> str:
+    """Two shapes of different ranks, the last axes below each other, with the axes of size 1 marked that may be too many."""
+    more = len(shape) - len(pattern)
+    ones = tuple(i for i, d in enumerate(shape) if d == 1)
+    splices = any(text.startswith("*") or text == "..." for text in pattern)
+    if splices or not more or not shape:
+        return ""
+    rows = (
+        Row(subject, tuple(size_text(d, state) for d in shape), ones if len(ones) == more else ()),
+        Row("declared", tuple(pattern), ()),
+    )
+    return aligned(rows, from_the_end=True).rstrip()
+
+
+def _of_rank_from(state: State, entry: Entry, stmt: core.Assert | core.MatchShape) -> list[Label]:
+    """Where the sizes come from that the annotation does not name, if the ranks differ."""
+    declared = stmt.origin.declared
+    pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
+    if stmt.origin.what != "rank" or pattern is None or not plain(shape) or len(shape) <= len(pattern):
+        return []
+    known = {item.span.text for item in pattern}
+    return [
+        Label(place_of(state, entry, axis).span, comes_from_here(size_text(d, state)))
+        for axis, d in enumerate(shape)
+        if d == 1 or not isinstance(d, int) and "?" not in size_text(d, state) and size_text(d, state) not in known
+    ]
 
 
 def _unsolvable(finding: Finding, stmt: core.Assert | core.MatchShape, env: Env) -> str:
@@ -185,15 +249,16 @@ class Valued(Asked):
 
 
 class Decides(Asked):
-    """That a tensor in the condition of an `if` is a single truth value."""
+    """That a tensor in the condition of an `if` or a loop (`where`) is a single truth value."""
 
     span: Span
     value: TensorInfo
+    where: str
     what: str
 
     def said(self, finding: Finding) -> Diagnostic:
         found = f"it is {type_text(self.value, finding.state)}"
-        return finish(finding, codes.E304, f"the condition of `if` needs to have {self.what}", found)
+        return finish(finding, codes.E304, f"the condition of {self.where} needs to have {self.what}", found)
 
 
 class Fits(Asked):
@@ -205,6 +270,17 @@ class Fits(Asked):
 
     def said(self, finding: Finding) -> Diagnostic:
         return error(self.code, self.message, self.span, function=finding.function)
+
+
+def endless(function: str, loop: core.Loop) -> Diagnostic:
+    """A loop that no execution leaves."""
+    cond = loop.span if loop.cond is None else loop.cond.span
+    return note(codes.N301, "this loop never ends; no execution reaches what follows it", cond, function=function)
+
+
+def never_run(function: str, loop: core.Loop) -> Diagnostic:
+    """A loop without a turn."""
+    return note(codes.N301, "no turn of this loop ever runs", loop.body.span, function=function)
 
 
 def dropped(function: str, block: core.Block, cond: Span, known: bool) -> Diagnostic:

@@ -170,13 +170,11 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
             dims = [_dim(d, state) for d in shape]
             return Binding(name, span, "Shape", tuple(d[0] for d in dims), *_ends(dims), "int64")
         case NumberValue():
-            return Binding(name, span, "Tensor", (), (), (), _number_dtype(value))
+            return Binding(
+                name, span, "Tensor", (), (), (), {bool: "bool", int: "int64", float: "float64"}[type(value.value)]
+            )
     sort = "Fn" if isinstance(value, FnValue) else "Bool" if isinstance(value, BoolValue) else "?"
     return Binding(name, span, sort, None, (), (), "?")
-
-
-def _number_dtype(value: NumberValue) -> str:
-    return {bool: "bool", int: "int64", float: "float64"}[type(value.value)]
 
 
 def _tensor_binding(name: str, value: TensorInfo, span: Span, state: State) -> Binding:

@@ -7,24 +7,27 @@ from collections.abc import Iterable
 
 from ...lang import codes, core
 from ...lang.diagnostics import Diagnostic, Label, Subject, error, listed, note
-from ...lang.node import Node, replace
-from ...lang.source import Span
+from ...lang.node import replace
+from ...lang.source import Placed, Span
+from ...lang.walk import walk
 from ...ops.model import TensorInfo
 from ...ops.spelling import ORDINALS
 from ..known.finding import About, Asked, Finding
+from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
-from ..known.values import Entry, Env
-from .describe import type_text
+from ..known.values import Entry, Env, plain
+from . import equations
+from .aligned import Row, aligned
+from .describe import size_text, type_text
 from .origins import place_of
 from .subject import of_call, of_check
 from .telling import distinct, finish, told
 from .wording import Ranges, compared, filled_type, ranges_of, size_label, values_text, why, with_owner, wording
 
 
-class Site(Node):
+class Site(Placed):
     """A call of a function: where it stands, the function, what its arguments are and where they stand."""
 
-    span: Span
     function: core.Function
     entries: tuple[Entry, ...]
     arguments: tuple[Span, ...]
@@ -122,15 +125,73 @@ def _argument_name(site: Site, position: int | None) -> str:
 def _condition_at_call(asked: Entrance, finding: Finding) -> Diagnostic:
     stmt, site, state = asked.stmt, asked.site, finding.state
     needs = f"{_called(site)} needs `{stmt.origin.text or stmt.span.text}` to hold"
-    labels = [Label(stmt.origin.span, f"{_called(site)} asks for this")]
-    if isinstance(stmt, core.Assert):
-        needs += f" ({stmt.message})" if stmt.message else ""
-        spoken = {n.tensor for n in compared(stmt.cond, core.Logic, core.Not) if not isinstance(n, core.SizeVar)}
-        given = (e for name, e in site.given.items() if name in spoken)
-        labels += [Label(e.span, f"this is {type_text(e.value, state)}") for e in given]
-    types = ", ".join(type_text(e.value, state) for e in site.entries)
+    needs += f" ({stmt.message})" if isinstance(stmt, core.Assert) and stmt.message else ""
+    label = Label(stmt.origin.span, f"{_called(site)} asks for this{_remainder(state, stmt, asked.env)}")
     found = values_text(state, stmt, asked.env, asked.ranges)
-    return finish(finding, codes.E309, needs, found, f"called with {types}" if types else "", tuple(labels))
+    types = ", ".join(type_text(e.value, state) for e in site.entries)
+    rows = _beside_parameter(state, stmt, site)
+    caption = "" if rows or not types else f"called with {types}"
+    labels = (label, *_sizes_from(state, stmt, site))
+    return finish(finding, codes.E309, needs, found, caption, labels, remarks=(rows,))
+
+
+def _remainder(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
+    """` (100 mod 12 = 4)`, of a size that a number has to divide."""
+    if not isinstance(stmt, core.Assert):
+        return ""
+    match stmt.cond:
+        case core.Compare(op="==", left=core.SizeOp(op="%", left=left, right=right), right=core.SizeLit(value=0)):
+            level = ShapeLevel(state, env)
+            try:
+                sizes = [state.settled(level.size(part)) for part in (left, right)]
+            except Poisoned:
+                return ""
+            reason = equations.remainder(state, *sizes)
+            return f" ({reason})" if reason else ""
+    return ""
+
+
+def _dimensions(stmt: core.Assert | core.MatchShape, site: Site) -> list[tuple[int, int]]:
+    """The parameters, by position, and their axes whose sizes a condition speaks of."""
+    names = [param.name for param in site.function.params]
+    found = [n for n in walk(stmt.cond) if isinstance(n, core.DimOf)] if isinstance(stmt, core.Assert) else []
+    return list(dict.fromkeys((names.index(n.tensor), n.axis) for n in found if n.tensor in names))
+
+
+def _sizes_from(state: State, stmt: core.Assert | core.MatchShape, site: Site) -> list[Label]:
+    """Where the sizes come from that a condition speaks of; of a tensor of which nothing is known, its type."""
+    labels: list[Label] = []
+    dimensions = _dimensions(stmt, site)
+    for position, axis in dimensions:
+        entry = site.entries[position]
+        text = size_label(state, entry, axis)
+        known = text and "?" not in text
+        labels.append(Label(place_of(state, entry, axis).span, text) if known else _type_of(state, entry))
+    nodes = compared(stmt.cond, core.Logic, core.Not) if isinstance(stmt, core.Assert) else ()
+    spoken = {node.tensor for node in nodes if not isinstance(node, core.SizeVar)}
+    told = {site.function.params[position].name for position, _ in dimensions}
+    return labels + [_type_of(state, e) for name, e in site.given.items() if name in spoken - told]
+
+
+def _type_of(state: State, entry: Entry) -> Label:
+    return Label(entry.span, f"this is {type_text(entry.value, state)}")
+
+
+def _beside_parameter(state: State, stmt: core.Assert | core.MatchShape, site: Site) -> str:
+    """An argument's shape above the parameter's, with the axes marked that a condition speaks of, if it is of one tensor."""
+    axes = _dimensions(stmt, site)
+    if len({position for position, _ in axes}) != 1 or site.function.declaration is None:
+        return ""
+    position = axes[0][0]
+    name, value = site.function.params[position].name, site.entries[position].value
+    declared = next((p for p in site.function.declaration.params if p.name == name), None)
+    dims = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    shape = state.resolve(value.shape) if isinstance(value, TensorInfo) else ()
+    if dims is None or not plain(shape) or len(shape) != len(dims) or len(shape) < 2:
+        return ""
+    bad = tuple(sorted({axis % len(shape) for _, axis in axes}))
+    own = Row(_argument_name(site, position), tuple(size_text(d, state) for d in shape), bad)
+    return aligned((own, Row("parameter", tuple(d.span.text for d in dims), bad)), from_the_end=False)
 
 
 def impossible_signature(function: core.Function, conditions: list[core.Assert]) -> Diagnostic:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from ...lang.source import Span
@@ -13,6 +13,8 @@ from ..known.values import Entry, Made, ShapeValue, SizeValue, plain
 
 # Parameters whose entries are sizes of the result.
 _TARGETS = frozenset(("shape", "sizes", "output_shape"))
+# What decides which size an axis has, of those that there are.
+_MOVING = frozenset((Trait.MOVES_AXES, Trait.RESHAPES))
 _NO_SIZES = frozenset(("axis", "axis1", "axis2", "axes", "start", "end", "sections"))
 
 
@@ -43,6 +45,21 @@ def roots(state: State, sizes: Iterable[tuple[Entry | None, int | None]]) -> tup
     """What was found of the calls that made these sizes, where they were open."""
     made = [place_of(state, entry, axis).made for entry, axis in sizes if entry is not None and axis is not None]
     return tuple(m.doubt for m in made if m is not None and m.doubt is not None)
+
+
+def made_at(state: State, entry: Entry, axis: int, asked: Container[object]) -> Entry:
+    """The value whose call is to blame for a size of an axis: one that is asked for on another axis was moved there, any other
+    was made."""
+    shape = _dims(state, entry)
+    size = shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else None
+    while entry.origin is not None and entry.origin.row is not None:
+        before = _before(state, entry, axis)
+        if before is None or before[0].origin is None or not isinstance(before[0].value, TensorInfo):
+            break
+        if size in asked and not entry.origin.row.traits.isdisjoint(_MOVING):
+            break
+        entry, axis = before
+    return entry
 
 
 def rank_of(state: State, entry: Entry) -> Entry:
@@ -116,7 +133,7 @@ def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
 
 
 def _through_windows(
-    operands: list[tuple[str, Entry, tuple[Any, ...]]], size: Any, axis: int, rank: int
+    operands: list[tuple[str, Entry, tuple[object, ...]]], size: object, axis: int, rank: int
 ) -> tuple[Entry, int] | None:
     """Of convolution and pooling: an axis that keeps its size, or the channels that the weight has."""
     for name, operand, dims in operands:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from ...lang import codes
+from ...lang import codes, core
 from ...lang.codes import Code
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, Subject, listed
 from ...lang.source import Span
+from ...lang.walk import walk
 from ...ops.model import TensorInfo
 from ...ops.requirements import (
     At,
+    AxisInRange,
     Broadcast,
     DTypeIn,
     ElementsDivide,
@@ -24,7 +26,7 @@ from ...ops.requirements import (
     places,
 )
 from ...ops.spelling import argument, operation
-from ...ops.wording import sentence
+from ...ops.wording import ranked, sentence
 from ..known.finding import About, Asked, Finding
 from ..known.outcome import Outcome
 from ..known.state import State
@@ -90,11 +92,17 @@ class Precondition(Asked):
         from_the_end = isinstance(asked, Broadcast) or code.of_last_axes
         shapes = _aligned(operands, call, at, from_the_end=from_the_end)
         shown = {label.message for label in labels if label}
-        types = _argument_types(state, call, [p for p, _ in at] or (["x"] if reshapes else []))
+        about = [p for p, _ in at] or (["x"] if reshapes else [])
+        if isinstance(asked, AxisInRange):
+            param = ranked(operands, asked.rank)
+            about = [param or "x"]
+            labels.append(_rank_from(operands, call, param))
+        types = _argument_types(state, call, about)
         caption = "" if shapes or shown.issuperset(types) else ", ".join(types)
         equation = _equation(operands, asked, at, totals, outcome)
         witness = outcome.witness or (outcome.smallest if equation else None)
-        remarks = (shapes, equation, _example(state, totals or _two_sizes(operands, at), witness))
+        example = _example(state, totals or _two_sizes(operands, at), witness)
+        remarks = (shapes, equation, _rounded(call) if reshapes else "", example)
         help_ = _dtype_help(finding, self) if outcome.status is Status.RESIDUAL else None
         needs = f"{operation(call)} needs {needs}"
         return finish(finding, code, needs, found, caption, tuple(labels), help_, remarks, witness)
@@ -119,6 +127,16 @@ def _equation(operands: Operands, asked: Requirement, at: At, totals: Totals | N
         return equations.remainder(state, *divided)
     sizes = totals or (_two_sizes(operands, at) if isinstance(asked, Equal) else None)
     return equations.without_solution(state, *sizes) if sizes is not None else ""
+
+
+def _rounded(call: CallInfo) -> str:
+    """`512 mod 7 = 1`: a division of numbers in the new shape leaves something over."""
+    written = dict(call.written).get("shape")
+    for node in walk(written) if written is not None else ():
+        match node:
+            case core.SizeOp(op="//", left=core.SizeLit(value=size), right=core.SizeLit(value=by)) if by and size % by:
+                return f"{size} mod {by} = {size % by}"
+    return ""
 
 
 def _divided(operands: Operands, asked: Requirement) -> tuple[Size, int] | None:
@@ -216,6 +234,14 @@ def _came_from(operands: Operands, call: CallInfo, param: str, axis: int | None)
             return None
         return Label(entry.span, f"{argument(call, param)} is {type_text(entry.value, operands.state)}")
     return Label(place_of(operands.state, entry, axis).span, comes_from_here(text))
+
+
+def _rank_from(operands: Operands, call: CallInfo, param: str) -> Label | None:
+    """Where a tensor was made whose rank is the reason."""
+    entry = call.find(param) if param else None
+    if entry is None or call.span.start <= entry.span.start <= entry.span.end <= call.span.end:
+        return None
+    return Label(entry.span, f"rank {operands.rank(param)} comes from here")
 
 
 def _open_rank(state: State, entry: Entry) -> Label:

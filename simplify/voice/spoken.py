@@ -9,8 +9,7 @@ from typing import Any
 
 from ...lang import core
 from ...lang.dtypes import DTYPES
-from ...lang.node import Node
-from ...lang.source import Span
+from ...lang.source import Placed
 from ...ops import spelling
 from ...ops.model import Primitive, TensorInfo
 from ..known.state import State
@@ -21,10 +20,9 @@ from .describe import bounded, dtype_text, readable, size_text, told
 _CALL = re.compile(r"\w+'*(\([^()]*\))?")
 
 
-class CallInfo(Node):
+class CallInfo(Placed):
     """A primitive's call as it is spoken of: its row, its place, what each parameter got, and that as it is written."""
 
-    span: Span
     row: Primitive
     entries: tuple[tuple[str, Entry], ...]
     arguments: tuple[core.Value, ...]

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from ...lang import core
 from ...lang.diagnostics import Diagnostic, Operand, Subject
 from ...lang.dtypes import DTYPES
-from ...lang.node import replace
-from ...lang.source import Span
+from ...lang.node import Node, replace
+from ...lang.source import NOWHERE, Span
 from ...ops.model import TensorInfo
 from ...ops.requirements import Multiple, Number, Requirement, places
 from ..known.outcome import Outcome
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
-from ..known.values import Entry, Env, ListValue, Shape, ShapeValue, TupleValue, Value, plain
+from ..known.values import Entry, Env, ListValue, Shape, ShapeValue, SizeValue, TupleValue, Value, plain
 from ..solver.conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
 from ..solver.rendering import render
 from ..solver.terms import Floor, Mono, Size, Term
@@ -50,6 +50,33 @@ def _around(size: int, step: int, rest: int = 0) -> tuple[int, ...]:
     return tuple(n for n in sorted((below, below + step), key=lambda n: abs(n - size)) if n > 0)
 
 
+class Held(Node):
+    """A condition that a function asks of its arguments, and what these are."""
+
+    cond: core.BoolExpr
+    given: tuple[tuple[str, Value], ...]
+
+    def holds(self, name: str, size: int) -> bool:
+        """Whether it certainly does with another number for one of its sizes."""
+        env = {n: Entry(value, NOWHERE) for n, value in (*self.given, (name, SizeValue(size)))}
+        try:
+            return ShapeLevel(State(), env).truth(self.cond) is True
+        except Poisoned:
+            return False
+
+
+def _held(state: State, cond: core.BoolExpr, env: Env) -> Held:
+    """Sizes and the shapes of tensors, settled."""
+    given: list[tuple[str, Value]] = []
+    for name, entry in env.items():
+        match entry.value:
+            case SizeValue(size=size):
+                given.append((name, SizeValue(state.settled(size))))
+            case TensorInfo() as info if plain(shape := state.resolve(info.shape)):
+                given.append((name, TensorInfo(tuple(state.settled(d) for d in shape), info.dtype)))
+    return Held(cond, tuple(given))
+
+
 def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject: Subject | None = None) -> Subject:
     """A claim or an assertion, or (with a subject) one that a callee makes at its door."""
     origin, declared = stmt.origin, stmt.origin.declared
@@ -60,6 +87,8 @@ def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subjec
         entry = env[declared.tensor]
         subject = replace(subject, span=entry.span, operands=tuple(_operands(state, declared.subject, entry.value)))
     at, wanted = ((declared.subject, origin.axis),), _wanted(state, stmt, env) if isinstance(stmt, core.Assert) else ()
+    if subject.callee and origin.what == "where" and isinstance(stmt, core.Assert):
+        subject = replace(subject, asked=_held(state, stmt.cond, env))
     return replace(subject, at=at, declared=origin.asked, what=origin.what, wanted=wanted)
 
 

@@ -25,7 +25,7 @@ def told(finding: Finding) -> Diagnostic:
     said = labelled(said, outcome.reasons) if outcome.status is Status.REFUTED else with_conditions(said, outcome)
     said = with_others(_in_one_arm(finding, said), finding)
     if finding.use is not None:
-        said = _rooted(said, told(finding.use))
+        said = _rooted(said, told(finding.use), of_claim=finding.use.about is not None and finding.use.about.is_claim)
     if finding.site is None:
         return said
     between = tuple(Label(span, "through this call") for span in finding.between if span != said.span)
@@ -64,15 +64,21 @@ def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
     return replace(said, subject=subject, notes=(*said.notes, f"it needs {together(list(others))} too"))
 
 
-def _rooted(doubt: Diagnostic, said: Diagnostic) -> Diagnostic:
+def _rooted(doubt: Diagnostic, said: Diagnostic, *, of_claim: bool) -> Diagnostic:
     """The doubt becomes the error, and where the size is used is the reason: one of the two fails."""
     assert doubt.sentence is not None and said.sentence is not None
-    sentence = replace(doubt.sentence, verdict=f"with its use below {said.sentence.verdict}", only=())
-    label, same = Label(said.span, f"here {said.sentence.claim}"), said.span == doubt.span
+    same = said.span == doubt.span
+    use = "as its result is declared" if same and of_claim else "with its use below"
+    sentence = replace(doubt.sentence, verdict=f"{use} {said.sentence.verdict}", only=())
+    declared = (n for n in said.labels[:1] if of_claim and n.message.startswith("declared"))
+    here = (replace(n, message="declared here") for n in declared)
+    labels = (*doubt.labels, *here) if same else (Label(said.span, f"here {said.sentence.claim}"),)
+    # Sizes with which the call itself fails, where it is shown.
+    own = same and doubt.witness is not None
+    notes = (*(n for n in said.notes if "\n" not in n), *(n for n in doubt.notes if same and ("\n" in n or own)))
     return saying(
-        doubt, sentence, code=said.code, severity="error", labels=doubt.labels if same else (label,),
-        witness=said.witness,
-        notes=(*(n for n in doubt.notes if same and "\n" in n), *(n for n in said.notes if "\n" not in n)),
+        doubt, sentence, code=said.code, severity="error", labels=labels,
+        witness=doubt.witness if own else said.witness, notes=notes,
     )  # fmt: skip
 
 

@@ -126,17 +126,7 @@ class Term:
             else:
                 del mons[()]
             return Term(mons)
-        if type(other) is not Term:
-            return NotImplemented
-        mons = self.mons.copy()
-        charge(len(mons))
-        for mono, k in other.mons.items():
-            total = mons.get(mono, 0) + k
-            if total:
-                mons[mono] = total
-            else:
-                del mons[mono]
-        return close(mons)
+        return self._plus(other, 1) if type(other) is Term else NotImplemented
 
     __radd__ = __add__
 
@@ -146,12 +136,13 @@ class Term:
     def __sub__(self, other: Size) -> Size:
         if isinstance(other, int):
             return self + -other
-        if type(other) is not Term:
-            return NotImplemented
+        return self._plus(other, -1) if type(other) is Term else NotImplemented
+
+    def _plus(self, other: Term, times: int) -> Size:
         mons = self.mons.copy()
         charge(len(mons))
         for mono, k in other.mons.items():
-            total = mons.get(mono, 0) - k
+            total = mons.get(mono, 0) + k * times
             if total:
                 mons[mono] = total
             else:

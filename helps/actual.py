@@ -1,0 +1,194 @@
+"""A failure of a run, with the sizes that were met, to what checking says of the function where it is given those sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..lang import codes, sweet
+from ..lang.diagnostics import Diagnostic, Edit, Help, Label, Met
+from ..lang.node import replace
+from ..lang.source import NOWHERE, Source, Span
+from ..pipeline import Report, check_source
+from .case import Mend
+from .conditions import signature_end
+from .edits import Places, applied, in_text_order
+from .offer import offers, shortest
+from .tree import Tree
+
+Given = tuple[tuple[int, ...], str] | int
+# So many functions, from where it failed outwards, are looked at.
+_MOST = 3
+_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+# What is called with sizes; the numbers of the others are axes.
+_SIZED = re.compile(r"@(slice|reshape|repeat|tile|broadcast_to|resize|pad|full|zeros|ones)\(")
+
+
+def explained(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tuple[Path, ...] = ()) -> Diagnostic:
+    """The failure with the shapes below each other, where the sizes come from, the reason and a mend, where checking one of the
+    functions that led there finds it too; else the failure as it is."""
+    if failure.code != codes.R401:
+        return failure
+    for one in met[:_MOST]:
+        source = one.place.source
+        folder = base if source is failure.span.source else _folder(source, base)
+        found = _Specialised(source, one, folder, (base, *roots)).explanation(failure)
+        if found is not None:
+            return found
+    return failure
+
+
+def _folder(source: Source, base: Path) -> Path:
+    """Where an imported file opens others."""
+    return Path(source.name).parent if Path(source.name).is_file() else base
+
+
+class _Specialised:
+    """A file in which one function says of its parameters what it was given."""
+
+    def __init__(self, source: Source, met: Met, base: Path, roots: tuple[Path, ...]) -> None:
+        self.source, self.base, self.roots = source, base, roots
+        tree = Tree(source)
+        self.decl = None if tree.broken else tree.function(met.function.rpartition(".")[2])
+        self.params: dict[int, sweet.Param] = {}
+        self.sizes = {
+            str(n) for given in met.given.values() for n in (given[0] if isinstance(given, tuple) else (given,))
+        }
+        # The names that the annotations bind, with what they are in this run.
+        self.named: dict[str, int] = {}
+        self.edits = tuple(in_text_order(self._edits(self.decl.fn, met))) if self.decl is not None else ()
+        self.places = Places(self.edits)
+        # Whether another argument may be what was meant: the elements of a reshape are rarely wrong.
+        self.may_pass = False
+
+    def _edits(self, fn: sweet.Fn, met: Met) -> Iterator[Edit]:
+        sizes = self.named
+        for param in fn.params:
+            given = met.given.get(param.name.name)
+            if given is not None:
+                for edit in _of_param(param, given, sizes, fn.span.text):
+                    self.params[id(edit)] = param
+                    yield edit
+        if sizes:
+            text = ", ".join(f"{name} == {size}" for name, size in sizes.items())
+            end = fn.where[-1].span.end if fn.where else signature_end(fn)
+            yield Edit(Span(self.source, end, end), f", {text}" if fn.where else f" where {text}")
+
+    def explanation(self, failure: Diagnostic) -> Diagnostic | None:
+        if not self.edits:
+            return None
+        source = Source(self.source.name, applied(self.source.text, self.edits))
+        report = check_source(source, self.base, self.roots)
+        found = next((d for d in report.diagnostics if self._is_same(d, source, failure)), None)
+        if found is None:
+            return None
+        return self._told(found, failure, self._help(found, report))
+
+    def _is_same(self, found: Diagnostic, source: Source, failure: Diagnostic) -> bool:
+        """Whether an error stands where the run failed, or speaks of that place."""
+        spans = [found.span, *(label.span for label in found.labels)]
+        at = [self._back(span) for span in spans if span.source is source]
+        return found.severity == "error" and found.sentence is not None and at[:1] != [] and failure.span in at
+
+    def _back(self, span: Span) -> Span:
+        """A place of the specialised text in the file; what it says of a parameter stands at that parameter."""
+        if span.source is NOWHERE.source or span.source.name != self.source.name:
+            return span
+        for start, end, edit in self.places.regions():
+            if start <= span.start and span.end <= end and id(edit) in self.params:
+                return self.params[id(edit)].span
+        return Span(self.source, self.places.before(span.start), self.places.before(span.end))
+
+    def _told(self, found: Diagnostic, failure: Diagnostic, help_: Help | None) -> Diagnostic:
+        assert found.sentence is not None
+        span = self._back(found.span)
+        own = [Label(self._back(label.span), self._in_numbers(label.message)) for label in found.labels]
+        chain = [label for label in failure.labels if label.message.startswith("called from here")]
+        labels: dict[Span, Label] = {}
+        for label in (*own, *chain):
+            if label.span != span:
+                labels.setdefault(label.span, label)
+        told = replace(failure, span=span, labels=tuple(labels.values()))
+        if found.sentence.claim.startswith(failure.message):  # else a size is known to the run alone
+            told = replace(told, message=found.sentence.claim, caption=found.caption, notes=found.notes)
+        return told if help_ is None else replace(told, help=help_.text, edits=help_.edits, helps=(help_,))
+
+    def _in_numbers(self, text: str) -> str:
+        """`3 comes from here` for a name that is 3 in this run."""
+        name, comes, _ = text.partition(" comes from here")
+        return f"{self.named[name]}{comes}" if comes and name in self.named else text
+
+    # Mends
+
+    def _help(self, found: Diagnostic, report: Report) -> Help | None:
+        """The first mend that does some good to the file as it is, or says what to pass instead."""
+        mends = next((o.mends for o in offers(report, self.base, self.roots) if o.diagnostic is found), ())
+        self.may_pass = found.subject is not None and found.subject.callee != "reshape"
+        return next((help_ for mend in mends if (help_ := self._mended(mend)) is not None), None)
+
+    def _mended(self, mend: Mend) -> Help | None:
+        touched = [
+            (edit, start, own)
+            for edit in mend.edits
+            for start, end, own in self.places.regions()
+            if start < edit.span.end and edit.span.start < end
+        ]
+        if touched:
+            return self._passed(*touched[0]) if len(touched) == len(mend.edits) == 1 else None
+        edits = tuple(Edit(self._back(e.span), e.text) for e in mend.edits)
+        if any(map(self._is_of_one_run, edits)):
+            return None
+        after = check_source(Source(self.source.name, applied(self.source.text, edits)), self.base, self.roots)
+        return Help(f"{shortest(mend)} (checked)", edits) if after.ok else None
+
+    def _is_of_one_run(self, edit: Edit) -> bool:
+        """Whether it writes a size into the program that only this run had."""
+        if not _SIZED.search(edit.text) or self.decl is None:
+            return False
+        own = set(_NUMBER.findall(self.decl.span.text))
+        return any(n in self.sizes and n not in own for n in _NUMBER.findall(edit.text))
+
+    def _passed(self, edit: Edit, start: int, own: Edit) -> Help | None:
+        """What the mend says of a parameter's type is said of the argument: another one would do."""
+        param = self.params.get(id(own))
+        if param is None or not self.may_pass or not own.text.removeprefix(" : ").startswith("Tensor("):
+            return None
+        inner = Edit(Span(edit.span.source, edit.span.start - start, edit.span.end - start), edit.text)
+        wanted = applied(own.text, [inner]).removeprefix(" : ")
+        return Help(f"pass `{param.name.name}` as {wanted} (checked)", ())
+
+
+def _of_param(param: sweet.Param, given: Given, sizes: dict[str, int], text: str) -> Iterator[Edit]:
+    """What makes a parameter's type say what was given; names that it binds are said in `sizes`, unless they stand nowhere
+    else in the function's `text`."""
+    if isinstance(given, int):
+        sizes[param.name.name] = given
+        return
+    shape, dtype = given
+    whole = f"Tensor([{', '.join(map(str, shape))}], {dtype})"
+    match param.type:
+        case None:
+            yield Edit(Span(param.span.source, param.name.span.end, param.name.span.end), f" : {whole}")
+        case sweet.TensorType(shape=None | sweet.Unknown(), dtype=None):
+            yield _written(param.type.span, whole)
+        case sweet.TensorType(shape=None | sweet.Unknown() as open_, dtype=sweet.Name()) if open_ is not None:
+            yield _written(open_.span, whole.partition("(")[2].rpartition(",")[0])
+        case sweet.TensorType(shape=sweet.ListExpr(items=items)) if len(items) == len(shape):
+            yield from _of_items(items, shape, sizes, text)
+
+
+def _of_items(items: tuple[object, ...], shape: tuple[int, ...], sizes: dict[str, int], text: str) -> Iterator[Edit]:
+    """The sizes of an annotation that leaves some of them open."""
+    if any(isinstance(item, sweet.Splice | sweet.Dots) for item in items):
+        return
+    for item, size in zip(items, shape, strict=True):
+        alone = isinstance(item, sweet.Name) and len(re.findall(rf"\b{item.name}\b", text)) == 1
+        if isinstance(item, sweet.Unknown) or isinstance(item, sweet.Name) and alone:
+            yield _written(item.span, str(size))
+        elif isinstance(item, sweet.Name):
+            sizes.setdefault(item.name, size)
+
+
+def _written(span: Span, text: str) -> Edit:
+    return Edit(span, text)

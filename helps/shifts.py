@@ -1,0 +1,135 @@
+"""Mends of two sizes that differ by a number, as `t - 1` and `t - 2`: the slice that cuts off too much, or the annotation; and
+of one that is more than a function allows: what it takes is cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..desugar.written import size_of
+from ..lang import codes, sweet
+from ..lang.diagnostics import RxError
+from ..lang.node import Node
+from ..lang.parser import parse_expr
+from ..lang.walk import children, walk
+from ..simplify.known.shape_level import written_size
+from ..simplify.solver.terms import Size, var
+from . import shapes
+from .case import Case, Mend, replaced
+from .operands import wrap
+
+_MOST_NODES = 40
+
+
+def mends(case: Case) -> Iterator[Mend]:
+    places = [(name, axis, case.size(name, axis)) for name, axis in case.subject.at if axis is not None]
+    yield from _limited(case)
+    if len(places) != 2 or not case.callee:
+        return
+    (one, _, first), (other, _, second) = places
+    by = _difference(first, second)
+    if by:
+        yield from _sliced(case, one, other, by)
+        for (name, axis, size), wanted in ((places[1], first), (places[0], second)):
+            yield from _declared(case, name, axis, size, wanted)
+
+
+def _limited(case: Case) -> Iterator[Mend]:
+    """`where tokens <= 512` on the function that is called: the argument is cut to that."""
+    decl = case.tree.function(case.callee) if case.diagnostic.code == codes.E309 else None
+    asked = next((c for c in decl.fn.where if f"`{c.span.text}`" in case.diagnostic.message), None) if decl else None
+    match asked:
+        case sweet.Binary(op="<=", left=sweet.Name(name=name), right=sweet.IntLit(value=most)):
+            for param in decl.fn.params if decl is not None else ():
+                expr, axis = case.arguments.get(param.name.name), _axis_called(param, name)
+                if expr is not None and axis is not None:
+                    yield wrap(case, expr, shapes.cut(axis, most, 30))
+
+
+def _axis_called(param: sweet.Param, name: str) -> int | None:
+    """The axis of a parameter that binds a name."""
+    shape = param.type.shape if isinstance(param.type, sweet.TensorType) else None
+    items = shape.items if isinstance(shape, sweet.ListExpr) else ()
+    return next((i for i, item in enumerate(items) if isinstance(item, sweet.Name) and item.name == name), None)
+
+
+def _difference(one: int | str | None, other: int | str | None) -> int | None:
+    """What the first size is more than the second; None where that is no number."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one - other
+    sizes = [_size(text) for text in (one, other) if isinstance(text, str)]
+    if len(sizes) != 2 or sizes[0] is None or sizes[1] is None:
+        return None
+    found = sizes[0] - sizes[1]
+    return found if isinstance(found, int) else None
+
+
+def _size(text: str) -> Size | None:
+    try:
+        expr = parse_expr(text)
+    except RxError:
+        return None
+    names = {n.name for n in walk(expr) if isinstance(n, sweet.Name)}
+    return written_size(size_of(expr), {name: var(name, 0) for name in names})
+
+
+def _sliced(case: Case, one: str, other: str, by: int) -> Iterator[Mend]:
+    """A number of a slice that either operand is made of; what cuts off less is likelier meant."""
+    for name, more in ((one, -by), (other, by)):
+        expr = case.arguments.get(name)
+        for node in _indexed(case, expr):
+            for literal, number in _bounds(node, more):
+                rank = 10 if more > 0 else 11
+                line = node.span.source.position(node.span.start)[0]
+                what = f"write {number} for the {literal.value} in line {line}"
+                yield case.mend(what, [replaced(literal, str(number))], rank, show=node.span, guess=True)
+
+
+def _indexed(case: Case, expr: sweet.Expr | None) -> Iterator[sweet.Index]:
+    """The slices that an operand is made of, through the names of the function, the nearest first."""
+    queue: list[Node] = [expr] if expr is not None else []
+    seen: set[int] = set()
+    while queue and len(seen) < _MOST_NODES:
+        node = queue.pop(0)
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, sweet.Index):
+            yield node
+        if isinstance(node, sweet.Name):
+            bound = case.tree.binding(node.name, node.span)
+            queue += [bound.value] if isinstance(bound, sweet.Let) else []
+        else:
+            queue += children(node)
+
+
+def _bounds(node: sweet.Index, more: int) -> Iterator[tuple[sweet.IntLit, int]]:
+    """The numbers of a slice, each with what it is to be for so many entries more: `2:`, `:-1`."""
+    for item in node.items:
+        if isinstance(item, sweet.SliceItem) and item.step is None:
+            for bound in (item.start, item.stop):
+                match bound:
+                    case sweet.IntLit(value=value) if bound is item.start and value - more >= 0:
+                        yield bound, value - more
+                    case sweet.Unary(op="-", operand=sweet.IntLit(value=value) as literal) if bound is item.stop:
+                        if value - more >= 1:
+                            yield literal, value - more
+
+
+def _declared(case: Case, name: str, axis: int, size: int | str | None, wanted: int | str | None) -> Iterator[Mend]:
+    """The annotation of a parameter says `t + 1` where the other operand has `t`."""
+    expr = case.arguments.get(name)
+    item = _item(case, expr, axis)
+    if isinstance(item, sweet.Binary) and item.span.text == size and isinstance(wanted, str):
+        line = item.span.source.position(item.span.start)[0]
+        around = case.tree.parent(item)
+        show = around.span if isinstance(around, sweet.ListExpr) else item.span
+        what = f"write {wanted} for the {item.span.text} in line {line}"
+        yield case.mend(what, [replaced(item, wanted)], 34, show=show, guess=True)
+
+
+def _item(case: Case, expr: sweet.Expr | None, axis: int) -> sweet.Expr | None:
+    """What the annotation of a parameter says of an axis."""
+    bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
+    shape = bound.type.shape if isinstance(bound, sweet.Param) and isinstance(bound.type, sweet.TensorType) else None
+    items = shape.items if isinstance(shape, sweet.ListExpr) else ()
+    return items[axis] if -len(items) <= axis < len(items) else None

@@ -1,0 +1,32 @@
+"""What the turns of a loop leave, as one tensor along a new first axis: what generated code calls for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def buffer_for(total: int, first: Any) -> Any:
+    """Memory for what all turns leave, which is like what the first one left."""
+    shape = (total, *first.shape)
+    try:
+        return np.empty(shape, first.dtype)
+    except (OverflowError, ValueError):
+        raise MemoryError(f"Unable to allocate an array with shape {shape}") from None
+
+
+def owned(value: Any) -> Any:
+    """What a turn left, to be kept: a view would keep all that it is a view of."""
+    return value if value.base is None else value.copy()
+
+
+def stacked(shape: tuple[int, ...], dtype: Any, values: Sequence[Any] = ()) -> Any:
+    """The values of all turns; where there was none, nothing of this shape and dtype."""
+    if not values:
+        return np.empty(shape, dtype)
+    made = buffer_for(len(values), values[0])
+    for number, value in enumerate(values):
+        made[number] = value
+    return made

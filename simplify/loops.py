@@ -1,0 +1,389 @@
+"""Loops: what is claimed of the carries before the first turn and after each turn, and what is known in a turn and behind the
+loop.
+
+A loop is walked once, for all its turns. In a turn nothing is known of the carries but the invariant, whatever the turn; what
+a turn ends with has to satisfy it again. The index stands for the range's start before the loop, for the next index at a
+turn's end, and for what follows the last one behind the loop.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..lang import core
+from ..lang.core import Status
+from ..lang.dtypes import WEAK
+from ..lang.node import Node, replace
+from ..ops.model import Segment, TensorInfo
+from .assertions import Assertions, with_needs
+from .branches import Branches
+from .calls import is_wrong
+from .frame import Frame
+from .known import naming
+from .known.fresh import dims_of_subject, settle, unknown
+from .known.naming import Names
+from .known.shape_level import Poisoned, ShapeLevel
+from .known.values import (
+    POISON,
+    Entry,
+    Env,
+    NumberValue,
+    Shape,
+    SizeValue,
+    TupleValue,
+    Undecided,
+    Value,
+)
+from .solver.conditions import Cond, all_of, any_of, eq, ge, le, lt, negate
+from .solver.rendering import render
+from .solver.sizes import only_var
+from .solver.terms import Size, Term, ceildiv, mod, smax, variables
+from .visitor import Part, Visitor
+from .voice.claims import Claim, endless, never_run
+
+BEFORE, AFTER = "before the first turn", "after a turn"
+
+
+class Turns(Node):
+    """The range of a loop as sizes; `index` is what its name stands for in a turn."""
+
+    start: Size
+    stop: Size
+    step: Size
+    index: Size
+
+
+class Loops(Part):
+    """Walks a loop's first values, one turn for all of them, and gives what is known behind it."""
+
+    def __init__(self, visitor: Visitor, assertions: Assertions, branches: Branches) -> None:
+        super().__init__(visitor)
+        self.assertions = assertions
+        self.branches = branches
+
+    def run(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[Entry, core.Value]:
+        """A loop's value, and the loop simplified. At a call of the function around it, it stands as what it promises."""
+        turns = self._range(frame, loop, env)
+        found = self.visitor.values(frame, [c.init for c in loop.carries], env)
+        known_as = self.bindings.known_as
+        found = [(known_as(frame, env, e, v, c.sort), v) for c, (e, v) in zip(loop.carries, found, strict=True)]
+        found = [self._typed(loop, c, e, v, env) for c, (e, v) in zip(loop.carries, found, strict=True)]
+        carries = tuple(replace(c, init=v) for c, (_, v) in zip(loop.carries, found, strict=True))
+        loop = replace(loop, carries=carries)
+        firsts = {c.name: e for c, (e, _) in zip(carries, found, strict=True)}
+        if turns is None or any(is_wrong(e.value) for e in firsts.values()):
+            return Entry(POISON, loop.span), loop
+        at_entry = _at(loop, {**env, **firsts}, turns.start)
+        loop = replace(loop, invariant=tuple(self._entry(frame, i, at_entry) for i in loop.invariant))
+        shared: tuple[Shape | None, ...] = (None,) * len(loop.stacked)
+        never_ends = False
+        if not frame.inlined:
+            loop, shared, never_ends = self._turn(frame, loop, turns, env)
+        if any(i.entry is Status.REFUTED or i.turn is Status.REFUTED for i in loop.invariant):
+            return Entry(POISON, loop.span), loop
+        return self._behind(frame, loop, turns, env, shared, never_ends=never_ends), loop
+
+    def _range(self, frame: Frame, loop: core.Loop, env: Env) -> Turns | None:
+        """The range's sizes; None where one of them has no value. A `while` counts its turns from 0."""
+        if loop.range is None:
+            return Turns(0, 0, 1, 0)
+        sizes: list[Size] = []
+        for expr in (loop.range.start, loop.range.stop, loop.range.step):
+            frame.out.write(*self.assertions.open_obligations(expr, env))
+            entry, _ = self.visitor.value(frame, expr, env)
+            if not isinstance(entry.value, SizeValue):
+                return None
+            sizes.append(self.state.settled(entry.value.size))
+        return Turns(sizes[0], sizes[1], sizes[2], 0)
+
+    def _typed(
+        self, loop: core.Loop, carry: core.Carry, entry: Entry, value: core.Value, env: Env
+    ) -> tuple[Entry, core.Value]:
+        """A literal number as a first value has the dtype that the invariant asks for."""
+        if not isinstance(entry.value, NumberValue):
+            return entry, value
+        number = entry.value.value
+        dtype = WEAK[type(number)]
+        for cond in (i.cond for i in loop.invariant):
+            match cond:
+                case core.Compare(op="==", left=core.DTypeOf(tensor=carry.name), right=core.DTypeLit(dtype=asked)):
+                    dtype = asked
+        data = number if isinstance(number, int) and not isinstance(number, bool) else None
+        literal = core.TensorLit(value.span, (), (number,), dtype)
+        return replace(entry, value=TensorInfo((), dtype, data)), literal
+
+    # The invariant
+
+    def _entry(self, frame: Frame, condition: core.Invariant, env: Env) -> core.Invariant:
+        return replace(condition, entry=self._claim(frame, condition, env, BEFORE))
+
+    def _claim(self, frame: Frame, condition: core.Invariant, env: Env, when: str, grown: str = "") -> Status:
+        """One condition, of the carries as `env` has them: decided, then known. `grown` is what it might say instead."""
+        stmt = _assertion(condition)
+        level = ShapeLevel(self.state, env)
+        try:
+            truth = with_needs(level.truth(stmt.cond), level.needs)
+        except Poisoned:
+            self.prover.hinder(frame)
+            return Status.RESIDUAL
+
+        asked, sizes = Claim(stmt, env, when=when, grown=grown), dims_of_subject(stmt.origin, env, self.state)
+        empty_rule = stmt.origin.declared is not None
+        status, _ = self.prover.judge(frame, truth, asked, claim=True, sizes=sizes, empty_rule=empty_rule)
+        declared = stmt.origin.declared
+        if status is Status.REFUTED and declared is not None:
+            env[declared.tensor] = Entry(POISON, stmt.span)  # what else its annotation says is not told
+        elif status is not Status.REFUTED:
+            self.state.unsure = self.state.unsure or status is Status.RESIDUAL
+            level.learn(stmt.cond, reason=stmt)
+            if declared is not None:
+                naming.name_dimension(frame.names, stmt, env, partial(self.bindings.rebind, frame))
+        return status
+
+    # A turn
+
+    def _turn(
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env
+    ) -> tuple[core.Loop, tuple[Shape | None, ...], bool]:
+        """One turn, whichever it is: the loop with its body simplified and each condition's status at a turn's end, the
+        shapes of what is stacked where they are the same in all turns, and whether no turn is the last."""
+        older, since = self.state.serial(), self.bindings.mark()
+        empty = loop.range is not None and self.prover.decide(lt(turns.start, turns.stop)) is False
+        self.state.push()
+        frame = replace(frame.arm(_surely(loop, turns)), havoc=older)
+        turns, inner = self._any_turn(frame, loop, turns, env)
+        cond, goes_on = self._condition(frame, loop, inner)
+        if empty or goes_on is False:
+            if not frame.quiet:
+                self.prover.log.remark(never_run(self.prover.function, loop))
+            status = [Status.PROVED] * len(loop.invariant)
+            shared: tuple[Shape | None, ...] = (None,) * len(loop.stacked)
+            body = loop.body
+        else:
+            status, shared, body = self._body(frame, loop, turns, inner, older)
+        self.bindings.close(since)
+        self.state.pop()
+        invariant = tuple(replace(i, turn=s) for i, s in zip(loop.invariant, status, strict=True))
+        stacked = tuple(
+            replace(s, status=Status.RESIDUAL if shape is None else Status.PROVED)
+            for s, shape in zip(loop.stacked, shared, strict=True)
+        )
+        return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, goes_on is True
+
+    def _body(
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int
+    ) -> tuple[list[Status], tuple[Shape | None, ...], core.Block]:
+        """The body: what becomes of the invariant at its end, the shapes that it stacks, and itself simplified."""
+        block = frame.block()
+        for stmt in loop.body.stmts:
+            self.visitor.stmt(block, stmt, env)
+        entries, result = self._results(block, loop, env)
+        carried = {c.name: e for c, e in zip(loop.carries, entries, strict=False)}
+        at_end = _at(loop, {**env, **carried}, turns.index + turns.step)
+        wrong = len(entries) != len(loop.carries) + len(loop.stacked) or any(is_wrong(e.value) for e in entries)
+        status = [Status.RESIDUAL] * len(loop.invariant)
+        if not wrong:
+            grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
+            status = [self._claim(block, i, at_end, AFTER, g) for i, g in zip(loop.invariant, grown, strict=True)]
+        given = entries[len(loop.carries) :]
+        shared = tuple(self._shared(s, e, older) for s, e in zip(loop.stacked, given, strict=False))
+        return status, shared, core.Block(loop.body.span, tuple(block.out.stmts), result)
+
+    def _any_turn(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env) -> tuple[Turns, Env]:
+        """What is known at the begin of a turn: the invariant, and that there is one."""
+        inner = dict(env)
+        if loop.index is not None:
+            nonneg = self.prover.decide(ge(turns.start, 0)) is True
+            turns = replace(turns, index=self.state.size(loop.index, nonneg=nonneg))
+            self.state.unsure = True
+            for fact in (
+                ge(turns.index, turns.start),
+                lt(turns.index, turns.stop),
+                eq(mod(turns.index - turns.start, turns.step), 0),
+            ):
+                self.state.assume(fact)
+        for carry in loop.carries:
+            inner[carry.name] = Entry(unknown(self.state, carry.sort, carry.name), carry.span)
+        inner = _at(loop, inner, turns.index)
+        self.visitor.assume_all(frame.block(), map(_assertion, loop.invariant), inner, name_dims=True)
+        for carry in loop.carries:
+            self.bindings.bind(frame, inner, carry.name, inner[carry.name], carry.span)
+        return turns, inner
+
+    def _condition(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[core.Block | None, bool | None]:
+        """The condition of a turn, which holds in it; and whether it holds or fails before each turn, where that is known."""
+        if loop.cond is None:
+            return None, None
+        block = frame.block()
+        for stmt in loop.cond.stmts:
+            self.visitor.stmt(block, stmt, env)
+        cond, known = loop.cond.result, None
+        if isinstance(cond, core.BoolExpr):
+            known = self._hold(block, cond, env)
+        else:
+            entry, cond = self.visitor.value(block, cond, env)
+            entry = self.bindings.known_as(block, env, entry, cond, core.TENSOR)
+            if isinstance(entry.value, TensorInfo):
+                cond = self.branches.truth_value(block, entry.value, cond, "a loop")
+        return core.Block(loop.cond.span, tuple(block.out.stmts), cond), known
+
+    def _hold(self, frame: Frame, cond: core.BoolExpr, env: Env) -> bool | None:
+        """A condition over sizes holds in the turn that follows. What it was before that, where it is known."""
+        level = ShapeLevel(self.state, env)
+        try:
+            truth = level.truth(cond)
+        except Poisoned:
+            self.visitor.value(frame, cond, env)
+            return None
+        if level.needs:
+            frame.out.write(*self.assertions.open_obligations(cond, env))
+            self.visitor.value(frame, cond, env)
+        known = self.prover.decide(truth)
+        self.state.unsure = True
+        level.learn(cond, reason=cond)
+        return known
+
+    def _grown(
+        self, loop: core.Loop, turns: Turns, condition: core.Invariant, env: Env, at_end: Env, older: int
+    ) -> str:
+        """A dimension that grows by the same size in each turn, as its annotation would have to say it: `s + i * 2`."""
+        match condition.cond:
+            case core.Compare(op="==", left=core.DimOf() as dim, right=asked) if isinstance(asked, core.SizeExpr):
+                pass
+            case _:
+                return ""
+        if loop.index is None:
+            return ""
+        try:
+            before, after = ShapeLevel(self.state, env), ShapeLevel(self.state, at_end)
+            more = self.state.settled(after.size(dim)) - self.state.settled(before.size(dim))
+            more = more - (after.size(asked) - before.size(asked))
+        except Poisoned:
+            return ""
+        if more == 0 or not _is_older(more, older):
+            return ""
+        turn = loop.index if turns.start == 0 else f"({loop.index} - {_factor(render(turns.start))})"
+        turn = turn if turns.step == 1 else f"{turn} // {_factor(render(turns.step))}"
+        grows = turn if more == 1 else f"{turn} * {_factor(render(more))}"
+        return f"{condition.origin.text} + {grows}"
+
+    def _results(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[list[Entry], core.Value]:
+        """The values that a turn ends with, each where it is written."""
+        result = loop.body.result
+        if isinstance(result, core.TupleValue) and len(loop.carries) + len(loop.stacked) > 1:
+            found = self.visitor.values(frame, result.items, env)
+            return [e for e, _ in found], replace(result, items=tuple(v for _, v in found))
+        entry, value = self.visitor.value(frame, result, env)
+        if len(loop.carries) + len(loop.stacked) > 1 and isinstance(entry.value, TupleValue):
+            return [Entry(item, entry.span) for item in entry.value.items], value
+        return [entry], value
+
+    def _shared(self, stacked: core.Stacked, entry: Entry, older: int) -> Shape | None:
+        """The shape of what a turn gives to a stack, where it speaks of nothing that the turn decides."""
+        value = entry.value
+        shape = self.state.resolve(value.shape) if isinstance(value, TensorInfo) else ()
+        if len(shape) != len(stacked.shape):
+            return () if None not in stacked.shape else None
+        sizes = [d for d, declared in zip(shape, stacked.shape, strict=True) if declared is None]
+        same = all(isinstance(d, int) or (isinstance(d, Term) and _is_older(d, older)) for d in sizes)
+        return shape if same else None
+
+    # Behind the loop
+
+    def _behind(
+        self,
+        frame: Frame,
+        loop: core.Loop,
+        turns: Turns,
+        env: Env,
+        shared: tuple[Shape | None, ...],
+        *,
+        never_ends: bool,
+    ) -> Entry:
+        """What the loop gives: of its carries the invariant is known, with the index that would come next; then the stacks."""
+        count = self._count(loop, turns)
+        after = dict(env)
+        for carry in loop.carries:
+            after[carry.name] = Entry(unknown(self.state, carry.sort, "?"), loop.span)
+        after = _at(loop, after, turns.start + count * turns.step)
+        anonymous = set(self.state.anonymous)
+        promised = replace(frame, names=Names(self.state, opaque=True), out=frame.out.inner())
+        self.visitor.assume_all(promised, map(_assertion, loop.invariant), after, name_dims=True)
+        self._ended(frame, loop, turns, count, after)
+        for variable in self.state.anonymous.keys() - anonymous - self.state.opaque.keys():
+            self.state.opaque.begin(variable, None)
+        if loop.range is None or (frame.inlined and frame.inlined[-1] not in self.program.sure):
+            self.prover.hinder(frame)  # it may run for ever, or fail in a turn
+        if never_ends and loop.range is None and not frame.quiet:
+            self.prover.log.remark(endless(self.prover.function, loop))
+        values = [settle(self.state, after[c.name]).value for c in loop.carries]
+        values += [self._stack(s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)]
+        return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
+
+    def _count(self, loop: core.Loop, turns: Turns) -> Size:
+        """How many turns there are: what the range says, or what only the run decides."""
+        most = smax(0, ceildiv(turns.stop - turns.start, turns.step))
+        if loop.range is not None and loop.cond is None:
+            return most
+        count = self.state.size("?")
+        self.state.opaque.begin(only_var(count), most if loop.range is not None else None)
+        if loop.range is not None:
+            self.state.assume(le(count, most))
+        return count
+
+    def _ended(self, frame: Frame, loop: core.Loop, turns: Turns, count: Size, env: Env) -> None:
+        """Behind a loop its condition does not hold, or its range is run through."""
+        if loop.cond is None or loop.cond.stmts or not isinstance(loop.cond.result, core.BoolExpr):
+            return
+        level, cond = ShapeLevel(self.state, env), loop.cond.result
+        if loop.range is None:
+            level.learn(cond, positive=False, reason=core.Not(cond.span, cond))
+            return
+        truth = level.truth(cond)
+        if not isinstance(truth, Undecided):
+            most = smax(0, ceildiv(turns.stop - turns.start, turns.step))
+            self.state.assume(any_of(negate(truth), eq(count, most)))
+
+    def _stack(self, stacked: core.Stacked, shape: Shape | None, count: Size, env: Env) -> Value:
+        """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn."""
+        level = ShapeLevel(self.state, env)
+        found: list[Size | Segment] = [count]
+        for position, size in enumerate(stacked.shape):
+            if isinstance(size, core.Splice):
+                found.extend(level.shape(core.ShapeLit(stacked.span, (size,))))
+            elif size is not None:
+                found.append(level.size(size))
+            else:
+                found.append(self._common(None if shape is None else shape[position], count))
+        return TensorInfo(tuple(found), level.dtype(stacked.dtype), None)
+
+    def _common(self, size: Size | None, count: Size) -> Size:
+        if size is not None and self.prover.decide(ge(count, 1)) is True:
+            return size
+        common = self.state.size("?")
+        self.state.opaque.begin(only_var(common), size)
+        some: Cond = ge(count, 1) if size is None else all_of(ge(count, 1), eq(common, size))
+        self.state.assume(any_of(some, all_of(eq(count, 0), eq(common, 0))))
+        return common
+
+
+def _factor(text: str) -> str:
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
+def _assertion(condition: core.Invariant) -> core.Assert:
+    return core.Assert(condition.span, condition.cond, None, condition.origin)
+
+
+def _at(loop: core.Loop, env: Env, index: Size) -> Env:
+    """An environment in which the loop's index stands for a size."""
+    return env if loop.index is None else {**env, loop.index: Entry(SizeValue(index), loop.span)}
+
+
+def _surely(loop: core.Loop, turns: Turns) -> Cond | None:
+    """The condition on sizes under which there is a turn; None where something else decides it."""
+    return lt(turns.start, turns.stop) if loop.range is not None and loop.cond is None else None
+
+
+def _is_older(size: Size, newest: int) -> bool:
+    return isinstance(size, int) or all(v.serial <= newest for v in variables(size))
