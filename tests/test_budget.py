@@ -300,3 +300,18 @@ def test_a_size_that_is_too_large_is_said_to_be():
     with pytest.raises(TooLarge):
         for _ in range(12):
             n = (n + 1) * (n + 2)
+
+
+def test_of_hundreds_of_findings_the_first_hundred_are_told_with_their_conditions():
+    one = "@f{0} = fn(x : Tensor([n, m], float32), y : Tensor([k, p], float32)) : Tensor {{ @matmul(x, y) }}\n"
+    report = check("".join(one.format(i) for i in range(120)))
+    told = [d for d in report.diagnostics if d.code == "W311"]
+    assert len(told) == report.counts.residual == 120
+    assert [d.sentence.only != () for d in told] == [i < 100 for i in range(120)]
+
+
+def test_doubts_that_follow_from_the_first_of_a_long_row_are_silent():
+    lines = "\n".join(f"  let (a{i + 1}, b{i + 1}) = @split(a{i}, 2)" for i in range(300))
+    report = check(f"@f = fn(a0 : Tensor([n, m], float32)) : Tensor {{\n{lines}\n  a0\n}}\n")
+    short = check("@f = fn(a0 : Tensor([n, m], float32)) : Tensor {\n  let (a1, b1) = @split(a0, 2)\n  a0\n}\n")
+    assert report.diagnostics[0].message == short.diagnostics[0].message
