@@ -13,7 +13,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..lang.walk import walk
 from ..pipeline import Report, check_source
-from ..simplify.known.outcome import Options
+from ..simplify.known.outcome import IN_FULL, Options
 from ..simplify.solver.terms import Purse
 from . import (
     attributes,
@@ -201,7 +201,10 @@ class _Trials:
         self.imported = tree.imported
         self.parts = Parts(tree)
         self.a_reading = STEPS_OF_A_LETTER * len(tree.source.text) // 2
-        self.steps = max(MOST_STEPS, 2 * self.a_reading)
+        # Of a program that took long, or in which nearly everything is wrong, only parts are read again that take little.
+        long = report.checked is not None and report.checked.steps > MOST_STEPS
+        self.is_costly = long or len(report.diagnostics) > IN_FULL
+        self.steps = MOST_STEPS if self.is_costly else max(MOST_STEPS, 2 * self.a_reading)
         self.begun = False
         # Whether the steps did not last for the mends of the last diagnostic.
         self.cut = False
@@ -239,9 +242,16 @@ class _Trials:
             if self.steps <= 0 or (self.begun and self.steps < self.a_reading):
                 self.cut = True
                 break
+            if self.is_costly and self.steps < 2 * STEPS_OF_A_LETTER * self._letters(diagnostic, mend):
+                break
             if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
                 found.append(self._trial(diagnostic, mend))
         return found
+
+    def _letters(self, diagnostic: Diagnostic, mend: Mend) -> int:
+        """How many letters there are to read for a mend."""
+        kept = self.parts.kept([diagnostic.span, *(e.span for e in mend.edits)])
+        return len(self.parts.blanked(self.source.text, kept).replace(" ", ""))
 
     def _two_steps(self, diagnostic: Diagnostic, near: list[Trial]) -> Iterator[Mend]:
         """Mends that bring one other mistake to light, together with a mend for that one."""

@@ -19,7 +19,7 @@ from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
 from .describe import size_text, type_text
-from .origins import calls_behind, made_at, place_of
+from .origins import made_at, place_of
 from .subject import of_check
 from .telling import distinct, finish
 from .wording import Ranges, comes_from_here, compared, known_names, ranges_of, size_label, values_text, wording
@@ -56,9 +56,10 @@ class Claim(Asked):
     @property
     def about(self) -> About:
         origin, entry = self.stmt.origin, self.entry
-        after = frozenset[Span]() if entry is None else calls_behind([entry])
         place = origin.span if entry is None else entry.span
-        return About(place, "", origin.asked, origin.what, None, after, self.open_at, self.behind)
+        return About(
+            place, "", origin.asked, origin.what, None, () if entry is None else (entry,), self.open_at, self.behind
+        )
 
     def kept(self, state: State) -> Claim:
         ranges, blamed = ranges_of(state, self.stmt, self.env), _blamed(state, self.stmt, self.env, self.entry)
