@@ -209,6 +209,14 @@ class SymbolicCtx:
             state.assume(le(size, at_most))
         return size
 
+    def element(self, at_least: Size, at_most: Size) -> Size | None:
+        state = self.state
+        size = state.size("?item", nonneg=True)
+        state.anonymous.begin(only_var(size), None)
+        state.assume(le(at_least, size))
+        state.assume(le(size, at_most))
+        return size
+
     def fits(self, value: Size, dtype: AnyDType | None) -> bool:
         """Whether an element that is this size surely fits: a dimension is below 2**62, a product of two below 2**63."""
         dtype = self.state.dtype(dtype) if dtype is not None else _INT64
@@ -323,6 +331,9 @@ class _Outline(SymbolicCtx):
 
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
         return super().fresh(name, 0 if at_least is not None else None)
+
+    def element(self, at_least: Size, at_most: Size) -> Size | None:
+        return None
 
     def fits(self, value: Size, dtype: AnyDType | None) -> bool:
         return False

@@ -26,7 +26,13 @@ left is meant where a program calls the one on the right."""
 FAMILIES = {
     "elementwise": "Element by element",
     "linalg": "Products of matrices",
+    "numbers": "Parts of numbers",
+    "matrices": "Decompositions, inverses and norms of matrices",
+    "fourier": "Fourier transforms",
+    "random": "Random numbers",
     "reduce": "Reductions",
+    "statistics": "Statistics",
+    "sets": "Sets",
     "shape": "Shapes",
     "parts": "Joining, splitting, moving",
     "index": "Picking, placing and ordering elements",

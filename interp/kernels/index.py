@@ -13,7 +13,7 @@ from .registry import DIRECT, BadValue, kernel
 
 Array = np.ndarray[Any, Any]
 
-DIRECT.update({"sort": "sort", "unique_values": "unique"})
+DIRECT["sort"] = "sort"
 
 
 @kernel("take")
@@ -166,7 +166,7 @@ def nonzero(x: Array) -> tuple[Array, ...]:
 
 @kernel("unique_values")
 def unique_values(x: Array) -> Array:
-    return np.unique(x)
+    return np.unique(x, equal_nan=False)
 
 
 @kernel("searchsorted")

@@ -88,8 +88,8 @@ def flip(x: Array, axis: Ints | None) -> Array:
 
 
 @kernel("roll")
-def roll(x: Array, shift: int, axis: int | None) -> Array:
-    return np.roll(x, shift, axis)
+def roll(x: Array, shift: Ints, axis: Ints | None) -> Array:
+    return np.roll(x, shift[0] if len(shift) == 1 else shift, axis)
 
 
 @kernel("tril")

@@ -295,13 +295,19 @@ def flip(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     return Out(shape, x.data[::-1] if isinstance(x.data, tuple) and reverse else x.data)
 
 
-@primitive("roll", "x: tensor, shift: size, axis: int = none", "T:any -> T")
-def roll(ctx: Ctx, x: TensorInfo, shift: Dim, axis: int | None) -> Shape:
+@primitive("roll", "x: tensor, shift: sizes, axis: ints = none", "T:any -> T")
+def roll(ctx: Ctx, x: TensorInfo, shift: tuple[Dim, ...], axis: tuple[int, ...] | None) -> Shape:
     """Elements moved by `shift` places along an axis, those that fall off come back at the other end; without `axis` in
-    row-major order over the whole tensor. Array API `roll`."""
+    row-major order over the whole tensor.
+
+    Along several axes there is a shift for each, or one for all. Array API `roll`."""
     shape = known_shape(ctx, x)
+    count = 1 if axis is None else len(axis)
+    if len(shift) not in (1, count):
+        each = "one shift without `axis`" if axis is None else f"a shift for each of the {count} axes, or one for all"
+        ctx.fail(Other(each, (), f"they are {len(shift)}", (("shift", None),)))
     if axis is not None:
-        place(ctx, shape, axis)
+        places(ctx, shape, axis)
     return shape
 
 
