@@ -264,9 +264,10 @@ def _attribute(random: Random, row: Primitive, param: Param, tokens: list[str] |
         case "int":
             return int(random.integers(-3, 4))
         case "ints":
-            spatial = param.name in ("strides", "dilations", "kernel_shape", "scales", "output_padding")
-            count = 1 if spatial and random.random() < 0.8 else int(random.integers(1, 4))
-            return tuple(int(n) for n in random.integers(int(random.random() < 0.9) if spatial else -2, 3, count))
+            return tuple(int(n) for n in random.integers(-2, 3, int(random.integers(1, 4))))
+        case "sizes" if param.name in ("strides", "dilations", "kernel_shape", "scales", "output_padding"):
+            count = 1 if random.random() < 0.8 else int(random.integers(1, 4))
+            return tuple(int(n) for n in random.integers(int(random.random() < 0.9), 3, count))
         case "sizes" | "shape" | "target":
             wild = param.kind == "target" and random.random() < 0.4
             return (
