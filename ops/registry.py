@@ -87,6 +87,7 @@ def register(row: Primitive) -> None:
 # The modules of ops/rules/ and of interp/kernels/.
 FAMILIES = (
     "elementwise", "reduce", "create", "shape", "parts", "linalg", "index", "conv", "pool", "nn", "recurrent", "loss",
+    "signal", "quantised", "detection", "sequences", "segments",
 )  # fmt: skip
 
 

@@ -39,6 +39,11 @@ FAMILIES = {
     "pool": "Pooling",
     "recurrent": "Recurrent layers",
     "loss": "Losses",
+    "signal": "Signals and patches",
+    "quantised": "Quantisation",
+    "sequences": "Sequences",
+    "detection": "Boxes and sampling points",
+    "segments": "Blocks and segments",
     "signature": "Said in Rx itself",
 }
 # Families whose layouts and formulas stand on the page; kinds of parameters that take sizes.

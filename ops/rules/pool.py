@@ -154,6 +154,38 @@ for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
     _define_average_pool(f"average_pool{_suffix}", _spatial, () if _suffix else ("AveragePool",))
 
 
+def _define_lp_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
+    def rule(
+        ctx: Ctx,
+        x: TensorInfo,
+        kernel_shape: Shape,
+        p: float,
+        strides: Shape | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Shape | None,
+        ceil_mode: bool,
+        layout: str,
+    ) -> Shape:
+        if p <= 0:
+            ctx.fail(Other("p to be positive", but=f"it is {p}"))
+        return _pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
+
+    doc = f"""The p-norm of each window, sum(|x| ** p) ** (1 / p), over {_axes(spatial)}: `x : [n, c, *s]` gives
+    `[n, c, *t]`; the n may be missing. p is positive; padding counts as 0.
+
+    {_WINDOWS} ONNX LpPool; PyTorch's `{name if spatial else "lp_pool2d"}`, without the absolute value."""
+    params = (
+        "x: tensor, kernel_shape: sizes, p: float = 2.0, strides: sizes = none, pads: pairs = none, "
+        'auto_pad: str = "notset", dilations: sizes = none, ceil_mode: bool = false, layout: str = "channels_first"'
+    )
+    register(Primitive(name, parse_params(params), "T:floating -> T", rule, doc, onnx=onnx, traits=WINDOWS))
+
+
+for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
+    _define_lp_pool(f"lp_pool{_suffix}", _spatial, () if _suffix else ("LpPool",))
+
+
 # Over all of the spatial axes
 
 

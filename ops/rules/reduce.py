@@ -10,7 +10,7 @@ from ..axes import Shape, axis_of, is_plain, known_shape, place, places, product
 from ..casts import computed_in
 from ..model import AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
 from ..registry import parse_params, primitive, register
-from ..requirements import Argument, AtLeast, Axis, Equal, OfRank
+from ..requirements import Argument, AtLeast, Axis, Equal, OfRank, Other
 
 # What a reduction makes of the tracked elements of a rank-1 tensor.
 Fold = Callable[[Ctx, tuple[Dim, ...]], Dim]
@@ -139,8 +139,18 @@ _index_of("argmin", "ArgMin", "smallest")
 
 
 def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None:
-    def rule(ctx: Ctx, x: TensorInfo, axis: int | None, dtype: AnyDType | None, include_initial: bool) -> Shape:
+    def rule(
+        ctx: Ctx,
+        x: TensorInfo,
+        axis: int | None,
+        dtype: AnyDType | None,
+        include_initial: bool,
+        exclusive: bool = False,
+        reverse: bool = False,
+    ) -> Shape:
         computed_in(ctx, "x", x.dtype, dtype)
+        if include_initial and exclusive:
+            ctx.fail(Other("one of include_initial and exclusive"))
         shape = known_shape(ctx, x)
         if axis is None and ctx.rank(x) != 1:
             phrase = f"an axis where the rank is not 1, and the rank of {{0}} is {ctx.rank(x)}"
@@ -151,11 +161,31 @@ def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None
     doc = f"""The {what} of the elements up to each one along `axis`, in the operand's dtype or in `dtype`.
 
     The shape is that of x; only where its rank is 1 may `axis` be left out. `include_initial` puts a {first} in front,
-    so that the axis is longer by 1. An axis out of range is refused."""
-    params = parse_params("x: tensor, axis: int = none, dtype: dtype = none, include_initial: bool = false")
+    so that the axis is longer by 1; with `exclusive` each element is left out of its own {what}, so that {first} is the first
+    one. `reverse` begins at the end. An axis out of range is refused."""
+    params = parse_params(
+        "x: tensor, axis: int = none, dtype: dtype = none, include_initial: bool = false, exclusive: bool = false, "
+        "reverse: bool = false"
+    )
     register(Primitive(name, params, "T:numeric -> T=dtype", rule, doc, onnx=onnx))
 
 
+def _running(name: str, what: str, dtypes: str) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, axis: int, reverse: bool) -> Shape:
+        shape = known_shape(ctx, x)
+        place(ctx, shape, axis)
+        return shape
+
+    doc = f"""The {what} of the elements up to each one along `axis`; the shape of x.
+
+    `reverse` begins at the end. An axis out of range is refused."""
+    params = parse_params("x: tensor, axis: int = -1, reverse: bool = false")
+    register(Primitive(name, params, dtypes, rule, doc, elementwise=True))
+
+
+_running("cumulative_max", "largest", "T:real -> T")
+_running("cumulative_min", "smallest", "T:real -> T")
+_running("cumulative_logsumexp", "log(sum(exp(x))), without overflow,", "T:floating -> T")
 _cumulative("cumulative_sum", ("CumSum",), "sum", 0)
 _cumulative("cumulative_prod", (), "product", 1)
 
