@@ -143,7 +143,7 @@ def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
     "T:any -> T...",
     results="tuple",
     onnx=("Split",),
-    needs={"sizes": "exact"},
+    needs={"sections": "exact", "sizes": "exact"},
 )
 def split(
     ctx: Ctx,
