@@ -22,8 +22,6 @@ from ..windows import (
     with_sizes,
 )
 
-Ints = tuple[int, ...]
-
 _WINDOWS = """For each spatial axis t = floor((s + pads - dilation * (k - 1) - 1) / stride) + 1, where s is at least 1; with
     `ceil_mode` the quotient is rounded up, but the last window begins in the axis or in the padding before it. A call without
     a window (t = 0) is refused; but an axis without elements stays one where the formula gives 0. Each pad is at most k // 2.
