@@ -7,18 +7,16 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import spread
-from .elementwise import Array, widened
+from .elementwise import Array, quiet, widened
 from .index import checked, positions_of
 from .registry import kernel
 from .windows import narrow
 
 Ints = tuple[int, ...]
 
-_quiet = np.errstate(all="ignore")
-
 
 @kernel("non_max_suppression")
-@_quiet
+@quiet
 def non_max_suppression(
     boxes: Array, scores: Array, iou_threshold: float, max_boxes: int | None, score_threshold: float | None
 ) -> Array:
@@ -44,7 +42,7 @@ def _overlap(box: Any, others: Any) -> Any:
 
 
 @kernel("grid_sample")
-@_quiet
+@quiet
 def grid_sample(x: Array, grid: Array, mode: str, padding: str, align_corners: bool) -> Array:
     image, points = widened(x), widened(grid)
     places = []
@@ -93,7 +91,7 @@ def _between(image: Any, batch: Any, rows: Any, columns: Any) -> Any:
 
 
 @kernel("roi_align")
-@_quiet
+@quiet
 def roi_align(
     x: Array,
     boxes: Array,

@@ -57,7 +57,7 @@ def _least(dtype: np.dtype[Any]) -> Array:
     return int_range(kind)[0] if kind.kind in ("int", "uint") else -np.inf
 
 
-def _means(image: Any, grid: Grid, include_pad: bool) -> Array:
+def _means(image: Array, grid: Grid, include_pad: bool) -> Array:
     count, result = len(grid.counts), _sums(image, grid)
     if prod(grid.counts):
         for i in range(count):
@@ -66,7 +66,7 @@ def _means(image: Any, grid: Grid, include_pad: bool) -> Array:
     return result
 
 
-def _sums(image: Any, grid: Grid) -> Array:
+def _sums(image: Array, grid: Grid) -> Array:
     """The sum of each window."""
     result = np.zeros((*image.shape[: -len(grid.counts)], *grid.counts), image.dtype)
     if prod(grid.counts):
@@ -122,7 +122,7 @@ def _define(suffix: str, spatial: int | None) -> None:
         return _back(_means(image, grid, count_include_pad), x, layout, count)
 
     @kernel(f"lp_pool{suffix}")
-    @_quiet
+    @quiet
     def lp_pool(
         x: Array,
         kernel_shape: Ints,

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import Array, widened
+from .elementwise import Array, quiet, widened
 from .registry import kernel
 from .windows import narrow
-
-_quiet = np.errstate(all="ignore")
 
 
 def _along(values: Array, x: Array, axis: int) -> Any:
@@ -19,7 +17,7 @@ def _along(values: Array, x: Array, axis: int) -> Any:
 
 
 @kernel("quantize")
-@_quiet
+@quiet
 def quantize(x: Array, scale: Array, zero_point: Array, axis: int) -> Array:
     x = np.asarray(x)
     zeros = _along(np.asarray(zero_point), x, axis)
@@ -30,7 +28,7 @@ def quantize(x: Array, scale: Array, zero_point: Array, axis: int) -> Array:
 
 
 @kernel("dequantize")
-@_quiet
+@quiet
 def dequantize(x: Array, scale: Array, zero_point: Array | None, axis: int) -> Array:
     x, wide = np.asarray(x), widened(scale)
     steps = x.astype(np.int64) if zero_point is None else x - _along(np.asarray(zero_point, np.int64), x, axis)

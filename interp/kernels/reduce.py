@@ -143,7 +143,7 @@ def cumulative_min(x: Array, axis: int, reverse: bool) -> Array:
 
 
 @kernel("cumulative_logsumexp")
-@_quiet
+@quiet
 def cumulative_logsumexp(x: Array, axis: int, reverse: bool) -> Array:
     return _running(np.logaddexp, x, axis, reverse)
 

@@ -8,14 +8,12 @@ import numpy as np
 
 from ...lang.dtypes import int_range
 from ..dtypes import dtype_of
-from .elementwise import Array
+from .elementwise import Array, quiet
 from .index import combine, positions_of
 from .registry import BadValue, kernel
 from .windows import narrow, wide
 
 Ints = tuple[int, ...]
-
-_quiet = np.errstate(all="ignore")
 
 
 def _ids(ids: Array, count: int) -> Array:
@@ -27,7 +25,7 @@ def _ids(ids: Array, count: int) -> Array:
 
 
 @kernel("segment_sum")
-@_quiet
+@quiet
 def segment_sum(x: Array, ids: Array, count: int) -> Array:
     return narrow(_sums(x, ids, count), x.dtype)
 
@@ -40,7 +38,7 @@ def _sums(x: Array, ids: Array, count: int) -> Any:
 
 
 @kernel("segment_mean")
-@_quiet
+@quiet
 def segment_mean(x: Array, ids: Array, count: int) -> Array:
     total = _sums(x, ids, count)
     members = np.bincount(_ids(ids, count), minlength=count).reshape(-1, *(1,) * (x.ndim - 1))
@@ -48,13 +46,13 @@ def segment_mean(x: Array, ids: Array, count: int) -> Array:
 
 
 @kernel("segment_max")
-@_quiet
+@quiet
 def segment_max(x: Array, ids: Array, count: int) -> Array:
     return _extremes(np.maximum, x, ids, count, greatest=False)
 
 
 @kernel("segment_min")
-@_quiet
+@quiet
 def segment_min(x: Array, ids: Array, count: int) -> Array:
     return _extremes(np.minimum, x, ids, count, greatest=True)
 
@@ -94,7 +92,7 @@ def gather_slices(x: Array, starts: Array, sizes: Ints, collapse: Ints | None) -
 
 
 @kernel("scatter_slices")
-@_quiet
+@quiet
 def scatter_slices(x: Array, starts: Array, updates: Array, collapse: Ints | None, reduction: str) -> Array:
     result = x.copy()
     lead, gone = starts.ndim - 1, collapse or ()

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import Array, widened
+from .elementwise import Array, quiet, widened
 from .index import positions_of
 from .nn import weighed
 from .registry import BadValue, kernel
 from .windows import narrow
-
-_quiet = np.errstate(all="ignore")
 
 
 @kernel("reverse_sequence")
@@ -36,7 +34,7 @@ def _within(values: Array, name: str, least: int, most: int) -> Array:
 
 
 @kernel("rotary_embedding")
-@_quiet
+@quiet
 def rotary_embedding(x: Array, cos: Array, sin: Array, interleaved: bool) -> Array:
     source, c, s = widened(x), widened(cos), widened(sin)
     half, result = c.shape[-1], source.copy()
@@ -49,7 +47,7 @@ def rotary_embedding(x: Array, cos: Array, sin: Array, interleaved: bool) -> Arr
 
 
 @kernel("grouped_query_attention")
-@_quiet
+@quiet
 def grouped_query_attention(
     q: Array, k: Array, v: Array, mask: Array | None, causal: bool, past: int, scale: float | None
 ) -> Array:
@@ -66,7 +64,7 @@ def grouped_query_attention(
 
 
 @kernel("cosine_similarity")
-@_quiet
+@quiet
 def cosine_similarity(x: Array, y: Array, axis: int, epsilon: float) -> Array:
     a, b = np.moveaxis(widened(x), axis, -1), np.moveaxis(widened(y), axis, -1)
     lengths = (np.sqrt(np.add.reduce(np.square(n), axis=-1)) for n in (a, b))
@@ -75,7 +73,7 @@ def cosine_similarity(x: Array, y: Array, axis: int, epsilon: float) -> Array:
 
 
 @kernel("ctc_loss")
-@_quiet
+@quiet
 def ctc_loss(
     x: Array,
     target: Array,

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import Pairs, spread
-from .elementwise import Array
+from .elementwise import Array, quiet
 from .registry import kernel
 from .windows import Grid, narrow, wide
 
 Ints = tuple[int, ...]
-
-_quiet = np.errstate(all="ignore")
 
 
 @kernel("frame")
@@ -23,7 +21,7 @@ def frame(x: Array, length: int, step: int) -> Array:
 
 
 @kernel("overlap_add")
-@_quiet
+@quiet
 def overlap_add(x: Array, step: int) -> Array:
     *lead, count, length = x.shape
     parts = max(-(-length // step), 1)
@@ -40,7 +38,7 @@ def overlap_add(x: Array, step: int) -> Array:
 
 
 @kernel("stft")
-@_quiet
+@quiet
 def stft(x: Array, length: int, step: int, window: Array | None, center: bool) -> Array:
     if center:
         half = length // 2
@@ -59,7 +57,7 @@ def _longer(x: Array, more: int) -> Array:
 
 
 @kernel("istft")
-@_quiet
+@quiet
 def istft(x: Array, length: int, step: int, window: Array | None, center: bool) -> Array:
     weights = np.ones(length, np.float32) if window is None else window
     half = length // 2
@@ -88,7 +86,7 @@ def unfold(x: Array, kernel_shape: Ints, strides: Ints | None, pads: Pairs | Non
 
 
 @kernel("fold")
-@_quiet
+@quiet
 def fold(
     x: Array, output_shape: Ints, kernel_shape: Ints, strides: Ints | None, pads: Pairs | None, dilations: Ints | None
 ) -> Array:

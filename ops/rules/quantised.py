@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..axes import Shape, axis_of, known_shape, place
-from ..broadcast import known_shape
 from ..model import Ctx, TensorInfo
 from ..registry import primitive
 from ..requirements import Argument, Axis, Equal, OfRank
