@@ -88,6 +88,7 @@ def register(row: Primitive) -> None:
 FAMILIES = (
     "elementwise", "reduce", "create", "shape", "parts", "linalg", "index", "conv", "pool", "nn", "recurrent", "loss",
     "matrices", "fourier", "random", "sets", "statistics", "numbers",
+    "signal", "quantised", "detection", "sequences", "segments",
 )  # fmt: skip
 
 

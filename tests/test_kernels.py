@@ -28,6 +28,8 @@ BY_ELEMENTS = {
     "pow", "cast", "full", "full_like", "take", "take_along_axis", "gather_elements", "gather_nd",
     "scatter_nd", "scatter_elements", "put", "embedding", "truncate", "nll_loss", "cross_entropy_loss",
     "inv", "solve", "matrix_power", "cholesky", "quantile", "bincount",
+    "roi_align", "reverse_sequence", "ctc_loss", "segment_sum", "segment_mean", "segment_max", "segment_min", "gather_slices",
+    "scatter_slices",
 }  # fmt: skip
 
 

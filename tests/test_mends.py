@@ -250,11 +250,11 @@ def test_where_the_steps_do_not_last_fix_writes_what_it_would_have_written_or_no
         assert fixed_and_left(Source("a.rx", text), DATA).text in (text, wanted), text
 
 
-def test_fix_writes_one_pad_as_pairs(tmp_path: Path) -> None:
+def test_fix_writes_a_pad_for_each_axis_as_pairs(tmp_path: Path) -> None:
     path = tmp_path / "net.rx"
     head = (
         "@f = fn(x : Tensor([n, c, h, w], float32), k : Tensor([o, c, 3, 3], float32)) : Tensor([n, o, h, w], float32)"
     )
-    path.write_text(f"{head} {{\n  @conv2d(x, k, pads=1)\n}}\n")
+    path.write_text(f"{head} {{\n  @conv2d(x, k, pads=[1])\n}}\n")
     assert invoke(["check", "--fix", str(path)]) == 0
     assert "pads=[(1, 1)]" in path.read_text()

@@ -10,6 +10,7 @@ import numpy as np
 from .create import cast
 from .elementwise import Array, Dtype, quiet, widened
 from .registry import FRESH, kernel
+from .windows import narrow, wide
 
 Axes = tuple[int, ...] | None
 
@@ -126,6 +127,28 @@ def _accumulate(
         ufunc.accumulate(source, axis=axis, dtype=result.dtype, out=result[(*before, slice(1, None))])
     result = result.astype(x.dtype, copy=False)
     return np.flip(result, axis) if reverse else result
+
+
+def _running(ufunc: Any, x: Array, axis: int, reverse: bool) -> Array:
+    source = np.flip(wide(x), axis) if reverse else wide(x)
+    result = narrow(ufunc.accumulate(source, axis=axis), x.dtype)
+    return np.flip(result, axis) if reverse else result
+
+
+@kernel("cumulative_max")
+def cumulative_max(x: Array, axis: int, reverse: bool) -> Array:
+    return _running(np.maximum, x, axis, reverse)
+
+
+@kernel("cumulative_min")
+def cumulative_min(x: Array, axis: int, reverse: bool) -> Array:
+    return _running(np.minimum, x, axis, reverse)
+
+
+@kernel("cumulative_logsumexp")
+@quiet
+def cumulative_logsumexp(x: Array, axis: int, reverse: bool) -> Array:
+    return _running(np.logaddexp, x, axis, reverse)
 
 
 @kernel("cumulative_sum")

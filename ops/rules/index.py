@@ -160,7 +160,7 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
     With `indices : [*s, k]`, k a literal, `updates` is `[*s, ...]` with the axes of `x` after the first k. `reduction`
     is none (the last one wins), add, mul, max or min. Positions are in range, checked on the values. ONNX ScatterND.
     """
-    _check_reduction(ctx, x, reduction)
+    check_reduction(ctx, x, reduction)
     a, b = ctx.dims(x), ctx.dims(indices)
     depth = _depth(ctx, a, b, 0)
     wanted = (*b[:-1], *a[depth:])
@@ -174,7 +174,7 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
 _REDUCTIONS = {"none": "any", "add": "numeric", "mul": "numeric", "max": "real", "min": "real"}
 
 
-def _check_reduction(ctx: Ctx, x: TensorInfo, reduction: str) -> None:
+def check_reduction(ctx: Ctx, x: TensorInfo, reduction: str) -> None:
     choice(ctx, "reduction", reduction, tuple(_REDUCTIONS))
     ctx.require_dtype(DTypeIn(Argument("x"), x.dtype, (_REDUCTIONS[reduction],), f'for reduction "{reduction}"'))
 
@@ -193,7 +193,7 @@ def scatter_elements(
     `indices` and `updates` have one shape and the rank of `x`; on the other axes they are no larger than `x`.
     `reduction` is none, add, mul, max or min. ONNX ScatterElements.
     """
-    _check_reduction(ctx, x, reduction)
+    check_reduction(ctx, x, reduction)
     a, b, u = ctx.dims(x), ctx.dims(indices), ctx.dims(updates)
     _within(ctx, a, b, place(ctx, a, axis))
     _equal_rank(ctx, a, u, "updates")

@@ -172,6 +172,22 @@ def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None
     register(Primitive(name, params, "T:numeric -> T=dtype", rule, doc, onnx=onnx))
 
 
+def _running(name: str, what: str, dtypes: str) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, axis: int, reverse: bool) -> Shape:
+        shape = known_shape(ctx, x)
+        place(ctx, shape, axis)
+        return shape
+
+    doc = f"""The {what} of the elements up to each one along `axis`; the shape of x.
+
+    `reverse` begins at the end. An axis out of range is refused."""
+    params = parse_params("x: tensor, axis: int = -1, reverse: bool = false")
+    register(Primitive(name, params, dtypes, rule, doc, elementwise=True))
+
+
+_running("cumulative_max", "largest", "T:real -> T")
+_running("cumulative_min", "smallest", "T:real -> T")
+_running("cumulative_logsumexp", "log(sum(exp(x))), without overflow,", "T:floating -> T")
 _cumulative("cumulative_sum", ("CumSum",), "sum", 0)
 _cumulative("cumulative_prod", (), "product", 1)
 
