@@ -10,6 +10,8 @@ import pytest
 import rxlang as rx
 import test_soundness as soundness
 from rxlang import pipeline
+from rxlang.helps.edits import applied
+from rxlang.helps.offer import with_helps
 from rxlang.lang.diagnostics import Diagnostic
 from support.random_shape_loops import Maker
 
@@ -123,3 +125,37 @@ def test_a_condition_over_what_is_wrong_is_no_crash() -> None:
       for i in range(n) with (y = x) while (z.dim(0) < i) { y }
     }"""
     assert [d.severity for d in said(source)] == ["error"]
+
+
+GROWN = """@f = fn(x : Tensor([s, d], float32), n : Size) : {result} where n >= 1 {{
+  {head} with (acc : Tensor([s, d], float32) = x) {{ @concat([acc, @ones([{more}], float32)], axis={axis}) }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "more", "axis", "wanted"),
+    [
+        ("for i in range(n)", "1, d", 0, ["Tensor([s + i, d]", "Tensor([s + n, d]"]),
+        ("for i in range(n)", "s, 2", 1, ["Tensor([s, d + i * 2]", "Tensor([s, d + n * 2]"]),
+        ("for i in range(1, n)", "2, d", 0, ["Tensor([s + (i - 1) * 2, d]", "Tensor([s + (n - 1) * 2, d]"]),
+        ("for i in range(n + 1)", "n, d", 0, ["Tensor([s + i * n, d]", "Tensor([s + (n + 1) * n, d]"]),
+        ("while (acc.dim(0) < n)", "2, d", 0, ["Tensor([p, d]", "where p >= s", "Tensor([q, d]"]),
+    ],
+)
+def test_a_carry_that_grows_takes_the_result_with_it(head: str, more: str, axis: int, wanted: list[str]) -> None:
+    mended = first_mend(GROWN.format(result="Tensor([s, d], float32)", head=head, more=more, axis=axis))
+    assert all(text in mended for text in wanted) and not said(mended)
+
+
+def test_a_carry_that_grows_says_so_where_no_result_is_declared() -> None:
+    mended = first_mend(GROWN.format(result="Tensor", head="for i in range(n)", more="1, d", axis=0))
+    assert "acc : Tensor([s + i, d]" in mended and not said(mended)
+
+
+def first_mend(source: str) -> str:
+    """The program with its first help, and no help empties a tensor."""
+    report = with_helps(pipeline.check_text(source, "x.rx", Path(".")), Path("."))
+    (error,) = [d for d in report.diagnostics if d.severity == "error"]
+    assert all(edit.text.strip() != "0" for help in error.helps for edit in help.edits)
+    return applied(source, error.helps[0].edits)
