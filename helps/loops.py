@@ -88,7 +88,7 @@ def _existential(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, a
         yield Mend(what, edits, _RANK + 1 + position, what, True)
         for declared in _declared(case, item, axis) if other is not None else ():
             both = f"{what}, and `{other}` in the result"
-            yield Mend(both, (*edits, replaced(declared, other)), _RANK + 1 + position, both, True)
+            yield Mend(both, (*edits, replaced(declared, str(other))), _RANK + 1 + position, both, True)
 
 
 def _where(loop: Loop, condition: str) -> Edit:
