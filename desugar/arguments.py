@@ -16,6 +16,7 @@ from ..ops.model import Param, Primitive
 from . import shapes
 from .code import Code, spelled
 from .errors import Broken, count, fail, nearest, problem
+from .folding import folded
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe
@@ -223,6 +224,10 @@ def _literal_number(code: Code, expr: sweet.Expr) -> int | float | None:
         case sweet.Unary(op="-" | "+", operand=operand):
             inner = _literal_number(code, operand)
             return inner if inner is None or expr.op == "+" else -inner
+        case sweet.Binary():
+            left, right = _literal_number(code, expr.left), _literal_number(code, expr.right)
+            if left is not None and right is not None:
+                return folded(expr.op, core.Number(expr.span, left), core.Number(expr.span, right))
         case sweet.Name() if (entry := code.scope.find(expr.name)) is not None and entry.literal is not None:
             return _literal_number(code, entry.literal)
     return None

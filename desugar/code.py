@@ -86,14 +86,14 @@ class Code:
         """What a name of the user's is called in the core: itself, unless a const of another file is called so."""
         return self.fresh(name) if self.world.is_foreign(self.unit, name) else name
 
-    def bind(self, name: sweet.Ident, sort: core.Sort | None, kind: str) -> str:
+    def bind(self, name: sweet.Ident, sort: core.Sort | None, kind: str, number: sweet.Expr | None = None) -> str:
         """A new name by `let` or as a parameter: tensors may be bound again, shape-level names may not."""
         before = self.scope.find(name.name)
         if before is not None and (before.is_shape_level or sort in SHAPE_SORTS) and before.sort is not None:
             self.refuse(name, before)
         core_name = self.core_name(name.name)
         expr = None if sort is None else core.variable(name.span, core_name, sort)
-        self.scope.bind(Entry(name.name, sort, expr, name.span, kind))
+        self.scope.bind(Entry(name.name, sort, expr, name.span, kind, literal=number, number=number))
         return core_name
 
     def refuse(self, name: sweet.Ident, before: Entry) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError
 from ..lang.printer import print_type
-from . import arguments, patterns, shapes
+from . import arguments, folding, patterns, shapes
 from .annotations import leaves
 from .code import Code, Hooks
 from .declarations import MAX_DEPTH
@@ -57,14 +57,17 @@ def _const(unit: Unit, item: sweet.Const, hooks: Hooks) -> core.ConstDef:
     code = Code(unit, None, identifiers(item, type_), hooks)
     code.may_load, code.may_hoist = True, False
     value, sort = _value(code, item, type_)
+    number = folding.literal(value) if type_ is None and isinstance(value, core.Number) else None
+    value = settled(value, type_)
     name = unit.world.const_names[unit.alias, item.name.name]
     literal = item.value if sort == core.SIZE or _is_number(value) else None
     if isinstance(value, core.SizeLit):
         literal = sweet.IntLit(item.value.span, value.value)
     nonneg = isinstance(value, core.SizeLit) and value.value >= 0
     entry = Entry(
-        item.name.name, sort, core.variable(item.name.span, name, sort), item.name.span, "const", nonneg, literal
-    )
+        item.name.name, sort, core.variable(item.name.span, name, sort), item.name.span, "const", nonneg,
+        literal if number is None else number, number,
+    )  # fmt: skip
     unit.world.bind_const(unit, entry)
     checks = _checks(code, item, type_, name)
     annotation = "" if type_ is None else print_type(in_core(code, type_))
@@ -76,15 +79,14 @@ def _value(code: Code, item: sweet.Const, type_: sweet.Type | None) -> tuple[cor
         if isinstance(type_, sweet.FnType):
             fail(codes.E221, "a function is written `@f = fn(...) { ... }`", item.span)
         sort = sort_of(type_)
-        return settled(arguments.of(code, item.value, sort), type_), sort
+        return arguments.of(code, item.value, sort), sort
     found = shapes.level(code, item.value)
     if found in SHAPE_WORDS:
         fail(
             codes.E207, f"the sort of `{item.name.name}` has to be said", item.value.span,
             help=f"`const {item.name.name} : {found} = ...`",
         )  # fmt: skip
-    value, sort = code.hooks.value(code, item.value)
-    return settled(value, None), sort
+    return code.hooks.value(code, item.value)
 
 
 def _is_number(value: core.Value) -> bool:

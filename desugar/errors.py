@@ -6,24 +6,27 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from ..lang.codes import Code
-from ..lang.diagnostics import Label, RxError, error
+from ..lang.diagnostics import Edit, Label, RxError, error
 from ..lang.source import Span
 
 
 def problem(
     code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = (),
-    meant: Iterable[str | None] = (),
+    meant: Iterable[str | None] = (), edits: tuple[Edit, ...] = (),
 ) -> RxError:  # fmt: skip
-    """What gives up on the statement or declaration at hand, to be raised; `meant` are the names that may have been meant."""
+    """What gives up on the statement or declaration at hand, to be raised; `meant` are the names that may have been meant,
+    `edits` what the help would do."""
     names = tuple(filter(None, meant))
-    return RxError(error(code, message, span, help=help or did_you_mean(names), labels=tuple(labels), meant=names))
+    return RxError(
+        error(code, message, span, help=help or did_you_mean(names), labels=tuple(labels), meant=names, edits=edits)
+    )
 
 
 def fail(
     code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = (),
-    meant: Iterable[str | None] = (),
+    meant: Iterable[str | None] = (), edits: tuple[Edit, ...] = (),
 ) -> NoReturn:  # fmt: skip
-    raise problem(code, message, span, help=help, labels=labels, meant=meant)
+    raise problem(code, message, span, help=help, labels=labels, meant=meant, edits=edits)
 
 
 class Broken(RxError):

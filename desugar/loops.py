@@ -24,8 +24,8 @@ from .code import Code, Typed, spelled
 from .errors import Broken, count, fail
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE, Entry, Scope
-from .sorts import describe, expand, sort_of
-from .statements import block_result, of_arms, statements
+from .sorts import describe, expand, of_arms, sort_of
+from .statements import block_result, statements
 from .type_names import all_names, size_names
 
 
@@ -145,9 +145,11 @@ class _Loop:
 
     def _unannotated(self, carry: sweet.Carry) -> Carried:
         found = shapes.level(self.code, carry.init)
-        if found in ("Number", "Truth", "Size", "Shape", "DType", "Bool") or values.is_literal(carry.init):
+        if found in ("Number", "Truth", "Size", "Shape", "DType", "Bool") or values.is_literal(self.code, carry.init):
             arguments.check_names(self.code, carry.init)
-            _needs_type(self.code, carry, core.TENSOR if values.is_literal(carry.init) else core.BaseSort(found))
+            _needs_type(
+                self.code, carry, core.TENSOR if values.is_literal(self.code, carry.init) else core.BaseSort(found)
+            )
         value, sort = self.code.hooks.value(self.code, carry.init)
         parts = list(_leaf_sorts(sort))
         if any(isinstance(part, core.FnSort) for part in parts):

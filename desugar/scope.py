@@ -19,10 +19,11 @@ class Entry:
 
     `expr` is what it stands for: a variable, or what binds it (`n` of a signature is `x.dim(0)` in the wrapper).
     `kind` is param, size (bound by an annotation), let, const. `nonneg` tells a size that is never below 0.
-    `literal` is a const's literal value.
+    `literal` is a const's literal value, or the number that a `let` binds; `number` one that has no dtype of its own.
+    `parts` are the names of a tuple's parts, with the block that has them.
     """
 
-    __slots__ = ("name", "sort", "expr", "span", "kind", "nonneg", "used", "literal")
+    __slots__ = ("name", "sort", "expr", "span", "kind", "nonneg", "used", "literal", "number", "parts")
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class Entry:
         kind: str,
         nonneg: bool = False,
         literal: sweet.Expr | None = None,
+        number: sweet.Expr | None = None,
     ) -> None:
         self.name = name
         self.sort = sort
@@ -42,6 +44,8 @@ class Entry:
         self.nonneg = nonneg
         self.used = False
         self.literal = literal
+        self.number = number
+        self.parts: tuple[Scope, tuple[core.Value, ...]] | None = None
 
     def at(self, span: Span) -> core.Value:
         """The expression it stands for, used at a place."""
@@ -71,6 +75,12 @@ class Scope:
                 return entry
             scope = scope.outer
         return None
+
+    def chain(self) -> Iterator[Scope]:
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.outer
 
     def bind(self, entry: Entry) -> None:
         self.entries[entry.name] = entry

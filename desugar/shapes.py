@@ -62,7 +62,9 @@ def level(code: Code, expr: sweet.Expr) -> str:
             return "Part"
         case sweet.For() | sweet.While():
             return _level_of_loop(code, expr)
-        case sweet.FloatLit() | sweet.Index() | sweet.If():
+        case sweet.Index():
+            return word(_part_sort(code, expr) or core.TENSOR)
+        case sweet.FloatLit() | sweet.If():
             return "Tensor"
 
 
@@ -89,7 +91,7 @@ def _level_of_loop(code: Code, expr: sweet.For | sweet.While) -> str:
 def _level_of_name(code: Code, name: str) -> str:
     entry = code.scope.find(name)
     if entry is not None:
-        return word(entry.sort)
+        return word(entry.sort) if entry.number is None else level(code, entry.number)
     return "DType" if name in DTYPES else "?"
 
 
@@ -112,7 +114,7 @@ def _level_of_attr(code: Code, expr: sweet.Attr) -> str:
     if isinstance(expr.value, sweet.Name) and expr.value.name in code.unit.links:
         entry = code.world.foreign_const(code.unit, expr.value.name, expr.name.name)
         if entry is not None and code.scope.find(expr.value.name) is None:
-            return word(entry.sort)
+            return word(entry.sort) if entry.number is None else level(code, entry.number)
     return _ATTRIBUTES.get(expr.name.name, "?")
 
 
@@ -146,6 +148,56 @@ def _level_of_result(code: Code, callee: sweet.FnName) -> str:
     return "?"
 
 
+def _part_sort(code: Code, expr: sweet.Index) -> core.Sort | None:
+    """The sort of a tuple's part, where it is one that is indexed."""
+    whole = _tuple_sort(code, expr.value)
+    position = literal_index(code, expr) if isinstance(whole, core.TupleSort) else None
+    if (
+        not isinstance(whole, core.TupleSort)
+        or position is None
+        or not -len(whole.items) <= position < len(whole.items)
+    ):
+        return None
+    return whole.items[position]
+
+
+def literal_index(code: Code, expr: sweet.Index) -> int | None:
+    """The one literal integer in an index."""
+    item = expr.items[0]
+    return None if len(expr.items) > 1 or isinstance(item, sweet.SliceItem) else literal_int(code, item)
+
+
+def _tuple_sort(code: Code, expr: sweet.Expr) -> core.Sort | None:
+    match expr:
+        case sweet.Name(name=name):
+            entry = code.scope.find(name)
+            return None if entry is None else entry.sort
+        case sweet.Index():
+            return _part_sort(code, expr)
+        case sweet.Attr():
+            entry = code.foreign(expr) if _level_of_attr(code, expr) == "Tuple" else None
+            return None if entry is None else entry.sort
+        case sweet.Call(callee=sweet.FnName() as callee):
+            found = code.world.target(code.unit, callee.name)
+            return code.hooks.result(found, callee.span) if isinstance(found, FnInfo) else None
+    return None
+
+
+def _part(code: Code, expr: sweet.Index, want: core.Sort) -> core.Value:
+    """A tuple's part of a shape-level sort."""
+    value, sort = code.hooks.value(code, expr)
+    return value if sort == want else wrong_sort(code, expr, word(want))
+
+
+def named_number(code: Code, expr: sweet.Name | sweet.Attr) -> sweet.Expr | None:
+    """The literal number that a name stands for: it is what it would be in the name's place."""
+    entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else code.foreign(expr)
+    if entry is None or entry.number is None:
+        return None
+    entry.used = True
+    return replace(entry.number, span=expr.span)
+
+
 # Sizes
 
 
@@ -153,6 +205,8 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
     match expr:
         case sweet.IntLit():
             return core.SizeLit(expr.span, expr.value)
+        case sweet.Name() | sweet.Attr() if isinstance(found := named_number(code, expr), sweet.IntLit):
+            return core.SizeLit(expr.span, found.value)
         case sweet.Name():
             return _named_size(code, expr)
         case sweet.Unary(op="+"):
@@ -175,6 +229,8 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
             return _dim(code, expr)
         case sweet.Call(callee=sweet.Name(name=name)) if name in SIZE_FUNCTIONS and code.scope.find(name) is None:
             return _size_function(code, expr, name)
+        case sweet.Index() if isinstance(part := _part(code, expr, core.SIZE), core.SizeExpr):
+            return part
         case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             return _hoisted_size(code, expr)
     return wrong_sort(code, expr, "Size")
@@ -308,6 +364,8 @@ def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
                 wrong_sort(code, expr, "Shape")
             else:
                 _unknown_size(expr)
+        case sweet.Index() if isinstance(part := _part(code, expr, core.SHAPE), core.ShapeExpr):
+            found = part
         case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             found = code.hoist(expr, core.SHAPE)
         case _:
@@ -373,6 +431,8 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
                 wrong_sort(code, expr, "DType")
             else:
                 _unknown_size(expr)
+        case sweet.Index() if isinstance(part := _part(code, expr, core.DTYPE), core.DTypeExpr):
+            found = part
         case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             found = code.hoist(expr, core.DTYPE)
         case _:
@@ -387,6 +447,8 @@ def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
     match expr:
         case sweet.BoolLit():
             return core.BoolConst(expr.span, expr.value)
+        case sweet.Name() | sweet.Attr() if isinstance(literal := named_number(code, expr), sweet.BoolLit):
+            return core.BoolConst(expr.span, literal.value)
         case sweet.Name():
             entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.BOOL)
             found = entry.at(expr.span) if entry.sort == core.BOOL else wrong_sort(code, expr, "Bool")
@@ -399,6 +461,8 @@ def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
             return _compare(code, expr)
         case sweet.InClass():
             return _in_class(code, expr)
+        case sweet.Index() if isinstance(part := _part(code, expr, core.BOOL), core.BoolExpr):
+            return part
         case sweet.Attr() if (entry_ := code.foreign(expr)) is not None:
             found = entry_.at(expr.span)
             return found if isinstance(found, core.BoolExpr) else wrong_sort(code, expr, "Bool")

@@ -10,9 +10,10 @@ from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.printer import print_type
-from ..lang.walk import rewrite
+from ..lang.walk import rewrite, walk
+from . import applied
 from .errors import Broken, fail, nearest
-from .scope import Scope
+from .scope import SHAPE_SORTS, Scope
 from .world import Unit
 
 _SORTS: dict[str, core.Sort] = {
@@ -56,6 +57,8 @@ def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...]) -> sweet.Typ
 def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.Type:
     name = type_.name
     if name in _SORTS or name in DTYPES:
+        if type_.args:
+            fail(codes.E108, f"`{name}` takes no arguments", type_.span, help=f"write `{name}`")
         return type_
     if name == "Tensor":
         return sweet.TensorType(type_.span, None, None)
@@ -70,19 +73,42 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
         raise Broken
     if decl is None:
         known = nearest(name, (*SIMPLE_NAMES, *home.types, *DTYPES))
-        fail(codes.E216, f"there is no type `{name}`", type_.span, meant=(known,))
+        fail(
+            codes.E216,
+            f"there is no type `{name}`",
+            type_.span,
+            meant=(known and known + type_.span.text[len(name) :],),
+        )
     key = home.qualified(rest)
     if key in seen:
         unit.world.once(frozenset(seen[seen.index(key) :]))
         again = Label(type_.span, "it stands here again")
         fail(codes.E217, f"the type `{rest}` is defined by itself", decl.name.span, labels=(again,))
+    applied.checked(decl, type_)
     found = _expanded(home, decl.type, (*seen, key))
-    return found if home is unit else _abroad(home, found)
+    own = frozenset(p.name for p in decl.params)
+    found = found if home is unit else _abroad(home, found, own)
+    if not decl.params:
+        return found
+    given = dict(zip((p.name for p in decl.params), type_.args, strict=True))
+    _charge(unit, found, given, type_)
+    return applied.put_in(found, given, applied.sorts(decl, found))
 
 
-def _abroad(home: Unit, type_: sweet.Type) -> sweet.Type:
-    """An alias of another file: the consts in it are that file's."""
-    return _renamed(type_, lambda name: f"::{home.qualified(name)}" if name in home.consts else name)
+def _charge(unit: Unit, found: sweet.Type, given: dict[str, sweet.Expr], at: sweet.NamedType) -> None:
+    """Arguments may stand many times in what is written out, and types that hand them on may double them."""
+    lengths = {name: sum(1 for _ in walk(arg)) for name, arg in given.items()}
+    for node in walk(found):
+        unit.world.parts -= lengths.get(node.name, 0) if isinstance(node, sweet.Name) else 0
+        if unit.world.parts < 0:
+            fail(codes.E299, "a type of so many parts, written out, is not supported", at.span)
+
+
+def _abroad(home: Unit, type_: sweet.Type, own: frozenset[str]) -> sweet.Type:
+    """An alias of another file: the consts in it are that file's, where they are not parameters of the type."""
+    return _renamed(
+        type_, lambda name: f"::{home.qualified(name)}" if name in home.consts and name not in own else name
+    )
 
 
 class Scoped(Protocol):
@@ -136,6 +162,12 @@ def fn_sort(text: str, params: tuple[core.Sort, ...], result: core.Sort | None, 
     named = tuple(core.Param(f"x{i}", s) for i, s in enumerate(params))
     body = core.Block(span, (), core.TupleValue(span, ()))
     return core.FnSort(text, core.Function(span, "inline", "fn", named, result, (), body))
+
+
+def of_arms(value: core.Value, sort: core.Sort) -> core.Sort | None:
+    """The sort of a tuple that an `if` gives, if there are sizes in it: its arms alone would not tell numbers from them."""
+    is_told = isinstance(value, core.If) and any(s in SHAPE_SORTS for s in walk(sort))
+    return sort if is_told else None
 
 
 def says_nothing(type_: sweet.Type | None) -> bool:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import assert_never
 
 from ..lang import codes, core, sweet
-from ..lang.diagnostics import Label, RxError
-from ..lang.walk import walk
-from . import arguments, patterns, shapes, values
+from ..lang.diagnostics import Edit, Label, RxError
+from ..lang.source import Span
+from . import arguments, folding, patterns, shapes, values
 from .annotations import leaves
 from .binding import Leaf
 from .code import Code, spelled
 from .errors import Broken, fail
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE, Entry
-from .sorts import describe, expand, sort_of
+from .sorts import describe, expand, of_arms, sort_of
 from .type_names import all_names, size_names
 
 # The one name that may stand for several parts of a tuple.
@@ -85,7 +85,7 @@ def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tupl
     return value, sort
 
 
-def _refuse(code: Code, expr: sweet.Expr, found: str, help: str) -> None:
+def _refuse(code: Code, expr: sweet.Expr, found: str, help: str, edits: tuple[Edit, ...] = ()) -> None:
     arguments.check_names(code, expr)
     shown = spelled(expr.span)
     fail(
@@ -93,6 +93,7 @@ def _refuse(code: Code, expr: sweet.Expr, found: str, help: str) -> None:
         f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors",
         expr.span,
         help=help,
+        edits=edits,
     )
 
 
@@ -131,8 +132,9 @@ def _let(code: Code, stmt: sweet.Let) -> None:
             codes.E221, "a `let` cannot claim a function's type", type_.span, help="annotate the function's parameters"
         )
     value, sort = _value(code, stmt, type_)
+    number = folding.literal(value) if type_ is None and isinstance(value, core.Number) else None
     value = settled(value, type_)
-    core_name = code.bind(name, sort, "let")
+    core_name = code.bind(name, sort, "let", number)
     code.emit(core.Let(stmt.span, (core_name,), False, sort if sort in SHAPE_SORTS else None, value))
     if type_ is not None:
         _annotate(code, stmt, core_name, type_, name.name)
@@ -153,12 +155,14 @@ def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.
 def _no_size(code: Code, stmt: sweet.Let) -> None:
     """`let x = n * m`: sizes are no tensors, but there is a way from one to the other."""
     found = shapes.level(code, stmt.value)
-    if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and values.is_literal(stmt.value)):
+    if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and values.is_literal(code, stmt.value)):
         return
     shown, name = spelled(stmt.value.span), stmt.names[0].name
     named = f"`let {name} : {found} = {shown}` names it"
     tensor = {"Size": f"`@size_to_tensor({shown})` makes a tensor of it; "}.get(found, "")
-    _refuse(code, stmt.value, found, tensor + named)
+    name_at = stmt.names[0].span
+    sort = Edit(Span(name_at.source, name_at.end, name_at.end), f" : {found}") if found != "Bool" else None
+    _refuse(code, stmt.value, found, tensor + named, () if sort is None else (sort,))
 
 
 def _annotate(code: Code, stmt: sweet.Let, tensor: str, type_: sweet.Type, subject: str) -> None:
@@ -189,12 +193,6 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
         for name, core_name, part in zip(stmt.names, core_names, type_.items, strict=True):
             found += leaves(code, core_name, part, kind, name.name, part.span)
         patterns.solve(code, found, named=True)
-
-
-def of_arms(value: core.Value, sort: core.Sort) -> core.Sort | None:
-    """The sort of a tuple that an `if` gives, if there are sizes in it: its arms alone would not tell numbers from them."""
-    is_told = isinstance(value, core.If) and any(s in SHAPE_SORTS for s in walk(sort))
-    return sort if is_told else None
 
 
 def _parts(stmt: sweet.Let, sort: core.Sort) -> tuple[core.Sort, ...]:

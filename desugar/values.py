@@ -9,7 +9,7 @@ from typing import NoReturn
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.operators import BINARY, UNARY
-from . import arguments, implementations, literals, shapes, slices
+from . import arguments, folding, implementations, literals, parts, shapes, slices
 from .code import Code, Typed, spelled
 from .errors import Broken, count, fail, nearest, problem
 from .scope import SOME_TUPLE, Entry
@@ -33,7 +33,7 @@ def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
         case sweet.Call():
             return _call(code, expr)
         case sweet.Index():
-            return slices.index(code, expr)
+            return parts.of_tuple(code, expr) or slices.index(code, expr)
         case sweet.TupleExpr():
             items = code.each(partial(_item, code, item) for item in expr.items)
             return core.TupleValue(expr.span, tuple(v for v, _ in items)), core.TupleSort(tuple(s for _, s in items))
@@ -70,6 +70,10 @@ def _entry(code: Code, expr: sweet.Expr, entry: Entry) -> Typed:
     if entry.is_shape_level:
         arguments.refuse_size(code, expr, shapes.word(entry.sort))
     assert entry.sort is not None
+    number = folding.number_of(entry.number)
+    if number is not None:
+        entry.used = True
+        return core.Number(expr.span, number), entry.sort
     return entry.at(expr.span), entry.sort
 
 
@@ -109,26 +113,31 @@ def _sort_of_function(code: Code, info: FnInfo, at: sweet.FnName) -> core.FnSort
 
 def _operator(code: Code, expr: sweet.Unary | sweet.Binary) -> Typed:
     found = shapes.level(code, expr)
-    if found in ("Size", "Bool") and not is_literal(expr):
+    if found in ("Size", "Bool") and not is_literal(code, expr):
         arguments.refuse_size(code, expr, found)
     if isinstance(expr, sweet.Unary):
         return _unary(code, expr), core.TENSOR
     if expr.op not in BINARY:  # a sign that the parser has reported
         raise Broken
     left, right = code.each(partial(arguments.tensor, code, side) for side in (expr.left, expr.right))
+    number = folding.folded(expr.op, left, right)
+    if number is not None:
+        return core.Number(expr.span, number), core.TENSOR
     args = (core.Arg(expr.left.span, None, left), core.Arg(expr.right.span, None, right))
     return core.Call(expr.span, slices.primitive(code, BINARY[expr.op], expr), args), core.TENSOR
 
 
-def is_literal(expr: sweet.Expr) -> bool:
+def is_literal(code: Code, expr: sweet.Expr) -> bool:
     """Whether an expression is made of numbers alone: those are tensors as well as sizes."""
     match expr:
         case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit():
             return True
+        case sweet.Name() | sweet.Attr():
+            return shapes.named_number(code, expr) is not None
         case sweet.Unary():
-            return is_literal(expr.operand)
+            return is_literal(code, expr.operand)
         case sweet.Binary():
-            return is_literal(expr.left) and is_literal(expr.right)
+            return is_literal(code, expr.left) and is_literal(code, expr.right)
     return False
 
 
@@ -136,6 +145,8 @@ def _unary(code: Code, expr: sweet.Unary) -> core.Value:
     operand = arguments.tensor(code, expr.operand)
     if isinstance(operand, core.Number) and not isinstance(operand.value, bool) and expr.op in "+-":
         return core.Number(expr.span, operand.value if expr.op == "+" else -operand.value)
+    if isinstance(operand, core.Number) and isinstance(operand.value, bool) and expr.op == "!":
+        return core.Number(expr.span, not operand.value)
     if expr.op == "+":
         return operand
     return core.Call(
@@ -155,7 +166,7 @@ def _item(code: Code, expr: sweet.Expr) -> Typed:
             return shapes.shape(code, expr), core.SHAPE
         case "DType":
             return shapes.dtype(code, expr), core.DTYPE
-        case "Bool" if not is_literal(expr):
+        case "Bool" if not is_literal(code, expr):
             return shapes.condition(code, expr), core.BOOL
     return value(code, expr)
 

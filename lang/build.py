@@ -81,7 +81,10 @@ class TreeBuilder:
             self.problem(codes.E101, f"the type of `{name.name}` stands twice", after.span, "leave one of them out")
         return sweet.Const(self.span(start, end), name, before or after, value)
 
-    type_item_ = _made(sweet.TypeDecl)
+    def type_item_(
+        self, start: int, end: int, name: sweet.Ident, params: tuple[sweet.Ident, ...] | None, type: sweet.Type
+    ) -> sweet.TypeDecl:
+        return sweet.TypeDecl(self.span(start, end), name, type, params or ())
 
     def fn_(
         self,
@@ -99,7 +102,7 @@ class TreeBuilder:
     def parameters_(self, start: int, end: int, *parts: object) -> tuple[object, ...]:
         return parts
 
-    types_ = carries_ = where_ = parameters_
+    types_ = carries_ = where_ = type_parameters_ = parameters_
 
     parameter_ = _made(sweet.Param)
 
@@ -152,9 +155,8 @@ class TreeBuilder:
     def applied_type_(self, start: int, end: int, name: str, *arguments: sweet.Expr) -> sweet.Type:
         span = self.span(start, end)
         if name != "Tensor":
-            help = "did you mean `Tensor`?" if alike(name, "Tensor") else None
-            self.problem(codes.E108, f"`{name}` takes no arguments; only `Tensor` does", span, help)
-        elif len(arguments) > 2:
+            return sweet.NamedType(span, name, arguments)
+        if len(arguments) > 2:
             self.problem(
                 codes.E108, "`Tensor` takes a shape and a dtype", arguments[2].span, "write `Tensor([n, m], float32)`"
             )

@@ -353,6 +353,15 @@ class _Layout:
     def applied_type_(self, name: Tree, opener: Leaf, *rest: Tree | Leaf) -> Doc:
         return concat(self.doc(name), self.bracketed(opener, rest[:-1], _last(rest[-1])))
 
+    def type_parameters_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+        return self.bracketed(opener, rest[:-1], _last(rest[-1]))
+
+    def type_item_(self, word: Leaf, name: Tree, *rest: Tree | Leaf) -> Doc:
+        tight = concat(self.leaf(word), " ", self.doc(name))
+        if isinstance(rest[0], Tree):
+            tight, rest = concat(tight, self.doc(rest[0])), rest[1:]
+        return concat(tight, " ", self.spaced(*rest))
+
     # Statements
 
     def assert_(self, word: Leaf, cond: Tree, comma: Leaf | None = None, message: Tree | None = None) -> Doc:

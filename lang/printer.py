@@ -73,7 +73,7 @@ def _let(let: sweet.Let) -> str:
 def print_type(type: sweet.Type) -> str:
     match type:
         case sweet.NamedType():
-            return type.name
+            return f"{type.name}({', '.join(map(print_expr, type.args))})" if type.args else type.name
         case sweet.TensorType():
             if type.dtype:
                 return f"Tensor({print_expr(type.shape) if type.shape else '?'}, {print_expr(type.dtype)})"

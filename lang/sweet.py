@@ -186,9 +186,11 @@ Expr = (
 
 
 class NamedType(Placed):
-    """`Size`, `Shape`, `DType`, `Bool`, a dtype's name (a rank-0 tensor), or the name of a `type` item (`attn.Layer`)."""
+    """`Size`, `Shape`, `DType`, `Bool`, a dtype's name (a rank-0 tensor), or the name of a `type` item (`attn.Layer`), which
+    may be applied: `attn.Layer(d, 4 * d)`."""
 
     name: str
+    args: tuple[Expr, ...] = ()
 
 
 class TensorType(Placed):
@@ -296,10 +298,11 @@ class Const(Placed):
 
 
 class TypeDecl(Placed):
-    """`type Layer = (Tensor(...), ...)`."""
+    """`type Layer = (Tensor(...), ...)`, `type Layer(d, h) = ...`."""
 
     name: Ident
     type: Type
+    params: tuple[Ident, ...] = ()
 
 
 class Impls(Placed):

@@ -127,7 +127,7 @@ class Calls(Part):
         dtype = self._asked_dtype(function, param.name, given)
         if dtype is None or not number_fits(number, dtype):
             dtype = WEAK[type(number)]
-        data = number if isinstance(number, int) and not isinstance(number, bool) else None
+        data = int(number) if isinstance(number, int) else None
         literal = core.TensorLit(value.span, (), (number,), dtype)
         return replace(entry, value=TensorInfo((), dtype, data)), literal
 

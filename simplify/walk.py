@@ -309,8 +309,8 @@ def _evaluate(level: ShapeLevel, expr: core.ShapeLevel) -> Value:
 
 
 def literal_data(literal: core.TensorLit) -> int | tuple[int, ...] | None:
-    """The elements of a small integer literal."""
-    if literal.dtype.kind not in ("int", "uint") or len(literal.shape) > 1 or len(literal.values) > 64:
+    """The elements of a small literal of integers or truths (0 and 1)."""
+    if literal.dtype.kind not in ("int", "uint", "bool") or len(literal.shape) > 1 or len(literal.values) > 64:
         return None
-    values = tuple(v for v in literal.values if isinstance(v, int))
+    values = tuple(int(v) for v in literal.values if isinstance(v, int))
     return values if literal.shape else values[0]

@@ -119,8 +119,8 @@ def size_(x: Array) -> Array:
 
 
 @kernel("size_to_tensor")
-def size_to_tensor(n: int) -> Array:
-    return np.array(n, np.int64)
+def size_to_tensor(n: int, dtype: Dtype) -> Array:
+    return _to(np.array(n, np.int64), dtype)
 
 
 @kernel("item")

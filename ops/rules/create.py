@@ -221,10 +221,12 @@ def size_(ctx: Ctx, x: TensorInfo) -> Out:
         return Out(())
 
 
-@primitive("size_to_tensor", "n: size", "-> int64")
-def size_to_tensor(ctx: Ctx, n: Dim) -> Out:
-    """A size as a rank-0 int64 tensor."""
-    return Out((), _kept(ctx, n, _INT64))
+@primitive("size_to_tensor", "n: size, dtype: dtype = none", "-> int64=dtype")
+def size_to_tensor(ctx: Ctx, n: Dim, dtype: AnyDType | None) -> Out:
+    """A size as a rank-0 tensor, int64 if no other dtype of numbers is given; an integer that does not fit wraps around."""
+    if dtype is not None:
+        attribute(ctx, dtype, "integer", "floating", "complex")
+    return Out((), _kept(ctx, n, _INT64 if dtype is None else dtype))
 
 
 @primitive("item", "t: tensor", "T:integer ->", results="size")

@@ -28,7 +28,8 @@ def print_item(item: sweet.Item) -> str:
             annotation = f" : {print_type(item.type)}" if item.type else ""
             return f"const {item.name.name}{annotation} = {print_expr(item.value)}"
         case sweet.TypeDecl():
-            return f"type {item.name.name} = {print_type(item.type)}"
+            params = f"({', '.join(p.name for p in item.params)})" if item.params else ""
+            return f"type {item.name.name}{params} = {print_type(item.type)}"
         case sweet.Impls():
             return f"@{item.name.name} = [{', '.join('@' + choice.name for choice in item.choices)}]"
         case sweet.Let() | sweet.Assert() | sweet.ExprStmt():

@@ -1,0 +1,81 @@
+"""Arithmetic of literal numbers: an operator's sign and its literal operands to the number that they make."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from math import isfinite
+
+from ..lang import core, sweet
+
+Number = int | float | bool
+
+_ARITHMETIC: dict[str, Callable[[int | float, int | float], int | float | complex]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow,
+}  # fmt: skip
+_COMPARISONS: dict[str, Callable[[Number, Number], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_MOST_BITS = 64  # of an integer that is the result: more fit no dtype
+
+
+def folded(op: str, left: core.Value, right: core.Value) -> Number | None:
+    """The number that two literal ones make; None where one is no literal, or the result is a matter of dtypes."""
+    if not isinstance(left, core.Number) or not isinstance(right, core.Number):
+        return None
+    a, b = left.value, right.value
+    if isinstance(a, bool) != isinstance(b, bool):
+        return None
+    if op in _COMPARISONS:
+        return _COMPARISONS[op](*_of_one_kind(a, b)) if _is_comparable(op, a, b) else None
+    if isinstance(a, bool):
+        return {"&&": a and b, "||": a or b}.get(op) if isinstance(b, bool) else None
+    return _computed(op, *_of_one_kind(a, b)) if op in _ARITHMETIC else None
+
+
+def _is_comparable(op: str, a: Number, b: Number) -> bool:
+    return (op in ("==", "!=") or not isinstance(a, bool)) and all(_is_small(n) for n in (a, b))
+
+
+def _is_small(number: Number) -> bool:
+    return not isinstance(number, int) or number.bit_length() < _MOST_BITS
+
+
+def _of_one_kind(a: Number, b: Number) -> tuple[Number, Number]:
+    """An integer beside a float is a float."""
+    if isinstance(a, float) == isinstance(b, float) or not (_is_small(a) and _is_small(b)):
+        return a, b
+    return float(a), float(b)
+
+
+def _computed(op: str, a: int | float, b: int | float) -> int | float | None:
+    if isinstance(a, int) and isinstance(b, int) and not _stays_whole(op, a, b):
+        return None
+    try:
+        found = _ARITHMETIC[op](a, b)
+    except (ZeroDivisionError, OverflowError):
+        return None
+    if isinstance(found, complex) or not _is_small(found):
+        return None
+    return found if isinstance(found, int) or isfinite(found) else None
+
+
+def _stays_whole(op: str, a: int, b: int) -> bool:
+    """Whether an operator of integers gives one, of a length that is worth computing."""
+    return op != "/" and (op != "**" or b >= 0 and b * max(1, a.bit_length()) <= 4 * _MOST_BITS)
+
+
+def literal(number: core.Number) -> sweet.Expr:
+    """The number as if it were written."""
+    value = number.value
+    if isinstance(value, bool):
+        return sweet.BoolLit(number.span, value)
+    return (
+        sweet.IntLit(number.span, value) if isinstance(value, int) else sweet.FloatLit(number.span, value, repr(value))
+    )
+
+
+def number_of(literal: sweet.Expr | None) -> Number | None:
+    """The value of a literal number."""
+    return literal.value if isinstance(literal, sweet.IntLit | sweet.FloatLit | sweet.BoolLit) else None

@@ -1,0 +1,68 @@
+"""`ws[0]`: a literal index of a tuple to the part that stands there, which a `let` before the statement names."""
+
+from __future__ import annotations
+
+from ..lang import codes, core, sweet
+from ..lang.node import replace
+from ..ops.dtypes_column import parse_dtypes
+from . import shapes
+from .code import Code, Typed, spelled
+from .errors import Broken, fail
+from .scope import SOME_TUPLE, Entry
+from .sorts import of_arms
+
+
+def of_tuple(code: Code, expr: sweet.Index) -> Typed | None:
+    """The part of a tuple that an index takes; None where it is no tuple that is indexed."""
+    if shapes.level(code, expr.value) != "Tuple":
+        return None
+    position = shapes.literal_index(code, expr)
+    if position is None:
+        fail(codes.E220, "a tuple is indexed by one literal integer", expr.span, help="`t[0]` is its first part")
+    parts, sort = _apart(code, expr.value)
+    if not -len(parts) <= position < len(parts):
+        has = f"it has {len(parts)} parts" if len(parts) > 1 else "it has one part" if parts else "it is empty"
+        fail(codes.E206, f"`{spelled(expr.value.span)}` has no part {position}: {has}", expr.span)
+    return _at(parts[position], expr), sort.items[position]
+
+
+def _at(part: core.Value, expr: sweet.Index) -> core.Value:
+    return replace(part, span=expr.span)
+
+
+def _apart(code: Code, expr: sweet.Expr) -> tuple[tuple[core.Value, ...], core.TupleSort]:
+    """All parts of a tuple, by name; those of a name are named once."""
+    entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else None
+    if entry is not None and entry.parts is not None and entry.parts[0] in code.scope.chain():
+        assert isinstance(entry.sort, core.TupleSort)
+        return entry.parts[1], entry.sort
+    value, sort = code.hooks.value(code, expr)
+    if not isinstance(sort, core.TupleSort):
+        raise Broken
+    known = _of_primitive(code, value) if sort == SOME_TUPLE else sort
+    if known is None:
+        fail(
+            codes.E206, "how many parts this has is not known here", expr.span, help="`let (a, b) = ...` takes it apart"
+        )
+    parts = value.items if isinstance(value, core.TupleValue) else _named(code, value, known, entry)
+    return parts, known
+
+
+def _of_primitive(code: Code, value: core.Value) -> core.TupleSort | None:
+    """The sort of what a primitive gives, where it always gives as many tensors."""
+    name = value.callee.name if isinstance(value, core.Call) and isinstance(value.callee, core.FnRef) else ""
+    row = code.world.lookup(name.removeprefix("prelude."))
+    results = parse_dtypes(row.dtypes).results if row is not None else ()
+    return core.TupleSort((core.TENSOR,) * len(results)) if len(results) > 1 else None
+
+
+def _named(code: Code, value: core.Value, sort: core.TupleSort, entry: Entry | None) -> tuple[core.Value, ...]:
+    if not code.may_hoist:
+        fail(codes.E221, "this needs a name of its own here", value.span, help="bind it before, and use the name")
+    base = value.name if isinstance(value, core.Var) else "t"
+    names = tuple(code.fresh(f"{base}_{i}") for i in range(len(sort.items)))
+    code.emit(core.Let(value.span, names, True, of_arms(value, sort), value))
+    parts = tuple(core.variable(value.span, n, s) for n, s in zip(names, sort.items, strict=True))
+    if entry is not None:
+        entry.parts = code.scope, parts
+    return parts

@@ -1,0 +1,105 @@
+"""Numbers, and what arithmetic of numbers alone makes, take the dtype of what they stand beside."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rxlang as rx
+
+MASKED = """@f = fn(x : Tensor([n], {0}), m : Tensor([n], bool)) : Tensor([n], {0}) {{
+  let c = -1e30 / 1e28
+  @where(m, x * (2.0 * 3.5), c + 1.0)
+}}
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_named_number_takes_the_dtype_of_each_use(dtype: str) -> None:
+    x, m = np.array([1, 2, 3], dtype), np.array([True, False, True])
+    found = rx.loads(MASKED.format(dtype)).f(x, m)
+    assert found.dtype == dtype and found.tolist() == [7, -99, 21]
+
+
+def test_one_name_is_a_size_an_attribute_and_two_dtypes() -> None:
+    text = """@f = fn(x : Tensor([n, 3], float32), y : Tensor([n, 3], int8)) : (Tensor([3, n], float32), Tensor([n], int8)) {
+  let k = 4 - 1
+  let axis = k - 2
+  (@reshape(x, [k, n]) * k, @sum(y, axis=axis) * k + y[:, k - 1])
+}
+"""
+    a, b = rx.loads(text).f(np.ones((2, 3), "float32"), np.ones((2, 3), "int8"))
+    assert (a.dtype, b.dtype, a.tolist(), b.tolist()) == (np.float32, np.int8, [[3, 3]] * 3, [10, 10])
+
+
+def test_a_number_of_another_file_and_of_a_loop_and_of_a_function_value(tmp_path: Path) -> None:
+    (tmp_path / "lib.rx").write_text("const eps = 1.0 / 4.0\nconst on = true\n")
+    text = """import "lib.rx" as lib
+const half = lib.eps * 2.0
+@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) {
+  let two = 2
+  let g = fn(z : Tensor([k], float32)) : Tensor([k], float32) { z * two + half }
+  let y = for i in range(two) with (acc : Tensor([n], float32) = x) { let c = 0.5; g(acc) - c }
+  if (lib.on) { y + lib.eps } else { @expand_dims(y, axis=0) }
+}
+"""
+    (tmp_path / "p.rx").write_text(text)
+    found = rx.load(tmp_path / "p.rx").f(np.array([1, 2, 3], "float32"))
+    assert found.dtype == np.float32 and found.tolist() == [4.25, 8.25, 12.25]
+
+
+def test_alone_a_number_is_int64_or_float64() -> None:
+    found = rx.loads("let a = 2\nlet b = a * 1.5\nlet c = a > 1\nlet t = tensor([1, 2], int8) + a\n").main()
+    assert [found[k].dtype.name for k in "abct"] == ["int64", "float64", "bool", "int8"]
+
+
+def test_a_named_number_that_does_not_fit_is_refused_where_it_stands() -> None:
+    report = rx.check_source("@f = fn(x : Tensor([n], int8)) : Tensor([n], int8) {\n  let c = 299 + 1\n  x + c\n}\n")
+    [found] = [d for d in report.diagnostics if d.severity == "error"]
+    assert found.span.text == "x + c" and "300" in found.message
+
+
+@pytest.mark.parametrize("text", ["1 / 2", "2 // 0", "2 ** -1", "1e308 * 10.0"])
+def test_what_is_no_number_is_left_to_the_operator(text: str) -> None:
+    """An integer division is refused as of tensors, nothing is folded to an infinity."""
+    report = rx.check_source(f"let x = {text}\n")
+    assert report.ok == (text in ("2 // 0", "2 ** -1", "1e308 * 10.0"))
+
+
+def number(rng: random.Random, depth: int) -> str:
+    if depth == 0 or rng.random() < 0.3:
+        return rng.choice(["2", "3", "7", "0.5", "1.25", "3.0", "11", "c"])
+    op = rng.choice(["+", "-", "*", "//", "%", "**", "<", "==", "&&"][: rng.choice([5, 6, 9])])
+    return f"({number(rng, depth - 1)} {op} {number(rng, depth - 1)})"
+
+
+def test_folding_says_what_python_says_of_the_same_operators() -> None:
+    rng = random.Random(7)
+    compared = 0
+    for _ in range(int(os.environ.get("RX_FUZZ", "60"))):
+        text = number(rng, 3)
+        folded = rx.check_source(f"let c = 5\nlet r = {text}\n")
+        if not folded.ok:
+            continue
+        try:
+            wanted = eval(text.replace("&&", "and"), {"c": 5})
+        except (ZeroDivisionError, OverflowError):
+            continue
+        found = rx.loads(f"let c = 5\nlet r = {text}\n").main()["r"]
+        if isinstance(wanted, complex) or (isinstance(wanted, int) and wanted.bit_length() > 63):
+            continue
+        compared += 1
+        assert found.dtype == np.asarray(wanted).dtype and found == wanted, text
+    assert compared > 10
+
+
+def test_a_size_becomes_a_tensor_of_the_dtype_that_is_named() -> None:
+    text = """@f = fn(x : Tensor([n, d], dt)) : Tensor([n, d], dt) where dt in floating { x / @sqrt(@size_to_tensor(d, dt)) }
+@g = fn(x : Tensor([n], float32)) : Tensor([n], float32) { x * @size_to_tensor(n, dtype=float32) }
+"""
+    assert rx.loads(text).f(np.full((2, 4), 6, "float32")).tolist() == [[3] * 4] * 2
+    assert rx.loads(text).g(np.ones(3, "float32")).dtype == np.float32
+    assert not rx.check_source("let s = @size_to_tensor(3, string)\n").ok
