@@ -181,6 +181,9 @@ def _sizes(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
 
 
 def _pairs(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+    if param.name == "pads" and not isinstance(expr, sweet.ListExpr | sweet.TupleExpr) and not _is_tensor(code, expr):
+        pad = shapes.size(code, expr)
+        return core.ListValue(expr.span, (core.TupleValue(expr.span, (pad, pad)),))
     items = expr.items if isinstance(expr, sweet.ListExpr | sweet.TupleExpr) else ()
     pairs = [i.items for i in items if isinstance(i, sweet.ListExpr | sweet.TupleExpr) and len(i.items) == 2]
     if not items or len(pairs) != len(items):

@@ -96,7 +96,11 @@ def _level_of_name(code: Code, name: str) -> str:
 
 
 def _level_of_binary(code: Code, expr: sweet.Binary) -> str:
-    sides = {level(code, expr.left), level(code, expr.right)}
+    short, long = (expr.right, expr.left) if isinstance(expr.left, sweet.Binary) else (expr.left, expr.right)
+    first = level(code, short)
+    if first == "Tensor":  # of a long chain nothing more is looked at
+        return first
+    sides = {first, level(code, long)}
     if "Tensor" in sides:
         return "Tensor"
     if expr.op in SIZE_OPS or expr.op == "**":

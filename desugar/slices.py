@@ -62,7 +62,7 @@ def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[tuple[int, 
 def _slice(code: Code, expr: sweet.Index, tensor: str, ranges: list[_Range]) -> core.Value:
     starts: list[core.SizeExpr] = []
     stops: list[core.SizeExpr] = []
-    steps: list[int] = []
+    steps: list[core.SizeExpr] = []
     for found in ranges:
         start, stop, step = _bounds(code, tensor, found)
         starts.append(start)
@@ -76,24 +76,29 @@ def _slice(code: Code, expr: sweet.Index, tensor: str, ranges: list[_Range]) -> 
         core.Arg(span, "stops", core.ShapeLit(span, tuple(stops))),
         core.Arg(span, "axes", core.ShapeLit(span, axes)),
     ]
-    if any(step != 1 for step in steps):
-        made = tuple(core.SizeLit(r.item.span, s) for r, s in zip(ranges, steps, strict=True))
-        args.append(core.Arg(span, "steps", core.ShapeLit(span, made)))
+    if any(not isinstance(step, core.SizeLit) or step.value != 1 for step in steps):
+        args.append(core.Arg(span, "steps", core.ShapeLit(span, tuple(steps))))
+    if not all(isinstance(step, core.SizeLit) for step in steps):
+        args.append(core.Arg(span, "forward", core.Number(span, True)))
     return core.Call(span, primitive(code, "slice", expr), tuple(args))
 
 
-def _bounds(code: Code, tensor: str, found: _Range) -> tuple[core.SizeExpr, core.SizeExpr, int]:
-    """Where a slice begins and ends. Backwards it begins at the end and stops before the first element."""
+def _bounds(code: Code, tensor: str, found: _Range) -> tuple[core.SizeExpr, core.SizeExpr, core.SizeExpr]:
+    """Where a slice begins and ends. Backwards it begins at the end and stops before the first element: a step that does so
+    has to be literal."""
     item = found.item
-    step = 1 if item.step is None else shapes.literal_int(code, item.step)
-    if step is None or step == 0:
-        fail(codes.E220, "the step of a slice has to be a literal other than 0", (item.step or item).span)
+    literal = 1 if item.step is None else shapes.literal_int(code, item.step)
+    if literal == 0:
+        fail(codes.E220, "the step of a slice has to be another number than 0", (item.step or item).span)
+    ahead = literal is None or literal > 0
     length = core.DimOf(item.span, tensor, found.axis)
     zero, one = core.SizeLit(item.span, 0), core.SizeLit(item.span, 1)
     before_first = core.SizeOp(item.span, "-", core.SizeOp(item.span, "-", zero, length), one)
-    start = shapes.size(code, item.start) if item.start else (zero if step > 0 else length)
-    stop = shapes.size(code, item.stop) if item.stop else (length if step > 0 else before_first)
-    return start, stop, step
+    start = shapes.size(code, item.start) if item.start else (zero if ahead else length)
+    stop = shapes.size(code, item.stop) if item.stop else (length if ahead else before_first)
+    if literal is None and item.step is not None:
+        return start, stop, shapes.size(code, item.step)
+    return start, stop, core.SizeLit(item.span, literal or 1)
 
 
 def _take(code: Code, expr: sweet.Index, value: core.Value, axis: int, item: sweet.Expr) -> core.Value:

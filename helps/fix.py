@@ -93,6 +93,8 @@ def why_left(offer: Offer, source: Source) -> str:
 def _unsure(offer: Offer, mend: Mend) -> str:
     if len(offer.mends) > 1 and any(not m.is_of_operation for m in offer.mends):
         return "a `where` may be meant as well"
+    if offer.cut:
+        return "not all that may be meant was tried"
     if mend.guess or mend.remote:
         return "the mend is a guess at what was meant"
     if offer.diagnostic.code[1:2] == "3" and not mend.settles:

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from ..lang import core
+from ..lang import core, sweet
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Edit, Help
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..lang.walk import walk
 from ..pipeline import Report, check_source
-from ..simplify.known.outcome import Options
+from ..simplify.known.outcome import IN_FULL, Options
 from ..simplify.solver.terms import Purse
 from . import (
     attributes,
@@ -62,17 +62,19 @@ _SECOND_STEPS = 5
 
 
 class Offer(Node):
-    """The mends of one diagnostic that work, the best first."""
+    """The mends of one diagnostic that work, the best first; `cut`: there were no steps to try the others."""
 
     diagnostic: Diagnostic
     mends: tuple[Mend, ...]
+    cut: bool = False
 
     @property
     def unambiguous(self) -> bool:
         """Whether one mend of an operation is the first and the only one, and no guess at what was meant."""
         first = self.mends[0] if self.mends else None
         alone = len({m.meaning for m in self.mends}) == 1
-        return first is not None and alone and first.is_of_operation and not first.guess and not first.remote
+        sure = alone and not self.cut
+        return first is not None and sure and first.is_of_operation and not first.guess and not first.remote
 
 
 class Trial(Node):
@@ -153,7 +155,8 @@ def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Op
         return
     trials = _Trials(report, lambda source: check_source(source, base, roots, options), tree)
     for diagnostic in wrong:
-        yield Offer(diagnostic, trials.mends(diagnostic, tree))
+        found = trials.mends(diagnostic, tree)
+        yield Offer(diagnostic, found, trials.cut)
 
 
 def _imported(report: Report, own: Source) -> dict[str, Source]:
@@ -168,7 +171,7 @@ def candidates(case: Case) -> list[Mend]:
     for family in FAMILIES if case.diagnostic.severity != "note" else (operands.mends,):
         for mend in family(case):
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
-            if mend.edits and not overlap(mend.edits) and key not in found:
+            if mend.edits and not overlap(mend.edits) and key not in found and not _empties(case.tree, mend):
                 found[key] = mend
     unsure = [m.kind == "slip" and m.rank >= conditions.FAR_FETCHED for m in found.values()]
     ordered = [
@@ -179,6 +182,18 @@ def candidates(case: Case) -> list[Mend]:
     other = [m for m in ordered if m.is_of_operation]
     ordered = [*bounds, *other[:_BEFORE_CONDITIONS], *said, *other[_BEFORE_CONDITIONS:]]
     return [_with_line_ends(m) for m in ordered] if "\r\n" in case.tree.source.text else ordered
+
+
+def _empties(tree: Tree, mend: Mend) -> bool:
+    """Whether it writes 0 for a size that is written in a shape: of empty tensors most things are right."""
+    return any(e.text.strip() == "0" and _in_shape(tree, e.span) for e in mend.edits)
+
+
+def _in_shape(tree: Tree, span: Span) -> bool:
+    number = tree.enclosing(span, sweet.IntLit)
+    around = None if number is None else tree.enclosing(span, sweet.ListExpr)
+    call = None if around is None else tree.enclosing(span, sweet.Call)
+    return call is not None and any(tree.arguments(call).get(name) is around for name in literals.SHAPES)
 
 
 def _with_line_ends(mend: Mend) -> Mend:
@@ -198,14 +213,20 @@ class _Trials:
         self.imported = tree.imported
         self.parts = Parts(tree)
         self.a_reading = STEPS_OF_A_LETTER * len(tree.source.text) // 2
-        self.steps = max(MOST_STEPS, 2 * self.a_reading)
+        # Of a program that took long, or in which nearly everything is wrong, only parts are read again that take little.
+        long = report.checked is not None and report.checked.steps > MOST_STEPS
+        self.is_costly = long or len(report.diagnostics) > IN_FULL
+        self.steps = MOST_STEPS if self.is_costly else max(MOST_STEPS, 2 * self.a_reading)
         self.begun = False
+        # Whether the steps did not last for the mends of the last diagnostic.
+        self.cut = False
         self._open = open_checks(report)
         checked = report.checked
         self._silenced = {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
 
     def mends(self, diagnostic: Diagnostic, tree: Tree) -> tuple[Mend, ...]:
         """Those of one diagnostic that work, as long as there are steps left."""
+        self.cut = False
         if self.steps <= 0:
             return ()
         self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
@@ -231,10 +252,18 @@ class _Trials:
             if len(found) >= most or len(clean) >= MOST_CLEAN:
                 break
             if self.steps <= 0 or (self.begun and self.steps < self.a_reading):
+                self.cut = True
+                break
+            if self.is_costly and self.steps < 2 * STEPS_OF_A_LETTER * self._letters(diagnostic, mend):
                 break
             if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
                 found.append(self._trial(diagnostic, mend))
         return found
+
+    def _letters(self, diagnostic: Diagnostic, mend: Mend) -> int:
+        """How many letters there are to read for a mend."""
+        kept = self.parts.kept([diagnostic.span, *(e.span for e in mend.edits)])
+        return len(self.parts.blanked(self.source.text, kept).replace(" ", ""))
 
     def _two_steps(self, diagnostic: Diagnostic, near: list[Trial]) -> Iterator[Mend]:
         """Mends that bring one other mistake to light, together with a mend for that one."""

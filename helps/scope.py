@@ -19,7 +19,7 @@ class Scope(NamedTuple):
     used: Counter[str]
 
 
-def scope_at(decl: sweet.FnDecl, place: Span) -> Scope:
+def scope_at(decl: sweet.FnDecl, place: Span, used: Counter[str]) -> Scope:
     tensors: dict[str, sweet.ListExpr | None] = {}
     sizes: dict[str, None] = {}
     for param in decl.fn.params:
@@ -31,7 +31,7 @@ def scope_at(decl: sweet.FnDecl, place: Span) -> Scope:
     for let in _lets(decl):
         if let.span.end <= place.start:
             _add(let, tensors, sizes)
-    return Scope(tensors, tuple(sizes), _uses(decl))
+    return Scope(tensors, tuple(sizes), used)
 
 
 def _lets(decl: sweet.FnDecl) -> list[sweet.Let]:
@@ -63,9 +63,3 @@ def _bound_sizes(type_: sweet.TensorType) -> list[str]:
     shape = _shape(type_)
     found = [n.name for n in walk(shape) if isinstance(n, sweet.Name)] if shape is not None else []
     return [name for name in found if not name.startswith("_")]
-
-
-def _uses(decl: sweet.FnDecl) -> Counter[str]:
-    """How often a name stands in the body, and a size in the result's type."""
-    roots = [r for r in (decl.fn.body, decl.fn.result) if r is not None]
-    return Counter(n.name for root in roots for n in walk(root) if isinstance(n, sweet.Name))

@@ -33,7 +33,7 @@ _UNSURE = 26
 def mends(case: Case) -> Iterator[Mend]:
     if not case.diagnostic.code.of_shapes or case.function is None:
         return
-    scope = scope_at(case.function, case.diagnostic.span)
+    scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
     seen: set[Span] = set()
     first = next(_roots(case), None)
     for position, node in enumerate(islice(_suspects(case), _MOST_NODES)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
@@ -10,7 +11,7 @@ from ..lang.node import Node
 from ..lang.operators import BINARY
 from ..lang.parser import parse
 from ..lang.source import Source, Span
-from ..lang.walk import children
+from ..lang.walk import children, walk
 from ..ops.model import Trait
 from ..ops.registry import lookup
 
@@ -30,6 +31,7 @@ class Tree:
         self._parents: dict[int, Node] = {}
         self._at: dict[tuple[int, int], list[Node]] = {}
         self._of_kind: dict[type[Node], list[Node]] = {}
+        self._uses: dict[int, Counter[str]] = {}
         self._bindings: dict[str, list[sweet.Param | sweet.Let]] = {}
         self._index(self.module)
 
@@ -153,6 +155,13 @@ class Tree:
                 queue += [bound.value] if isinstance(bound, sweet.Let) else []
             else:
                 queue += children(node)
+
+    def uses(self, decl: sweet.FnDecl) -> Counter[str]:
+        """How often a name stands in the body of a function, and a size in its result's type; counted once."""
+        if id(decl) not in self._uses:
+            roots = [r for r in (decl.fn.body, decl.fn.result) if r is not None]
+            self._uses[id(decl)] = Counter(n.name for n in walk(*roots) if isinstance(n, sweet.Name))
+        return self._uses[id(decl)]
 
     def names(self) -> set[str]:
         """Every name that the program uses."""

@@ -85,6 +85,16 @@ def total(sizes: Iterable[Dim]) -> Dim:
     return result
 
 
+def indices(ctx: Ctx, shape: Shape, most: Dim) -> Any:
+    """The elements of a result that has one of them, or none but that on its axis: from 0 to `most`."""
+    if shape == ():
+        return ctx.element(0, most)
+    if len(shape) != 1 or not isinstance(shape[0], int) or shape[0] != 1:
+        return None
+    element = ctx.element(0, most)
+    return None if element is None else (element,)
+
+
 def smaller(ctx: Ctx, a: Dim, b: Dim) -> Dim:
     """min(a, b), as one of the two where that is known."""
     if ctx.decide(ctx.le(a, b)):

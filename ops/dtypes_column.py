@@ -15,13 +15,14 @@ class Word(Node):
     `T` and `T:numeric` have a variable, the same dtype wherever it occurs; `classes` are the class and dtype names that
     it is one of (empty: any). `bool` has no variable and one name. `=dtype` has `param`, the dtype parameter that
     decides; in `T=dtype` and `float32=dtype` the rest holds where that parameter is absent. `T...` is a list of
-    operands, or of all results.
+    operands, or of all results. `real(T)` and `complex(T)` are of the same precision as T and have that `part`.
     """
 
     var: str | None = None
     classes: tuple[str, ...] = ()
     param: str | None = None
     many: bool = False
+    part: str | None = None
 
     def allows(self, dtype: DType) -> bool:
         """Whether an operand may have the dtype, as far as its classes say."""
@@ -45,8 +46,21 @@ class Column(Node):
     results: tuple[Word, ...]
 
 
+# What `real(T)` and `complex(T)` are where they are not T itself.
+_PARTS = {
+    "real": {"complex64": "float32", "complex128": "float64"},
+    "complex": {"float32": "complex64", "float64": "complex128"},
+}
+
+
+def part_of(word: Word, dtype: DType) -> DType:
+    """The dtype that a result has where the word's variable is `dtype`."""
+    return DTYPES[_PARTS[word.part].get(dtype.name, dtype.name)] if word.part else dtype
+
+
 _WORD = re.compile(
-    r"""(?: (?P<var>[A-Z]\w*) (?: : (?P<of> \w+ | \{[^}]*\} ) )? | (?P<dtype> [a-z]\w* ) )?
+    r"""(?: (?P<part> real | complex ) \( (?P<base>[A-Z]\w*) \)
+          | (?P<var>[A-Z]\w*) (?: : (?P<of> \w+ | \{[^}]*\} ) )? | (?P<dtype> [a-z]\w* ) )?
         (?: = (?P<param>\w+) )? (?P<many>\.\.\.)?""",
     re.VERBOSE,
 )
@@ -77,7 +91,8 @@ def _word(text: str, classes: dict[str, tuple[str, ...]]) -> Word:
     match = _WORD.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no word of a dtypes column")
-    var, of, dtype, param = match.group("var", "of", "dtype", "param")
+    of, dtype, param = match.group("of", "dtype", "param")
+    var = match["var"] or match["base"]
     names: tuple[str, ...] = (dtype,) if dtype else ()
     if of:
         names = tuple(name.strip() for name in of.strip("{}").split(","))
@@ -85,4 +100,4 @@ def _word(text: str, classes: dict[str, tuple[str, ...]]) -> Word:
     unknown = [n for n in names if n not in CLASSES and n not in DTYPES]
     if unknown:
         raise ValueError(f"{unknown[0]!r} in {text!r} is neither a dtype nor a class of them")
-    return Word(var, classes.get(var, names) if var else names, param, match["many"] is not None)
+    return Word(var, classes.get(var, names) if var else names, param, match["many"] is not None, match["part"])

@@ -38,10 +38,12 @@ _PRIMITIVES = {
     "binary_cross_entropy": "bce bce_loss binary_crossentropy",
     "binary_cross_entropy_with_logits": "bce_with_logits bce_with_logits_loss sigmoid_cross_entropy_with_logits",
     "bitwise_invert": "bitwise_not invert",
+    "broadcast_arrays": "broadcast_tensors",
     "broadcast_to": "expand expand_as broadcast_in_dim",
     "cast": "astype convert_element_type to type_as",
     "clip": "clamp clip_by_value",
     "concat": "cat concatenate hstack vstack dstack",
+    "conj": "conjugate",
     "conv1d": "convolution1d",
     "conv2d": "convolution2d convolution",
     "conv3d": "convolution3d",
@@ -52,6 +54,22 @@ _PRIMITIVES = {
     "cross_entropy_loss": "cross_entropy sparse_categorical_crossentropy sparse_softmax_cross_entropy_with_logits",
     "cumulative_prod": "cumprod",
     "cumulative_sum": "cumsum",
+    "cumulative_max": "cummax maximum_accumulate",
+    "cumulative_min": "cummin minimum_accumulate",
+    "cumulative_logsumexp": "logcumsumexp",
+    "non_max_suppression": "nms batched_nms NonMaxSuppression",
+    "rotary_embedding": "apply_rotary_pos_emb apply_rotary_emb rope rotary",
+    "grouped_query_attention": "gqa GroupQueryAttention multi_query_attention mqa",
+    "quantize": "quantize_linear quantize_per_tensor quantize_per_channel",
+    "dequantize": "dequantize_linear",
+    "unfold": "im2col extract_patches extract_image_patches",
+    "fold": "col2im",
+    "overlap_add": "overlap_and_add",
+    "segment_sum": "unsorted_segment_sum scatter_sum",
+    "segment_mean": "unsorted_segment_mean scatter_mean",
+    "segment_max": "unsorted_segment_max scatter_max",
+    "segment_min": "unsorted_segment_min scatter_min",
+    "gather_slices": "dynamic_slice",
     "diagonal": "diag diag_part",
     "divide": "div true_divide truediv",
     "embedding": "embedding_lookup",
@@ -69,7 +87,9 @@ _PRIMITIVES = {
     "hard_swish": "hardswish",
     "huber_loss": "huber",
     "instance_normalization": "instance_norm instance_norm1d instance_norm2d instance_norm3d",
+    "inv": "inverse",
     "isfinite": "is_finite",
+    "isin": "in1d",
     "isinf": "is_inf",
     "isnan": "is_nan",
     "kl_div": "kl_div_loss kullback_leibler_divergence",
@@ -80,6 +100,7 @@ _PRIMITIVES = {
     "linear": "fully_connected",
     "lrn": "local_response_norm local_response_normalization",
     "matmul": "mm bmm dot mv gemm batch_matmul",
+    "matrix_norm": "norm",
     "matrix_transpose": "transpose t mt adjoint",
     "max": "amax reduce_max",
     "max_pool": "max_pooling",
@@ -100,6 +121,13 @@ _PRIMITIVES = {
     "pow": "power",
     "prod": "reduce_prod",
     "put": "index_put index_copy",
+    "quantile": "percentile",
+    "random_categorical": "categorical multinomial",
+    "random_key": "prng_key",
+    "random_normal": "normal standard_normal",
+    "random_permutation": "randperm permutation shuffle",
+    "random_split": "split_key",
+    "random_uniform": "uniform",
     "remainder": "mod",
     "repeat": "repeat_interleave",
     "reshape": "view view_as",
@@ -110,6 +138,7 @@ _PRIMITIVES = {
     "silu": "swish",
     "size": "numel",
     "slice": "narrow strided_slice",
+    "slogdet": "logdet",
     "smooth_l1_loss": "smooth_l1",
     "softmax_cross_entropy": "categorical_crossentropy softmax_cross_entropy_with_logits",
     "split": "chunk array_split hsplit vsplit tensor_split",
@@ -117,16 +146,20 @@ _PRIMITIVES = {
     "std": "reduce_std",
     "subtract": "sub minus",
     "sum": "reduce_sum",
+    "svdvals": "singular_values",
     "swapaxes": "swapdims transpose",
     "take": "gather index_select",
     "take_along_axis": "take_along_dim",
     "topk": "top_k",
     "tril": "lower_triangle",
+    "unique_all": "unique",
+    "unique_values": "unique",
     "unstack": "unbind unpack",
     "update_slice": "dynamic_update_slice",
     "upsample": "upsampling upsampling1d upsampling2d upsampling3d upsampling_nearest2d upsampling_bilinear2d",
     "var": "variance reduce_variance",
     "vecdot": "inner inner_product",
+    "vector_norm": "norm",
     "where": "select masked_fill",
     "zeros": "empty",
     "zeros_like": "empty_like",
@@ -180,19 +213,22 @@ _PARAMETERS = {
 # Whose arguments stand in another order or have other defaults, or whose result differs: renamed they would be accepted and
 # compute something else.
 _OTHERWISE = """
-    argwhere batchnorm batchnorm1d batchnorm2d batchnorm3d bn binarycrossentropy categoricalcrossentropy constant dstack
-    fliplr flipud gather groupnorm hstack huber indexcopy indexput indexselect inner innerproduct instancenorm instancenorm1d
-    instancenorm2d instancenorm3d interpolate kullbackleiblerdivergence maskedfill multiheadattention narrow reverse scatter
-    select sigmoidcrossentropywithlogits softmaxcrossentropywithlogits sparsecategoricalcrossentropy
-    sparsesoftmaxcrossentropywithlogits stridedslice upsampling upsampling1d upsampling2d upsampling3d vstack
+    argwhere batchnorm batchnorm1d batchnorm2d batchnorm3d binarycrossentropy bn categorical categoricalcrossentropy
+    constant dstack fliplr flipud gather groupnorm hstack huber indexcopy indexput indexselect inner innerproduct
+    instancenorm instancenorm1d instancenorm2d instancenorm3d interpolate kullbackleiblerdivergence logdet maskedfill
+    multiheadattention multinomial narrow norm normal percentile permutation prngkey randperm reverse scatter select shuffle
+    sigmoidcrossentropywithlogits softmaxcrossentropywithlogits sparsecategoricalcrossentropy
+    sparsesoftmaxcrossentropywithlogits splitkey standardnormal stridedslice uniform unique upsampling upsampling1d
+    upsampling2d upsampling3d vstack
 """
 
-_RANDOM = "a program has no random numbers of its own: they are passed in as an argument"
+_RANDOM = "random numbers are made of a key: `@{}(@random_key(0), [2, 3])`"
+_UNIFORM, _NORMAL = _RANDOM.format("random_uniform"), _RANDOM.format("random_normal")
 _SAID = {
     "double": "`@cast(x, float64)` does this", "float": "`@cast(x, float32)` does this",
     "half": "`@cast(x, float16)` does this", "int": "`@cast(x, int32)` does this", "long": "`@cast(x, int64)` does this",
     "len": "`x.dim(0)` is the size of the first axis", "ndim": "`x.rank` is the number of axes",
-    "rand": _RANDOM, "randn": _RANDOM, "random": _RANDOM,
+    "rand": _UNIFORM, "randn": _NORMAL, "random": _UNIFORM,
     "tensor": "a literal is written without the `@`: `tensor([1, 2], float32)`",
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.node import Node
-from .dtypes_column import Word, dtypes_of, parse_dtypes
+from .dtypes_column import Word, dtypes_of, parse_dtypes, part_of
 from .model import TENSORS, AnyDType, Out, Primitive, RankUnknown, Segment, TensorInfo
 from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken, condition
 from .wording import plain
@@ -100,6 +100,9 @@ class GroundCtx:
     def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> NoReturn:
         raise NeedsData(name)
 
+    def element(self, at_least: int, at_most: int) -> int | None:
+        return None
+
     def fits(self, value: int, dtype: AnyDType | None) -> bool:
         if not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
             return False
@@ -164,4 +167,4 @@ def _result(word: Word, known: Mapping[str, DType], attributes: Mapping[str, DTy
     given = attributes.get(word.param) if word.param else None
     if given is not None:
         return given
-    return known[word.var] if word.var is not None else DTYPES[word.classes[0]]
+    return part_of(word, known[word.var]) if word.var is not None else DTYPES[word.classes[0]]

@@ -179,6 +179,9 @@ class Ctx(Protocol[D, C]):
     def fresh(self, name: str, at_least: D | int | None = 0, at_most: D | None = None) -> D:
         """A size that only the data decides (`@nonzero`), with what is known of it."""
 
+    def element(self, at_least: D | int, at_most: D) -> D | None:
+        """An integer that stands in the result, of which only its range is known; None where elements are not tracked."""
+
     def fits(self, value: D, dtype: AnyDType | None) -> bool:
         """Whether an element that is this size can be stored in the dtype for certain: only then may `data` carry it."""
 

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .axes import Shape, axis_of, is_plain, place
-from .model import Ctx, TensorInfo
-from .requirements import Argument, Axis, Choice, Equal, RankAtLeast, RankIs
+from .model import Ctx, Dim, TensorInfo
+from .requirements import (
+    Argument,
+    AtLeast,
+    AttributeAtLeast,
+    Axis,
+    Choice,
+    Entry,
+    Equal,
+    Multiple,
+    Number,
+    Other,
+    RankAtLeast,
+    RankIs,
+)
 
 
 def ranked(ctx: Ctx, name: str, x: TensorInfo, rank: int, axes: str = "") -> Shape:
@@ -27,6 +40,28 @@ def choice(ctx: Ctx, name: str, value: str, choices: Sequence[str]) -> None:
     """An attribute is one of these names."""
     if value not in choices:
         ctx.fail(Choice(name, value, tuple(choices)))
+
+
+def is_one(size: Dim) -> bool:
+    """Whether a size is the number 1."""
+    return isinstance(size, int) and size == 1
+
+
+def attribute_at_least(ctx: Ctx, name: str, least: int, size: Dim, entry: int | None = None) -> None:
+    """A size among the attributes, or an entry of several, is at least a number."""
+    if not isinstance(size, int):
+        ctx.require(AtLeast(Argument(name, size) if entry is None else Entry(name, entry, size), least))
+    elif size < least:
+        ctx.fail(AttributeAtLeast(name, least, size))
+
+
+def multiple(ctx: Ctx, left: Axis, of: Dim, said: str, name: str, size: Dim) -> None:
+    """A size is a multiple of a number, or of what is `said` of an attribute, `{1}`."""
+    if isinstance(of, int):
+        ctx.require(Multiple(left, Number(of)))
+    else:
+        both = (left, Argument(name, size))
+        ctx.require(Other(f"{{0}} to be a multiple of {said}", both), ctx.eq(left.size % of, 0))
 
 
 def layer(ctx: Ctx, source: Shape, weight: Shape, inputs: int, bias: TensorInfo | None) -> Shape:

@@ -87,6 +87,8 @@ def register(row: Primitive) -> None:
 # The modules of ops/rules/ and of interp/kernels/.
 FAMILIES = (
     "elementwise", "reduce", "create", "shape", "parts", "linalg", "index", "conv", "pool", "nn", "recurrent", "loss",
+    "matrices", "fourier", "random", "sets", "statistics", "numbers",
+    "signal", "quantised", "detection", "sequences", "segments",
 )  # fmt: skip
 
 

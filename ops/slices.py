@@ -9,13 +9,16 @@ from .model import Ctx, Dim
 SENTINEL = 2**63 - 1
 
 
-def slice_length(ctx: Ctx, n: Dim, start: Dim, stop: Dim, step: int) -> Dim:
-    """The length of `range(n)[start:stop:step]`.
+def slice_length(ctx: Ctx, n: Dim, start: Dim, stop: Dim, step: Dim) -> Dim:
+    """The length of `range(n)[start:stop:step]`; of a step whose sign is not known only that it is at most n.
 
     Only as much is clamped as can matter: a start beyond the stop, or a stop before a start that is not negative,
     gives a negative difference and so length 0.
     """
-    if step > 0:
+    ahead = step > 0 if isinstance(step, int) else _sign(ctx, step)
+    if ahead is None:
+        return ctx.fresh("length", 0, n)
+    if ahead:
         end, whole = _bound(ctx, n, stop, n, 0, clamp_low=False)
         if whole and _from_end(ctx, start) and _is_counted_from_end(start):
             return _ceildiv(ctx, smaller(ctx, 0 - start, n), step)
@@ -23,14 +26,21 @@ def slice_length(ctx: Ctx, n: Dim, start: Dim, stop: Dim, step: int) -> Dim:
     else:
         begin, _ = _bound(ctx, n, start, n - 1, -1, clamp_low=False)
         end, _ = _bound(ctx, n, stop, None, -1, clamp_low=True)
-    span = end - begin if step > 0 else begin - end
+    span = end - begin if ahead else begin - end
     if ctx.decide(ctx.le(0, span)) is not True:
         span = larger(ctx, span, 0)
-    return _ceildiv(ctx, span, abs(step))
+    return _ceildiv(ctx, span, step if ahead else -step)
 
 
-def _ceildiv(ctx: Ctx, size: Dim, step: int) -> Dim:
-    return size if step == 1 else ctx.ceildiv(size, step)
+def _sign(ctx: Ctx, step: Dim) -> bool | None:
+    """Whether a step leads forwards; None where nobody knows."""
+    if ctx.decide(ctx.lt(0, step)) is True:
+        return True
+    return False if ctx.decide(ctx.lt(step, 0)) is True else None
+
+
+def _ceildiv(ctx: Ctx, size: Dim, step: Dim) -> Dim:
+    return size if isinstance(step, int) and step == 1 else ctx.ceildiv(size, step)
 
 
 def _from_end(ctx: Ctx, bound: Dim) -> bool | None:

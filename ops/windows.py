@@ -8,8 +8,8 @@ from typing import Any
 from ..lang.node import Node
 from .axes import Shape, larger, not_negative, smaller
 from .model import Ctx, Dim, TensorInfo, Trait
-from .operands import choice, rank_at_least
-from .requirements import At, AtLeast, AttributeAtLeast, Axis, Entry, Other, Pad, Requirement
+from .operands import attribute_at_least, choice, is_one, rank_at_least
+from .requirements import At, AtLeast, Axis, Entry, Other, Pad, Requirement
 
 LAYOUTS = ("channels_first", "channels_last")
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
@@ -27,7 +27,7 @@ class Windows(Node):
     """
 
     extent: Dim
-    stride: int
+    stride: Dim
     low: Dim = 0
     high: Dim = 0
     same: bool = False
@@ -44,7 +44,7 @@ def spatial_axes(rank: int, count: int, layout: str) -> tuple[int, ...]:
     return tuple(range(end - count, end))
 
 
-def spatial_count(kernel_shape: Ints, rank: int) -> int:
+def spatial_count(kernel_shape: Sequence[Any], rank: int) -> int:
     """How many spatial axes a kernel means: one entry holds for all axes but the batch and the channels."""
     return len(kernel_shape) if len(kernel_shape) > 1 else rank - 2
 
@@ -85,14 +85,14 @@ def with_sizes(ctx: Ctx, dims: Shape, axes: Ints, name: str, given: Shape) -> Sh
     return tuple(result)
 
 
-def spatial_ints(
-    ctx: Ctx, name: str, given: Sequence[int] | None, count: int, default: int = 1, least: int = 1
-) -> tuple[int, ...]:
+def spatial_sizes(
+    ctx: Ctx, name: str, given: Shape | None, count: int, default: int = 1, least: int = 1
+) -> tuple[Any, ...]:
     """Strides, dilations or kernel sizes: an entry for each spatial axis, of at least 1."""
     entries = per_axis(ctx, name, given, count, default)
-    for entry in entries:
-        if entry < least:
-            ctx.fail(AttributeAtLeast(name, least, entry))
+    written = given or ()
+    for i, entry in enumerate(written):
+        attribute_at_least(ctx, name, least, entry, i if len(written) > 1 else None)
     return entries
 
 
@@ -108,9 +108,9 @@ def spatial_pads(ctx: Ctx, given: Pairs | None, auto_pad: str, count: int) -> Pa
     return pads
 
 
-def extent(size: Dim, dilation: int) -> Dim:
+def extent(size: Dim, dilation: Dim) -> Dim:
     """How far a kernel of that size reaches: dilation * (size - 1) + 1."""
-    return size if dilation == 1 else (size - 1) * dilation + 1
+    return size if is_one(dilation) else (size - 1) * dilation + 1
 
 
 def same_pads(size: int, reach: int, stride: int, auto_pad: str) -> tuple[int, int]:
@@ -133,7 +133,7 @@ def count_windows(ctx: Ctx, size: Dim, windows: Windows, axis: int, at: At) -> D
     """
     stride = windows.stride
     if windows.same:
-        return size if stride == 1 else ctx.ceildiv(size, stride)
+        return size if is_one(stride) else ctx.ceildiv(size, stride)
     need = windows.extent - windows.low - windows.high
     if windows.ceil:
         # Of ceil(..) + 1 windows and those that begin before the padding behind, the fewer.
@@ -146,18 +146,19 @@ def count_windows(ctx: Ctx, size: Dim, windows: Windows, axis: int, at: At) -> D
         need = larger(ctx, need, 1)
     _require_room(ctx, size, need, shift, windows, axis, at)
     count = size + shift
-    return count if stride == 1 else count // stride
+    return count if is_one(stride) else count // stride
 
 
 def _require_room(ctx: Ctx, size: Dim, need: Dim, shift: Dim, windows: Windows, axis: int, at: At) -> None:
     """The axis has a window, or neither elements nor windows."""
-    if isinstance(need, int) and isinstance(shift, int):
-        vanishes: Any = 0 <= shift < windows.stride
+    stride = windows.stride
+    if isinstance(need, int) and isinstance(shift, int) and isinstance(stride, int):
+        vanishes: Any = 0 <= shift < stride
         if need <= (1 if vanishes else 0):
             return
         cond = ctx.any_of(ctx.eq(size, 0), ctx.le(need, size)) if vanishes else ctx.le(need, size)
     else:
-        vanishes = ctx.all_of(ctx.eq(size, 0), ctx.le(0, shift), ctx.lt(shift, windows.stride))
+        vanishes = ctx.all_of(ctx.eq(size, 0), ctx.le(0, shift), ctx.lt(shift, stride))
         cond = ctx.any_of(ctx.le(need, size), vanishes)
     ctx.require(_room(size, need, windows, axis, at[:1] if isinstance(need, int) else at), cond)
 
@@ -179,7 +180,7 @@ def transposed_size(ctx: Ctx, size: Dim, windows: Windows, more: Dim, axis: int)
         return size * windows.stride
     shift = windows.extent - windows.low - windows.high + more - windows.stride
     result = size * windows.stride + shift
-    if isinstance(shift, int):
+    if isinstance(shift, int) and isinstance(windows.stride, int):
         need = max(1, -((shift - 1) // windows.stride))
         if shift != 0:
             ctx.require(AtLeast(Axis("x", axis, size), need))

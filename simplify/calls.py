@@ -37,13 +37,12 @@ from .known.values import (
 from .primitives import call_primitive
 from .program import Check, is_signature
 from .renaming import renamed
-from .solver.terms import Term, variables
+from .solver.terms import Term, toll, variables
 from .visitor import Part, Visitor
 from .voice.doors import Entrance, Site
 
 _MAX_INLINED = 24
-# So many statements of inlined bodies are walked for one function.
-_FUEL = 4_000
+_A_CALL = 20  # steps that a call in an inlined body is worth
 
 
 class Calls(Part):
@@ -51,7 +50,7 @@ class Calls(Part):
 
     def __init__(self, visitor: Visitor) -> None:
         super().__init__(visitor)
-        self.fuel = _FUEL
+        self.fuel = visitor.program.fuel_of_a_function()
 
     def callee(self, expr: core.Call, env: Env) -> Value:
         """What is called."""
@@ -233,10 +232,11 @@ class Calls(Part):
         sort = function.result or core.TENSOR
         inner[call.names[0]] = Entry(unknown(self.state, sort, "?"), span)
         promised = replace(frame, names=Names(self.state, opaque=True))
-        anonymous = set(self.state.anonymous)
+        before = len(self.state.unnamed)
         self.visitor.assume_all(promised, function.promises, inner, name_dims=True)
-        for variable in self.state.anonymous.keys() - anonymous - self.state.opaque.keys():
-            self.state.opaque.begin(variable, None)
+        for variable in self.state.unnamed[before:]:
+            if variable in self.state.anonymous and variable not in self.state.opaque:
+                self.state.opaque.begin(variable, None)
         entry = settle(self.state, inner[call.names[0]])
         if isinstance(entry.value, TupleValue):
             entry = self._rebuilt_tuple(call.names[0], function.promises, inner, entry)
@@ -287,7 +287,10 @@ class Calls(Part):
         return Entry(known, span)
 
     def _walk_inlined(self, frame: Frame, function: core.Function, identity: str, inner: Env, span: Span) -> Value:
-        self.fuel -= 1 + len(function.body.stmts)
+        fuel = self.program.fuel_for(identity, function)
+        self.fuel -= fuel
+        self.program.fuel -= fuel
+        toll(_A_CALL * fuel)
         entry, _ = self.visitor.block(frame.into(identity, span), function.body, inner)
         return settle(self.state, entry).value
 

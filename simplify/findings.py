@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from ..lang.checked import Counts
 from ..lang.core import Status
@@ -11,8 +11,9 @@ from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.requirements import AtLeast, AtMost, AxisInRange, DTypeRequirement, Multiple, OfRank, RankAtLeast, RankIs
 from .known.finding import Asked, Finding
-from .known.outcome import Outcome
+from .known.outcome import IN_FULL, Outcome
 from .known.state import State
+from .known.values import Entry
 
 # What is asked of sizes that are right otherwise; a doubt about it is no reason to think that anything else is wrong.
 _ORDINARY = (Multiple, AtLeast, AtMost, AxisInRange, DTypeRequirement, OfRank, RankAtLeast, RankIs)
@@ -62,7 +63,7 @@ def choose(log: Log) -> tuple[list[Finding], list[Finding]]:
     told, follow = _first_told(_standing(_first_doubts(own), log.broken))
     wrong = {f.span for f in told if f.is_error}
     places = {f.span for f in inlined}
-    silent = [f for f in told if f.is_doubt and f.span in places]
+    silent = {f: None for f in told if f.is_doubt and f.span in places}
     calls: dict[Span | None, Finding] = {}
     for f in inlined:
         if f.span not in wrong:
@@ -95,22 +96,24 @@ def _first_doubts(findings: Iterable[Finding]) -> list[Finding]:
 def _standing(findings: list[Finding], broken: list[Span]) -> list[Finding]:
     """What nothing else outweighs. An error about a size that a call made with a doubt of its own belongs to that call."""
     made: list[Finding] = []
+    there: dict[Span, list[tuple[int, Finding]]] = {}
     roots: set[Finding | None] = set()
-    for finding in (f for f in findings if f.is_error):
-        above = {f.span for f in made}
-        free = (r for r in finding.roots if r in findings and r not in roots and r.span not in above)
+    recorded = set(findings)
+    for finding in [f for f in findings if f.is_error]:
+        free = (r for r in finding.roots if r in recorded and r not in roots and r.span not in there)
         root = next(free, None)
         roots.add(root)
         if root is not None:
             root.use, finding = finding, root
+        there.setdefault(finding.span, []).append((len(made), finding))
         made.append(finding)
     doubts = [f for f in findings if not f.is_error and f not in roots]
-    found = [*made, *doubts]
+    vague = {_annotated(f) for f in doubts if f.is_doubt and f.about is not None and f.about.what == "rank"}
     return [
-        f for i, f in enumerate(found)
-        if not any(_outweighs(e, f, later=n > i) for n, e in enumerate(made) if e is not f)
+        f for i, f in enumerate((*made, *doubts))
+        if not any(_outweighs(e, f, later=n > i) for n, e in there.get(f.span, ()) if e is not f)
         and not (f.only_empty and any(f.span.within(span) for span in broken))
-        and not any(_implies(other, f) for other in doubts)
+        and not (_is_part(f) and _annotated(f) in vague)
     ]  # fmt: skip
 
 
@@ -126,13 +129,17 @@ def _of_its_value(finding: Finding) -> bool:
     return about is not None and about.is_claim and about.what == "dim"
 
 
-def _implies(one: Finding, other: Finding) -> bool:
-    """A doubt about a part of an annotation where the rank is not known either: that one names the whole shape."""
-    whole, part = one.about, other.about
-    if not (one.is_doubt and other.is_doubt) or whole is None or part is None or part.declared is None:
-        return False
-    same = (whole.declared, whole.place) == (part.declared, part.place)
-    return same and whole.what == "rank" and part.what in ("dim", "shape")
+def _annotated(finding: Finding) -> tuple[Span | None, Span | None]:
+    """The annotation that a finding is about, and what it annotates."""
+    about = finding.about
+    return (None, None) if about is None else (about.declared, about.place)
+
+
+def _is_part(finding: Finding) -> bool:
+    """Whether it is a doubt about a part of an annotation: where the rank is not known either, that doubt names the whole
+    shape."""
+    about = finding.about
+    return about is not None and finding.is_doubt and about.declared is not None and about.what in ("dim", "shape")
 
 
 # What follows
@@ -143,13 +150,13 @@ def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]
     kept, silent = _once(found)
     kept = _with_roots(kept)
     doubts = {f.about.place for f in kept if f.about is not None and _is_of_sizes(f)}
-    follows = [f for f in kept if f.is_doubt and f.about is not None and f.about.after & doubts]
+    behind = Behind(doubts)
+    follows = {f: None for f in kept if f.is_doubt and f.about is not None and any(map(behind.has, f.about.given))}
     # What a call needs is no matter where what it gives is wrong anyway.
-    behind = {span for f in kept if f.is_error and f.about is not None and f.about.is_claim for span in f.about.after}
-    follows += [
-        f for f in kept if f.is_doubt and f not in follows and _is_call(f) and f.about and f.about.place in behind
-    ]
-    return [f for f in kept if f not in follows], silent + follows
+    wrong = (f.about.given for f in kept if f.is_error and f.about is not None and f.about.is_claim)
+    made = calls_behind(entry for given in wrong for entry in given)
+    follows.update({f: None for f in kept if f.is_doubt and _is_call(f) and f.about and f.about.place in made})
+    return [f for f in kept if f not in follows], [*silent, *follows]
 
 
 def _once(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
@@ -182,16 +189,20 @@ def _site(finding: Finding) -> tuple[str, Span, Span | None] | None:
 def _with_roots(found: list[Finding]) -> list[Finding]:
     """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told.
     What works only on empty tensors is the error of the one doubt of sizes that it is behind."""
+    of_calls: dict[Span, list[Finding]] = {}
+    for finding in found:
+        if finding.about is not None and _is_of_sizes(finding):
+            of_calls.setdefault(finding.about.place, []).append(finding)
     for finding in found:
         about = finding.about
         if finding.is_error and about is not None and about.is_claim and about.what == "dim":
-            doubts = [f for f in found if f.is_doubt and f.about and f.about.place == about.place and _is_of_sizes(f)]
-            if doubts:
-                doubts[0].use = finding
+            doubt = next((f for f in of_calls.get(about.place, ()) if f.is_doubt), None)
+            if doubt is not None:
+                doubt.use = finding
     found = _without_uses(found)
-    for finding in [f for f in found if f.is_error and f.only_empty and f.arm is None]:
-        behind = finding.about.after if finding.about is not None else frozenset[Span]()
-        doubts = [f for f in found if f.is_doubt and f.about and f.about.place in behind and _is_of_sizes(f)]
+    for finding in [f for f in found if f.is_error and f.only_empty and f.arm is None][:IN_FULL]:
+        made = calls_behind(finding.about.given) if finding.about is not None else ()
+        doubts = [f for place in made for f in of_calls.get(place, ()) if f.is_doubt]
         if len(doubts) == 1:
             doubts[0].use = finding
     return _without_uses(found)
@@ -201,6 +212,52 @@ def _without_uses(found: list[Finding]) -> list[Finding]:
     """Without what is told with a doubt."""
     uses = {f.use for f in found}
     return [f for f in found if f not in uses]
+
+
+class Behind:
+    """Whether one of some calls made a value, or made what the calls that made it were given, and so on; every value is
+    looked at once."""
+
+    def __init__(self, places: Set[Span]) -> None:
+        self.places = places
+        self._known: dict[int, bool] = {}
+
+    def has(self, entry: Entry) -> bool:
+        stack = [entry]
+        while stack:
+            top, known = stack[-1], self._known
+            if id(top) in known:
+                stack.pop()
+                continue
+            below = () if self._is_there(top) else _below(top)
+            waiting = [] if any(known.get(id(e)) for e in below) else [e for e in below if id(e) not in known]
+            if waiting:
+                stack += waiting
+            else:
+                known[id(top)] = self._is_there(top) or any(known[id(e)] for e in below if id(e) in known)
+                stack.pop()
+        return self._known[id(entry)]
+
+    def _is_there(self, entry: Entry) -> bool:
+        return entry.origin is not None and entry.span in self.places
+
+
+def calls_behind(entries: Iterable[Entry]) -> set[Span]:
+    """The places of the calls that values were made by, of those that made what these were given, and so on."""
+    found, seen, stack = set[Span](), set[int](), list(entries)
+    while stack:
+        entry = stack.pop()
+        if id(entry) not in seen:
+            seen.add(id(entry))
+            stack += _below(entry)
+            if entry.origin is not None:
+                found.add(entry.span)
+    return found
+
+
+def _below(entry: Entry) -> tuple[Entry, ...]:
+    """The parts of a value, and what the call that made it was given."""
+    return entry.items if entry.origin is None else (*entry.items, *(operand for _, operand in entry.origin.entries))
 
 
 def _is_call(finding: Finding) -> bool:

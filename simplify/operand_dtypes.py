@@ -6,7 +6,7 @@ from typing import Any
 
 from ..lang.dtypes import DTYPES, WEAK, DType
 from ..lang.weak import number_fits
-from ..ops.dtypes_column import Column, Word
+from ..ops.dtypes_column import Column, Word, part_of
 from ..ops.model import TENSORS, AnyDType, DTypeSymbol, Primitive, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, NumbersFit, OneDType
 from .known.values import POISON, NumberValue, Value
@@ -81,7 +81,19 @@ def _result_dtype(
         if isinstance(given, str):
             return DTYPES[given]
     if word.var is not None:
-        return letters.get(word.var) or ctx.state.dtype_symbol("?")
+        return _part(ctx, word, letters.get(word.var) or ctx.state.dtype_symbol("?"))
     if len(word.classes) == 1 and word.classes[0] in DTYPES:
         return DTYPES[word.classes[0]]
     return ctx.state.dtype_symbol("?")
+
+
+def _part(ctx: SymbolicCtx, word: Word, dtype: AnyDType) -> AnyDType:
+    """`real(T)` where T is known, or one of several."""
+    if word.part is None:
+        return dtype
+    allowed = ctx.state.allowed(dtype)
+    if all(part_of(word, one) == one for one in allowed):
+        return dtype
+    symbol = ctx.state.dtype_symbol("?")
+    ctx.state.restrict(symbol, frozenset(part_of(word, one) for one in allowed))
+    return ctx.state.dtype(symbol)

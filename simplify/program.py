@@ -44,6 +44,9 @@ class Program:
         self.taken = frozenset(c.name for c in core_program.consts).union(*bound.values())
         # The steps of reasoning that each function has for itself.
         self.shares = shares({name: len(names) for name, names in bound.items()})
+        # So many calls and checks of inlined bodies may still be walked.
+        self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound.values()))
+        self._fuel_for: dict[str, int] = {}
         # The functions that have been checked and in whose bodies nothing can fail.
         self.sure: set[str] = set()
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
@@ -84,6 +87,17 @@ class Program:
                 todo.extend((n, False) for n in sorted(named | members, reverse=True) if n in self.functions)
         return list(found.values())
 
+    def fuel_of_a_function(self) -> int:
+        """How many calls and checks of inlined bodies are walked for a function: few, where others took what there was."""
+        return max(min(_FUEL, self.fuel), _LEAST_FUEL)
+
+    def fuel_for(self, identity: str, function: core.Function) -> int:
+        """How many calls and checks there are in a body that is inlined, and its own call."""
+        if identity not in self._fuel_for:
+            counted = core.Call | core.Let | core.Assert | core.MatchShape
+            self._fuel_for[identity] = 1 + sum(isinstance(node, counted) for node in walk(function))
+        return self._fuel_for[identity]
+
     def implementation(self, wrapper: core.Function) -> core.Function | None:
         """The private function that a wrapper calls for its result, if it has one."""
         return self.functions.get(wrapper.impl) if wrapper.impl is not None else None
@@ -116,6 +130,10 @@ def _bound_below(function: core.Function) -> Iterator[str]:
 # them together have so.
 _A_FUNCTION, _A_NAME = 30_000, 100
 _ALL = 60_000
+
+
+# Calls and checks of inlined bodies: for one function, for one where the program has none left, and for the program.
+_FUEL, _LEAST_FUEL, _ALL_FUEL, _FUEL_OF_A_NAME = 3_000, 20, 4_000, 2
 
 
 def shares(names: Mapping[str, int]) -> dict[str, int]:

@@ -8,7 +8,7 @@ from ..lang.core import Status
 from .findings import Log
 from .frame import Frame
 from .known.finding import Asked, Finding
-from .known.outcome import Options, Outcome
+from .known.outcome import IN_FULL, Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
@@ -78,20 +78,25 @@ class Prover:
                 self.demands.append(Demand(cond, frame.path))
             only_empty = empty_rule and cond is not None and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
-                only, witness = (
-                    None if cond is None else only_where(self.state, cond),
-                    self._witness(frame, truth, sizes),
-                )
+                only = None if cond is None or self.is_brief else only_where(self.state, cond)
+                witness = None if self.is_brief else self._witness(frame, truth, sizes)
                 found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
 
     def _refutation(self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size]) -> Outcome:
+        if self.is_brief:
+            return Outcome(Status.REFUTED, False, None)
         witness = None if isinstance(truth, bool) else self._witness(frame, truth, sizes)
         concerned = asked.concerned(self.state) if witness is None else ()
         smallest = self._smallest(concerned, self._given(frame)) if concerned else None
         reasons = () if frame.trial or isinstance(truth, Undecided) else self.state.facts.core(truth)
         return Outcome(Status.REFUTED, False, witness, smallest, reasons)
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether there is so much to tell that no examples are looked for any more."""
+        return len(self.log.findings) >= IN_FULL
 
     def decide(self, truth: Truth) -> bool | None:
         """True or False where that follows, else None. Neither counted nor reported."""

@@ -3,6 +3,7 @@ sizes are too large only what is plain."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from ..lang import codes, core
@@ -85,7 +86,7 @@ class SymbolicCtx:
         if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
             if not self.residual:
                 self.doubt.cond = cond
-            elif not self.frame.quiet:
+            elif not self.frame.quiet and not self.prover.is_brief:
                 with Apart():
                     text = only_where(self.state, cond)
                 if text is not None:
@@ -201,11 +202,19 @@ class SymbolicCtx:
         if self.info.name != "item":
             state.opaque.begin(variable, at_most)
         else:
-            state.anonymous.begin(variable, None)
+            state.leave_unnamed(variable)
         if at_least is not None and at_least != 0:
             state.assume(le(at_least, size))
         if at_most is not None:
             state.assume(le(size, at_most))
+        return size
+
+    def element(self, at_least: Size, at_most: Size) -> Size | None:
+        state = self.state
+        size = state.size("?item", nonneg=True)
+        state.anonymous.begin(only_var(size), None)
+        state.assume(le(at_least, size))
+        state.assume(le(size, at_most))
         return size
 
     def fits(self, value: Size, dtype: AnyDType | None) -> bool:
@@ -228,13 +237,16 @@ def _flat(value: Value) -> Value:
     return TupleValue(value.items) if isinstance(value, ListValue) else value
 
 
+_MOST = 3_000  # steps, which the rule takes whether the program has any left or not
+
+
 def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> tuple[Any, bool] | None:
     """What the rule gives where every size that is more than a name has a name of its own, and whether it asks anything of
     its operands; None where it gives nothing."""
     assert row.rule is not None
     plain = _Outline(ctx)
     try:
-        with Apart():
+        with Apart(_MOST):
             result = row.rule(plain, *(plain.named(a) for a in arguments))
     except (RankUnknown, TooLarge):
         return None
@@ -298,11 +310,30 @@ class _Outline(SymbolicCtx):
     def common(self, *sizes: Size) -> Size:
         return sizes[0] if len(set(sizes)) == 1 else self.fresh("size")
 
+    def min(self, *sizes: Size) -> Size:
+        return self._extreme(min, sizes)
+
+    def max(self, *sizes: Size) -> Size:
+        return self._extreme(max, sizes)
+
+    def _extreme(self, choose: Callable[[Iterable[int]], int], sizes: tuple[Size, ...]) -> Size:
+        """Of sizes that are not numbers some size: to compare them is what takes long."""
+        numbers = [size for size in sizes if isinstance(size, int)]
+        if len(numbers) == len(sizes):
+            return choose(numbers)
+        return sizes[0] if len(set(sizes)) == 1 else self.fresh("size", None)
+
+    def ceildiv(self, a: Size, b: Size) -> Size:
+        return ceildiv(a, b) if isinstance(a, int) and isinstance(b, int) else self.fresh("size", None)
+
     def factor(self, product: Size, other: Size) -> Size:
         return self.fresh("size")
 
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
         return super().fresh(name, 0 if at_least is not None else None)
+
+    def element(self, at_least: Size, at_most: Size) -> Size | None:
+        return None
 
     def fits(self, value: Size, dtype: AnyDType | None) -> bool:
         return False

@@ -69,7 +69,7 @@ def test_what_would_compute_something_else_is_not_renamed(tmp_path: Path) -> Non
             "@masked_fill(x, x > 0, 0)",
             "`@where(condition, x, y)` is the nearest there is: compare what it does with its arguments",
         ),
-        ("@randn([n, 2])", "a program has no random numbers of its own: they are passed in as an argument"),
+        ("@randn([n, 2])", "random numbers are made of a key: `@random_normal(@random_key(0), [2, 3])`"),
         ("@len(x)", "`x.dim(0)` is the size of the first axis"),
         ("@pad(x, [1, 1])", "a pair for each axis, before and after it: `[(1, 1), (1, 1)]`"),
         ("@cat([x, x])", "did you mean `@concat`?"),

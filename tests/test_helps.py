@@ -277,7 +277,7 @@ TABLE = [
         "@f = fn(x : Tensor([b, 4], float32), i : Tensor([b], int64)) : Tensor {\n  @take_along_axis(x, i, axis=1)\n}\n",
         "add axis 1 to `i`: `@take_along_axis(x, @expand_dims(i, axis=1), axis=1)`",
     ),
-    (f("x [b, 3, 9, 9]; w [8, 3, 3, 3]", "@conv2d(x, w, pads=1)"), "a pair for each axis: `[(1, 1)]`"),
+    (f("x [b, 3, 9, 9]; w [8, 3, 3, 3]", "@conv2d(x, w, pads=[1])"), "a pair for each axis: `[(1, 1)]`"),
     (
         f("x [b, 3, 9, 9]; w [8, 3, 3, 3]", "@conv2d(x, w, pads=[1, 0, 2, 3])"),
         "a pair for each axis: `[(1, 2), (0, 3)]`",

@@ -6,10 +6,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from rxlang.cli.main import invoke
+from rxlang.helps import offer
 from rxlang.helps.attributes import reduces
 from rxlang.helps.case import Mend
 from rxlang.helps.edits import applied
@@ -17,6 +19,7 @@ from rxlang.helps.fix import fixed_and_left
 from rxlang.helps.offer import offers
 from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Diagnostic
+from rxlang.lang.node import replace
 from rxlang.lang.parser import parse
 from rxlang.lang.source import Source
 from rxlang.lang.walk import walk
@@ -230,11 +233,28 @@ def test_fix_says_of_a_message_why_it_is_left(
     assert path.read_text() == text
 
 
-def test_fix_writes_one_pad_as_pairs(tmp_path: Path) -> None:
+def test_a_mend_is_not_the_only_one_where_not_all_were_tried() -> None:
+    found = [o for text in wrong_programs() for o in offers(check_text(text, "a.rx", DATA), DATA) if o.unambiguous]
+    assert found and not any(replace(o, cut=True).unambiguous for o in found)
+
+
+@pytest.mark.parametrize("steps", [1_000, 4_000])
+def test_where_the_steps_do_not_last_fix_writes_what_it_would_have_written_or_nothing(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = list(islice(wrong_programs(), 0, None, 12))
+    with_all = [fixed_and_left(Source("a.rx", text), DATA).text for text in texts]
+    monkeypatch.setattr(offer, "MOST_STEPS", steps)
+    monkeypatch.setattr(offer, "STEPS_OF_A_LETTER", 0)
+    for text, wanted in zip(texts, with_all, strict=True):
+        assert fixed_and_left(Source("a.rx", text), DATA).text in (text, wanted), text
+
+
+def test_fix_writes_a_pad_for_each_axis_as_pairs(tmp_path: Path) -> None:
     path = tmp_path / "net.rx"
     head = (
         "@f = fn(x : Tensor([n, c, h, w], float32), k : Tensor([o, c, 3, 3], float32)) : Tensor([n, o, h, w], float32)"
     )
-    path.write_text(f"{head} {{\n  @conv2d(x, k, pads=1)\n}}\n")
+    path.write_text(f"{head} {{\n  @conv2d(x, k, pads=[1])\n}}\n")
     assert invoke(["check", "--fix", str(path)]) == 0
     assert "pads=[(1, 1)]" in path.read_text()

@@ -628,14 +628,14 @@ def test_a_dimension_that_no_tensor_has_is_named_with_its_axis() -> None:
     [
         ("Tensor([3, 2], int64)", "@reshape(x, s)", "E314", "the sizes in `s` to be a tensor of rank 1, but its rank is 2"),
         ("Tensor([], int64)", "@tile(x, s)", "E314", "the sizes in `s` to be a tensor of rank 1, but its rank is 0"),
-        ("Tensor([2], int64)", "@roll(x, s)", "E314", "the size in `s` to be a tensor of rank 0, but its rank is 1"),
+        ("Tensor([2], int64)", "@tril(x, s)", "E314", "the size in `s` to be a tensor of rank 0, but its rank is 1"),
         ("Tensor([3], float32)", "@zeros(s, int8)", "E313", "`s` to have an integer dtype, but it has float32"),
         ("Tensor([], bool)", "@repeat(x, s, axis=0)", "E313", "`s` to have an integer dtype, but it has bool"),
         ("Tensor([], float32)", "@arange(0, s, 1)", "E313", "`s` to have an integer dtype, but it has float32"),
         ("Tensor(?, float32)", "@slice(x, s, [2])", "E313", "`s` to have an integer dtype, but it has float32"),
         ("Tensor([2], d)", "@broadcast_to(x, s)", "W311", "`s` to have an integer dtype"),
         ("Tensor(?, int64)", "@reshape(x, s)", "W311", "to know how many sizes `s` has"),
-        ("Tensor(?, int64)", "@roll(x, s)", "W311", "`s` to be one size"),
+        ("Tensor(?, int64)", "@tril(x, s)", "W311", "`s` to be one size"),
     ],
 )  # fmt: skip
 def test_a_tensor_given_for_sizes_has_integers_in_a_row_or_one(sizes: str, call: str, code: str, needs: str) -> None:

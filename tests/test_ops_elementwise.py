@@ -37,7 +37,7 @@ def hard(x: Any) -> Any:
 # name: (what NumPy says of the operands with more digits, the dtypes of the operands); the operands are x, or x and y.
 UNARY: dict[str, tuple[Any, tuple[str, ...]]] = {
     "negative": (lambda x: -x, NUMERIC),
-    "abs": (np.abs, REAL),
+    "abs": (np.abs, NUMERIC),
     "sign": (np.sign, NUMERIC),
     "square": (lambda x: x * x, NUMERIC),
     "sqrt": (np.sqrt, INEXACT),

@@ -480,8 +480,8 @@ def test_order_and_triangles_keep_the_shape(shape: list[int], dtype: str, k: int
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     same(run("flip", x=x, axis=(axis,)), np.flip(x, axis))
     same(run("flip", x=x), np.flip(x))
-    same(run("roll", x=x, shift=k, axis=axis), np.roll(x, k, axis))
-    same(run("roll", x=x, shift=k), np.roll(x, k))
+    same(run("roll", x=x, shift=(k,), axis=(axis,)), np.roll(x, k, axis))
+    same(run("roll", x=x, shift=(k,)), np.roll(x, k))
     if len(shape) >= 2:
         same(run("tril", x=x, k=k), np.tril(x, k))
         same(run("triu", x=x, k=k), np.triu(x, k))
@@ -557,7 +557,7 @@ def tensor(*shape: Any) -> TensorInfo:
         ("broadcast_to", (tensor(BATCH, 1, 3), (BATCH, 2, 3)), (BATCH, 2, 3)),
         ("tril", (tensor(BATCH, 2, 3),), (BATCH, 2, 3)),
         ("flip", (tensor(BATCH, 2), (-1,)), (BATCH, 2)),
-        ("roll", (tensor(BATCH, 2), 1, -1), (BATCH, 2)),
+        ("roll", (tensor(BATCH, 2), (1,), (-1,)), (BATCH, 2)),
         ("repeat", (tensor(BATCH, 2), 3, -1), (BATCH, 6)),
     ],
 )

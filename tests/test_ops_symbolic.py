@@ -68,6 +68,9 @@ class SymbolicCtx:
     def solution(self, left: Any, rest: Any) -> None:
         return None
 
+    def element(self, at_least: Any, at_most: Any) -> None:
+        return None
+
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Term:
         drawn = Var(name, 100 + len(self.drawn))
         self.drawn.append((drawn, at_least, at_most))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rxlang as rx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rxlang import pipeline
@@ -418,6 +419,77 @@ def test_the_ints_of_a_rule_are_those_of_its_symbols() -> None:
             )  # fmt: skip
     ops.agrees("adaptive_max_pool", envs, x=tensor(1, 1, n), output_shape=(k,))
     ops.agrees("conv", envs, x=tensor(1, n, 9), weight=tensor(8, 2, 3), groups=k)
+
+
+@pytest.mark.parametrize("name", ["conv", "conv_transpose", "max_pool", "average_pool"])
+def test_strides_dilations_and_kernels_may_be_symbols(name: str) -> None:
+    n, k, s = ops.symbols("n", "k", "s")
+    envs = [e for e in ops.grid("n", "k", "s", sizes=range(-1, 7)) if e["n"] >= 0 and max(e["k"], e["s"]) < 5]
+    pooled = name.endswith("pool")
+    operands = {"x": tensor(1, 3, n)} if pooled else {"x": tensor(1, 3, n), "weight": tensor(3, 3, 3)}
+    kernel_shapes: list[dict[str, Any]] = [{"kernel_shape": (k,)}, {"kernel_shape": (3,)}] if pooled else [{}]
+    attributes: list[dict[str, Any]] = [{"strides": (s,)}, {"dilations": (s,)}, {"strides": (s,), "pads": ((1, s),)}]
+    attributes += [{"strides": (s,), "auto_pad": "same_upper"}]
+    attributes += [{"ceil_mode": True}] if pooled else []
+    attributes += [{"output_padding": (k,), "strides": (s,)}] if name == "conv_transpose" else []
+    for kernel, others in itertools.product(kernel_shapes, attributes):
+        ops.agrees(name, envs, **operands, **kernel, **others)
+
+
+def test_other_attributes_may_be_symbols() -> None:
+    n, k = ops.symbols("n", "k")
+    envs = [e for e in ops.grid("n", "k", sizes=range(-2, 9)) if e["n"] >= 0]
+    ops.agrees("upsample", envs, x=tensor(2, 3, n), scales=(k,))
+    ops.agrees("lrn", envs, x=tensor(2, 3, n), size=k)
+    ops.agrees("pixel_shuffle", envs, x=tensor(n, 1, 2), factor=k)
+    ops.agrees("pixel_unshuffle", envs, x=tensor(3, n, 4), factor=k)
+    ops.agrees("depth_to_space", envs, x=tensor(1, n, 1, 2), block=k)
+    ops.agrees("space_to_depth", envs, x=tensor(1, 2, n, n), block=k)
+    for forward, start, stop in itertools.product((True, False), (0, -2, 5, k), (0, -1, 7, n)):
+        ops.agrees("slice", envs, x=tensor(n), starts=(start,), stops=(stop,), steps=(k,), forward=forward)
+    for step in (1, -1):
+        ops.agrees("slice", [e for e in envs if step * e["k"] > 0], x=tensor(n), starts=(0,), stops=(n,), steps=(k,))
+
+
+ATTRIBUTES = """
+@patch = fn(x : Tensor([n, c, h, w], float32), k : Tensor([d, c, p, p], float32)) : Tensor([n, d, h // p, w // p], float32)
+  where p >= 1, h % p == 0, w % p == 0 { @conv2d(x, k, strides=p) }
+@hop = fn(x : Tensor([n, t], float32), hop : Size) : Tensor([n, ceildiv(t, hop)], float32) where hop >= 1 { x[:, ::hop] }
+@pool = fn(x : Tensor([n, c, h, w], float32), k : Size) : Tensor([n, c, h // k, w // k], float32)
+  where k >= 1, h >= k, w >= k { @average_pool2d(x, k) }
+@up = fn(x : Tensor([n, c, h, w], float32), s : Size) : Tensor([n, c, h * s, w * s], float32) where s >= 1 {
+  @upsample(x, s)
+}
+@same = fn(x : Tensor([n, c, h, w], float32), k : Tensor([o, c, 3, 3], float32)) : Tensor([n, o, h, w], float32) {
+  @conv2d(x, k, pads=1)
+}
+@parts = fn(x : Tensor([n, d], float32), g : Size) : Tensor([n, d // 2], float32) where g == 2, d % g == 0 {
+  let (a, b) = @split(x, g, axis=1)
+  a - b
+}
+@open = fn(x : Tensor([n, t], float32), hop : Size) : Tensor { x[:, 1::hop] }
+"""
+
+
+def test_a_program_with_attributes_that_are_sizes_runs(tmp_path: Path) -> None:
+    report = pipeline.check_text(ATTRIBUTES, "nn.rx", tmp_path)
+    assert [d.code for d in report.diagnostics if d.severity != "note"] == ["W311"] * 2  # parts and open
+    module = rx.loads(ATTRIBUTES)
+    x = np.arange(2 * 3 * 6 * 4, dtype=np.float32).reshape(2, 3, 6, 4)
+    rows = x[0, 0]
+    means = x.reshape(2, 3, 3, 2, 2, 2).mean((3, 5))
+    ones = np.ones((5, 3, 3, 3), np.float32)
+    np.testing.assert_allclose(module.patch(x, ones[..., :2, :2])[:, 0], means.sum(1) * 4)
+    np.testing.assert_allclose(module.pool(x, 2), means)
+    np.testing.assert_allclose(module.up(x, 2), x.repeat(2, 2).repeat(2, 3))
+    np.testing.assert_allclose(module.same(x, ones)[0, 0, 1, 1], x[0, :, :3, :3].sum())
+    np.testing.assert_allclose(module.hop(rows, 3), rows[:, ::3])
+    np.testing.assert_allclose(module.parts(rows, 2), rows[:, :2] - rows[:, 2:])
+    np.testing.assert_allclose(module.open(rows, 2), rows[:, 1::2])
+    with pytest.raises(rx.ShapeError, match="at least 1"):
+        module.open(rows, 0)
+    with pytest.raises(rx.ShapeError, match="hop >= 1"):
+        module.hop(rows, -1)
 
 
 def shapes_of(text: str) -> tuple[list[list[Any]], list[str], int]:

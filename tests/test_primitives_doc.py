@@ -17,16 +17,25 @@ What a program can call without defining it. A parameter with `=` may be left ou
 `@sum(x, axis=1, keepdims=true)`. The operators `+ - * / // % **`, comparisons, `&& || !` and slices are primitives too.
 What a call needs of its operands is said by `rx check` where it is not met. [migration.md](migration.md) shows how to add one.
 
-Convolutions and poolings take `kernel_shape`, `strides` and `dilations` as a number or a list with one for each spatial axis,
-and `pads` as pairs, before and after each axis: `[(1, 1), (2, 2)]`, or `[(1, 1)]` for all axes. Without `strides` the windows
-of a pooling lie side by side, those of a convolution begin at every element.
+Convolutions and poolings take `kernel_shape`, `strides` and `dilations` as a size or a list with one for each spatial axis,
+and `pads` as pairs, before and after each axis: `[(1, 1), (2, 2)]`, or `[(1, 1)]` for all axes, or `1` for every side. Without
+`strides` the windows of a pooling lie side by side, those of a convolution begin at every element.
+
+The last column names the parameters that take sizes: any expression over sizes will do (`strides=p`, `scales=[2, n]`), and what
+it has to be is claimed like everything else that a call needs. Other numbers, words and truth values stand in the program.
 """
 ELSEWHERE = """What NumPy, PyTorch, TensorFlow, Keras, JAX and ONNX call differently. `rx check` asks whether the one on the
 left is meant where a program calls the one on the right."""
 FAMILIES = {
     "elementwise": "Element by element",
     "linalg": "Products of matrices",
+    "numbers": "Parts of numbers",
+    "matrices": "Decompositions, inverses and norms of matrices",
+    "fourier": "Fourier transforms",
+    "random": "Random numbers",
     "reduce": "Reductions",
+    "statistics": "Statistics",
+    "sets": "Sets",
     "shape": "Shapes",
     "parts": "Joining, splitting, moving",
     "index": "Picking, placing and ordering elements",
@@ -36,8 +45,16 @@ FAMILIES = {
     "pool": "Pooling",
     "recurrent": "Recurrent layers",
     "loss": "Losses",
+    "signal": "Signals and patches",
+    "quantised": "Quantisation",
+    "sequences": "Sequences",
+    "detection": "Boxes and sampling points",
+    "segments": "Blocks and segments",
     "signature": "Said in Rx itself",
 }
+# Families whose layouts and formulas stand on the page; kinds of parameters that take sizes.
+WHOLE = {"nn", "conv", "pool", "recurrent", "signal", "detection", "quantised", "segments", "sequences"}
+SIZES = {"size", "sizes", "shape", "target", "pairs", "index"}
 
 
 def primitives() -> list[Primitive]:
@@ -66,7 +83,14 @@ def first_sentence(doc: str) -> str:
 
 def row(primitive: Primitive) -> str:
     call = f"`@{primitive.name}({', '.join(map(parameter, primitive.params))})`"
-    return f"| {call} | {first_sentence(primitive.doc)} |"
+    sizes = ", ".join(f"`{p.name}`" for p in primitive.params if p.kind in SIZES)
+    return f"| {call} | {first_sentence(primitive.doc)} | {sizes} |"
+
+
+def whole(primitive: Primitive) -> str:
+    """All that the row says, for layouts and formulas."""
+    paragraphs = (" ".join(p.split()) for p in primitive.doc.strip().split("\n\n"))
+    return "\n\n".join((f"### `@{primitive.name}`", *paragraphs, ""))
 
 
 def document() -> str:
@@ -77,7 +101,9 @@ def document() -> str:
     parts = [PREFACE]
     for key in sorted(of, key=list(FAMILIES).index):
         rows = "\n".join(map(row, of[key]))
-        parts.append(f"## {FAMILIES[key]}\n\n| call | what it is |\n|---|---|\n{rows}\n")
+        parts.append(f"## {FAMILIES[key]}\n\n| call | what it is | sizes |\n|---|---|---|\n{rows}\n")
+        if key in WHOLE:
+            parts += [whole(p) for p in of[key] if not re.search(r"\dd$", p.name) and "\n\n" in p.doc]
     rows = "\n".join(f"| `@{ours}` | {', '.join(f'`{n}`' for n in theirs)} |" for ours, theirs in elsewhere.table())
     parts.append(f"## Under other names\n\n{ELSEWHERE}\n\n| here | elsewhere |\n|---|---|\n{rows}\n")
     return "\n".join(parts)

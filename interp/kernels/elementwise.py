@@ -115,7 +115,15 @@ def _rounding(function: Function) -> Function:
 
 for _wrap, _table in ((_unary, _UNARY), (_binary, _BINARY), (_predicate, _PREDICATES), (_rounding, _ROUNDING)):
     for _name, _function in _table.items():
-        kernel(_name)(_wrap(getattr(np, _function)))
+        if _name != "abs":
+            kernel(_name)(_wrap(getattr(np, _function)))
+
+
+@kernel("abs")
+@quiet
+def abs_(x: Array) -> Array:
+    result = np.absolute(_at_least_a_byte(x))
+    return result if result.dtype.kind == "f" else _as(result, x)
 
 
 def _is_float(dtype: np.dtype[Any]) -> bool:

@@ -13,22 +13,22 @@ from .registry import DIRECT, BadValue, kernel
 
 Array = np.ndarray[Any, Any]
 
-DIRECT.update({"sort": "sort", "unique_values": "unique"})
+DIRECT["sort"] = "sort"
 
 
 @kernel("take")
 def take(x: Array, indices: Array, axis: int | None) -> Array:
     axis = 0 if axis is None else axis
-    positions = _positions(indices)
+    positions = positions_of(indices)
     if not x.size:  # NumPy looks only where there is something to take
-        positions = _checked(np.asarray(positions), "indices", x.shape[axis], axis)
+        positions = checked(np.asarray(positions), "indices", x.shape[axis], axis)
     try:
         return np.asarray(np.take(x, positions, axis))
     except IndexError as error:
         raise _out_of_range(positions, "indices", x.shape[axis], axis) from error
 
 
-def _positions(indices: Any) -> Any:
+def positions_of(indices: Any) -> Any:
     """Indices in a dtype that NumPy indexes with: it takes neither uint64 nor the small integers of ml_dtypes."""
     dtype = getattr(indices, "dtype", None)
     if dtype is None or dtype.kind == "i" or (dtype.kind == "u" and dtype.itemsize < 8):
@@ -48,7 +48,7 @@ def _out_of_range(positions: Array, name: str, size: int, axis: int, least: int 
     return BadValue(f"`{name}` holds {shown}, but axis {axis} of `x` has size {size}")
 
 
-def _checked(positions: Array, name: str, size: int, axis: int) -> Array:
+def checked(positions: Array, name: str, size: int, axis: int) -> Array:
     """Positions that are all in range, those from the end counted from the front."""
     if positions.size and (positions.min() < -size or positions.max() >= size):
         raise _out_of_range(positions, name, size, axis)
@@ -58,7 +58,7 @@ def _checked(positions: Array, name: str, size: int, axis: int) -> Array:
 @kernel("take_along_axis")
 def take_along_axis(x: Array, indices: Array, axis: int) -> Array:
     axis %= x.ndim
-    positions = _checked(_positions(indices).astype(np.int64, copy=False), "indices", x.shape[axis], axis)
+    positions = checked(positions_of(indices).astype(np.int64, copy=False), "indices", x.shape[axis], axis)
     others = [(1, *s[:axis], *s[axis + 1 :]) for s in (x.shape, positions.shape)]
     common = np.broadcast_shapes(*others)[1:]
     source = np.broadcast_to(x, (*common[:axis], x.shape[axis], *common[axis:]))
@@ -75,7 +75,7 @@ def gather_elements(x: Array, indices: Array, axis: int) -> Array:
 def _place_of_elements(x: Array, indices: Array, axis: int) -> tuple[Any, ...]:
     """The positions along one axis, one array for each axis of x; the other axes name themselves."""
     axis %= x.ndim
-    positions = _checked(_positions(indices), "indices", x.shape[axis], axis)
+    positions = checked(positions_of(indices), "indices", x.shape[axis], axis)
     where: list[Array] = list(np.ogrid[tuple(slice(n) for n in positions.shape)])
     where[axis] = positions
     return tuple(where)
@@ -91,25 +91,25 @@ def _place_of_parts(x: Array, indices: Array, batch_dims: int) -> tuple[Any, ...
     """The positions in the last axis of `indices`, one array for each axis of x that they name; batch axes name
     themselves.
     """
-    positions = _positions(indices)
+    positions = positions_of(indices)
     rank = positions.ndim - 1
     where: list[Array] = []
     for axis in range(batch_dims):
         where.append(np.arange(x.shape[axis]).reshape(*(-1 if i == axis else 1 for i in range(rank))))
     for n in range(positions.shape[-1]):
         axis = batch_dims + n
-        where.append(_checked(positions[..., n], "indices", x.shape[axis], axis))
+        where.append(checked(positions[..., n], "indices", x.shape[axis], axis))
     return tuple(where)
 
 
 @kernel("scatter_nd")
 def scatter_nd(x: Array, indices: Array, updates: Array, reduction: str) -> Array:
     result = x.copy()
-    _combine(result, _place_of_parts(x, indices, 0), updates, reduction)
+    combine(result, _place_of_parts(x, indices, 0), updates, reduction)
     return result
 
 
-def _combine(result: Array, where: tuple[Any, ...], updates: Array, reduction: str) -> None:
+def combine(result: Array, where: tuple[Any, ...], updates: Array, reduction: str) -> None:
     if reduction == "none":
         result[where] = updates
     else:
@@ -120,7 +120,7 @@ def _combine(result: Array, where: tuple[Any, ...], updates: Array, reduction: s
 @kernel("scatter_elements")
 def scatter_elements(x: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
     result = x.copy()
-    _combine(result, _place_of_elements(x, indices, axis), updates, reduction)
+    combine(result, _place_of_elements(x, indices, axis), updates, reduction)
     return result
 
 
@@ -128,7 +128,7 @@ def scatter_elements(x: Array, indices: Array, updates: Array, axis: int, reduct
 def put(x: Array, indices: Array, updates: Array, axis: int) -> Array:
     axis %= x.ndim
     result = x.copy()
-    positions = _checked(_positions(indices), "indices", x.shape[axis], axis)
+    positions = checked(positions_of(indices), "indices", x.shape[axis], axis)
     result[(slice(None),) * axis + (positions,)] = updates
     return result
 
@@ -142,7 +142,7 @@ def update_slice(x: Array, update: Array, starts: tuple[int, ...]) -> Array:
 
 @kernel("embedding")
 def embedding(ids: Array, table: Array) -> Array:
-    positions = np.asarray(_positions(ids))
+    positions = np.asarray(positions_of(ids))
     size = table.shape[0]
     if positions.size and (positions.min() < 0 or positions.max() >= size):
         values = positions[(positions < 0) | (positions >= size)]
@@ -166,7 +166,7 @@ def nonzero(x: Array) -> tuple[Array, ...]:
 
 @kernel("unique_values")
 def unique_values(x: Array) -> Array:
-    return np.unique(x)
+    return np.unique(x, equal_nan=False)
 
 
 @kernel("searchsorted")

@@ -176,16 +176,21 @@ def pixel_unshuffle(x: Array, factor: int) -> Array:
 def attention(q: Array, k: Array, v: Array, mask: Array | None, causal: bool, scale: float | None) -> Array:
     factor = 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale
     scores = np.matmul(widened(q) * np.asarray(factor, widened(q).dtype), np.swapaxes(widened(k), -1, -2))
+    weights = weighed(scores, mask, np.tri(*scores.shape[-2:]) > 0 if causal else None)
+    return narrow(np.matmul(weights, widened(v)), q.dtype)
+
+
+def weighed(scores: Any, mask: Array | None, counts: Array | None) -> Any:
+    """How much each position counts; where none does the weights are 0, not nan."""
     least = np.asarray(-np.inf, scores.dtype)
     if mask is not None:
         mask = np.asarray(mask)
         scores = np.where(mask, scores, least) if mask.dtype == bool else scores + mask.astype(scores.dtype)
-    if causal:
-        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, least)
-    # Where no position counts the weights are 0, not nan.
+    if counts is not None:
+        scores = np.where(counts, scores, least)
     greatest = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
     scores = scores - np.where(greatest == -np.inf, 0, greatest).astype(scores.dtype)
     np.exp(scores, out=scores)
     total = np.add.reduce(scores, axis=-1, keepdims=True)
     scores /= np.where(total == 0, 1, total).astype(scores.dtype)
-    return narrow(np.matmul(scores, widened(v)), q.dtype)
+    return scores

@@ -60,7 +60,7 @@ def _running_sums(sizes: Ints) -> list[int]:
 
 
 @kernel("slice")
-def slice_(x: Array, starts: Ints, stops: Ints, axes: Ints | None, steps: Ints | None) -> Array:
+def slice_(x: Array, starts: Ints, stops: Ints, axes: Ints | None, steps: Ints | None, forward: bool) -> Array:
     cuts = [slice(None)] * x.ndim
     for n, start in enumerate(starts):
         cuts[n if axes is None else axes[n]] = slice(start, stops[n], 1 if steps is None else steps[n])
@@ -88,8 +88,8 @@ def flip(x: Array, axis: Ints | None) -> Array:
 
 
 @kernel("roll")
-def roll(x: Array, shift: int, axis: int | None) -> Array:
-    return np.roll(x, shift, axis)
+def roll(x: Array, shift: Ints, axis: Ints | None) -> Array:
+    return np.roll(x, shift[0] if len(shift) == 1 else shift, axis)
 
 
 @kernel("tril")

@@ -58,15 +58,21 @@ def _least(dtype: np.dtype[Any]) -> Array:
 
 
 def _means(image: Array, grid: Grid, include_pad: bool) -> Array:
-    count = len(grid.counts)
-    result = np.zeros((*image.shape[:-count], *grid.counts), image.dtype)
+    count, result = len(grid.counts), _sums(image, grid)
+    if prod(grid.counts):
+        for i in range(count):
+            divisor = _divisor(grid, i, include_pad).astype(image.dtype)
+            result /= divisor.reshape(-1, *(1,) * (count - 1 - i))
+    return result
+
+
+def _sums(image: Array, grid: Grid) -> Array:
+    """The sum of each window."""
+    result = np.zeros((*image.shape[: -len(grid.counts)], *grid.counts), image.dtype)
     if prod(grid.counts):
         padded = grid.padded(image, 0)
         for where in grid.offsets():
             result += padded[where]
-        for i in range(count):
-            divisor = _divisor(grid, i, include_pad).astype(image.dtype)
-            result /= divisor.reshape(-1, *(1,) * (count - 1 - i))
     return result
 
 
@@ -114,6 +120,23 @@ def _define(suffix: str, spatial: int | None) -> None:
         count = count_of(x, kernel_shape)
         image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
         return _back(_means(image, grid, count_include_pad), x, layout, count)
+
+    @kernel(f"lp_pool{suffix}")
+    @quiet
+    def lp_pool(
+        x: Array,
+        kernel_shape: Ints,
+        p: float,
+        strides: Ints | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Ints | None,
+        ceil_mode: bool,
+        layout: str,
+    ) -> Array:
+        count = count_of(x, kernel_shape)
+        image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+        return _back(_sums(np.abs(image) ** p, grid) ** (1 / p), x, layout, count)
 
 
 for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):

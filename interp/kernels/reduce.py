@@ -10,6 +10,7 @@ import numpy as np
 from .create import cast
 from .elementwise import Array, Dtype, quiet, widened
 from .registry import FRESH, kernel
+from .windows import narrow, wide
 
 Axes = tuple[int, ...] | None
 
@@ -110,26 +111,60 @@ def argmin(x: Array, axis: int | None, keepdims: bool) -> Array:
     return np.argmin(np.asarray(x), axis=axis, keepdims=keepdims).astype(np.int64, copy=False)
 
 
-def _accumulate(ufunc: np.ufunc, x: Array, axis: int | None, dtype: Dtype, initial: bool) -> Array:
+def _accumulate(
+    ufunc: np.ufunc, x: Array, axis: int | None, dtype: Dtype, initial: bool, exclusive: bool, reverse: bool
+) -> Array:
     x = cast(x, dtype)
-    axis = axis or 0
-    result = ufunc.accumulate(x, axis=axis, dtype=_accumulator(x)).astype(x.dtype, copy=False)
-    if not initial:
-        return result
-    first = np.full((*x.shape[:axis], 1, *x.shape[axis:][1:]), ufunc.identity, x.dtype)
-    return np.concatenate([first, result], axis=axis)
+    axis = (axis or 0) % x.ndim
+    source = np.flip(x, axis) if reverse else x
+    if not (initial or exclusive):
+        result = ufunc.accumulate(source, axis=axis, dtype=_accumulator(x))
+    else:
+        result = np.empty((*x.shape[:axis], x.shape[axis] + initial, *x.shape[axis + 1 :]), _accumulator(x))
+        before = (slice(None),) * axis
+        result[(*before, slice(0, 1))] = ufunc.identity
+        source = source if initial else source[(*before, slice(None, -1))]
+        ufunc.accumulate(source, axis=axis, dtype=result.dtype, out=result[(*before, slice(1, None))])
+    result = result.astype(x.dtype, copy=False)
+    return np.flip(result, axis) if reverse else result
+
+
+def _running(ufunc: Any, x: Array, axis: int, reverse: bool) -> Array:
+    source = np.flip(wide(x), axis) if reverse else wide(x)
+    result = narrow(ufunc.accumulate(source, axis=axis), x.dtype)
+    return np.flip(result, axis) if reverse else result
+
+
+@kernel("cumulative_max")
+def cumulative_max(x: Array, axis: int, reverse: bool) -> Array:
+    return _running(np.maximum, x, axis, reverse)
+
+
+@kernel("cumulative_min")
+def cumulative_min(x: Array, axis: int, reverse: bool) -> Array:
+    return _running(np.minimum, x, axis, reverse)
+
+
+@kernel("cumulative_logsumexp")
+@quiet
+def cumulative_logsumexp(x: Array, axis: int, reverse: bool) -> Array:
+    return _running(np.logaddexp, x, axis, reverse)
 
 
 @kernel("cumulative_sum")
 @quiet
-def cumulative_sum(x: Array, axis: int | None, dtype: Dtype, include_initial: bool) -> Array:
-    return _accumulate(np.add, x, axis, dtype, include_initial)
+def cumulative_sum(
+    x: Array, axis: int | None, dtype: Dtype, include_initial: bool, exclusive: bool, reverse: bool
+) -> Array:
+    return _accumulate(np.add, x, axis, dtype, include_initial, exclusive, reverse)
 
 
 @kernel("cumulative_prod")
 @quiet
-def cumulative_prod(x: Array, axis: int | None, dtype: Dtype, include_initial: bool) -> Array:
-    return _accumulate(np.multiply, x, axis, dtype, include_initial)
+def cumulative_prod(
+    x: Array, axis: int | None, dtype: Dtype, include_initial: bool, exclusive: bool, reverse: bool
+) -> Array:
+    return _accumulate(np.multiply, x, axis, dtype, include_initial, exclusive, reverse)
 
 
 def _greatest(x: Array, axis: Axes) -> Array:

@@ -99,6 +99,11 @@ def broadcast_to(x: Array, shape: Ints) -> Array:
     return np.broadcast_to(x, shape)
 
 
+@kernel("broadcast_arrays")
+def broadcast_arrays(xs: Sequence[Array]) -> tuple[Array, ...]:
+    return tuple(np.broadcast_arrays(*xs))
+
+
 @kernel("tile")
 def tile(x: Array, repeats: Ints) -> Array:
     return np.tile(x, repeats)

@@ -16,8 +16,8 @@ from ..windows import (
     Windows,
     count_windows,
     extent,
-    spatial_ints,
     spatial_pads,
+    spatial_sizes,
     transposed_size,
 )
 
@@ -94,11 +94,17 @@ def _kernel(ctx: Ctx, w: Shape, axes: Ints) -> None:
 
 
 def _windows(
-    ctx: Ctx, w: Shape, where: _Layout, strides: Ints | None, pads: Pairs | None, auto_pad: str, dilations: Ints | None
+    ctx: Ctx,
+    w: Shape,
+    where: _Layout,
+    strides: Shape | None,
+    pads: Pairs | None,
+    auto_pad: str,
+    dilations: Shape | None,
 ) -> list[Windows]:
     count = len(where.spatial)
-    steps = spatial_ints(ctx, "strides", strides, count)
-    gaps = spatial_ints(ctx, "dilations", dilations, count)
+    steps = spatial_sizes(ctx, "strides", strides, count)
+    gaps = spatial_sizes(ctx, "dilations", dilations, count)
     padding = spatial_pads(ctx, pads, auto_pad, count)
     _kernel(ctx, w, where.kernel)
     same = auto_pad.startswith("same")
@@ -125,10 +131,10 @@ def _define_conv(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
         x: TensorInfo,
         weight: TensorInfo,
         bias: TensorInfo | None,
-        strides: Ints | None,
+        strides: Shape | None,
         pads: Pairs | None,
         auto_pad: str,
-        dilations: Ints | None,
+        dilations: Shape | None,
         groups: Dim,
         layout: str,
     ) -> Shape:
@@ -156,8 +162,8 @@ def _define_conv(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
     {_COMMON.format(same="t = ceil(s / stride)", last="[*k, c // groups, o]")} ONNX Conv; PyTorch's
     `{name if spatial else "conv2d"}`."""
     params = (
-        "x: tensor, weight: tensor, bias: tensor = none, strides: ints = none, pads: pairs = none, "
-        'auto_pad: str = "notset", dilations: ints = none, groups: size = 1, layout: str = "channels_first"'
+        "x: tensor, weight: tensor, bias: tensor = none, strides: sizes = none, pads: pairs = none, "
+        'auto_pad: str = "notset", dilations: sizes = none, groups: size = 1, layout: str = "channels_first"'
     )
     register(Primitive(name, parse_params(params), "T:numeric, T, T -> T", rule, doc, onnx=onnx, traits=WINDOWS))
 
@@ -172,12 +178,12 @@ def _define_conv_transpose(name: str, spatial: int | None, onnx: tuple[str, ...]
         x: TensorInfo,
         weight: TensorInfo,
         bias: TensorInfo | None,
-        strides: Ints | None,
+        strides: Shape | None,
         pads: Pairs | None,
         auto_pad: str,
-        output_padding: Ints | None,
+        output_padding: Shape | None,
         output_shape: Shape | None,
-        dilations: Ints | None,
+        dilations: Shape | None,
         groups: Dim,
         layout: str,
     ) -> Shape:
@@ -190,7 +196,7 @@ def _define_conv_transpose(name: str, spatial: int | None, onnx: tuple[str, ...]
         made = w[where.outputs] * groups
         _bias(ctx, bias, w[where.outputs], where.outputs, groups)
         windows = _windows(ctx, w, where, strides, pads, auto_pad, dilations)
-        gaps = spatial_ints(ctx, "dilations", dilations, len(windows))
+        gaps = spatial_sizes(ctx, "dilations", dilations, len(windows))
         more = _output_padding(ctx, output_padding, windows, gaps, output_shape)
         if output_shape is not None:
             sizes = _given_sizes(ctx, a, where, windows, output_shape)
@@ -213,26 +219,35 @@ def _define_conv_transpose(name: str, spatial: int | None, onnx: tuple[str, ...]
     {_COMMON.format(same="t = s * stride", last="[*k, o // groups, c]")} ONNX ConvTranspose; PyTorch's
     `{name if spatial else "conv_transpose2d"}`; TensorFlow's `conv2d_transpose` for `output_shape`."""
     params = (
-        "x: tensor, weight: tensor, bias: tensor = none, strides: ints = none, pads: pairs = none, "
-        'auto_pad: str = "notset", output_padding: ints = none, output_shape: sizes = none, dilations: ints = none, '
+        "x: tensor, weight: tensor, bias: tensor = none, strides: sizes = none, pads: pairs = none, "
+        'auto_pad: str = "notset", output_padding: sizes = none, output_shape: sizes = none, dilations: sizes = none, '
         'groups: size = 1, layout: str = "channels_first"'
     )
     register(Primitive(name, parse_params(params), "T:numeric, T, T -> T", rule, doc, onnx=onnx, traits=WINDOWS))
 
 
 def _output_padding(
-    ctx: Ctx, given: Ints | None, windows: list[Windows], gaps: Ints, output_shape: Shape | None
-) -> Ints:
+    ctx: Ctx, given: Shape | None, windows: list[Windows], gaps: Shape, output_shape: Shape | None
+) -> Shape:
     if given is not None and output_shape is not None:
         ctx.fail(Other("one of output_padding and output_shape"))
     if given is not None and windows[0].same:
         ctx.fail(Other('no output_padding where auto_pad is "same_upper" or "same_lower"'))
-    more = spatial_ints(ctx, "output_padding", given, len(windows), default=0, least=0)
+    more = spatial_sizes(ctx, "output_padding", given, len(windows), default=0, least=0)
     for extra, window, gap in zip(more, windows, gaps, strict=True):
-        least = max(window.stride, gap)
-        if extra >= least:
-            ctx.fail(Other(f"output_padding to be less than the stride or the dilation, {least}", but=f"it is {extra}"))
+        _less_than_either(ctx, extra, window.stride, gap)
     return more
+
+
+def _less_than_either(ctx: Ctx, extra: Dim, stride: Dim, gap: Dim) -> None:
+    phrase = "{0} to be less than the stride or the dilation"
+    if isinstance(extra, int) and isinstance(stride, int) and isinstance(gap, int):
+        if extra >= max(stride, gap):
+            written = f"output_padding to be less than the stride or the dilation, {max(stride, gap)}"
+            ctx.fail(Other(written, but=f"it is {extra}"))
+    elif not (isinstance(extra, int) and extra == 0):
+        less = ctx.any_of(ctx.lt(extra, stride), ctx.lt(extra, gap))
+        ctx.require(Other(phrase, (Argument("output_padding"),), blamed=(("output_padding", None),)), less)
 
 
 def _given_sizes(ctx: Ctx, a: Shape, where: _Layout, windows: list[Windows], output_shape: Shape) -> Shape:

@@ -144,7 +144,7 @@ _BINARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
 
 _UNARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
     ("negative", "T:numeric -> T", ("Neg",), lambda ctx, a: -a, "-x. Unsigned integers wrap around, as in NumPy."),
-    ("abs", "T:real -> T", ("Abs",), lambda ctx, a: ctx.max(a, -a), "The magnitude of x."),
+    ("abs", "T:numeric -> real(T)", ("Abs",), lambda ctx, a: ctx.max(a, -a), "The magnitude of x, which is real."),
     ("sign", "T:numeric -> T", ("Sign",), None, "-1, 0 or 1; nan stays nan; of a complex number x / |x|."),
     ("square", "T:numeric -> T", (), lambda ctx, a: a * a, "x * x."),
     ("sqrt", "T:inexact -> T", ("Sqrt",), None, "The square root; nan of a negative number."),

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..axes import Shape, axis_of, is_plain, known_shape, not_negative, number, place, product, put, same, smaller
+from ..axes import (
+    Shape,
+    axis_of,
+    indices,
+    is_plain,
+    known_shape,
+    not_negative,
+    number,
+    place,
+    product,
+    put,
+    same,
+    smaller,
+)
 from ..broadcast import broadcast
 from ..model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
 from ..operands import choice, rank_at_least, ranked
@@ -147,7 +160,7 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
     With `indices : [*s, k]`, k a literal, `updates` is `[*s, ...]` with the axes of `x` after the first k. `reduction`
     is none (the last one wins), add, mul, max or min. Positions are in range, checked on the values. ONNX ScatterND.
     """
-    _check_reduction(ctx, x, reduction)
+    check_reduction(ctx, x, reduction)
     a, b = ctx.dims(x), ctx.dims(indices)
     depth = _depth(ctx, a, b, 0)
     wanted = (*b[:-1], *a[depth:])
@@ -161,7 +174,7 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
 _REDUCTIONS = {"none": "any", "add": "numeric", "mul": "numeric", "max": "real", "min": "real"}
 
 
-def _check_reduction(ctx: Ctx, x: TensorInfo, reduction: str) -> None:
+def check_reduction(ctx: Ctx, x: TensorInfo, reduction: str) -> None:
     choice(ctx, "reduction", reduction, tuple(_REDUCTIONS))
     ctx.require_dtype(DTypeIn(Argument("x"), x.dtype, (_REDUCTIONS[reduction],), f'for reduction "{reduction}"'))
 
@@ -180,7 +193,7 @@ def scatter_elements(
     `indices` and `updates` have one shape and the rank of `x`; on the other axes they are no larger than `x`.
     `reduction` is none, add, mul, max or min. ONNX ScatterElements.
     """
-    _check_reduction(ctx, x, reduction)
+    check_reduction(ctx, x, reduction)
     a, b, u = ctx.dims(x), ctx.dims(indices), ctx.dims(updates)
     _within(ctx, a, b, place(ctx, a, axis))
     _equal_rank(ctx, a, u, "updates")
@@ -248,20 +261,21 @@ def nonzero(ctx: Ctx, x: TensorInfo) -> list[Shape]:
 def unique_values(ctx: Ctx, x: TensorInfo) -> Shape:
     """The distinct elements in ascending order, `[k]`; the data decides k, at most the number of elements.
 
-    Array API `unique_values` (which leaves the order open).
+    Every nan is distinct from the others. Array API `unique_values` (which leaves the order open).
     """
     return (ctx.fresh("k", 0, product(ctx.dims(x))),)
 
 
 @primitive("searchsorted", 'x: tensor, values: tensor, side: str = "left"', "T:real, T -> int64")
-def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Shape:
+def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Out:
     """Where the values would be inserted into the ascending `x : [n]` to keep it ascending; the shape of `values`.
 
-    With side="left" before equal elements, with "right" after them. Array API `searchsorted`.
+    With side="left" before equal elements, with "right" after them: from 0 to n. Array API `searchsorted`.
     """
     choice(ctx, "side", side, ("left", "right"))
-    ranked(ctx, "x", x, 1)
-    return known_shape(ctx, values)
+    (length,) = ranked(ctx, "x", x, 1)
+    shape = known_shape(ctx, values)
+    return Out(shape, indices(ctx, shape, length))
 
 
 # By order
@@ -295,7 +309,7 @@ def _ordered(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
     onnx=("TopK",),
     needs={"k": "exact"},
 )
-def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Shape]:
+def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Out]:
     """The k largest (or smallest) elements of one axis in order, and their positions; of equal ones the first come
     first.
 
@@ -305,7 +319,8 @@ def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Shap
     i = place(ctx, shape, axis)
     not_negative(ctx, Argument("k", k))
     ctx.require(AtMost(Argument("k", k), axis_of("x", shape, i)))
-    return [put(shape, i, k)] * 2
+    chosen = put(shape, i, k)
+    return [Out(chosen), Out(chosen, indices(ctx, chosen, shape[i] - 1))]
 
 
 @primitive("truncate", "x: tensor, size: tensor, axis: int = 0", "T:any, S:{float32, float64, int64} -> T")

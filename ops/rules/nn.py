@@ -5,12 +5,11 @@ from __future__ import annotations
 from ..axes import Shape, axis_of, is_plain, known_shape, place
 from ..broadcast import broadcast
 from ..model import Ctx, Dim, RankUnknown, TensorInfo
-from ..operands import choice, layer, rank_at_least, ranked
+from ..operands import attribute_at_least, choice, layer, multiple, rank_at_least, ranked
 from ..registry import primitive
 from ..requirements import (
     Argument,
     AtLeast,
-    AttributeAtLeast,
     Axis,
     BroadcastTo,
     Equal,
@@ -20,7 +19,7 @@ from ..requirements import (
     Other,
     Written,
 )
-from ..windows import WINDOWS, image, spatial_ints, with_sizes
+from ..windows import WINDOWS, image, spatial_sizes, with_sizes
 
 
 @primitive(
@@ -142,19 +141,18 @@ def group_normalization(
 
 @primitive(
     "lrn",
-    "x: tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, "
+    "x: tensor, size: size, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, "
     'layout: str = "channels_first"',
     "T:floating -> T", onnx=("LRN",),
 )  # fmt: skip
-def lrn(ctx: Ctx, x: TensorInfo, size: int, alpha: float, beta: float, bias: float, layout: str) -> Shape:
+def lrn(ctx: Ctx, x: TensorInfo, size: Dim, alpha: float, beta: float, bias: float, layout: str) -> Shape:
     """x / (bias + alpha / size * sum(x * x)) ** beta, with the sum over `size` neighbouring channels.
 
     Those are (size - 1) // 2 before each channel and the rest behind it. `x : [n, c, *s]` of rank 3 or more, or `[n, *s, c]`
     with `layout` "channels_last"; the result has the shape of x. ONNX LRN.
     """
     dims, _, _ = image(ctx, x, layout)
-    if size < 1:
-        ctx.fail(AttributeAtLeast("size", 1, size))
+    attribute_at_least(ctx, "size", 1, size)
     return dims
 
 
@@ -170,8 +168,8 @@ def _modes(ctx: Ctx, mode: str, align_corners: bool) -> None:
         ctx.fail(Other('no align_corners where mode is "nearest"'))
 
 
-@primitive("upsample", f"x: tensor, scales: ints, {_IMAGE}", "T:floating -> T", traits=WINDOWS)
-def upsample(ctx: Ctx, x: TensorInfo, scales: tuple[int, ...], mode: str, layout: str, align_corners: bool) -> Shape:
+@primitive("upsample", f"x: tensor, scales: sizes, {_IMAGE}", "T:floating -> T", traits=WINDOWS)
+def upsample(ctx: Ctx, x: TensorInfo, scales: Shape, mode: str, layout: str, align_corners: bool) -> Shape:
     """The spatial axes a whole number of times as long: `x : [n, c, *s]` gives `[n, c, *(s * scale)]`.
 
     One entry of `scales` holds for all spatial axes; each is at least 1. `mode` "nearest" repeats elements, "linear" and
@@ -181,7 +179,7 @@ def upsample(ctx: Ctx, x: TensorInfo, scales: tuple[int, ...], mode: str, layout
     _modes(ctx, mode, align_corners)
     dims, _, axes = image(ctx, x, layout)
     result = list(dims)
-    for axis, scale in zip(axes, spatial_ints(ctx, "scales", scales, len(axes)), strict=True):
+    for axis, scale in zip(axes, spatial_sizes(ctx, "scales", scales, len(axes)), strict=True):
         result[axis] = dims[axis] * scale
     return tuple(result)
 
@@ -200,33 +198,32 @@ def resize(ctx: Ctx, x: TensorInfo, sizes: Shape, mode: str, layout: str, align_
     return with_sizes(ctx, dims, axes, "sizes", sizes)
 
 
-@primitive("pixel_shuffle", "x: tensor, factor: int", "T:any -> T")
-def pixel_shuffle(ctx: Ctx, x: TensorInfo, factor: int) -> Shape:
+@primitive("pixel_shuffle", "x: tensor, factor: size", "T:any -> T")
+def pixel_shuffle(ctx: Ctx, x: TensorInfo, factor: Dim) -> Shape:
     """Channels moved into blocks of pixels: `[*s, c, h, w]` becomes `[*s, c // factor ** 2, h * factor, w * factor]`.
 
     c is a multiple of `factor ** 2`. PyTorch's `pixel_shuffle`, ONNX DepthToSpace in mode CRD (`depth_to_space` is DCR).
     """
     shape, (c, h, w) = _pixels(ctx, x, factor)
     squared = factor * factor
-    ctx.require(Multiple(axis_of("x", shape, c), Number(squared)))
+    multiple(ctx, axis_of("x", shape, c), squared, "the square of {1}", "factor", factor)
     return (*shape[:c], shape[c] // squared, shape[h] * factor, shape[w] * factor)
 
 
-@primitive("pixel_unshuffle", "x: tensor, factor: int", "T:any -> T")
-def pixel_unshuffle(ctx: Ctx, x: TensorInfo, factor: int) -> Shape:
+@primitive("pixel_unshuffle", "x: tensor, factor: size", "T:any -> T")
+def pixel_unshuffle(ctx: Ctx, x: TensorInfo, factor: Dim) -> Shape:
     """Blocks of pixels moved into channels: `[*s, c, h, w]` becomes `[*s, c * factor ** 2, h // factor, w // factor]`.
 
     h and w are multiples of `factor`. PyTorch's `pixel_unshuffle`, the inverse of `pixel_shuffle`.
     """
     shape, (c, h, w) = _pixels(ctx, x, factor)
     for i in (h, w):
-        ctx.require(Multiple(axis_of("x", shape, i), Number(factor)))
+        multiple(ctx, axis_of("x", shape, i), factor, "{1}", "factor", factor)
     return (*shape[:c], shape[c] * (factor * factor), shape[h] // factor, shape[w] // factor)
 
 
-def _pixels(ctx: Ctx, x: TensorInfo, factor: int) -> tuple[Shape, tuple[int, int, int]]:
-    if factor < 1:
-        ctx.fail(AttributeAtLeast("factor", 1, factor))
+def _pixels(ctx: Ctx, x: TensorInfo, factor: Dim) -> tuple[Shape, tuple[int, int, int]]:
+    attribute_at_least(ctx, "factor", 1, factor)
     shape = known_shape(ctx, x)
     rank_at_least(ctx, "x", shape, 3)
     return shape, (place(ctx, shape, -3), place(ctx, shape, -2), place(ctx, shape, -1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from ...lang import codes
 from ..axes import (
@@ -21,10 +21,24 @@ from ..axes import (
     with_new_axis,
     without,
 )
-from ..model import TRACKED, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Trait
-from ..operands import choice, rank_at_least, ranked
+from ..model import TRACKED, Ctx, Dim, Out, RankUnknown, ResultOpen, Segment, TensorInfo, Trait
+from ..operands import attribute_at_least, choice, multiple, rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, AttributeAtLeast, Axis, Entry, Is, Multiple, Number, OfRank, Other, Pad, Total
+from ..requirements import (
+    Argument,
+    AtLeast,
+    AtMost,
+    Axis,
+    Entry,
+    Is,
+    Multiple,
+    NotZero,
+    Number,
+    OfRank,
+    Other,
+    Pad,
+    Total,
+)
 from ..slices import SENTINEL, slice_length
 
 # A tuple of more parts is nobody's tuple.
@@ -125,16 +139,16 @@ def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
 
 @primitive(
     "split",
-    "x: tensor, sections: int = none, sizes: sizes = none, indices: sizes = none, axis: int = 0, uneven: bool = false",
+    "x: tensor, sections: size = none, sizes: sizes = none, indices: sizes = none, axis: int = 0, uneven: bool = false",
     "T:any -> T...",
     results="tuple",
     onnx=("Split",),
-    needs={"sizes": "exact"},
+    needs={"sections": "exact", "sizes": "exact"},
 )
 def split(
     ctx: Ctx,
     x: TensorInfo,
-    sections: int | None,
+    sections: Dim | None,
     sizes: tuple[Dim, ...] | None,
     indices: tuple[Dim, ...] | None,
     axis: int,
@@ -155,13 +169,14 @@ def split(
         starts, stops = (0, *indices), (*indices, None)
         cuts = [(a, b) for a, b in zip(starts, stops, strict=True)]
         return [_cut(ctx, x, shape, i, a, b) for a, b in cuts]
-    parts = _given_parts(ctx, shape, i, sizes) if sizes is not None else _parts(ctx, shape, i, sections or 0, uneven)
+    parts = _given_parts(ctx, shape, i, sizes) if sizes is not None else _parts(ctx, shape, i, sections, uneven)
     return _cut_up(x.data, shape, i, parts)
 
 
-def _parts(ctx: Ctx, shape: Shape, i: int, sections: int, uneven: bool) -> tuple[Dim, ...]:
-    if sections < 1:
-        ctx.fail(AttributeAtLeast("sections", 1, sections))
+def _parts(ctx: Ctx, shape: Shape, i: int, sections: Dim | None, uneven: bool) -> tuple[Dim, ...]:
+    if not isinstance(sections, int):
+        _open_parts(ctx, shape, i, sections, uneven)
+    attribute_at_least(ctx, "sections", 1, sections)
     if sections > MOST_PARTS:
         ctx.fail(Other(f"sections to be at most {MOST_PARTS}", but=f"it is {sections}"))
     if sections == 1:
@@ -170,11 +185,29 @@ def _parts(ctx: Ctx, shape: Shape, i: int, sections: int, uneven: bool) -> tuple
     if not uneven:
         ctx.require(Multiple(own, Number(sections)))
         return (shape[i] // sections,) * sections
-    part = ctx.ceildiv(shape[i], sections)
-    last = shape[i] - part * (sections - 1)
-    enough = f"{{0}} to be large enough for {sections} parts of which only the last is smaller"
-    ctx.require(Other(enough, (own,)), ctx.le(0, last))
+    part, last = _uneven(ctx, own, sections, str(sections))
     return (*(part,) * (sections - 1), last)
+
+
+def _open_parts(ctx: Ctx, shape: Shape, i: int, sections: Any, uneven: bool) -> NoReturn:
+    """What a number of parts that only the run knows has to be; how many results there are is open."""
+    own, given = axis_of("x", shape, i), Argument("sections", sections)
+    ctx.require(AtLeast(given, 1))
+    ctx.require(AtMost(given, Number(MOST_PARTS)))
+    if uneven:
+        _uneven(ctx, own, sections, "as many")
+    else:
+        ctx.require(Multiple(own, given))
+    raise ResultOpen
+
+
+def _uneven(ctx: Ctx, own: Axis, sections: Dim, count: str) -> tuple[Dim, Dim]:
+    """The size of each part but the last one, and of that."""
+    part = ctx.ceildiv(own.size, sections)
+    last: Dim = own.size - part * (sections - 1)
+    enough = f"{{0}} to be large enough for {count} parts of which only the last is smaller"
+    ctx.require(Other(enough, (own,)), ctx.le(0, last))
+    return part, last
 
 
 def _given_parts(ctx: Ctx, shape: Shape, i: int, sizes: tuple[Dim, ...]) -> tuple[Dim, ...]:
@@ -201,7 +234,7 @@ def _cut(ctx: Ctx, x: TensorInfo, shape: Shape, i: int, start: Dim, stop: Dim | 
 
 @primitive(
     "slice",
-    "x: tensor, starts: sizes, stops: sizes, axes: ints = none, steps: ints = none",
+    "x: tensor, starts: sizes, stops: sizes, axes: ints = none, steps: sizes = none, forward: bool = false",
     "T:any -> T",
     onnx=("Slice",),
 )
@@ -211,13 +244,15 @@ def slice_(
     starts: tuple[Dim, ...],
     stops: tuple[Dim, ...],
     axes: tuple[int, ...] | None,
-    steps: tuple[int, ...] | None,
+    steps: tuple[Dim, ...] | None,
+    forward: bool = False,
 ) -> Out:
     """A part of `x` along some axes (the first ones if `axes` is left out): `x[start:stop:step]`.
 
     Python's rule: a negative bound counts from the end, then bounds are clamped to the axis, so no slice is out of
     range: for step 1 the size is max(0, min(stop, n) - min(start, n)), for others ceildiv of that by the step. A step
-    may be negative, never 0. The stop 2**63 - 1 is the end; with a negative step -2**63 is the beginning, included.
+    may be negative, never 0; with `forward` it is at least 1, as in `x[::k]`.
+    The stop 2**63 - 1 is the end; with a negative step -2**63 is the beginning, included.
     NumPy, ONNX Slice.
     """
     shape = known_shape(ctx, x)
@@ -226,8 +261,7 @@ def slice_(
     steps = (1,) * n if steps is None else steps
     if not n == len(stops) == len(axes) == len(steps):
         ctx.fail(Other("as many entries in stops, axes and steps as in starts"))
-    if any(step == 0 for step in steps):
-        ctx.fail(Other("steps that are not 0"))
+    _check_steps(ctx, steps, forward)
     if is_plain(shape) and axes and len(shape) == 0:
         ctx.fail(OfRank("a tensor with at least one axis", (Argument("x"),), "the rank of {0} is 0", ()))
     result = list(shape)
@@ -238,8 +272,18 @@ def slice_(
     return Out(tuple(result), data)
 
 
-def _slice_data(data: object, start: Dim, stop: Dim, step: int) -> Any:
-    if not isinstance(data, tuple) or not isinstance(start, int) or not isinstance(stop, int):
+def _check_steps(ctx: Ctx, steps: tuple[Dim, ...], forward: bool) -> None:
+    for i, step in enumerate(steps):
+        if forward:
+            ctx.require(Other("steps that are at least 1", blamed=(("steps", i),)), ctx.le(1, step))
+        elif isinstance(step, int) and step == 0:
+            ctx.fail(Other("steps that are not 0"))
+        elif not isinstance(step, int):
+            ctx.require(NotZero(Entry("steps", i, step)))
+
+
+def _slice_data(data: Any, start: Dim, stop: Dim, step: Dim) -> Any:
+    if not (isinstance(data, tuple) and isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)):
         return None
     return data[start:stop:step]
 
@@ -295,13 +339,19 @@ def flip(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     return Out(shape, x.data[::-1] if isinstance(x.data, tuple) and reverse else x.data)
 
 
-@primitive("roll", "x: tensor, shift: size, axis: int = none", "T:any -> T")
-def roll(ctx: Ctx, x: TensorInfo, shift: Dim, axis: int | None) -> Shape:
+@primitive("roll", "x: tensor, shift: sizes, axis: ints = none", "T:any -> T")
+def roll(ctx: Ctx, x: TensorInfo, shift: tuple[Dim, ...], axis: tuple[int, ...] | None) -> Shape:
     """Elements moved by `shift` places along an axis, those that fall off come back at the other end; without `axis` in
-    row-major order over the whole tensor. Array API `roll`."""
+    row-major order over the whole tensor.
+
+    Along several axes there is a shift for each, or one for all. Array API `roll`."""
     shape = known_shape(ctx, x)
+    count = 1 if axis is None else len(axis)
+    if len(shift) not in (1, count):
+        each = "one shift without `axis`" if axis is None else f"a shift for each of the {count} axes, or one for all"
+        ctx.fail(Other(each, (), f"they are {len(shift)}", (("shift", None),)))
     if axis is not None:
-        place(ctx, shape, axis)
+        places(ctx, shape, axis)
     return shape
 
 
@@ -332,30 +382,29 @@ def _triangle(ctx: Ctx, x: TensorInfo) -> Shape:
 # Blocks of pixels
 
 
-@primitive("depth_to_space", "x: tensor, block: int", "T:any -> T", onnx=("DepthToSpace",))
-def depth_to_space(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
+@primitive("depth_to_space", "x: tensor, block: size", "T:any -> T", onnx=("DepthToSpace",))
+def depth_to_space(ctx: Ctx, x: TensorInfo, block: Dim) -> Shape:
     """Channels moved into blocks of pixels: `[n, c, h, w]` becomes `[n, c // block ** 2, h * block, w * block]`.
 
     The channels are a multiple of `block ** 2`. ONNX DepthToSpace, mode DCR.
     """
     n, c, h, w = _image(ctx, x, block)
-    ctx.require(Multiple(Axis("x", 1, c), Number(block * block)))
+    multiple(ctx, Axis("x", 1, c), block * block, "the square of {1}", "block", block)
     return (n, c // (block * block), h * block, w * block)
 
 
-@primitive("space_to_depth", "x: tensor, block: int", "T:any -> T", onnx=("SpaceToDepth",))
-def space_to_depth(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
+@primitive("space_to_depth", "x: tensor, block: size", "T:any -> T", onnx=("SpaceToDepth",))
+def space_to_depth(ctx: Ctx, x: TensorInfo, block: Dim) -> Shape:
     """Blocks of pixels moved into channels: `[n, c, h, w]` becomes `[n, c * block ** 2, h // block, w // block]`.
 
     Height and width are multiples of `block`. ONNX SpaceToDepth.
     """
     n, c, h, w = _image(ctx, x, block)
     for axis, size in ((2, h), (3, w)):
-        ctx.require(Multiple(Axis("x", axis, size), Number(block)))
+        multiple(ctx, Axis("x", axis, size), block, "{1}", "block", block)
     return (n, c * (block * block), h // block, w // block)
 
 
-def _image(ctx: Ctx, x: TensorInfo, block: int) -> Shape:
-    if block < 1:
-        ctx.fail(AttributeAtLeast("block", 1, block))
+def _image(ctx: Ctx, x: TensorInfo, block: Dim) -> Shape:
+    attribute_at_least(ctx, "block", 1, block)
     return ranked(ctx, "x", x, 4, "[batch, channels, height, width]")

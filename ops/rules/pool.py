@@ -17,13 +17,10 @@ from ..windows import (
     image,
     spatial_axes,
     spatial_count,
-    spatial_ints,
     spatial_pads,
-    spread,
+    spatial_sizes,
     with_sizes,
 )
-
-Ints = tuple[int, ...]
 
 _WINDOWS = """For each spatial axis t = floor((s + pads - dilation * (k - 1) - 1) / stride) + 1, where s is at least 1; with
     `ceil_mode` the quotient is rounded up, but the last window begins in the axis or in the padding before it. A call without
@@ -36,7 +33,7 @@ _WINDOWS = """For each spatial axis t = floor((s + pads - dilation * (k - 1) - 1
     c]`."""
 
 
-def _image(ctx: Ctx, x: TensorInfo, kernel_shape: Ints, spatial: int | None) -> tuple[Shape, int]:
+def _image(ctx: Ctx, x: TensorInfo, kernel_shape: Shape, spatial: int | None) -> tuple[Shape, int]:
     """The dimensions, and how many of them are spatial; the batch axis may be missing."""
     a = ctx.dims(x)
     rank = len(a)
@@ -54,19 +51,19 @@ def _pooled(
     ctx: Ctx,
     x: TensorInfo,
     spatial: int | None,
-    kernel_shape: Ints,
-    strides: Ints | None,
+    kernel_shape: Shape,
+    strides: Shape | None,
     pads: Pairs | None,
     auto_pad: str,
-    dilations: Ints | None,
+    dilations: Shape | None,
     ceil_mode: bool,
     layout: str,
 ) -> Shape:
     choice(ctx, "layout", layout, LAYOUTS)
     a, count = _image(ctx, x, kernel_shape, spatial)
-    kernel = spatial_ints(ctx, "kernel_shape", kernel_shape, count)
-    steps = spatial_ints(ctx, "strides", spread(kernel if strides is None else strides, count, 1), count)
-    gaps = spatial_ints(ctx, "dilations", dilations, count)
+    kernel = spatial_sizes(ctx, "kernel_shape", kernel_shape, count)
+    steps = kernel if strides is None else spatial_sizes(ctx, "strides", strides, count)
+    gaps = spatial_sizes(ctx, "dilations", dilations, count)
     padding = spatial_pads(ctx, pads, auto_pad, count)
     result = list(a)
     for i, axis in enumerate(spatial_axes(len(a), count, layout)):
@@ -78,11 +75,14 @@ def _pooled(
     return tuple(result)
 
 
-def _at_most_half(ctx: Ctx, pads: tuple[Dim, Dim], size: int, i: int) -> None:
+def _at_most_half(ctx: Ctx, pads: tuple[Dim, Dim], size: Dim, i: int) -> None:
     half = size // 2
     for n, pad in enumerate(pads):
         asked = Pad(i, bool(n), pad, "spatial axis")
-        if not isinstance(pad, int):
+        if not isinstance(half, int):
+            if not (isinstance(pad, int) and pad == 0):
+                ctx.require(Other("{0} to be at most half the kernel", (asked,)), ctx.le(pad, half))
+        elif not isinstance(pad, int):
             ctx.require(AtMost(asked, Number(half), "half the kernel"))
         elif pad > half:
             ctx.fail(Other(f"{{0}} to be at most {half}, half the kernel", (asked,), f"it is {pad}"))
@@ -92,11 +92,11 @@ def _define_max_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> N
     def rule(
         ctx: Ctx,
         x: TensorInfo,
-        kernel_shape: Ints,
-        strides: Ints | None,
+        kernel_shape: Shape,
+        strides: Shape | None,
         pads: Pairs | None,
         auto_pad: str,
-        dilations: Ints | None,
+        dilations: Shape | None,
         ceil_mode: bool,
         layout: str,
     ) -> Shape:
@@ -107,8 +107,8 @@ def _define_max_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> N
 
     {_WINDOWS} ONNX MaxPool; PyTorch's `{name if spatial else "max_pool2d"}`."""
     params = (
-        'x: tensor, kernel_shape: ints, strides: ints = none, pads: pairs = none, auto_pad: str = "notset", '
-        'dilations: ints = none, ceil_mode: bool = false, layout: str = "channels_first"'
+        'x: tensor, kernel_shape: sizes, strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", '
+        'dilations: sizes = none, ceil_mode: bool = false, layout: str = "channels_first"'
     )
     register(Primitive(name, parse_params(params), "T:real -> T", rule, doc, onnx=onnx, traits=WINDOWS))
 
@@ -117,11 +117,11 @@ def _define_average_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) 
     def rule(
         ctx: Ctx,
         x: TensorInfo,
-        kernel_shape: Ints,
-        strides: Ints | None,
+        kernel_shape: Shape,
+        strides: Shape | None,
         pads: Pairs | None,
         auto_pad: str,
-        dilations: Ints | None,
+        dilations: Shape | None,
         ceil_mode: bool,
         count_include_pad: bool,
         layout: str,
@@ -134,8 +134,8 @@ def _define_average_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) 
     {_WINDOWS} ONNX AveragePool; PyTorch's `{name.replace("average", "avg") if spatial else "avg_pool2d"}`, which counts the
     padding unless it is told not to."""
     params = (
-        'x: tensor, kernel_shape: ints, strides: ints = none, pads: pairs = none, auto_pad: str = "notset", '
-        "dilations: ints = none, ceil_mode: bool = false, count_include_pad: bool = false, "
+        'x: tensor, kernel_shape: sizes, strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", '
+        "dilations: sizes = none, ceil_mode: bool = false, count_include_pad: bool = false, "
         'layout: str = "channels_first"'
     )
     register(Primitive(name, parse_params(params), "T:floating -> T", rule, doc, onnx=onnx, traits=WINDOWS))
@@ -150,6 +150,38 @@ def _axes(spatial: int | None) -> str:
 for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
     _define_max_pool(f"max_pool{_suffix}", _spatial, () if _suffix else ("MaxPool",))
     _define_average_pool(f"average_pool{_suffix}", _spatial, () if _suffix else ("AveragePool",))
+
+
+def _define_lp_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
+    def rule(
+        ctx: Ctx,
+        x: TensorInfo,
+        kernel_shape: Shape,
+        p: float,
+        strides: Shape | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Shape | None,
+        ceil_mode: bool,
+        layout: str,
+    ) -> Shape:
+        if p <= 0:
+            ctx.fail(Other("p to be positive", but=f"it is {p}"))
+        return _pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
+
+    doc = f"""The p-norm of each window, sum(|x| ** p) ** (1 / p), over {_axes(spatial)}: `x : [n, c, *s]` gives
+    `[n, c, *t]`; the n may be missing. p is positive; padding counts as 0.
+
+    {_WINDOWS} ONNX LpPool; PyTorch's `{name if spatial else "lp_pool2d"}`, without the absolute value."""
+    params = (
+        "x: tensor, kernel_shape: sizes, p: float = 2.0, strides: sizes = none, pads: pairs = none, "
+        'auto_pad: str = "notset", dilations: sizes = none, ceil_mode: bool = false, layout: str = "channels_first"'
+    )
+    register(Primitive(name, parse_params(params), "T:floating -> T", rule, doc, onnx=onnx, traits=WINDOWS))
+
+
+for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
+    _define_lp_pool(f"lp_pool{_suffix}", _spatial, () if _suffix else ("LpPool",))
 
 
 # Over all of the spatial axes

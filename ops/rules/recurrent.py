@@ -223,6 +223,10 @@ def lstm(
     `[directions, batch, hidden]`. `direction` is forward, reverse or bidirectional (2 directions). `layout` "batch_first"
     puts the batch in front: `x : [batch, time, inputs]` gives `[batch, time, directions, hidden]` and twice `[batch,
     directions, hidden]`. ONNX LSTM.
+
+    With `x_t : [batch, inputs]`, h and c the states before, and `w_g`, `r_g`, `b_g` the rows of `w`, `r` and both halves of
+    `b` for a gate g: i, o, f = sigmoid(x_t @ w_g^T + h @ r_g^T + b_g), each with its own; then c' = f * c +
+    i * tanh(x_t @ w_c^T + h @ r_c^T + b_c) and h' = o * tanh(c').
     """
     return _layer(ctx, "lstm", x, w, r, b, direction, layout, initial_h=initial_h, initial_c=initial_c)
 
@@ -252,5 +256,10 @@ def gru(
     hidden]`. With `linear_before_reset` the reset gate is applied to h @ r^T + bias, as in PyTorch. `direction` is forward,
     reverse or bidirectional (2 directions). `layout` "batch_first" puts the batch in front: `x : [batch, time, inputs]` gives
     `[batch, time, directions, hidden]` and `[batch, directions, hidden]`. ONNX GRU.
+
+    With `x_t : [batch, inputs]`, h the state before, and `w_g`, `r_g`, `b_g`, `c_g` the rows of `w`, `r` and the two halves of
+    `b` for a gate g: z, r = sigmoid(x_t @ w_g^T + h @ r_g^T + b_g + c_g), each with its own; then n = tanh(x_t @ w_n^T + b_n +
+    (r * h) @ r_n^T + c_n), or with `linear_before_reset` tanh(x_t @ w_n^T + b_n + r * (h @ r_n^T + c_n)); and
+    h' = (1 - z) * n + z * h.
     """
     return _layer(ctx, "gru", x, w, r, b, direction, layout, initial_h=initial_h)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from ..axes import Shape, axis_of, is_plain, known_shape, place, places, product, total
+from ..axes import Shape, axis_of, indices, is_plain, known_shape, place, places, product, total
 from ..casts import computed_in
 from ..model import AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
 from ..registry import parse_params, primitive, register
-from ..requirements import Argument, AtLeast, Axis, Equal, OfRank
+from ..requirements import Argument, AtLeast, Axis, Equal, OfRank, Other
 
 # What a reduction makes of the tracked elements of a rank-1 tensor.
 Fold = Callable[[Ctx, tuple[Dim, ...]], Dim]
@@ -21,7 +21,7 @@ _AXES = (
 )
 
 
-def _reduced(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> tuple[Shape, tuple[int, ...]]:
+def reduced(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> tuple[Shape, tuple[int, ...]]:
     """The shape after a reduction, and the places of the reduced axes in the shape of x."""
     shape = known_shape(ctx, x)
     if axis is not None:
@@ -35,7 +35,7 @@ def _reduced(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bo
     return tuple(d for i, d in enumerate(shape) if i not in gone), gone
 
 
-def _not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...]) -> None:
+def not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...]) -> None:
     """Each reduced axis has an element, or there is nothing to choose from."""
     shape = known_shape(ctx, x)
     if not is_plain(shape[i] for i in gone):
@@ -61,7 +61,7 @@ def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | No
 
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, dtype: AnyDType | None) -> Out:
         computed_in(ctx, "x", x.dtype, dtype)
-        shape, gone = _reduced(ctx, x, axis, keepdims)
+        shape, gone = reduced(ctx, x, axis, keepdims)
         return Out(shape, _folded(ctx, x, fold, dtype, gone, keepdims))
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false, dtype: dtype = none")
@@ -72,8 +72,8 @@ def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
     """A reduction that is one of the elements, so that there has to be one."""
 
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> Out:
-        shape, gone = _reduced(ctx, x, axis, keepdims)
-        _not_empty(ctx, x, gone)
+        shape, gone = reduced(ctx, x, axis, keepdims)
+        not_empty(ctx, x, gone)
         return Out(shape, _folded(ctx, x, fold, None, gone, keepdims))
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false")
@@ -85,7 +85,7 @@ def _plain(name: str, dtypes: str, onnx: tuple[str, ...], doc: str, attributes: 
     """A reduction that every shape has."""
 
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, *_: object) -> Shape:
-        return _reduced(ctx, x, axis, keepdims)[0]
+        return reduced(ctx, x, axis, keepdims)[0]
 
     params = parse_params(f"x: tensor, axis: ints = none, keepdims: bool = false, {attributes}")
     register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx, single=""))
@@ -121,15 +121,17 @@ _plain(
 
 
 def _index_of(name: str, onnx: str, which: str) -> None:
-    def rule(ctx: Ctx, x: TensorInfo, axis: int | None, keepdims: bool) -> Shape:
-        shape, gone = _reduced(ctx, x, None if axis is None else (axis,), keepdims)
-        _not_empty(ctx, x, gone)
-        return shape
+    def rule(ctx: Ctx, x: TensorInfo, axis: int | None, keepdims: bool) -> Out:
+        shape, gone = reduced(ctx, x, None if axis is None else (axis,), keepdims)
+        not_empty(ctx, x, gone)
+        own = known_shape(ctx, x)
+        return Out(shape, indices(ctx, shape, product(own[i] for i in gone) - 1))
 
     doc = f"""The index of the {which} element along `axis`, the first one of several; of the flattened tensor if `axis`
     is left out. A nan counts as {which}. An axis of size 0 is refused, and one out of range.
 
-    The result is int64 and has the other axes; with `keepdims` the reduced ones stay, with size 1."""
+    The result is int64, from 0 to n - 1 for n elements to choose from, and has the other axes; with `keepdims` the reduced ones
+    stay, with size 1."""
     params = parse_params("x: tensor, axis: int = none, keepdims: bool = false")
     register(Primitive(name, params, "T:real -> int64", rule, doc, onnx=(onnx,), single="only zeros"))
 
@@ -139,8 +141,18 @@ _index_of("argmin", "ArgMin", "smallest")
 
 
 def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None:
-    def rule(ctx: Ctx, x: TensorInfo, axis: int | None, dtype: AnyDType | None, include_initial: bool) -> Shape:
+    def rule(
+        ctx: Ctx,
+        x: TensorInfo,
+        axis: int | None,
+        dtype: AnyDType | None,
+        include_initial: bool,
+        exclusive: bool,
+        reverse: bool,
+    ) -> Shape:
         computed_in(ctx, "x", x.dtype, dtype)
+        if include_initial and exclusive:
+            ctx.fail(Other("one of include_initial and exclusive"))
         shape = known_shape(ctx, x)
         if axis is None and ctx.rank(x) != 1:
             phrase = f"an axis where the rank is not 1, and the rank of {{0}} is {ctx.rank(x)}"
@@ -151,11 +163,31 @@ def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None
     doc = f"""The {what} of the elements up to each one along `axis`, in the operand's dtype or in `dtype`.
 
     The shape is that of x; only where its rank is 1 may `axis` be left out. `include_initial` puts a {first} in front,
-    so that the axis is longer by 1. An axis out of range is refused."""
-    params = parse_params("x: tensor, axis: int = none, dtype: dtype = none, include_initial: bool = false")
+    so that the axis is longer by 1; `exclusive` leaves out the element itself, so that the first is {first}; `reverse` begins
+    at the end. An axis out of range is refused."""
+    params = parse_params(
+        "x: tensor, axis: int = none, dtype: dtype = none, include_initial: bool = false, exclusive: bool = false, "
+        "reverse: bool = false"
+    )
     register(Primitive(name, params, "T:numeric -> T=dtype", rule, doc, onnx=onnx))
 
 
+def _running(name: str, what: str, dtypes: str) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, axis: int, reverse: bool) -> Shape:
+        shape = known_shape(ctx, x)
+        place(ctx, shape, axis)
+        return shape
+
+    doc = f"""The {what} of the elements up to each one along `axis`; the shape of x.
+
+    `reverse` begins at the end. An axis out of range is refused."""
+    params = parse_params("x: tensor, axis: int = -1, reverse: bool = false")
+    register(Primitive(name, params, dtypes, rule, doc, elementwise=True))
+
+
+_running("cumulative_max", "largest", "T:real -> T")
+_running("cumulative_min", "smallest", "T:real -> T")
+_running("cumulative_logsumexp", "log(sum(exp(x))), without overflow,", "T:floating -> T")
 _cumulative("cumulative_sum", ("CumSum",), "sum", 0)
 _cumulative("cumulative_prod", (), "product", 1)
 

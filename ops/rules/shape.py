@@ -21,6 +21,7 @@ from ..axes import (
     with_new_axis,
     without,
 )
+from ..broadcast import broadcast
 from ..model import TRACKED, WILDCARD, Ctx, Dim, Out, RankUnknown, ResultOpen, Segment, TensorInfo, Trait
 from ..registry import primitive
 from ..requirements import (
@@ -343,6 +344,16 @@ def _spread(data: object, shape: Shape) -> Any:
     if not isinstance(shape[0], int) or not 0 <= shape[0] <= TRACKED:
         return None
     return flat * shape[0] if len(flat) == 1 else flat
+
+
+@primitive("broadcast_arrays", "xs: tensors", "T:any... -> T...", results="tuple")
+def broadcast_arrays(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Shape]:
+    """The tensors, all with the shape that they broadcast to together, as a tuple. At least one. Array API
+    `broadcast_arrays`."""
+    if not xs:
+        ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
+    names = tuple(f"xs[{n}]" for n in range(len(xs)))
+    return [broadcast(ctx, *(known_shape(ctx, x) for x in xs), names=names)] * len(xs)
 
 
 @primitive("tile", "x: tensor, repeats: sizes", "T:any -> T", onnx=("Tile",), needs={"repeats": "exact"})

@@ -54,7 +54,7 @@ class Asked(Node):
 
 class About(Node):
     """The call or the annotated value (`place`), the function that is called (empty where nothing is), the annotation that asks
-    and which part of it; the requirement of a primitive; the places of the calls that its values were made by, and those that
+    and which part of it; the requirement of a primitive; the values that it is about, made by calls before, and the places that
     left a rank open; the doubt about the call that made it, where it holds whenever that call works."""
 
     place: Span
@@ -62,7 +62,7 @@ class About(Node):
     declared: Span | None = None
     what: str = ""
     asked: object = None
-    after: frozenset[Span] = frozenset()
+    given: tuple[Entry, ...] = ()
     open_at: frozenset[Span] = frozenset()
     behind: Finding | None = None
 

@@ -20,6 +20,10 @@ class Sufficient(str):
     __slots__ = ()
 
 
+# So many findings of a program are told with examples, conditions and mends; of more it is told what and where.
+IN_FULL = 100
+
+
 class Outcome(Node):
     """How an obligation ended: whether only empty tensors satisfy it, a smallest witness (names to sizes) for which it fails,
     `smallest`, the least sizes where all do, the facts that a refutation needs; of what is open its condition, if it is one on

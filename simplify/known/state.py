@@ -14,7 +14,7 @@ from ..solver.facts import Facts
 from ..solver.sizes import only_var, single_var
 from ..solver.terms import Size, Term, TooLarge, Var, of_atom, substitute, var, variables
 from ..solver.trail import Kept, Past, Table
-from .values import SegmentSymbol, Shape, Value, plain
+from .values import Entry, SegmentSymbol, Shape, Value, plain
 
 _ALL = frozenset(DTYPES.values())
 
@@ -49,6 +49,7 @@ class State:
         self.opaque: Kept[Var, Size | None] = Kept(trail)
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: Table[Var, None] = Table(trail)
+        self.unnamed: list[Var] = []  # all that ever were, in their order
         self.used_names: set[str] = set()
         self._primes: dict[str, int] = {}
         # What walks of inlined bodies gave, by the function's name and its arguments.
@@ -60,6 +61,8 @@ class State:
         self.bases: Table[Var, frozenset[Size]] = Table(trail)
         # What sizes that differ between the arms of an `if` are in each arm.
         self.either: Kept[Var, tuple[Size, Size]] = Kept(trail)
+        # Of a tensor whose rank is not known: itself, which keeps its id its own, and the one that it has that from.
+        self.ranks_from: dict[int, tuple[Entry, Entry]] = {}
         # How a size is printed whose normal form is not for reading.
         self.display: Kept[Term, tuple[str, tuple[Size, ...]]] = Kept(trail)
 
@@ -106,8 +109,13 @@ class State:
     def dimension(self, name: str) -> Term:
         """A new dimension of a tensor that nothing is known of yet."""
         term = var(name, self.serial())
-        self.anonymous.begin(only_var(term), None)
+        self.leave_unnamed(only_var(term))
         return term
+
+    def leave_unnamed(self, variable: Var) -> None:
+        """Nobody has named it yet."""
+        self.anonymous.begin(variable, None)
+        self.unnamed.append(variable)
 
     def unknown_integer(self) -> Term:
         """A size of any sign that only the run decides."""

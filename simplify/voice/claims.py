@@ -15,11 +15,12 @@ from ..known.finding import About, Asked, Finding
 from ..known.shape_level import Obligation, Poisoned, ShapeLevel, written_size
 from ..known.state import State
 from ..known.values import Entry, Env, Shape, SizeValue, plain
+from ..solver.terms import Size
 from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
 from .describe import size_text, type_text
-from .origins import calls_behind, made_at, place_of
+from .origins import made_at, place_of
 from .subject import of_check
 from .telling import distinct, finish
 from .wording import Ranges, comes_from_here, compared, known_names, ranges_of, size_label, values_text, wording
@@ -56,9 +57,10 @@ class Claim(Asked):
     @property
     def about(self) -> About:
         origin, entry = self.stmt.origin, self.entry
-        after = frozenset[Span]() if entry is None else calls_behind([entry])
         place = origin.span if entry is None else entry.span
-        return About(place, "", origin.asked, origin.what, None, after, self.open_at, self.behind)
+        return About(
+            place, "", origin.asked, origin.what, None, () if entry is None else (entry,), self.open_at, self.behind
+        )
 
     def kept(self, state: State) -> Claim:
         ranges, blamed = ranges_of(state, self.stmt, self.env), _blamed(state, self.stmt, self.env, self.entry)
@@ -258,6 +260,22 @@ class Decides(Asked):
     def said(self, finding: Finding) -> Diagnostic:
         found = f"it is {type_text(self.value, finding.state)}"
         return finish(finding, codes.E304, f"the condition of {self.where} needs to have {self.what}", found)
+
+
+class SharedBy(Asked):
+    """That all turns of a loop stack the same shape. `differ` is an axis with its size in a turn and in the next."""
+
+    span: Span
+    name: str
+    differ: tuple[int, Size, Size] | None
+
+    def said(self, finding: Finding) -> Diagnostic:
+        found = ""
+        if self.differ is not None:
+            axis, now, then = self.differ
+            sizes = [size_text(size, finding.state) for size in (now, then)]
+            found = f"axis {axis} is {sizes[0]} in a turn and {sizes[1]} in the next"
+        return finish(finding, codes.E302, f"the stack needs `{self.name}` to have one shape in all turns", found)
 
 
 class Fits(Asked):

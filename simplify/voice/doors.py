@@ -19,7 +19,7 @@ from ..known.values import Entry, Env, plain
 from . import equations
 from .aligned import Row, aligned
 from .describe import size_text, type_text
-from .origins import calls_behind, place_of
+from .origins import place_of
 from .subject import of_call, of_check
 from .telling import distinct, finish, told
 from .wording import Ranges, compared, filled_type, ranges_of, size_label, values_text, why, with_owner, wording
@@ -53,7 +53,7 @@ class Entrance(Asked):
     @property
     def about(self) -> About:
         origin, site = self.stmt.origin, self.site
-        return About(site.span, site.function.name, origin.asked, origin.what, None, calls_behind(site.entries))
+        return About(site.span, site.function.name, origin.asked, origin.what, None, site.entries)
 
     def kept(self, state: State) -> Entrance:
         return replace(self, env=dict(self.env), ranges=ranges_of(state, self.stmt, self.env))

@@ -62,26 +62,23 @@ def made_at(state: State, entry: Entry, axis: int, asked: Container[object]) -> 
     return entry
 
 
-def calls_behind(entries: Iterable[Entry]) -> frozenset[Span]:
-    """The places of the calls that values were made by, of those that made what these were given, and so on."""
-    found, stack = set[Span](), list(entries)
-    while stack:
-        entry = stack.pop()
-        stack += entry.items
-        if entry.origin is not None and entry.span not in found:
-            found.add(entry.span)
-            stack += [operand for _, operand in entry.origin.entries]
-    return frozenset(found)
-
-
 def rank_of(state: State, entry: Entry) -> Entry:
-    """Of a tensor whose rank is not known, the one that it has that from: a parameter, an `if`, or what a call gave."""
-    while entry.origin is not None:
-        operands = [item for _, operand in entry.origin.entries for item in operand.items or (operand,)]
-        open_ = next((operand for operand in operands if is_open(state, operand)), None)
-        if open_ is None or entry.origin.guards:
+    """Of a tensor whose rank is not known, the one that it has that from: a parameter, an `if`, or what a call gave. The way
+    there is gone once: what is made of a tensor has its rank from where that has it."""
+    way = []
+    while (made := entry.origin) is not None:
+        known = state.ranks_from.get(id(entry))
+        if known is not None and is_open(state, known[1]):
+            entry = known[1]
             break
+        operands = [item for _, operand in made.entries for item in operand.items or (operand,)]
+        open_ = next((operand for operand in operands if is_open(state, operand)), None)
+        if open_ is None or made.guards:
+            break
+        way.append(entry)
         entry = open_
+    for passed in way:
+        state.ranks_from[id(passed)] = passed, entry
     return entry
 
 

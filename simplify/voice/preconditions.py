@@ -35,7 +35,7 @@ from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
 from .describe import dtype_text, size_text, type_text
-from .origins import calls_behind, is_open, place_of, rank_of
+from .origins import is_open, place_of, rank_of
 from .spoken import CallInfo, Operands
 from .subject import of_call
 from .telling import finish
@@ -59,8 +59,8 @@ class Precondition(Asked):
 
     @property
     def about(self) -> About:
-        after = calls_behind(entry for _, entry in self.call.entries)
-        return About(self.span, self.call.name, None, "", self.asked, after, self.open_at)
+        given = tuple(entry for _, entry in self.call.entries)
+        return About(self.span, self.call.name, None, "", self.asked, given, self.open_at)
 
     def sizes(self) -> Iterable[tuple[Entry | None, int | None]]:
         return ((self.call.find(param), axis) for param, axis in places(self.asked))

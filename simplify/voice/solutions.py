@@ -21,11 +21,12 @@ from ..solver.conditions import (
     substitute_cond,
 )
 from ..solver.shorter import without_empty
-from ..solver.terms import Size, Var, mod, of_atom
+from ..solver.terms import Size, Var, left, mod, of_atom
 
 _FEW = 4
 _REACH = 130
 _SHORT = 60
+_A_QUESTION = 40  # steps, at least, of each size that is asked for
 
 
 def only_where(state: State, cond: Cond) -> str | None:
@@ -104,6 +105,8 @@ def _guesses(size: Size, tried: range, holds: list[bool]) -> Iterator[Cond]:
 
 def _remainders(state: State, size: Size, tried: range, holds: list[bool]) -> Iterator[Cond]:
     """`h % 4 == 0` for `h // 2 % 2 == 0` where h is known to be even: of the sizes that there can be, those of a remainder."""
+    if left() < _A_QUESTION * len(tried):
+        return
     possible = {
         n: held for n, held in zip(tried, holds, strict=True) if state.facts.decide(eq(size, n)).kind != "refuted"
     }

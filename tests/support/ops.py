@@ -321,6 +321,9 @@ class GridCtx:
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Any:
         return Unknown(at_least, at_most)
 
+    def element(self, at_least: Any, at_most: Any) -> None:
+        return None
+
     def fits(self, value: Any, dtype: DType) -> bool:
         if dtype.kind not in ("int", "uint"):
             return False

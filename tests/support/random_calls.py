@@ -36,7 +36,7 @@ TEMPLATES = {
     "conv_transpose1d": "x = b c*g l+1; weight = c*g o k; bias = o*g; groups = g",
     "conv_transpose2d": "x = b c*g l+1 m+1; weight = c*g o k j; bias = o*g; groups = g",
     "conv_transpose3d": "x = b c*g l+1 m+1 q+1; weight = c*g o k j 1; bias = o*g; groups = g",
-    **{f"{how}_pool{n}": f"x = b c {s}" for how in ("max", "average") for n, s in
+    **{f"{how}_pool{n}": f"x = b c {s}" for how in ("max", "average", "lp") for n, s in
        (("", "l+2 *s"), ("1d", "l+2"), ("2d", "l+2 m+2"), ("3d", "l+2 m+2 q+2"))},
     **dict.fromkeys(("global_average_pool", "global_max_pool", "lrn", "upsample", "resize"), "x = b c l *s"),
     **{f"adaptive_{how}_pool": "x = b c l m; output_shape = p q" for how in ("average", "max")},
@@ -66,6 +66,21 @@ TEMPLATES = {
     "matmul": "x = *s m k; y = *s k n",
     "vecdot": "x = *s k; y = *s k; axis = -1",
     "cross": "x = *s 3; y = *s 3; axis = -1",
+    **dict.fromkeys(("matrix_rank", "matrix_norm", "pinv", "qr", "svd", "svdvals"), "x = *s m n"),
+    **dict.fromkeys(("det", "slogdet", "inv", "cholesky", "eigh", "eigvalsh", "eig", "eigvals"), "x = *s m m"),
+    "matrix_power": "x = *s m m; n = k",
+    "solve": "x = *s m m; y = *s m n",
+    "vector_norm": "x = m *s; axis = 0",
+    **dict.fromkeys(("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"), "x = *s m+k; n = k; axis = -1"),
+    **dict.fromkeys(("fftn", "ifftn", "rfftn", "irfftn"), "x = *s m+k n+1; s = k 2; axes = -2 -1"),
+    **dict.fromkeys(("fftshift", "ifftshift"), "x = m n *s; axes = 0 1"),
+    **dict.fromkeys(("fftfreq", "rfftfreq"), "n = k"),
+    **dict.fromkeys(("random_split", "random_uniform", "random_normal", "random_permutation"), "key = 2"),
+    "random_categorical": "key = 2; logits = *s n+1; axis = -1",
+    "quantile": "x = n+1 *s; q = *t; axis = 0",
+    "bincount": "x = m; length = 2",
+    "diff": "x = m n; prepend = k n; append = l n; axis = 0",
+    "roll": "x = m n *s; shift = k l; axis = 0 1",
     "outer": "x = m; y = n",
     "tensordot": "x = m k; y = k n; axes = 1; x_axes = -1; y_axes = 0",
     "diagonal": "x = *s m n",
@@ -103,6 +118,25 @@ TEMPLATES = {
     "one_hot": "indices = *s; depth = k",
     "cumulative_sum": "x = n *s; axis = 0",
     "cumulative_prod": "x = n *s; axis = 0",
+    "count_nonzero": "x = n *s; axis = 0",
+    "frame": "x = *s k+l; length = k; step = g",
+    "overlap_add": "x = *s n l; step = g",
+    "stft": "x = *s k+k+l; length = k; step = g; window = k",
+    "istft": "x = *s 2 n; length = 3; step = g; window = 3",
+    "unfold": "x = n c k+l g+m; kernel_shape = k g",
+    "fold": "x = n c*k*g 4; kernel_shape = k g; output_shape = k+1 g+1; strides = 1; dilations = 1",
+    "non_max_suppression": "boxes = n 4; scores = n",
+    "grid_sample": "x = n c h+1 w+1; grid = n p q 2",
+    "roi_align": "x = n c h+1 w+1; boxes = l 4; batch_indices = l; output_shape = p q; samples = g",
+    "reverse_sequence": "x = n k *s; lengths = k; time_axis = 0; batch_axis = 1",
+    "rotary_embedding": "x = *s l k+k+m; cos = l k; sin = l k",
+    "grouped_query_attention": "q = *s g*h l d; k = *s g m d; v = *s g m e; mask = l m; past = k",
+    "cosine_similarity": "x = *s k; y = *s k; axis = -1",
+    "ctc_loss": "x = n b k+1; target = b m+1; input_lengths = b; target_lengths = b; blank = 0",
+    **dict.fromkeys(("segment_sum", "segment_mean", "segment_max", "segment_min"), "x = n *s; ids = n; count = k"),
+    "gather_slices": "x = k+1 m+1 n; starts = *t 2; sizes = 1 m n; collapse = 0",
+    "scatter_slices": "x = k+1 m+1 n; starts = *t 2; updates = *t 1 n; collapse = 0",
+    **dict.fromkeys(("quantize", "dequantize"), "x = *s c; scale = c; zero_point = c; axis = -1"),
 }  # fmt: skip
 
 # What a string may be, for one primitive or for all with that parameter.
@@ -111,14 +145,22 @@ STRINGS: dict[str, tuple[str, ...]] = {
     "auto_pad": ("notset", "notset", "same_upper", "same_lower", "valid"),
     "reduction": ("none", "mean", "sum"),
     "scatter_nd.reduction": ("none", "add", "mul", "max", "min"),
+    "scatter_slices.reduction": ("none", "add", "mul", "max", "min"),
     "scatter_elements.reduction": ("none", "add", "mul", "max", "min"),
     "kl_div.reduction": ("none", "mean", "sum", "batchmean"),
     "direction": ("forward", "reverse", "bidirectional"),
     "activation": ("tanh", "relu"),
+    "grid_sample.mode": ("linear", "nearest"),
+    "roi_align.mode": ("mean", "max"),
+    "padding": ("zeros", "border", "reflection"),
     "mode": ("nearest", "linear", "cubic"),
     "pad.mode": ("constant", "edge", "reflect", "wrap"),
     "approximate": ("none", "tanh"),
     "side": ("left", "right"),
+    "qr.mode": ("reduced", "complete"),
+    "norm": ("backward", "ortho", "forward"),
+    "method": ("linear", "lower", "higher", "nearest", "midpoint"),
+    "ord": ("fro", "nuc", "inf", "-inf", "1", "-1", "2", "-2"),
     "indexing": ("xy", "ij"),
     "equation": ("ij,jk->ik", "i,i", "...i,...i->...", "ii,i", "ij,ij->j", "i,j->ij", "->"),
     **{f"{name}.layout": ("time_first", "batch_first") for name in ("rnn", "gru", "lstm")},
@@ -264,9 +306,10 @@ def _attribute(random: Random, row: Primitive, param: Param, tokens: list[str] |
         case "int":
             return int(random.integers(-3, 4))
         case "ints":
-            spatial = param.name in ("strides", "dilations", "kernel_shape", "scales", "output_padding")
-            count = 1 if spatial and random.random() < 0.8 else int(random.integers(1, 4))
-            return tuple(int(n) for n in random.integers(int(random.random() < 0.9) if spatial else -2, 3, count))
+            return tuple(int(n) for n in random.integers(-2, 3, int(random.integers(1, 4))))
+        case "sizes" if param.name in ("strides", "dilations", "kernel_shape", "scales", "output_padding"):
+            count = 1 if random.random() < 0.8 else int(random.integers(1, 4))
+            return tuple(int(n) for n in random.integers(int(random.random() < 0.9), 3, count))
         case "sizes" | "shape" | "target":
             wild = param.kind == "target" and random.random() < 0.4
             return (

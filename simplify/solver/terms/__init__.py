@@ -38,7 +38,7 @@ from .polynomials import (
     without,
 )
 from .ranges import Bounds, Ranges, at_least, bounds, is_nonneg, lower, mono_interval
-from .steps import Allowance, Apart, OutOfSteps, Purse, Share, TooLarge, charge, left, spend
+from .steps import Allowance, Apart, OutOfSteps, Purse, Share, TooLarge, charge, left, spend, toll
 from .substitution import evaluate, replace_atom, substitute
 
 __all__ = [
@@ -83,6 +83,7 @@ __all__ = [
     "Term",
     "term_key",
     "term_vars",
+    "toll",
     "TooLarge",
     "Var",
     "var",

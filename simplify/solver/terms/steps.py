@@ -43,6 +43,12 @@ def spend(steps: int) -> None:
     _here.left -= steps
 
 
+def toll(steps: int) -> None:
+    """Counts steps that were no reasoning: what is done is told and paid for, but nobody has to stop thinking for it."""
+    if _here.purse is not None:
+        _here.purse.spent += steps
+
+
 def left() -> int:
     """How many steps there are left."""
     return max(_here.left, 0)
@@ -134,13 +140,16 @@ class Allowance:
 
 
 class Apart:
-    """What is done within has nothing to do with the allowance around it."""
+    """What is done within has nothing to do with the allowance around it; it may have an end of its own."""
 
-    __slots__ = ("_inside", "_left")
+    __slots__ = ("_inside", "_left", "most")
+
+    def __init__(self, most: int = _ENDLESS) -> None:
+        self.most = most
 
     def __enter__(self) -> Apart:
         self._inside, self._left = _here.inside, _here.left
-        _here.inside, _here.left = False, _ENDLESS
+        _here.inside, _here.left = False, self.most
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,68 @@
+"""NumPy kernels of Fourier transforms, which keep the precision of their operand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .create import cast
+from .registry import kernel
+
+Array = np.ndarray[Any, Any]
+
+
+def _filled(x: Array, axes: Iterable[int]) -> Array:
+    """The array with one zero along each transformed axis that is empty: there NumPy reads what is not there."""
+    if x.size:
+        return x
+    where = {axis % x.ndim for axis in axes}
+    return np.zeros([max(size, 1) if i in where else size for i, size in enumerate(x.shape)], x.dtype)
+
+
+def _along_one(name: str) -> None:
+    transform: Any = getattr(np.fft, name)
+
+    @kernel(name)
+    @np.errstate(all="ignore")
+    def run(x: Array, n: int | None, axis: int, norm: str) -> Array:
+        return transform(_filled(x, (axis,)), n, axis, norm)  # type: ignore[no-any-return]
+
+
+def _along_several(name: str) -> None:
+    transform: Any = getattr(np.fft, name)
+
+    @kernel(name)
+    @np.errstate(all="ignore")
+    def run(x: Array, s: Sequence[int] | None, axes: tuple[int, ...] | None, norm: str) -> Array:
+        where = range(-(x.ndim if s is None else len(s)), 0) if axes is None else axes
+        return transform(_filled(x, where), s, where, norm)  # type: ignore[no-any-return]
+
+
+for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    _along_one(_name)
+for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
+    _along_several(_name)
+
+
+@kernel("fftfreq")
+@np.errstate(all="ignore")
+def fftfreq(n: int, d: float, dtype: Any) -> Array:
+    return np.asarray(cast(np.fft.fftfreq(n, d), np.float32 if dtype is None else dtype))
+
+
+@kernel("rfftfreq")
+@np.errstate(all="ignore")
+def rfftfreq(n: int, d: float, dtype: Any) -> Array:
+    return np.asarray(cast(np.fft.rfftfreq(n, d), np.float32 if dtype is None else dtype))
+
+
+@kernel("fftshift")
+def fftshift(x: Array, axes: tuple[int, ...] | None) -> Array:
+    return np.fft.fftshift(x, axes)
+
+
+@kernel("ifftshift")
+def ifftshift(x: Array, axes: tuple[int, ...] | None) -> Array:
+    return np.fft.ifftshift(x, axes)

@@ -1,0 +1,145 @@
+"""NumPy kernels that decompose, invert or measure matrices: LAPACK's, over all leading axes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from .elementwise import widened
+from .registry import BadValue, kernel
+
+Array = np.ndarray[Any, Any]
+
+# NumPy's stubs do not know the None of these.
+_linalg: Any = np.linalg
+
+SINGULAR = "`x` holds a matrix that has no inverse"
+ENDLESS = "`x` holds a matrix whose values LAPACK does not find"
+
+
+def _lapack(message: str = ENDLESS) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """What LAPACK cannot do is said of the values that it was given."""
+
+    def around(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def run(*args: Any) -> Any:
+            try:
+                with np.errstate(all="ignore"):
+                    return function(*args)
+            except np.linalg.LinAlgError as problem:
+                raise BadValue(message) from problem
+
+        return run
+
+    return around
+
+
+@kernel("det")
+@_lapack()
+def det(x: Array) -> Array:
+    return np.asarray(np.linalg.det(x))
+
+
+@kernel("slogdet")
+@_lapack()
+def slogdet(x: Array) -> tuple[Array, ...]:
+    return tuple(map(np.asarray, np.linalg.slogdet(x)))
+
+
+@kernel("matrix_rank")
+@_lapack()
+def matrix_rank(x: Array, rtol: float | None) -> Array:
+    return np.asarray(np.linalg.matrix_rank(x, rtol=rtol), np.int64)
+
+
+@kernel("matrix_norm")
+@_lapack()
+def matrix_norm(x: Array, keepdims: bool, ord: str) -> Array:
+    how: Any = ord if ord in ("fro", "nuc") else float(ord)
+    return np.asarray(np.linalg.matrix_norm(x, keepdims=keepdims, ord=how))
+
+
+@kernel("vector_norm")
+@np.errstate(all="ignore")
+def vector_norm(x: Array, axis: tuple[int, ...] | None, keepdims: bool, ord: float) -> Array:
+    result = np.asarray(_linalg.vector_norm(widened(x), axis=axis, keepdims=keepdims, ord=ord))
+    return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
+
+
+@kernel("inv")
+@_lapack(SINGULAR)
+def inv(x: Array) -> Array:
+    return np.linalg.inv(x)
+
+
+@kernel("pinv")
+@_lapack()
+def pinv(x: Array, rtol: float | None) -> Array:
+    return np.asarray(_linalg.pinv(x, rtol=rtol))
+
+
+@kernel("matrix_power")
+@_lapack(SINGULAR)
+def matrix_power(x: Array, n: int) -> Array:
+    return np.linalg.matrix_power(x, n)
+
+
+@kernel("solve")
+@_lapack(SINGULAR)
+def solve(x: Array, y: Array) -> Array:
+    return np.linalg.solve(x, y)
+
+
+@kernel("cholesky")
+@_lapack("`x` holds a matrix that is not positive definite")
+def cholesky(x: Array, upper: bool) -> Array:
+    return np.linalg.cholesky(x, upper=upper)
+
+
+@kernel("qr")
+@_lapack()
+def qr(x: Array, mode: str) -> tuple[Array, ...]:
+    return tuple(np.linalg.qr(x, "complete" if mode == "complete" else "reduced"))
+
+
+@kernel("svd")
+@_lapack()
+def svd(x: Array, full_matrices: bool) -> tuple[Array, ...]:
+    return tuple(np.linalg.svd(x, full_matrices))
+
+
+@kernel("svdvals")
+@_lapack()
+def svdvals(x: Array) -> Array:
+    return np.linalg.svd(x, compute_uv=False)
+
+
+@kernel("eigh")
+@_lapack()
+def eigh(x: Array) -> tuple[Array, ...]:
+    return tuple(np.linalg.eigh(x))
+
+
+@kernel("eigvalsh")
+@_lapack()
+def eigvalsh(x: Array) -> Array:
+    return np.linalg.eigvalsh(x)
+
+
+def _as_complex(x: Array) -> Array:
+    return x.astype(np.result_type(x.dtype, np.complex64), copy=False)
+
+
+@kernel("eig")
+@_lapack()
+def eig(x: Array) -> tuple[Array, ...]:
+    return tuple(map(_as_complex, np.linalg.eig(x)))
+
+
+@kernel("eigvals")
+@_lapack()
+def eigvals(x: Array) -> Array:
+    return _as_complex(np.linalg.eigvals(x))

@@ -1,0 +1,52 @@
+"""NumPy kernels of parts of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .elementwise import Array
+from .registry import kernel
+
+
+@kernel("real")
+def real(x: Array) -> Array:
+    return np.real(np.asarray(x))
+
+
+@kernel("imag")
+def imag(x: Array) -> Array:
+    x = np.asarray(x)
+    return np.imag(x) if x.dtype.kind == "c" else np.zeros_like(x)
+
+
+@kernel("complex")
+def complex_(x: Any, y: Any) -> Array:
+    dtype = np.result_type(x, y)
+    result = np.empty(np.broadcast_shapes(np.shape(x), np.shape(y)), np.result_type(dtype, np.complex64))
+    result.real, result.imag = x, y
+    return result
+
+
+@kernel("conj")
+def conj(x: Array) -> Array:
+    x = np.asarray(x)
+    return np.conjugate(x) if x.dtype.kind == "c" else x
+
+
+@kernel("positive")
+def positive(x: Array) -> Array:
+    return np.asarray(x)
+
+
+@kernel("signbit")
+def signbit(x: Array) -> Array:
+    return np.signbit(x)
+
+
+@kernel("nextafter")
+@np.errstate(all="ignore")
+def nextafter(x: Array, y: Array) -> Array:
+    dtype = next(v.dtype for v in (x, y, np.float64(0)) if hasattr(v, "dtype"))
+    return np.asarray(np.nextafter(np.asarray(x, dtype), np.asarray(y, dtype)))

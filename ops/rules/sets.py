@@ -1,0 +1,53 @@
+"""Distinct elements, and which elements are among others."""
+
+from __future__ import annotations
+
+from ..axes import Shape, known_shape, product
+from ..model import Ctx, Dim, TensorInfo
+from ..registry import primitive
+
+
+def _distinct(ctx: Ctx, x: TensorInfo) -> tuple[Shape, Dim]:
+    """The shape of x, and how many distinct elements there are: the data decides that."""
+    shape = ctx.dims(x)
+    return shape, ctx.fresh("k", 0, product(shape))
+
+
+@primitive("unique_all", "x: tensor", "T:ordered -> T, int64, int64, int64", results="tuple")
+def unique_all(ctx: Ctx, x: TensorInfo) -> list[Shape]:
+    """The distinct elements in ascending order, for each the index in row-major order where it stands first, for each
+    element of x its place among them, and how often each stands there: `[k]`, `[k]`, the shape of x, `[k]`.
+
+    The data decides k, at most the number of elements. Every nan is distinct from the others. Array API `unique_all`.
+    """
+    shape, k = _distinct(ctx, x)
+    return [(k,), (k,), shape, (k,)]
+
+
+@primitive("unique_counts", "x: tensor", "T:ordered -> T, int64", results="tuple")
+def unique_counts(ctx: Ctx, x: TensorInfo) -> list[Shape]:
+    """The distinct elements in ascending order, and how often each stands there: `[k]` twice.
+
+    The data decides k, at most the number of elements. Array API `unique_counts`.
+    """
+    _, k = _distinct(ctx, x)
+    return [(k,), (k,)]
+
+
+@primitive("unique_inverse", "x: tensor", "T:ordered -> T, int64", results="tuple")
+def unique_inverse(ctx: Ctx, x: TensorInfo) -> list[Shape]:
+    """The distinct elements in ascending order, `[k]`, and for each element of x its place among them, in the shape of x.
+
+    The data decides k, at most the number of elements. Array API `unique_inverse`.
+    """
+    shape, k = _distinct(ctx, x)
+    return [(k,), shape]
+
+
+@primitive("isin", "x: tensor, values: tensor, invert: bool = false", "T:ordered, T -> bool")
+def isin(ctx: Ctx, x: TensorInfo, values: TensorInfo, invert: bool) -> Shape:
+    """Whether each element of x is among the values, of any shape, or with `invert` whether it is not; the shape of x.
+
+    nan equals nothing. Array API `isin`.
+    """
+    return known_shape(ctx, x)
