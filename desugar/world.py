@@ -294,13 +294,9 @@ class World:
                 codes.E202, f"there is no import called `{head}`", callee.span,
                 help=f"`@{known}.{rest}`" if known else f'`import "{head}.rx"` at the top of the file',
             )  # fmt: skip
-        raise problem(
-            codes.E202,
-            f"there is no function `@{callee.name}`",
-            callee.span,
-            help=elsewhere.otherwise(callee.name),
-            meant=self._meant(unit, callee.name),
-        )
+        help = elsewhere.otherwise(callee.name)
+        meant = () if help else self._meant(unit, callee.name)
+        raise problem(codes.E202, f"there is no function `@{callee.name}`", callee.span, help=help, meant=meant)
 
     def refuse_private(self, info: FnInfo, callee: sweet.FnName, caller: str | None) -> None:
         """A `private` function is called by its wrapper only: what the wrapper asserts is taken for granted in it."""

@@ -149,7 +149,7 @@ def refuted(source: str, errors: list[Diagnostic], oracle: Run) -> list[tuple[Di
         if error.code in NOT_ALWAYS or any(_is_inside(source, s) for s in _spans(error, ".*")):
             continue
         lines = source.split("\n")
-        at = max(s.source.position(s.start)[0] for s in _spans(error, "here ")) - 1
+        at = max(s.source.position(s.start)[0] for s in _spans(error, "here |declared ")) - 1
         if lines[at].startswith(("@main", "  out")):
             found.append((error, oracle))
         elif lines[at].startswith(("  let", "  assert", "  match_shape")):
