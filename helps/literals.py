@@ -21,7 +21,7 @@ from .tree import Tree, callee, has, is_reshape, keeps_shape
 _DEPTH = 12
 _FARTHEST = 1000
 # The kinds of parameters that say the whole shape of a result.
-_SHAPES = ("shape", "target")
+SHAPES = ("shape", "target")
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -203,7 +203,7 @@ def sources_of_axis(tree: Tree, expr: sweet.Expr, axis: int, depth: int = _DEPTH
 def _of_call(tree: Tree, call: sweet.Call, axis: int, depth: int) -> tuple[sweet.Expr, ...]:
     name, given = callee(call), tree.arguments(call)
     row = lookup(name)
-    if row is not None and "shape" in given and any(p.name == "shape" and p.kind in _SHAPES for p in row.params):
+    if row is not None and "shape" in given and any(p.name == "shape" and p.kind in SHAPES for p in row.params):
         return _of_list(tree, given["shape"], axis, call.span)
     if keeps_shape(name) and "x" in given:
         return sources_of_axis(tree, given["x"], axis, depth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..lang import sweet
@@ -36,7 +37,8 @@ def mends(case: Case) -> Iterator[Mend]:
     if case.subject.grown:
         grown = replaced(item, case.subject.grown)
         yield case.mend(f"`{carry.name.name}` grows in each turn", [grown], _RANK, show=shown)
-    yield from _existential(case, loop, carry, item)
+        yield from _with_result(case, loop, carry, item, axis)
+    yield from _existential(case, loop, carry, item, axis)
 
 
 def _around(case: Case, carry: sweet.Carry) -> Loop | None:
@@ -44,15 +46,49 @@ def _around(case: Case, carry: sweet.Carry) -> Loop | None:
     return next((loop for loop in found if loop is not None and carry in loop.carries), None)
 
 
-def _existential(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr) -> Iterator[Mend]:
+def _with_result(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, axis: int) -> Iterator[Mend]:
+    """The carry grows, and with it the function's result, which says the same size there."""
+    behind = _behind(loop, case.subject.grown)
+    for declared in _declared(case, item, axis) if behind else ():
+        both = (replaced(item, case.subject.grown), replaced(declared, behind))
+        what = f"`{carry.name.name}` grows in each turn: write `{case.subject.grown}`, and in the result `{behind}`"
+        yield Mend(what, both, _RANK, what, guess=True)
+
+
+def _behind(loop: Loop, grown: str) -> str:
+    """A size that grows with the index, as it is when the range has run through; empty where that is not seen."""
+    if not isinstance(loop, sweet.For) or not isinstance(loop.iterable, sweet.Call) or loop.cond is not None:
+        return ""
+    given = [a.value.span.text for a in loop.iterable.args]
+    if not 1 <= len(given) <= 2:
+        return ""
+    end = given[-1] if given[-1].isidentifier() or given[-1].isdigit() else f"({given[-1]})"
+    return re.sub(rf"\b{re.escape(loop.index.name)}\b", lambda _: end, grown)
+
+
+def _declared(case: Case, item: sweet.Expr, axis: int) -> Iterator[sweet.Expr]:
+    """Where a type of the function's result says the same size of that axis."""
+    result = case.function.fn.result if case.function is not None else None
+    for type_ in result.items if isinstance(result, sweet.TupleType) else (result,):
+        dims = (
+            type_.shape.items if isinstance(type_, sweet.TensorType) and isinstance(type_.shape, sweet.ListExpr) else ()
+        )
+        if -len(dims) <= axis < len(dims) and dims[axis].span.text == item.span.text:
+            yield dims[axis]
+
+
+def _existential(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, axis: int) -> Iterator[Mend]:
     """The size has a name of its own, which may change, and stays at least (or at most) what it was."""
     taken = {n.name for n in walk(case.tree.module) if isinstance(n, sweet.Ident | sweet.Name)}
-    name = next((n for n in _NAMES if n not in taken), None)
+    name, other = [*(n for n in _NAMES if n not in taken), None, None][:2]
     for position, sign in enumerate((">=", "<=") if name is not None else ()):
         condition = f"{name} {sign} {item.span.text}"
         what = f"let the size change from turn to turn: `{name}` for `{item.span.text}`, with `where {condition}`"
         edits = (replaced(item, str(name)), _where(loop, condition))
         yield Mend(what, edits, _RANK + 1 + position, what, True)
+        for declared in _declared(case, item, axis) if other is not None else ():
+            both = f"{what}, and `{other}` in the result"
+            yield Mend(both, (*edits, replaced(declared, str(other))), _RANK + 1 + position, both, True)
 
 
 def _where(loop: Loop, condition: str) -> Edit:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from ..lang import core
+from ..lang import core, sweet
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Edit, Help
 from ..lang.node import Node, replace
@@ -171,7 +171,7 @@ def candidates(case: Case) -> list[Mend]:
     for family in FAMILIES if case.diagnostic.severity != "note" else (operands.mends,):
         for mend in family(case):
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
-            if mend.edits and not overlap(mend.edits) and key not in found:
+            if mend.edits and not overlap(mend.edits) and key not in found and not _empties(case.tree, mend):
                 found[key] = mend
     unsure = [m.kind == "slip" and m.rank >= conditions.FAR_FETCHED for m in found.values()]
     ordered = [
@@ -182,6 +182,18 @@ def candidates(case: Case) -> list[Mend]:
     other = [m for m in ordered if m.is_of_operation]
     ordered = [*bounds, *other[:_BEFORE_CONDITIONS], *said, *other[_BEFORE_CONDITIONS:]]
     return [_with_line_ends(m) for m in ordered] if "\r\n" in case.tree.source.text else ordered
+
+
+def _empties(tree: Tree, mend: Mend) -> bool:
+    """Whether it writes 0 for a size that is written in a shape: of empty tensors most things are right."""
+    return any(e.text.strip() == "0" and _in_shape(tree, e.span) for e in mend.edits)
+
+
+def _in_shape(tree: Tree, span: Span) -> bool:
+    number = tree.enclosing(span, sweet.IntLit)
+    around = None if number is None else tree.enclosing(span, sweet.ListExpr)
+    call = None if around is None else tree.enclosing(span, sweet.Call)
+    return call is not None and any(tree.arguments(call).get(name) is around for name in literals.SHAPES)
 
 
 def _with_line_ends(mend: Mend) -> Mend:

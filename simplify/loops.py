@@ -22,9 +22,10 @@ from .frame import Frame
 from .known import naming
 from .known.fresh import dims_of_subject, settle, unknown
 from .known.naming import Names
-from .known.shape_level import Poisoned, ShapeLevel
+from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import (
     POISON,
+    UNDECIDED,
     Entry,
     Env,
     NumberValue,
@@ -33,14 +34,17 @@ from .known.values import (
     TupleValue,
     Undecided,
     Value,
+    plain,
 )
 from .solver.conditions import Cond, all_of, any_of, eq, ge, le, lt, negate
 from .solver.rendering import render
-from .solver.sizes import only_var
-from .solver.terms import Size, Term, ceildiv, mod, smax, variables
+from .solver.sizes import only_var, single_var
+from .solver.terms import Size, Var, ceildiv, mod, smax, substitute, variables
 from .visitor import Part, Visitor
-from .voice.claims import Claim, endless, never_run
+from .voice.claims import Claim, SharedBy, endless, never_run
 
+# Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
+Shared = dict[int, tuple[int, Size | None]]
 BEFORE, AFTER = "before the first turn", "after a turn"
 
 
@@ -75,11 +79,13 @@ class Loops(Part):
             return Entry(POISON, loop.span), loop
         at_entry = _at(loop, {**env, **firsts}, turns.start)
         loop = replace(loop, invariant=tuple(self._entry(frame, i, at_entry) for i in loop.invariant))
-        shared: tuple[Shape | None, ...] = (None,) * len(loop.stacked)
+        shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
         never_ends = False
         if not frame.inlined:
             loop, shared, never_ends = self._turn(frame, loop, turns, env)
         if any(i.entry is Status.REFUTED or i.turn is Status.REFUTED for i in loop.invariant):
+            return Entry(POISON, loop.span), loop
+        if any(s.status is Status.REFUTED for s in loop.stacked):
             return Entry(POISON, loop.span), loop
         return self._behind(frame, loop, turns, env, shared, never_ends=never_ends), loop
 
@@ -144,7 +150,7 @@ class Loops(Part):
 
     def _turn(
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env
-    ) -> tuple[core.Loop, tuple[Shape | None, ...], bool]:
+    ) -> tuple[core.Loop, tuple[Shared, ...], bool]:
         """One turn, whichever it is: the loop with its body simplified and each condition's status at a turn's end, the
         shapes of what is stacked where they are the same in all turns, and whether no turn is the last."""
         older, since = self.state.serial(), self.bindings.mark()
@@ -157,23 +163,19 @@ class Loops(Part):
             if not frame.quiet:
                 self.prover.log.remark(never_run(self.prover.function, loop))
             status = [Status.PROVED] * len(loop.invariant)
-            shared: tuple[Shape | None, ...] = (None,) * len(loop.stacked)
-            body = loop.body
+            shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
+            body, stacked = loop.body, tuple(replace(s, status=Status.PROVED) for s in loop.stacked)
         else:
-            status, shared, body = self._body(frame, loop, turns, inner, older)
+            status, shared, body, stacked = self._body(frame, loop, turns, inner, older)
         self.bindings.close(since)
         self.state.pop()
         invariant = tuple(replace(i, turn=s) for i, s in zip(loop.invariant, status, strict=True))
-        stacked = tuple(
-            replace(s, status=Status.RESIDUAL if shape is None else Status.PROVED)
-            for s, shape in zip(loop.stacked, shared, strict=True)
-        )
         return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, goes_on is True
 
     def _body(
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int
-    ) -> tuple[list[Status], tuple[Shape | None, ...], core.Block]:
-        """The body: what becomes of the invariant at its end, the shapes that it stacks, and itself simplified."""
+    ) -> tuple[list[Status], tuple[Shared, ...], core.Block, tuple[core.Stacked, ...]]:
+        """The body: what becomes of the invariant at its end, the shapes that it stacks, itself simplified, and the stacks."""
         block = frame.block()
         for stmt in loop.body.stmts:
             self.visitor.stmt(block, stmt, env)
@@ -185,9 +187,13 @@ class Loops(Part):
         if not wrong:
             grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
             status = [self._claim(block, i, at_end, AFTER, g) for i, g in zip(loop.invariant, grown, strict=True)]
-        given = entries[len(loop.carries) :]
-        shared = tuple(self._shared(s, e, older) for s, e in zip(loop.stacked, given, strict=False))
-        return status, shared, core.Block(loop.body.span, tuple(block.out.stmts), result)
+        given = [self._shape_of(e) for e in entries[len(loop.carries) :]]
+        given = given if len(given) == len(loop.stacked) else [()] * len(loop.stacked)
+        pairs = list(zip(loop.stacked, given, strict=True))
+        following = self._following(loop, turns, env, at_end, older)
+        stacked = tuple(self._same(block, loop, s, g, turns, following, older) for s, g in pairs)
+        shared = tuple(self._shared(s, g, older) for s, g in pairs)
+        return status, shared, core.Block(loop.body.span, tuple(block.out.stmts), result), stacked
 
     def _any_turn(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env) -> tuple[Turns, Env]:
         """What is known at the begin of a turn: the invariant, and that there is one."""
@@ -278,15 +284,96 @@ class Loops(Part):
             return [Entry(item, entry.span) for item in entry.value.items], value
         return [entry], value
 
-    def _shared(self, stacked: core.Stacked, entry: Entry, older: int) -> Shape | None:
-        """The shape of what a turn gives to a stack, where it speaks of nothing that the turn decides."""
-        value = entry.value
-        shape = self.state.resolve(value.shape) if isinstance(value, TensorInfo) else ()
-        if len(shape) != len(stacked.shape):
-            return () if None not in stacked.shape else None
-        sizes = [d for d, declared in zip(shape, stacked.shape, strict=True) if declared is None]
-        same = all(isinstance(d, int) or (isinstance(d, Term) and _is_older(d, older)) for d in sizes)
-        return shape if same else None
+    # What is stacked
+
+    def _shape_of(self, entry: Entry) -> Shape:
+        return self.state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
+
+    def _following(self, loop: core.Loop, turns: Turns, env: Env, at_end: Env, older: int) -> dict[Var, Size]:
+        """What stands in the next turn for the sizes that belong to a turn: the index, and those of the carries."""
+        found: dict[Var, Size] = {}
+        if loop.index is not None:
+            found |= dict.fromkeys(variables(turns.index), turns.index + turns.step)
+        for carry in loop.carries:
+            for now, then in zip(self._sizes(env, carry), self._sizes(at_end, carry), strict=False):
+                variable = single_var(now)
+                if variable is not None and variable.serial > older:
+                    found.setdefault(variable, then)
+        return found
+
+    def _sizes(self, env: Env, carry: core.Carry) -> Shape:
+        """What a carry has of sizes."""
+        value = env[carry.name].value
+        if isinstance(value, SizeValue):
+            return (self.state.settled(value.size),)
+        shape = self._shape_of(env[carry.name])
+        return shape if plain(shape) else ()
+
+    def _same(
+        self,
+        frame: Frame,
+        loop: core.Loop,
+        stacked: core.Stacked,
+        shape: Shape,
+        turns: Turns,
+        following: dict[Var, Size],
+        older: int,
+    ) -> core.Stacked:
+        """The claim that the turns share the sizes that are left open: those of a turn are those of the next, if there is one.
+        Where they never are, that is an error if there are two turns."""
+        if None not in stacked.shape:
+            return replace(stacked, status=Status.PROVED)
+        cond, differ = self._of_two_turns(stacked, shape, following, older)
+        counted = loop.range is not None and loop.cond is None
+        last, one = ge(turns.index + turns.step, turns.stop), ge(turns.start + turns.step, turns.stop)
+        two = counted and self.prover.decide(one) is False
+        self.state.push()
+        if loop.range is not None:
+            self.state.assume(negate(last))
+        holds = self.prover.decide(cond)
+        if holds is not False or not two:  # there may be no next turn
+            self.state.pop()
+            self.state.push()
+            cond = _unless(cond, holds, last, one) if counted or holds else UNDECIDED
+        asked = SharedBy(stacked.span, stacked.name, differ)
+        status, _ = self.prover.judge(frame, cond, asked, claim=True, empty_rule=False)
+        self.state.pop()
+        self.state.unsure = self.state.unsure or status is Status.RESIDUAL
+        return replace(stacked, status=status)
+
+    def _of_two_turns(
+        self, stacked: core.Stacked, shape: Shape, following: dict[Var, Size], older: int
+    ) -> tuple[Truth, tuple[int, Size, Size] | None]:
+        """That two turns, one after the other, give the same sizes; and an axis along which they may not."""
+        if not _aligned(stacked, shape):
+            return UNDECIDED, None
+        conds: list[Cond] = []
+        differ, known = None, True
+        for axis, (size, declared) in enumerate(zip(shape, stacked.shape, strict=True)):
+            if declared is not None or _is_older(size, older):
+                continue
+            size = self.state.settled(size)
+            if not all(v.serial <= older or v in following for v in variables(size)):
+                known = False
+                continue
+            then = substitute(size, following)
+            if size != then:
+                conds.append(eq(size, then))
+                differ = (axis, size, then)
+        cond = all_of(*conds)
+        return (cond if known or self.prover.decide(cond) is False else UNDECIDED), differ
+
+    def _shared(self, stacked: core.Stacked, shape: Shape, older: int) -> Shared:
+        """The sizes that all turns share: which is the first that is the same, and what it is if no turn decides it."""
+        if not _aligned(stacked, shape):
+            return {}
+        found: dict[int, tuple[int, Size | None]] = {}
+        for axis, declared in enumerate(stacked.shape):
+            if declared is None:
+                size = shape[axis]
+                first = next((i for i in found if self.prover.decide(eq(shape[i], size)) is True), axis)
+                found[axis] = first, size if _is_older(size, older) else None
+        return found
 
     # Behind the loop
 
@@ -296,7 +383,7 @@ class Loops(Part):
         loop: core.Loop,
         turns: Turns,
         env: Env,
-        shared: tuple[Shape | None, ...],
+        shared: tuple[Shared, ...],
         *,
         never_ends: bool,
     ) -> Entry:
@@ -339,23 +426,33 @@ class Loops(Part):
         if loop.range is None:
             level.learn(cond, positive=False, reason=core.Not(cond.span, cond))
             return
-        truth = level.truth(cond)
+        try:
+            truth = level.truth(cond)
+        except Poisoned:
+            return
         if not isinstance(truth, Undecided):
             most = smax(0, ceildiv(turns.stop - turns.start, turns.step))
             self.state.assume(any_of(negate(truth), eq(count, most)))
 
-    def _stack(self, stacked: core.Stacked, shape: Shape | None, count: Size, env: Env) -> Value:
+    def _stack(self, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
         """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn."""
         level = ShapeLevel(self.state, env)
         found: list[Size | Segment] = [count]
-        for position, size in enumerate(stacked.shape):
-            if isinstance(size, core.Splice):
-                found.extend(level.shape(core.ShapeLit(stacked.span, (size,))))
-            elif size is not None:
-                found.append(level.size(size))
-            else:
-                found.append(self._common(None if shape is None else shape[position], count))
-        return TensorInfo(tuple(found), level.dtype(stacked.dtype), None)
+        common: dict[int, Size] = {}
+        try:
+            for axis, size in enumerate(stacked.shape):
+                if isinstance(size, core.Splice):
+                    found.extend(level.shape(core.ShapeLit(stacked.span, (size,))))
+                elif size is not None:
+                    found.append(level.size(size))
+                else:
+                    first, known = shared.get(axis, (axis, None))
+                    if first not in common:
+                        common[first] = self._common(known, count)
+                    found.append(common[first])
+            return TensorInfo(tuple(found), level.dtype(stacked.dtype), None)
+        except Poisoned:
+            return POISON
 
     def _common(self, size: Size | None, count: Size) -> Size:
         if size is not None and self.prover.decide(ge(count, 1)) is True:
@@ -369,6 +466,19 @@ class Loops(Part):
 
 def _factor(text: str) -> str:
     return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
+def _aligned(stacked: core.Stacked, shape: Shape) -> bool:
+    """Whether the open axes of what is stacked are those of a shape, and are sizes in it."""
+    pairs = zip(stacked.shape, shape, strict=False)
+    return len(shape) == len(stacked.shape) and all(d is not None or not isinstance(s, Segment) for d, s in pairs)
+
+
+def _unless(cond: Truth, holds: bool | None, last: Cond, one: Cond) -> Truth:
+    """That two turns agree, where there are two; `holds` is what is known of that."""
+    if holds is not None:
+        return True if holds else one
+    return cond if isinstance(cond, Undecided) else any_of(last, cond)
 
 
 def _assertion(condition: core.Invariant) -> core.Assert:

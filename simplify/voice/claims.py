@@ -15,6 +15,7 @@ from ..known.finding import About, Asked, Finding
 from ..known.shape_level import Obligation, Poisoned, ShapeLevel, written_size
 from ..known.state import State
 from ..known.values import Entry, Env, Shape, SizeValue, plain
+from ..solver.terms import Size
 from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
@@ -258,6 +259,22 @@ class Decides(Asked):
     def said(self, finding: Finding) -> Diagnostic:
         found = f"it is {type_text(self.value, finding.state)}"
         return finish(finding, codes.E304, f"the condition of {self.where} needs to have {self.what}", found)
+
+
+class SharedBy(Asked):
+    """That all turns of a loop stack the same shape. `differ` is an axis with its size in a turn and in the next."""
+
+    span: Span
+    name: str
+    differ: tuple[int, Size, Size] | None
+
+    def said(self, finding: Finding) -> Diagnostic:
+        found = ""
+        if self.differ is not None:
+            axis, now, then = self.differ
+            sizes = [size_text(size, finding.state) for size in (now, then)]
+            found = f"axis {axis} is {sizes[0]} in a turn and {sizes[1]} in the next"
+        return finish(finding, codes.E302, f"the stack needs `{self.name}` to have one shape in all turns", found)
 
 
 class Fits(Asked):

@@ -1,0 +1,161 @@
+"""What is said of loops holds: random programs against NumPy, and the shapes that turns share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rxlang as rx
+import test_soundness as soundness
+from rxlang import pipeline
+from rxlang.helps.edits import applied
+from rxlang.helps.offer import with_helps
+from rxlang.lang.diagnostics import Diagnostic
+from support.random_shape_loops import Maker
+
+TRIES = int(os.environ.get("RX_FUZZ", "12"))
+INPUTS = 8
+
+
+def said(source: str) -> list[Diagnostic]:
+    found = pipeline.check_text(source, "x.rx", Path(".")).diagnostics
+    return [d for d in found if d.severity in ("error", "warning")]
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_loops_over_sizes_agree_with_numpy(block: int) -> None:
+    for seed in range(block * TRIES // 4, (block + 1) * TRIES // 4):
+        maker = Maker(seed)
+        try:
+            examine(maker)
+        except Exception as bug:  # noqa: BLE001 - whatever it is, it is what this test looks for
+            raise AssertionError(f"seed {seed}: {type(bug).__name__}: {bug}\n{maker.source}") from bug
+
+
+def examine(maker: Maker) -> None:
+    report = soundness.checked_program(maker.source)
+    checked = report.checked
+    assert checked is not None
+    oracle = soundness.Run(checked.before, guard_all=True)
+    errors = [d for d in report.diagnostics if d.severity == "error"]
+    assert all(d.code >= "E3" for d in errors)
+    if errors:
+        for _ in range(INPUTS):
+            assert_refuted(maker, errors, oracle)
+        return
+    kernels, simple = soundness.Run(checked.before), soundness.Run(checked.program)
+    for _ in range(INPUTS):
+        args = maker.arguments()
+        wanted = oracle(args)
+        soundness.assert_same(wanted, simple(args), args)
+        if not soundness.refused(wanted):
+            soundness.assert_same(wanted, kernels(args), args)
+            soundness.assert_shapes(checked, args, wanted)
+            soundness.assert_described(checked, args, wanted)
+
+
+def assert_refuted(maker: Maker, errors: list[Diagnostic], oracle: soundness.Run) -> None:
+    """What passes did not run a line of which something always fails."""
+    args = maker.arguments()
+    if soundness.refused(oracle(args)):
+        return
+    for error in errors:
+        in_a_turn = error.message.startswith("after a turn") or "`w`" in error.message
+        line = error.span.source.position(error.span.start)[0] + in_a_turn
+        condition = maker.certain.get(line)
+        if error.code not in soundness.NOT_ALWAYS and error.span.source.name == "random.rx" and condition:
+            assert not eval(condition, {"n": args["n"], "m": args["m"]}), (soundness.shown(args), error.message)  # noqa: S307
+
+
+GROWING = """@f = fn(x : Tensor([s], float64), n : Size{more}) where n >= 0, s >= 1 {{
+  let (z, ys) = for i in range({range}) with (acc : Tensor([p], float64) = x) where p >= 1 {cond}
+    stack (y : Tensor([m], float64)) {{ (@concat([acc, acc], axis=0), acc) }}
+  ys
+}}
+"""
+
+
+def test_a_stack_whose_turns_surely_differ_is_an_error_where_two_are_certain() -> None:
+    (error,) = said(GROWING.format(more="", range="4", cond=""))
+    assert error.code == "E302" and "axis 0 is m in a turn and m * 2 in the next" in error.message
+
+
+@pytest.mark.parametrize(
+    ("range_", "more", "cond"), [("n", "", ""), ("4", ", c : Tensor([], bool)", "while (c)"), ("2 - n", "", "")]
+)
+def test_a_stack_whose_turns_may_differ_is_a_doubt(range_: str, more: str, cond: str) -> None:
+    source = GROWING.format(more=more, range=range_, cond=cond)
+    (doubt,) = said(source)
+    assert doubt.code == "W311" and "one shape in all turns" in doubt.message
+    one = rx.loads(source).f(np.ones(3), 1, *([np.array(False)] if more else []))
+    assert one.shape in ((1, 3), (0, 0))
+
+
+@pytest.mark.parametrize("range_", ["1", "0", "3, 4"])
+def test_a_single_turn_shares_its_shape(range_: str) -> None:
+    assert not said(GROWING.format(more="", range=range_, cond=""))
+
+
+def test_axes_of_a_stack_with_one_size_have_one_behind_the_loop() -> None:
+    source = """@f = fn(x : Tensor([s], float64), n : Size) where n >= 0 {
+      let ys = for i in range(n) stack (y : Tensor([m, m], float64)) {
+        @matmul(@reshape(x, [s, 1]), @reshape(x, [1, s]))
+      }
+      assert ys.dim(1) == ys.dim(2)
+      ys
+    }"""
+    assert not said(source)
+    assert [rx.loads(source).f(np.ones(3), n).shape for n in (0, 2)] == [(0, 0, 0), (2, 3, 3)]
+
+
+def test_a_shared_size_behind_a_splice_is_known() -> None:
+    source = """@f = fn(x : Tensor([*b, s], float64), n : Size) where n >= 1 {
+      let ys = for i in range(n) stack (y : Tensor([*b, k], float64)) { @concat([x, x], axis=-1) }
+      assert ys.dim(-1) == s * 2
+      ys
+    }"""
+    assert not said(source)
+
+
+def test_a_condition_over_what_is_wrong_is_no_crash() -> None:
+    source = """@f = fn(x : Tensor([s], float64), n : Size) {
+      let z = @reshape(x, [s + 1])
+      for i in range(n) with (y = x) while (z.dim(0) < i) { y }
+    }"""
+    assert [d.severity for d in said(source)] == ["error"]
+
+
+GROWN = """@f = fn(x : Tensor([s, d], float32), n : Size) : {result} where n >= 1 {{
+  {head} with (acc : Tensor([s, d], float32) = x) {{ @concat([acc, @ones([{more}], float32)], axis={axis}) }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "more", "axis", "wanted"),
+    [
+        ("for i in range(n)", "1, d", 0, ["Tensor([s + i, d]", "Tensor([s + n, d]"]),
+        ("for i in range(n)", "s, 2", 1, ["Tensor([s, d + i * 2]", "Tensor([s, d + n * 2]"]),
+        ("for i in range(1, n)", "2, d", 0, ["Tensor([s + (i - 1) * 2, d]", "Tensor([s + (n - 1) * 2, d]"]),
+        ("for i in range(n + 1)", "n, d", 0, ["Tensor([s + i * n, d]", "Tensor([s + (n + 1) * n, d]"]),
+        ("while (acc.dim(0) < n)", "2, d", 0, ["Tensor([p, d]", "where p >= s", "Tensor([q, d]"]),
+    ],
+)
+def test_a_carry_that_grows_takes_the_result_with_it(head: str, more: str, axis: int, wanted: list[str]) -> None:
+    mended = first_mend(GROWN.format(result="Tensor([s, d], float32)", head=head, more=more, axis=axis))
+    assert all(text in mended for text in wanted) and not said(mended)
+
+
+def test_a_carry_that_grows_says_so_where_no_result_is_declared() -> None:
+    mended = first_mend(GROWN.format(result="Tensor", head="for i in range(n)", more="1, d", axis=0))
+    assert "acc : Tensor([s + i, d]" in mended and not said(mended)
+
+
+def first_mend(source: str) -> str:
+    """The program with its first help, and no help empties a tensor."""
+    report = with_helps(pipeline.check_text(source, "x.rx", Path(".")), Path("."))
+    (error,) = [d for d in report.diagnostics if d.severity == "error"]
+    assert all(edit.text.strip() != "0" for help in error.helps for edit in help.edits)
+    return applied(source, error.helps[0].edits)
