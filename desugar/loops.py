@@ -6,6 +6,7 @@ invariant, conditions over the carries and the index; a name that they bind is a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NoReturn
@@ -384,13 +385,20 @@ class _Loop:
             items = shape.items
         else:
             _too_open(name, "shape", type_.span if shape is None else shape.span)
-        pairs = [self._dimension(name, item) for item in items]
+        spliced = any(isinstance(item, sweet.Splice) for item in items)
+        once = {
+            n for n, times in Counter(n.name for i in items for n in size_names(i)).items() if times == 1 and spliced
+        }
+        pairs = [self._dimension(name, item, once) for item in items]
         shown = sweet.ListExpr(items[0].span.to(items[-1].span) if items else type_.span, tuple(i for i, _ in pairs))
         made = core.Stacked(param.span, name.name, tuple(d for _, d in pairs), shapes.dtype(self.code, dtype))
         return Stack(name, replace(type_, shape=shown), made)
 
-    def _dimension(self, name: sweet.Ident, item: sweet.Expr) -> tuple[sweet.Expr, core.SizeExpr | core.Splice | None]:
-        """A dimension as the type has it, and as the core knows it: None is a size that all turns share."""
+    def _dimension(
+        self, name: sweet.Ident, item: sweet.Expr, once: set[str]
+    ) -> tuple[sweet.Expr, core.SizeExpr | core.Splice | None]:
+        """A dimension as the type has it, and as the core knows it: None is a size that all turns share. Beside a splice a name
+        that stands `once` says no more than `?`."""
         code = self.code
         if isinstance(item, sweet.Unknown):
             return item, None
@@ -400,7 +408,7 @@ class _Loop:
             return item, shapes.splice(code, item)
         free = [n for n in size_names(item) if n.name not in DTYPES and code.scope.find(n.name) is None]
         if isinstance(item, sweet.Name) and free:
-            return item, None
+            return sweet.Unknown(item.span) if item.name in once else item, None
         if free:
             fail(
                 codes.E229, f"`{free[0].name}` stands for a size that all turns share, and has to stand alone",
