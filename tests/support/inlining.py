@@ -10,9 +10,10 @@ from rxlang.lang import sweet
 from rxlang.lang.dtypes import CLASSES, DTYPES
 from rxlang.lang.node import Node, replace
 from rxlang.lang.parser import parse
-from rxlang.lang.printer import print_module
 from rxlang.lang.source import Source
 from rxlang.lang.walk import rewrite, walk
+
+from support.sweet_printer import print_module
 
 WORDS = {"min", "max", "ceildiv", "tensor", "match_shape", "range", "inf", "nan", "dim", *DTYPES, *CLASSES}
 

@@ -13,9 +13,10 @@ from rxlang import pipeline
 from rxlang.lang import sweet
 from rxlang.lang.node import Node, replace
 from rxlang.lang.parser import parse
-from rxlang.lang.printer import print_module
 from rxlang.lang.source import Source
 from rxlang.lang.walk import rewrite, walk
+
+from support.sweet_printer import print_module
 
 from . import inlining, metamorphic
 
