@@ -106,7 +106,8 @@ class Calls(Part):
         through_value = isinstance(expr.callee, core.Var)
         if kept and not through_value:
             args = self._residual_door(frame, function, args, kept)
-        after = replace(expr, args=tuple(args), decided=not through_value)
+        is_sure = not through_value and function.name in self.program.total
+        after = replace(expr, args=tuple(args), decided=not through_value, sure=is_sure)
         result = self.result(frame, function, inner, expr.span)
         made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
         return replace(result, origin=made), after

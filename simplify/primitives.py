@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..lang import codes, core
 from ..lang.core import Status
+from ..lang.dtypes import DType
 from ..lang.node import replace
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
+from ..ops.elements import REFUSES, SPELT
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
 from . import lint
@@ -26,6 +28,7 @@ from .known.values import (
     Env,
     ListValue,
     Made,
+    NumberValue,
     Poison,
     SizeValue,
     TupleValue,
@@ -116,7 +119,25 @@ def _applied(
         visitor.program.solutions.keep(target, ctx.solved)
         after = visitor.program.solutions.put(after)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row))
-    return entry, replace(after, guard=ctx.residual) if ctx.residual else after
+    if ctx.residual:
+        return entry, replace(after, guard=True)
+    return entry, replace(after, sure=not _may_refuse(row, dict(entries), state))
+
+
+def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> bool:
+    """Whether a call whose shapes and dtypes are right may fail for its elements. A number need not fit an unknown dtype."""
+    if row.name in REFUSES:
+        given = entries.get(REFUSES[row.name])
+        return (
+            given is not None and not isinstance(given.value, NumberValue | SizeValue) or row.name == "size_to_tensor"
+        )
+    tensors = [e.value for e in entries.values() if isinstance(e.value, TensorInfo)]
+    dtypes = [None if t.dtype is None else state.dtype(t.dtype) for t in tensors]
+    if any(isinstance(e.value, NumberValue) for e in entries.values()) and not all(
+        isinstance(d, DType) for d in dtypes
+    ):
+        return True
+    return row.name in SPELT and not all(isinstance(d, DType) and d.kind != "string" for d in dtypes)
 
 
 _SORTS = {"size": core.SIZE, "sizes": core.SHAPE, "shape": core.SHAPE, "target": core.SHAPE, "dtype": core.DTYPE}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ..lang import core
 from ..lang.node import Node
@@ -49,6 +49,8 @@ class Program:
         self._fuel_for: dict[str, int] = {}
         # The functions that have been checked and in whose bodies nothing can fail.
         self.sure: set[str] = set()
+        # Those of them that end, run no code of Python's own and refuse no elements.
+        self.total: set[str] = set()
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
         self.explained: str | None = None
 
@@ -156,6 +158,26 @@ def _words(user: Node) -> Iterator[str]:
             stack.extend(node)
         elif isinstance(node, Node):
             stack.extend(getattr(node, f) for f in node._compared)
+
+
+def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:
+    """Whether the simplified body of a function ends and cannot fail."""
+    return all(map(_cannot_fail, walk(body, *promises)))
+
+
+def _cannot_fail(node: Node) -> bool:
+    match node:
+        case core.Call():
+            return node.sure
+        case core.Loop():
+            return node.range is not None
+        case core.Assert() | core.Stacked():
+            return node.status is core.Status.PROVED
+        case core.MatchShape():
+            return node.status is core.Status.PROVED
+        case core.Invariant():
+            return node.entry is node.turn is core.Status.PROVED
+    return True
 
 
 def is_signature(function: core.Function) -> bool:

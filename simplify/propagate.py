@@ -26,7 +26,7 @@ from .known.fresh import settle, unknown
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
-from .program import Program
+from .program import Program, is_total
 from .solver.conditions import ge, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
@@ -171,6 +171,8 @@ class _Checker:
         result, wrapper, impl = walk.function_body(function, impl, env)
         if not walk.prover.may_fail:
             self.program.sure.add(function.name)
+            if is_total((impl or wrapper).body, wrapper.promises):
+                self.program.total.add(function.name)
         params = {n: opened.get(n, e) for n, e in params.items()}
         self._close(walk, function.name, params, result)
         known = walk.state.facts.conditions()[:said]

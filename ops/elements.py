@@ -1,0 +1,21 @@
+"""Which primitives refuse some elements of tensors whose shapes and dtypes are right: their names to the parameter at fault.
+
+Where nobody uses its result, a call of any other one does not run. (A `@truncate` by a size that is no finite number is refused
+where its result is used.)
+"""
+
+from __future__ import annotations
+
+REFUSES = {
+    "bincount": "x", "cholesky": "x", "cross_entropy_loss": "target", "ctc_loss": "target", "det": "x", "eig": "x",
+    "eigh": "x", "eigvals": "x", "eigvalsh": "x", "embedding": "ids", "gather_elements": "indices",
+    "gather_nd": "indices", "gather_slices": "starts", "inv": "x", "matrix_norm": "x", "matrix_power": "x",
+    "matrix_rank": "x", "nll_loss": "target", "pinv": "x", "pow": "y", "put": "indices", "qr": "x", "quantile": "q",
+    "reverse_sequence": "lengths", "roi_align": "batch_indices", "scatter_elements": "indices",
+    "scatter_nd": "indices", "scatter_slices": "starts", "segment_max": "ids", "segment_mean": "ids",
+    "segment_min": "ids", "segment_sum": "ids", "size_to_tensor": "n", "slogdet": "x", "solve": "x", "svd": "x",
+    "svdvals": "x", "take": "indices", "take_along_axis": "indices",
+}  # fmt: skip
+
+# Those that refuse strings that spell no number.
+SPELT = {"cast": "x", "full": "value", "full_like": "value"}
