@@ -9,6 +9,7 @@ import numpy as np
 
 from ..lang import core
 from ..lang.dtypes import DTYPES, DType
+from ..lang.source import NOWHERE
 from ..ops.dtypes_column import dtypes_of
 from ..ops.ground import GroundCtx, Violation, evaluate
 from ..ops.model import WILDCARD, AnyDType, Param, Primitive, RankUnknown, TensorInfo
@@ -226,22 +227,19 @@ def _info(param: Param, value: Any) -> Any:
 def argument(param: Param, v: core.Value | None, env: Mapping[str, Any]) -> Any:
     """One argument of a primitive as its kernel takes it."""
     is_shape = param.kind in ("ints", "sizes", "shape", "target")
-    match v:
-        case None:
-            return param.default
-        case core.Number(value=value):
-            return (value,) if is_shape else float(value) if param.kind == "float" else value
-        case core.ShapeLit(dims=dims) if param.kind == "target":
-            given = shape_level(v, env)
-            has_splice = any(isinstance(d, core.Splice) for d in dims)
-            wild = [not has_splice and isinstance(d, core.SizeLit) and d.value == -1 for d in dims]
-            return given if has_splice else tuple(WILDCARD if w else d for w, d in zip(wild, given, strict=True))
-        case core.ListValue(items=items) | core.TupleValue(items=items):
-            return tuple(argument(_SIZE if is_shape else param, item, env) for item in items)
+    if v is None:
+        return param.default
+    if isinstance(v, core.Number):
+        return (v.value,) if is_shape else float(v.value) if param.kind == "float" else v.value
+    if isinstance(v, core.ListValue | core.TupleValue):
+        return tuple(argument(_SIZE if is_shape else param, item, env) for item in v.items)
     value = operand(v, env)
+    if param.kind == "target" and isinstance(v, core.ShapeLit) and len(v.dims) == len(value):
+        return tuple(WILDCARD if d == _MINUS_ONE else size for d, size in zip(v.dims, value, strict=True))
     return (value,) if is_shape and isinstance(v, core.SizeExpr) else value
 
 
+_MINUS_ONE = core.SizeLit(NOWHERE, -1)
 _SIZE = Param("", "size")
 
 

@@ -1,7 +1,8 @@
-"""Which primitives refuse some elements of tensors whose shapes and dtypes are right: their names to the parameter at fault.
+"""What the elements of a primitive's operands decide: whether it refuses them, and sizes.
 
-Where nobody uses its result, a call of any other one does not run. (A `@truncate` by a size that is no finite number is refused
-where its result is used.)
+`REFUSES` are those that refuse some elements of tensors whose shapes and dtypes are right, with the parameter at fault. Where
+nobody uses its result, a call of any other one does not run. (A `@truncate` by a size that is no finite number is refused where
+its result is used.)
 """
 
 from __future__ import annotations
@@ -15,6 +16,13 @@ REFUSES = {
     "scatter_nd": "indices", "scatter_slices": "starts", "segment_max": "ids", "segment_mean": "ids",
     "segment_min": "ids", "segment_sum": "ids", "size_to_tensor": "n", "slogdet": "x", "solve": "x", "svd": "x",
     "svdvals": "x", "take": "indices", "take_along_axis": "indices",
+}  # fmt: skip
+
+# What decides a size that only the data knows, where it is not all operands: what is counted, and the parameter it is counted
+# in. One mask has one count, whatever it selects from.
+COUNTED = {
+    "filter": ("true", "mask"), "nonzero": ("true", "x"), "unique_all": ("distinct", "x"), "unique_counts": ("distinct", "x"),
+    "unique_inverse": ("distinct", "x"), "unique_values": ("distinct", "x"),
 }  # fmt: skip
 
 # Those that refuse strings that spell no number.

@@ -11,13 +11,13 @@ from ..lang.dtypes import DType
 from ..lang.node import replace
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
-from ..ops.elements import REFUSES, SPELT
+from ..ops.elements import COUNTED, REFUSES, SPELT
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
+from .arms import arms
 from .bindings import Bindings
-from .branches import arms
 from .frame import Frame
 from .known.finding import Finding
 from .known.state import State
@@ -102,7 +102,8 @@ def _applied(
     if any(isinstance(e.value, Poison) or _has_poison(e.value) for _, e in entries):
         return Entry(POISON, call.span), replace(after, guard=True)
     info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
-    ctx = SymbolicCtx(prover, frame, info)
+    number = bindings.number_of_call(row.name, entries)
+    ctx = SymbolicCtx(prover, frame, info, _counted(row, dict(entries), number))
     wild = _wildcards(given)
     target = next((v for p, v in given if p.kind == "target"), None)
     if wild and not frame.quiet and target is not None and visitor.program.solutions.is_free(target):
@@ -118,7 +119,7 @@ def _applied(
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)
         after = visitor.program.solutions.put(after)
-    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row))
+    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row), number=number)
     if ctx.residual:
         return entry, replace(after, guard=True)
     return entry, replace(after, sure=not _may_refuse(row, dict(entries), state))
@@ -138,6 +139,15 @@ def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> b
     ):
         return True
     return row.name in SPELT and not all(isinstance(d, DType) and d.kind != "string" for d in dtypes)
+
+
+def _counted(row: Primitive, entries: Mapping[str, Entry], number: int | None) -> tuple[object, ...] | None:
+    """What counts the sizes that only the data decides; None where nobody knows."""
+    if row.name in COUNTED:
+        what, param = COUNTED[row.name]
+        number = entries[param].number if param in entries else None
+        return None if number is None else (what, number)
+    return None if number is None else (number,)
 
 
 _SORTS = {"size": core.SIZE, "sizes": core.SHAPE, "shape": core.SHAPE, "target": core.SHAPE, "dtype": core.DTYPE}

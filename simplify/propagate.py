@@ -26,7 +26,7 @@ from .known.fresh import settle, unknown
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
-from .program import Program, is_total
+from .program import Program, is_total, left_open
 from .solver.conditions import ge, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
@@ -173,6 +173,7 @@ class _Checker:
             self.program.sure.add(function.name)
             if is_total((impl or wrapper).body, wrapper.promises):
                 self.program.total.add(function.name)
+        self.program.open[function.name] = left_open(self.program, wrapper.body)
         params = {n: opened.get(n, e) for n, e in params.items()}
         self._close(walk, function.name, params, result)
         known = walk.state.facts.conditions()[:said]
@@ -257,7 +258,9 @@ class _Checker:
 
     def _bind_params(self, walk: Walk, function: core.Function, env: Env) -> Env:
         params = {
-            p.name: Entry(unknown(walk.state, p.sort, p.name), core.param_span(function, p.name))
+            p.name: Entry(
+                unknown(walk.state, p.sort, p.name), core.param_span(function, p.name), number=walk.bindings.number()
+            )
             for p in function.params
         }
         env.update(params)

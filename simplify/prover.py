@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..lang.core import Status
+from .arms import with_the_wrong_size
 from .findings import Log
 from .frame import Frame
 from .known.finding import Asked, Finding
@@ -81,6 +82,8 @@ class Prover:
                 only = None if cond is None or self.is_brief else only_where(self.state, cond)
                 witness = None if self.is_brief else self._witness(frame, truth, sizes)
                 found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
+                if claim and cond is not None and not only_empty:
+                    found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
 

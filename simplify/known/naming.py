@@ -143,7 +143,7 @@ def _name_inside(
         dims = list(shape)
         dims[axis] = written
         value = TensorInfo(tuple(dims), entry.value.dtype, entry.value.data)
-        rebind(env, tensor, Entry(value, entry.span, entry.axes))
+        rebind(env, tensor, Entry(value, entry.span, entry.axes, number=entry.number))
 
 
 def _at(shape: Shape, axis: int) -> Size | None:
