@@ -25,5 +25,14 @@ COUNTED = {
     "unique_inverse": ("distinct", "x"), "unique_values": ("distinct", "x"),
 }  # fmt: skip
 
+# Those whose first result has no elements but those of one operand.
+SELECTS = {
+    "broadcast_to": "x", "copy": "x", "diagonal": "x", "expand_dims": "x", "filter": "x", "flatten": "x", "flip": "x",
+    "gather_elements": "x", "gather_nd": "x", "gather_slices": "x", "identity": "x", "matrix_transpose": "x", "max": "x",
+    "min": "x", "moveaxis": "x", "permute_dims": "x", "repeat": "x", "reshape": "x", "roll": "x", "slice": "x", "sort": "x",
+    "split": "x", "squeeze": "x", "swapaxes": "x", "take": "x", "take_along_axis": "x", "tile": "x", "topk": "x",
+    "truncate": "x", "unique_values": "x", "unstack": "x",
+}  # fmt: skip
+
 # Those that refuse strings that spell no number.
 SPELT = {"cast": "x", "full": "value", "full_like": "value"}

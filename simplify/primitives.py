@@ -9,9 +9,10 @@ from ..lang import codes, core
 from ..lang.core import Status
 from ..lang.dtypes import DType
 from ..lang.node import replace
+from ..ops.axes import indices
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
-from ..ops.elements import COUNTED, REFUSES, SPELT
+from ..ops.elements import COUNTED, REFUSES, SELECTS, SPELT
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
 from . import lint
@@ -119,6 +120,7 @@ def _applied(
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)
         after = visitor.program.solutions.put(after)
+    value = _with_range(ctx, row, dict(entries), value)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row), number=number)
     if ctx.residual:
         return entry, replace(after, guard=True)
@@ -139,6 +141,20 @@ def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> b
     ):
         return True
     return row.name in SPELT and not all(isinstance(d, DType) and d.kind != "string" for d in dtypes)
+
+
+def _with_range(ctx: Any, row: Primitive, entries: Mapping[str, Entry], value: Value) -> Value:
+    """What selects among elements gives some of the same range."""
+    given = entries[SELECTS[row.name]].value if SELECTS.get(row.name) in entries else None
+    if not isinstance(given, TensorInfo) or given.most is None:
+        return value
+    if isinstance(value, TupleValue):
+        first, *others = value.items
+        return TupleValue((_with_range(ctx, row, entries, first), *others))
+    if not isinstance(value, TensorInfo) or value.data is not None or not plain(value.shape):
+        return value
+    known = indices(ctx, value.shape, given.most)
+    return replace(value, data=known.data, most=known.most)
 
 
 def _counted(row: Primitive, entries: Mapping[str, Entry], number: int | None) -> tuple[object, ...] | None:
@@ -337,7 +353,7 @@ def _results(row: Primitive, result: Any, dtypes: list[AnyDType | None]) -> Valu
 
 def _one(out: Any, dtype: AnyDType | None) -> TensorInfo:
     if isinstance(out, Out):
-        return TensorInfo(tuple(out.shape), dtype, out.data)
+        return TensorInfo(tuple(out.shape), dtype, out.data, out.most)
     return TensorInfo(tuple(out), dtype)
 
 

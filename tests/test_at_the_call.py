@@ -109,7 +109,7 @@ def random_helper(rng: random.Random) -> str:
                     f"assert x.dim({axis}) >= {size}",
                     f"let x = if (x.dim({axis}) == {size}) {{ @exp(x) }} else {{ x }}",
                     f"let y{i} = @concat([x, x], axis={axis})\n  assert y{i}.dim({axis}) % 2 == 0",
-                    f"let x = if (x.dim(0) > x.dim(1)) {{ @matrix_transpose(x) }} else {{ let y = @sin(x)\n y }}",
+                    "let x = if (x.dim(0) > x.dim(1)) { @matrix_transpose(x) } else { let y = @sin(x)\n y }",
                     f"let k{i} : Size = x.dim({axis}) * {size}\n  let x = x + @cast(@ones([k{i} // {size}, 1]), float64)",
                 ]
             )
