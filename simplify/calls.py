@@ -238,6 +238,8 @@ class Calls(Part):
         if not self.program.is_opaque(function):
             return self._inline(frame, function, inner, span)[0]
         self._enter(frame, function)
+        if self.prover.thorough:
+            self._look_into(frame, function, inner, span)
         [call] = function.body.stmts
         assert isinstance(call, core.Let)
         sort = function.result or core.TENSOR
@@ -252,6 +254,14 @@ class Calls(Part):
         if isinstance(entry.value, TupleValue):
             entry = self._rebuilt_tuple(call.names[0], function.promises, inner, entry)
         return Entry(entry.value, span)
+
+    def _look_into(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> None:
+        """What an annotated body asks under the caller's facts."""
+        impl = self.program.implementation(function)
+        if impl is None or function.name in frame.inlined or len(frame.inlined) >= _MAX_INLINED or self.fuel <= 0:
+            return
+        renamed = {p.name: inner[q.name] for p, q in zip(impl.params, function.params, strict=True)}
+        self._walk_inlined(frame, impl, function.name, {**inner, **renamed}, span)
 
     def _enter(self, frame: Frame, function: core.Function) -> None:
         """Whether a call ends behind its door is known only where the body, which nobody looks into, holds whatever it asks."""

@@ -36,6 +36,8 @@ class Prover:
         # The checks that stayed open, for what the function demands.
         self.demands: list[Demand] = []
         self.dtype_demands: list[DTypeDemand] = []
+        # Whether what is asked in the bodies of functions that are called is among them.
+        self.thorough = False
         # The newest of the sizes that come in; what is newer was made on the way.
         self.newest_input = 0
         # What the sizes of a witness have to satisfy, so that a run with them does not end before it gets there.
@@ -74,9 +76,9 @@ class Prover:
             self.hinder(frame)
             return self._record(frame, Status.REFUTED), found
         cond = None if isinstance(truth, Undecided) else truth
+        if demand and (not frame.quiet or (self.thorough and not frame.trial)):
+            self.demands.append(Demand(cond, frame.path))
         if not frame.quiet:
-            if demand:
-                self.demands.append(Demand(cond, frame.path))
             only_empty = empty_rule and cond is not None and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
                 only = None if cond is None or self.is_brief else only_where(self.state, cond)
