@@ -7,6 +7,9 @@ its result is used.)
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 REFUSES = {
     "bincount": "x", "cholesky": "x", "cross_entropy_loss": "target", "ctc_loss": "target", "det": "x", "eig": "x",
     "eigh": "x", "eigvals": "x", "eigvalsh": "x", "embedding": "ids", "gather_elements": "indices",
@@ -24,6 +27,25 @@ COUNTED = {
     "filter": ("true", "mask"), "nonzero": ("true", "x"), "unique_all": ("distinct", "x"), "unique_counts": ("distinct", "x"),
     "unique_inverse": ("distinct", "x"), "unique_values": ("distinct", "x"),
 }  # fmt: skip
+# Those that take so many entries of an axis as a number says, as far as there are so many.
+ROUNDED = {"truncate": "size"}
+
+
+def count(what: str, elements: Sequence[object]) -> int:
+    """How many of some elements are true, or distinct from all others; every nan is."""
+    if what == "true":
+        return sum(map(bool, elements))
+    nans = sum(e != e for e in elements)
+    return len({e for e in elements if e == e}) + nans
+
+
+def rounded(number: float) -> int | None:
+    """A number as a count: a half is rounded up, and nothing is below 0. None where it is not finite."""
+    if not math.isfinite(number):
+        return None
+    whole = math.floor(number)
+    return max(whole + (number - whole >= 0.5), 0)
+
 
 # Those whose first result has no elements but those of one operand.
 SELECTS = {

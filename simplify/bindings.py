@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..lang import core
@@ -35,6 +35,8 @@ from .solver.terms import Size
 from .voice.describe import binding
 from .voice.explain import explain
 
+_WHOLE = ("bool", "int", "uint")
+
 
 class Bindings:
     """The record of what one function binds; what is bound in a body that is inlined into it is not its own."""
@@ -53,6 +55,8 @@ class Bindings:
         self._adopted_dtypes: dict[tuple[str, DTypeSymbol], DTypeSymbol] = {}
         self.written = Written(state)
         self._numbers: dict[object, int] = {}
+        # The literals that are values, by number.
+        self.literals: dict[int, core.TensorLit] = {}
 
     # Consts
 
@@ -99,6 +103,23 @@ class Bindings:
     def number(self, key: object = None) -> int:
         """The number of a value that is made in this way; a new one where nobody knows how."""
         return self._numbers.setdefault(object() if key is None else key, len(self._numbers))
+
+    def number_of_literal(self, literal: core.TensorLit) -> int:
+        """The number of a literal tensor."""
+        number = self.number((literal.shape, literal.dtype, tuple(map(repr, literal.values))))
+        self.literals[number] = literal
+        return number
+
+    def elements(self, entry: Entry) -> Sequence[object] | None:
+        """The elements of what is a literal, or the integers that are known of it."""
+        literal = None if entry.number is None else self.literals.get(entry.number)
+        if literal is not None:  # another dtype may not hold them as they are written
+            return literal.values if literal.dtype.kind in _WHOLE or literal.dtype.name == "float64" else None
+        if isinstance(entry.value, NumberValue):
+            return (entry.value.value,)
+        data = entry.value.data if isinstance(entry.value, TensorInfo) else None
+        given = data if isinstance(data, tuple) else () if data is None else (data,)
+        return given if given and all(isinstance(d, int) for d in given) else None
 
     def number_of_call(self, name: str, given: Iterable[tuple[str, Entry]]) -> int | None:
         """The number of what a primitive gives, which is the same for the same operands; None where one has none."""

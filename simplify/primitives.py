@@ -12,7 +12,7 @@ from ..lang.node import replace
 from ..ops.axes import indices
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
-from ..ops.elements import COUNTED, REFUSES, SELECTS, SPELT
+from ..ops.elements import COUNTED, REFUSES, ROUNDED, SELECTS, SPELT, count, rounded
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
 from . import lint
@@ -105,6 +105,7 @@ def _applied(
     info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
     number = bindings.number_of_call(row.name, entries)
     ctx = SymbolicCtx(prover, frame, info, _counted(row, dict(entries), number))
+    ctx.count = _count(bindings, row, dict(entries))
     wild = _wildcards(given)
     target = next((v for p, v in given if p.kind == "target"), None)
     if wild and not frame.quiet and target is not None and visitor.program.solutions.is_free(target):
@@ -155,6 +156,18 @@ def _with_range(ctx: Any, row: Primitive, entries: Mapping[str, Entry], value: V
         return value
     known = indices(ctx, value.shape, given.most)
     return replace(value, data=known.data, most=known.most)
+
+
+def _count(bindings: Bindings, row: Primitive, entries: Mapping[str, Entry]) -> int | None:
+    """The size that the data decides, where that is a literal."""
+    what, param = COUNTED.get(row.name) or ("rounded", ROUNDED.get(row.name, ""))
+    elements = bindings.elements(entries[param]) if param in entries else None
+    if elements is None:
+        return None
+    if what != "rounded":
+        return count(what, elements)
+    [number] = elements
+    return rounded(number) if isinstance(number, int | float) else None
 
 
 def _counted(row: Primitive, entries: Mapping[str, Entry], number: int | None) -> tuple[object, ...] | None:

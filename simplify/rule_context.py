@@ -47,6 +47,8 @@ class SymbolicCtx:
     def __init__(self, prover: Prover, frame: Frame, info: CallInfo, counted: tuple[object, ...] | None = None) -> None:
         # What counts the sizes that only the data decides, as far as that is known.
         self.counted = counted
+        # That size, where it stands in the program.
+        self.count: int | None = None
         self._fresh = 0
         self.prover = prover
         self.frame = frame
@@ -199,6 +201,8 @@ class SymbolicCtx:
 
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
         self._fresh += 1
+        if self.count is not None:
+            return self.count if at_most is None else self._smaller(self.count, at_most)
         if self.counted is None:
             return self._new(name, at_least, at_most)
         key = (*self.counted, name, self._fresh)
@@ -208,6 +212,11 @@ class SymbolicCtx:
         elif at_most is not None:
             self.state.assume(le(known, at_most))
         return known
+
+    def _smaller(self, a: Size, b: Size) -> Size:
+        if self.decide(le(a, b)):
+            return a
+        return b if self.decide(le(b, a)) else self.min(a, b)
 
     def _new(self, name: str, at_least: Size | None, at_most: Size | None) -> Size:
         state = self.state
