@@ -30,6 +30,7 @@ from .lang.source import Source
 from .lang.weights import BadWeights, Header, read_header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
+from .simplify.inlined import inlined as inline_wrappers
 from .simplify.known.outcome import Options
 from .simplify.propagate import ArgumentShape, CallResult, check, result_shapes
 
@@ -100,6 +101,11 @@ def desugar_text(
     """The core program as desugaring makes it; None where the text is broken."""
     _, program, diagnostics = _desugared(Source(name, text), Files(base, roots))
     return program, diagnostics
+
+
+def inlined(checked: Checked) -> core.Program:
+    """The simplified program with its wrappers inlined. See simplify.inlined."""
+    return inline_wrappers(checked.before, checked.program)
 
 
 def shapes_of_call(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]) -> CallResult:
