@@ -99,6 +99,7 @@ _HELPERS: dict[str, Any] = {
     "WILDCARD": WILDCARD,
     "as_size": guards.as_size,
     "as_sizes": guards.as_sizes,
+    "as_shape": guards.as_shape,
     "ceildiv": guards.ceildiv,
     "buffer_for": stacks.buffer_for,
     "count": itertools.count,

@@ -9,6 +9,7 @@ fail, a step has what its message needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from ..lang import core
 from ..lang.node import Node
@@ -69,10 +70,10 @@ class Bind(Placed):
 
 
 class Read(Placed):
-    """A tensor that is given for a size, or (with `many`) for sizes, is read."""
+    """A tensor that is given for a size, for sizes (one may stand for all) or for a shape is read."""
 
     value: Operand
-    many: bool
+    kind: Literal["size", "sizes", "shape"]
     output: str
     last: tuple[str, ...] = ()
 

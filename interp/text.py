@@ -106,8 +106,8 @@ class RoutineText(ShapeTexts):
                 self._finish(step, f"{name}({', '.join(given)})")
             case Bind(value=value):
                 self._finish(step, self.operand(value))
-            case Read(value=value, many=many):
-                self._finish(step, f"{'as_sizes' if many else 'as_size'}({self.operand(value)})")
+            case Read(value=value, kind=kind):
+                self._finish(step, f"as_{kind}({self.operand(value)})")
             case Check(cond=cond):
                 self._count()
                 self.write(f"if {self.negated(cond)}: raise Failed", step)

@@ -529,6 +529,7 @@ def test_ctrl_c_in_a_turn_names_the_loop_and_the_turn(tmp_path: Path) -> None:
         "import signal, sys, threading\n"
         "from rxlang.cli.main import invoke\nfrom rxlang.interp.trace import running\n"
         "me = threading.get_ident()\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it\n"
         "def stop():\n"
         "    while not any(turn.done for place in running(me) for turn in place.turns):\n        pass\n"
         "    signal.raise_signal(signal.SIGINT)\n"

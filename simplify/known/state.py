@@ -44,12 +44,12 @@ class State:
         self.impossible = False
         # A condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
         self.unsure = False
-        self._scopes: list[tuple[bool, bool]] = []
+        self._scopes: list[tuple[bool, bool, int]] = []
         # Sizes that only the run decides, with their upper bounds: their display is not an expression over the inputs.
         self.opaque: Kept[Var, Size | None] = Kept(trail)
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: Table[Var, None] = Table(trail)
-        self.unnamed: list[Var] = []  # all that ever were, in their order
+        self.unnamed: list[Var] = []  # all that ever were anonymous, in their order
         self.used_names: set[str] = set()
         self._primes: dict[str, int] = {}
         # What walks of inlined bodies gave, by the function's name and its arguments.
@@ -70,11 +70,12 @@ class State:
 
     def push(self) -> None:
         self.facts.push()
-        self._scopes.append((self.impossible, self.unsure))
+        self._scopes.append((self.impossible, self.unsure, len(self.unnamed)))
 
     def pop(self) -> None:
         self.facts.pop()
-        self.impossible, self.unsure = self._scopes.pop()
+        self.impossible, self.unsure, unnamed = self._scopes.pop()
+        del self.unnamed[unnamed:]
 
     def past(self) -> State:
         """What is known of values now, to be looked up later; nothing is known there of facts."""
