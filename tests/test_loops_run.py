@@ -8,8 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +24,7 @@ from rxlang.interp.trace import progress, running
 from rxlang.interp.words import evaluate
 from rxlang.lang import core
 from rxlang.lang.files import Files
+from support.memory import peak
 from support.random_loops import Maker
 
 HERE = Path(".")
@@ -299,15 +298,6 @@ HELD = {
     "loops in a loop": "for i in range(TURNS) with (a = x) { let t = @exp(a)\n for j in range(3) with (b = t) { b * 0.5 } }",
     "arms": "for i in range(TURNS) with (a = x) { if (i > 3) { a * 0.5 } else { let t = @sin(a)\n @exp(t) } }",
 }
-
-
-def peak(function: Callable[..., Any], *args: Any) -> int:
-    tracemalloc.start()
-    try:
-        function(*args)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("name", HELD)
