@@ -18,7 +18,7 @@ from ..ops.model import Segment, TensorInfo
 from .assertions import Assertions, with_needs
 from .branches import Branches
 from .calls import is_wrong
-from .frame import Frame
+from .frame import Frame, Turn
 from .known import naming
 from .known.fresh import dims_of_subject, settle, unknown
 from .known.naming import Names
@@ -156,8 +156,9 @@ class Loops(Part):
         older, since = self.state.serial(), self.bindings.mark()
         empty = loop.range is not None and self.prover.decide(lt(turns.start, turns.stop)) is False
         self.state.push()
-        frame = replace(frame.arm(_surely(loop, turns)), havoc=older)
+        frame = frame.arm(_surely(loop, turns))
         turns, inner = self._any_turn(frame, loop, turns, env)
+        frame = replace(frame, turn=Turn(older, frame.path, turns.index, _ends(loop, turns)))
         cond, goes_on = self._condition(frame, loop, inner)
         if empty or goes_on is False:
             if not frame.quiet:
@@ -493,6 +494,15 @@ def _at(loop: core.Loop, env: Env, index: Size) -> Env:
 def _surely(loop: core.Loop, turns: Turns) -> Cond | None:
     """The condition on sizes under which there is a turn; None where something else decides it."""
     return lt(turns.start, turns.stop) if loop.range is not None and loop.cond is None else None
+
+
+def _ends(loop: core.Loop, turns: Turns) -> tuple[tuple[str, Size], ...]:
+    """The index in the first turn and in the last, where each of them comes if there is a turn, with how that is said."""
+    if loop.index is None or loop.cond is not None:
+        return ()
+    last = turns.start + (ceildiv(turns.stop - turns.start, turns.step) - 1) * turns.step
+    ends = (("first", turns.start), ("last", last))
+    return tuple((f"in the {which} turn, where {loop.index} is {render(size)}", size) for which, size in ends)
 
 
 def _is_older(size: Size, newest: int) -> bool:

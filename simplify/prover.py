@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..lang.core import Status
+from ..lang.node import replace
 from .findings import Log
 from .frame import Frame
 from .known.finding import Asked, Finding
@@ -12,7 +13,7 @@ from .known.outcome import IN_FULL, Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
-from .solver.conditions import Cond, all_of, any_of, cond_variables, ge, negate
+from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, ge, negate
 from .solver.facts import Verdict
 from .solver.points import Point
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
@@ -68,10 +69,16 @@ class Prover:
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED), None
         if verdict.kind == "refuted" and self._reachable(frame):
-            if self._is_told(frame):
-                found = self._report(frame, asked, self._refutation(frame, truth, asked, sizes))
-            self.hinder(frame)
-            return self._record(frame, Status.REFUTED), found
+            return self._refuted(frame, truth, asked, sizes)
+        if frame.turn is not None and frame.path == frame.turn.path and not isinstance(truth, Undecided | bool):
+            for turn, index in frame.turn.ends:
+                self.state.facts.push()
+                self.state.facts.assume(eq(frame.turn.index, index))
+                try:
+                    if self._verdict(truth).kind == "refuted" and self.state.facts.possible(True):
+                        return self._refuted(frame, truth, asked, sizes, turn)
+                finally:
+                    self.state.facts.pop()
         cond = None if isinstance(truth, Undecided) else truth
         if not frame.quiet:
             if demand:
@@ -83,6 +90,15 @@ class Prover:
                 found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
+
+    def _refuted(
+        self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size], turn: str = ""
+    ) -> tuple[Status, Finding | None]:
+        found = None
+        if self._is_told(frame):
+            found = self._report(frame, asked, replace(self._refutation(frame, truth, asked, sizes), turn=turn))
+        self.hinder(frame)
+        return self._record(frame, Status.REFUTED), found
 
     def _refutation(self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size]) -> Outcome:
         if self.is_brief:
@@ -123,8 +139,8 @@ class Prover:
         """Whether it holds only where one of the sizes is 0, and none of them is known to be 0. A size that changes from turn
         to turn may be 0 in one and not in another."""
         symbolic = [s for s in dict.fromkeys(self.state.settled(s) for s in sizes) if not isinstance(s, int)]
-        if frame.havoc is not None:
-            symbolic = [s for s in symbolic if all(v.serial <= frame.havoc for v in variables(s))]
+        if frame.turn is not None:
+            symbolic = [s for s in symbolic if all(v.serial <= frame.turn.since for v in variables(s))]
         if not symbolic or 0 in sizes:
             return False
         self.state.facts.push()
