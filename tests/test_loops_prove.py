@@ -220,3 +220,16 @@ def test_an_error_of_a_turn_says_which(loop: str, turn: str) -> None:
     found = said(f"@f = fn({types}) where k >= 0, d >= 1 {{\n  {loop}\n}}\n")
     errors = [d for d in found if d.severity == "error"]
     assert [turn in d.message for d in errors] == [True] * bool(turn)
+
+
+@pytest.mark.parametrize(
+    ("loop", "mended"),
+    [
+        ("for i in range(n + 1) with (a = r) { a + y[i] }", "for i in range(n) with (a = r) { a + y[i] }"),
+        ("for i in range(n) with (a = r) { a + y[i + 1] }", "for i in range(n) with (a = r) { a + y[i] }"),
+        ("for i in range(9) with (a = r) { a + x[i] }", "for i in range(8) with (a = r) { a + x[i] }"),
+    ],
+)
+def test_a_range_that_goes_one_too_far_has_its_mend(loop: str, mended: str) -> None:
+    types = "x : Tensor([8, d], float32), y : Tensor([n, d], float32), r : Tensor([d], float32)"
+    assert mended in first_mend(f"@f = fn({types}) {{\n  {loop}\n}}\n")
