@@ -13,10 +13,11 @@ import rxlang as rx
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
-CACHE = ROOT / ".cache" / "minilm"
+CACHE = ROOT / ".cache"
 PROGRAMS = sorted(EXAMPLES.rglob("*.rx"))
 WRONG = {"ff_wrong.rx": ["E301"]}
-NEEDS_WEIGHTS = {"minilm.rx", "weights.rx"}
+# The examples whose weights are trained, and the file that has them.
+TRAINED = {"minilm": "model.safetensors", "vad": "vad.npz"}
 
 
 def name(path: Path) -> str:
@@ -24,9 +25,14 @@ def name(path: Path) -> str:
 
 
 def checked(path: Path) -> rx.Report:
-    if path.name in NEEDS_WEIGHTS and not (CACHE / "model.safetensors").is_file():
+    folder = path.parent.name
+    if folder in TRAINED and not has_weights(folder):
         pytest.skip("the weights are not there: `make weights` fetches them")
-    return rx.check_source(path.read_text(encoding="utf-8"), filename=str(path), roots=[CACHE])
+    return rx.check_source(path.read_text(encoding="utf-8"), filename=str(path), roots=[CACHE / folder])
+
+
+def has_weights(example: str) -> bool:
+    return (CACHE / example / TRAINED[example]).is_file()
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=name)
@@ -138,7 +144,7 @@ def tour(examples: Path) -> str:
 
 
 def test_the_tour_ends_with_the_table_of_similarities() -> None:
-    if not (CACHE / "model.safetensors").is_file():
+    if not has_weights("minilm"):
         pytest.skip("the weights are not there: `make weights` fetches them")
     assert tour(EXAMPLES).endswith("1.000")
 
