@@ -9,10 +9,26 @@ import numpy as np
 import rxlang as rx
 
 HERE = Path(__file__).resolve().parent
-NAMES = (
-    "anna berta clara dora emma frieda greta hanna ida johanna klara lena marta nora olga paula rosa sara thea ulla vera "
-    "wanda zora alma elsa erna hilda irma linda minna selma tilda martha bertha herta"
-).split()
+NAMES = [
+    *("anna", "berta", "clara", "dora", "emma", "frieda", "greta", "hanna", "ida", "johanna", "klara", "lena", "marta"),
+    *(
+        "nora",
+        "olga",
+        "paula",
+        "rosa",
+        "sara",
+        "thea",
+        "ulla",
+        "vera",
+        "wanda",
+        "zora",
+        "alma",
+        "elsa",
+        "erna",
+        "hilda",
+    ),
+    *("irma", "linda", "minna", "selma", "tilda", "martha", "bertha", "herta"),
+]
 LETTERS = "." + "".join(sorted(set("".join(NAMES))))
 END = np.array(0)
 
