@@ -12,7 +12,7 @@ from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
 from ..solver.conditions import Cond, eq, ge
 from ..solver.facts import Facts
 from ..solver.sizes import only_var, single_var
-from ..solver.terms import Size, Term, TooLarge, Var, of_atom, substitute, var, variables
+from ..solver.terms import Atom, Max, Mono, Size, Term, TooLarge, Var, close, of_atom, smin, substitute, var, variables
 from ..solver.trail import Kept, Past, Table
 from .values import Entry, SegmentSymbol, Shape, Value, plain
 
@@ -168,18 +168,30 @@ class State:
             self.opaque.begin(after, self.opaque[variable])
 
     def upper_bound(self, size: Size) -> Size | None:
-        """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n."""
+        """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n, and n for
+        `n - k` and for `min(k, m)`, which is k less a maximum that is never below 0."""
         if isinstance(size, int):
             return size
         bounds: dict[Var, Size] = {}
+        kept: dict[Mono, int] = {}
         for mono, factor in size.mons.items():
-            open_ = [a for a in mono if not isinstance(a, Var) or a in self.opaque]
-            for atom in open_:
+            open_ = [a for a in mono if self._is_open(a)]
+            if not open_ or factor > 0:
+                kept[mono] = factor
+            if open_ and not all(isinstance(a, Max) or (isinstance(a, Var) and a.nonneg) for a in mono):
+                return None
+            for atom in open_ if factor > 0 else ():
                 bound = self.opaque.get(atom) if isinstance(atom, Var) else None
-                if bound is None or factor < 0 or not isinstance(atom, Var):
+                if bound is None or not isinstance(atom, Var):
                     return None
                 bounds[atom] = bound
-        return substitute(size, bounds)
+        if not bounds and len(kept) == len(size.mons):
+            return size
+        return self.upper_bound(substitute(close(kept), bounds))
+
+    def _is_open(self, atom: Atom) -> bool:
+        """Whether only the run decides it."""
+        return atom in self.opaque if isinstance(atom, Var) else any(v in self.opaque for v in atom.vars)
 
     def _may_be_written(self, variable: Var, size: Size) -> bool:
         """Whether a variable that nobody has named, or that only the run decides, is better written as the size."""
@@ -192,8 +204,9 @@ class State:
         """`size <= bound`: an upper bound for a size that only the run decides."""
         found = single_var(size)
         known = any(v in self.opaque for v in variables(bound))
-        if found is not None and not known and self.opaque.get(found, bound) is None:
-            self.opaque[found] = bound
+        if found is not None and not known and found in self.opaque:
+            before = self.opaque[found]
+            self.opaque[found] = bound if before is None else smin(before, bound)
 
     # Shapes
 
