@@ -27,7 +27,7 @@ FRESH.update({"matmul": "matrix", "linear": "always", "outer": "always"})
 
 @kernel("matmul")
 def matmul(x: Array, y: Array) -> Array:
-    return _as(np.matmul(x, y), x.dtype)
+    return _as(np.matmul(x, y, order="C"), x.dtype)
 
 
 def _as(result: Any, dtype: Any) -> Array:
