@@ -99,8 +99,7 @@ class Graph:
         kept = [numpy_helper.from_array(np.ascontiguousarray(v), name) for name, v in self.constants.items()]
         graph = helper.make_graph(self.nodes, "graph", infos, made, kept)
         opset = [helper.make_opsetid("", OPSET)]
-        model = helper.make_model(graph, opset_imports=opset, ir_version=10)
-        return model
+        return helper.make_model(graph, opset_imports=opset, ir_version=10)
 
 
 def minilm() -> Any:

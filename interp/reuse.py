@@ -1,8 +1,8 @@
 """Steps in order to the same steps, some of which write their result into the memory of an operand that ends there.
 
-Only a step whose kernel can does, and only into a tensor of the result's shape and dtype that a step before made in memory of its
-own and that nothing but kernels has read: no view of it, no other name, no function and no result can share it. It lies row by
-row, as the result would without it, so that all that follows gives the same to the last bit.
+Only a step whose kernel can does, and only into a tensor of the result's shape and dtype that a step before made in memory of
+its own and that nothing but kernels has read: no view of it, no other name, no function and no result can share it. It lies
+row by row, as the result would without it, so that all that follows gives the same to the last bit.
 
 What a loop carries is such a tensor where its first value is, and where each turn gives one of the same shape: nothing else
 holds it, for a turn keeps nothing of it.

@@ -118,9 +118,9 @@ def _gru_step(linear_before_reset: bool, r: Any, bias: Any, shape: tuple[int, ..
 def _run(
     gates: Gates, begin: Begin, late: bool, direction: str, x: Any, w: Any, r: Any, b: Any, states: list[Any]
 ) -> tuple[Any, ...]:
-    """The hidden states of all steps, [time, directions, batch, hidden], and the states after the last one, which overwrite those
-    that are given. x is [time, batch, inputs]; w, r and b are in parts by gate. With `late` the last gate's biases of the state
-    are not added to the inputs' part."""
+    """The hidden states of all steps, [time, directions, batch, hidden], and the states after the last one, which overwrite
+    those that are given. x is [time, batch, inputs]; w, r and b are in parts by gate. With `late` the last gate's biases of the
+    state are not added to the inputs' part."""
     shape, time = states[0].shape, len(x)
     given = np.matmul(x.reshape(time * shape[1], x.shape[-1]), w).reshape(gates.count, len(states[0]), time, *shape[1:])
     bias: Any = 0

@@ -69,9 +69,9 @@ def _mean(x: Array, axis: Axes, keepdims: bool) -> Array:
 
 @quiet
 def _variance(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
-    differences = x - _mean(x, axis, True)
+    differences = np.asarray(x - _mean(x, axis, True))
     divisor = max(_count(x, axis) - correction, 0)
-    return _along(np.add, np.square(differences), axis, keepdims) / np.asarray(divisor, x.dtype)
+    return _along(np.add, np.square(differences, out=differences), axis, keepdims) / np.asarray(divisor, x.dtype)
 
 
 @kernel("mean")
@@ -219,7 +219,7 @@ def log_softmax(x: Array, axis: int, out: Array | None = None) -> Array:
     return _along_rows(_log_softmax, x, axis, out)
 
 
-def _normalized(function: Function, x: Array, axis: int, out: Array | None) -> Array:
+def _over_rows(function: Function, x: Array, axis: int, out: Array | None) -> Array:
     """A function of rows, which are all the axes from one on."""
     x = np.asarray(x)
     lead = x.shape[: axis % x.ndim]
@@ -236,15 +236,13 @@ def layer_norm(
     factor, more = widened(scale).reshape(-1), None if bias is None else widened(bias).reshape(-1)
 
     def normalize(rows: Array) -> Array:
-        count = np.asarray(rows.shape[-1], rows.dtype)
-        result = rows - np.add.reduce(rows, axis=-1, keepdims=True) / count
-        result *= _inverse_root(result, count, epsilon)
+        result = normalized(rows, epsilon)
         result *= factor
         if more is not None:
             result += more
         return result
 
-    return _normalized(normalize, x, axis, out)
+    return _over_rows(normalize, x, axis, out)
 
 
 @kernel("rms_norm")
@@ -253,15 +251,22 @@ def rms_norm(x: Array, scale: Array, axis: int, epsilon: float, out: Array | Non
     factor = widened(scale).reshape(-1)
 
     def normalize(rows: Array) -> Array:
-        result = rows * _inverse_root(rows, np.asarray(rows.shape[-1], rows.dtype), epsilon)
+        result = rows * _inverse_root(rows, epsilon)
         result *= factor
         return result
 
-    return _normalized(normalize, x, axis, out)
+    return _over_rows(normalize, x, axis, out)
 
 
-def _inverse_root(rows: Array, count: Array, epsilon: float) -> Array:
+def normalized(rows: Array, epsilon: float) -> Array:
+    """Rows of mean 0 and variance 1."""
+    result = rows - np.add.reduce(rows, axis=-1, keepdims=True) / np.asarray(rows.shape[-1], rows.dtype)
+    result *= _inverse_root(result, epsilon)
+    return result
+
+
+def _inverse_root(rows: Array, epsilon: float) -> Array:
     """1 / sqrt(mean + epsilon), for the root of the mean of each row's squares."""
-    means = np.vecdot(rows, rows)[..., None] / count
+    means = np.vecdot(rows, rows)[..., None] / np.asarray(rows.shape[-1], rows.dtype)
     means += np.asarray(epsilon, rows.dtype)
     return np.reciprocal(np.sqrt(means, out=means), out=means)

@@ -37,7 +37,8 @@ _KERNELS: dict[str, Callable[..., Any]] = {}
 # Primitives that are one NumPy function of their tensors when no optional parameter is given: generated code calls it directly.
 DIRECT: dict[str, str] = {}
 # Kernels whose result is always memory of its own; with when it lies row by row: `always`, where the first operand does
-# (`first`), where an operand of the result's shape does (`any`), or where NumPy is told so, if it makes several matrices (`matrix`).
+# (`first`), where an operand of the result's shape does (`any`), or where NumPy is told to, if it makes several matrices
+# (`matrix`).
 FRESH: dict[str, str] = {}
 # Of the first, those that can write into an operand of the result's shape and dtype and give the same: a NumPy function as its
 # next argument, a kernel as `out`, which it may leave alone.
