@@ -66,7 +66,7 @@ def _means(image: Array, grid: Grid, include_pad: bool) -> Array:
         for i in range(count):
             divisor = _divisor(grid, i, include_pad).astype(image.dtype)
             result /= divisor.reshape(-1, *(1,) * (count - 1 - i))
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _divisor(grid: Grid, i: int, include_pad: bool) -> Array:

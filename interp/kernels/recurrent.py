@@ -23,21 +23,27 @@ Step = Callable[[Any, tuple[Any, ...], Any], None]
 
 
 class Gates(NamedTuple):
-    """How many gates a layer has, and how many of them, which come first, are sigmoids."""
+    """How many gates a layer has, and how many of them, which come first, are sigmoids. With `late` the last gate's biases of
+    the state are not added to the inputs' part."""
 
-    count: int
+    number: int
     sigmoids: int
+    late: bool = False
+
+    def parts(self, w: Array, r: Array, b: Array | None) -> tuple[Any, Any, Any]:
+        """The weights and the biases by gate."""
+        return once(self.columns, w), once(self.columns, r), None if b is None else self.biases(b)
 
     def columns(self, weights: Array) -> Array:
         """[directions, gates * hidden, n], or those of one direction, as the right operands of products: [gates, directions, n,
         hidden]."""
         rows, n = weights.shape[-2:]
-        return self._first(weights.reshape(_directions(weights, 2), self.count, rows // self.count, n).swapaxes(2, 3))
+        return self._first(weights.reshape(_directions(weights, 2), self.number, rows // self.number, n).swapaxes(2, 3))
 
     def biases(self, b: Array) -> Array:
         """[directions, 2 * gates * hidden], or those of one direction, as [gates, directions, 2, hidden]."""
-        hidden = b.shape[-1] // (2 * self.count)
-        return self._first(b.reshape(_directions(b, 1), 2, self.count, hidden).swapaxes(1, 2))
+        hidden = b.shape[-1] // (2 * self.number)
+        return self._first(b.reshape(_directions(b, 1), 2, self.number, hidden).swapaxes(1, 2))
 
     def _first(self, parts: Array) -> Array:
         """[directions, gates, ...] as [gates, directions, ...]: a wide copy, the weights of sigmoids halved."""
@@ -51,7 +57,7 @@ def _directions(weights: Array, rank: int) -> int:
     return len(weights) if weights.ndim > rank else 1
 
 
-RNN, GRU, LSTM = Gates(1, 0), Gates(3, 2), Gates(4, 3)
+RNN, LSTM, GRU, RESET_LATE = Gates(1, 0), Gates(4, 3), Gates(3, 2), Gates(3, 2, late=True)
 # Makes the step of columns of weights, the biases of the last gate's states, and the shape of a state.
 Begin = Callable[[Any, Any, tuple[int, ...]], Step]
 
@@ -115,17 +121,23 @@ def _gru_step(linear_before_reset: bool, r: Any, bias: Any, shape: tuple[int, ..
     return step
 
 
+def _gru(linear_before_reset: bool) -> tuple[Gates, Begin]:
+    return RESET_LATE if linear_before_reset else GRU, partial(_gru_step, linear_before_reset)
+
+
 def _run(
-    gates: Gates, begin: Begin, late: bool, direction: str, x: Any, w: Any, r: Any, b: Any, states: list[Any]
+    gates: Gates, begin: Begin, direction: str, x: Any, parts: tuple[Any, Any, Any], states: list[Any]
 ) -> tuple[Any, ...]:
     """The hidden states of all steps, [time, directions, batch, hidden], and the states after the last one, which overwrite
-    those that are given. x is [time, batch, inputs]; w, r and b are in parts by gate. With `late` the last gate's biases of the
-    state are not added to the inputs' part."""
+    those that are given. x is [time, batch, inputs]."""
+    w, r, b = parts
     shape, time = states[0].shape, len(x)
-    given = np.matmul(x.reshape(time * shape[1], x.shape[-1]), w).reshape(gates.count, len(states[0]), time, *shape[1:])
+    given = np.matmul(x.reshape(time * shape[1], x.shape[-1]), w).reshape(
+        gates.number, len(states[0]), time, *shape[1:]
+    )
     bias: Any = 0
     if b is not None:
-        if late:
+        if gates.late:
             bias = b[-1, :, 1:].copy()
             b[-1, :, 1] = 0
         given += np.add.reduce(b, axis=2)[:, :, None, None]
@@ -145,12 +157,10 @@ def _run(
 
 
 def _cell(
-    gates: Gates, begin: Begin, x: Array, w: Array, r: Array, b: Array | None, *states: Array, late: bool = False
+    gates: Gates, begin: Begin, x: Array, w: Array, r: Array, b: Array | None, *states: Array
 ) -> tuple[Array, ...]:
-    columns = (once(gates.columns, weights) for weights in (w, r))
-    biases = None if b is None else gates.biases(b)
     given = [np.array(widened(s))[None] for s in states]
-    made = _run(gates, begin, late, "forward", widened(x)[None], *columns, biases, given)
+    made = _run(gates, begin, "forward", widened(x)[None], gates.parts(w, r, b), given)
     return tuple(narrow(m[0], x.dtype) for m in made[1:])
 
 
@@ -169,7 +179,7 @@ def lstm_cell(x: Array, h: Array, c: Array, w: Array, r: Array, b: Array | None)
 @kernel("gru_cell")
 @quiet
 def gru_cell(x: Array, h: Array, w: Array, r: Array, b: Array | None, linear_before_reset: bool) -> Array:
-    return _cell(GRU, partial(_gru_step, linear_before_reset), x, w, r, b, h, late=linear_before_reset)[0]
+    return _cell(*_gru(linear_before_reset), x, w, r, b, h)[0]
 
 
 def _layer(
@@ -182,16 +192,13 @@ def _layer(
     direction: str,
     layout: str,
     *initial: Array | None,
-    late: bool = False,
 ) -> tuple[Array, ...]:
     """The hidden states of all steps, and every state after the last one, in the layout of x."""
     batch_first = layout == "batch_first"
     source = widened(x.swapaxes(0, 1) if batch_first else x)
     shape = (len(w), source.shape[1], r.shape[-1])
     states = [np.zeros(shape, source.dtype) if s is None else _turned(s, batch_first) for s in initial]
-    columns = (once(gates.columns, weights) for weights in (w, r))
-    biases = None if b is None else gates.biases(b)
-    outputs, *finals = _run(gates, begin, late, direction, source, *columns, biases, states)
+    outputs, *finals = _run(gates, begin, direction, source, gates.parts(w, r, b), states)
     if batch_first:
         outputs, finals = outputs.transpose(2, 0, 1, 3), [final.swapaxes(0, 1) for final in finals]
     return tuple(narrow(a, x.dtype) for a in (outputs, *finals))
@@ -244,5 +251,4 @@ def gru(
     linear_before_reset: bool,
     layout: str,
 ) -> tuple[Array, ...]:
-    begin = partial(_gru_step, linear_before_reset)
-    return _layer(GRU, begin, x, w, r, b, direction, layout, initial_h, late=linear_before_reset)
+    return _layer(*_gru(linear_before_reset), x, w, r, b, direction, layout, initial_h)

@@ -43,20 +43,30 @@ def narrow(x: Array, dtype: Dtype) -> Array:
     return x if x.dtype == dtype else x.astype(dtype)
 
 
-def surrounded(x: Array, borders: Sequence[tuple[int, int]], value: Array) -> Array:
+Borders = Sequence[tuple[int, int]]
+
+
+def surrounded(x: Array, borders: Borders, value: Array) -> Array:
     """The array with so many times a value before and behind its last axes."""
     count = len(borders)
     sizes = x.shape[x.ndim - count :]
-    inner = [slice(low, low + n) for (low, _), n in zip(borders, sizes, strict=True)]
-    result = np.empty(
-        (*x.shape[: x.ndim - count], *(low + n + high for n, (low, high) in zip(sizes, borders, strict=True))), x.dtype
-    )
+    inner = _within(borders, sizes)
+    result: Array = np.empty((*x.shape[: x.ndim - count], *_with_borders(borders, sizes)), x.dtype)
     for i, (low, _) in enumerate(borders):
         # Along the axes before this one only what is inside of them.
         for beyond in (slice(0, low), slice(low + sizes[i], None)):
             result[(..., *inner[:i], beyond, *(slice(None),) * (count - i - 1))] = value
     result[(..., *inner)] = x
     return result
+
+
+def _with_borders(borders: Borders, sizes: Sequence[int]) -> list[int]:
+    return [low + n + high for n, (low, high) in zip(sizes, borders, strict=True)]
+
+
+def _within(borders: Borders, sizes: Sequence[int]) -> list[slice]:
+    """Where in an array with borders the array without them is, along its last axes."""
+    return [slice(low, low + n) for (low, _), n in zip(borders, sizes, strict=True)]
 
 
 class Grid:
@@ -109,15 +119,11 @@ class Grid:
         """[*lead, places, *counts] added up where the places of the kernel lie in [*lead, *sizes]."""
         count = len(self.sizes)
         lead, borders = columns.shape[: -1 - count], self.borders()
-        total = np.zeros(
-            (*lead, *(low + n + high for n, (low, high) in zip(self.sizes, borders, strict=True))), columns.dtype
-        )
+        total: Array = np.zeros((*lead, *_with_borders(borders, self.sizes)), columns.dtype)
         if columns.size:
             for i, where in enumerate(self.offsets()):
                 total[where] += columns[(..., i, *(slice(None),) * count)]
-        inner = (slice(low, low + n) for (low, _), n in zip(borders, self.sizes, strict=True))
-        result: Array = total[(..., *inner)]
-        return result
+        return total[(..., *_within(borders, self.sizes))]
 
     def places(self, i: int, place: int) -> slice:
         """Where in a padded axis the elements are that a place of the kernel meets."""
