@@ -20,6 +20,7 @@ from . import guards, stacks
 from .dispatch import HELPERS, primitive_value, write_list
 from .dtypes import numpy_dtype
 from .entry_checks import write_routine
+from .kernels import constants
 from .lower import Lowered, lower
 from .names import mangle
 from .steps import Routine, outputs
@@ -75,6 +76,9 @@ class Code:
     def init(self) -> None:
         """Evaluate the consts; to be called once, before anything else."""
         self._quietly(self.namespace["consts"])()
+        for name, value in self.namespace.items():
+            if name.startswith("c_"):
+                constants.declare(value)
 
     def const(self, name: str) -> Any:
         return self.namespace["c_" + mangle(name)]
