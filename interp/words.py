@@ -46,8 +46,7 @@ def _whose(declared: core.Declared | None) -> str:
     """Who asks for a condition."""
     if declared is None:
         return "the signature"
-    of_loop = {"carry": "the loop", "range": "the range"}.get(declared.kind)
-    return of_loop or (f"@{declared.function}" if declared.function else "the signature")
+    return declared.of_loop or (f"@{declared.function}" if declared.function else "the signature")
 
 
 class Actual:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.node import Node, replace
@@ -26,6 +26,7 @@ from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import (
     POISON,
     UNDECIDED,
+    UNKNOWN,
     Entry,
     Env,
     NumberValue,
@@ -41,7 +42,8 @@ from .solver.rendering import render
 from .solver.sizes import only_var, single_var
 from .solver.terms import Size, Var, ceildiv, mod, smax, substitute, variables
 from .visitor import Part, Visitor
-from .voice.claims import Claim, SharedBy, endless, never_run
+from .voice.claims import Claim, Fits, SharedBy, endless, never_run
+from .wildcards import Scope
 
 # Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
 Shared = dict[int, tuple[int, Size | None]]
@@ -67,6 +69,8 @@ class Loops(Part):
 
     def run(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[Entry, core.Value]:
         """A loop's value, and the loop simplified. At a call of the function around it, it stands as what it promises."""
+        if frame.inlined:
+            loop = replace(loop, stacked=tuple(map(self.program.solutions.stacked, loop.stacked)))
         turns = self._range(frame, loop, env)
         found = self.visitor.values(frame, [c.init for c in loop.carries], env)
         known_as = self.bindings.known_as
@@ -159,21 +163,22 @@ class Loops(Part):
         frame = replace(frame.arm(_surely(loop, turns)), havoc=older)
         turns, inner = self._any_turn(frame, loop, turns, env)
         cond, goes_on = self._condition(frame, loop, inner)
-        if empty or goes_on is False:
+        if (empty or goes_on is False) and all(s.dtype is not None for s in loop.stacked):
             if not frame.quiet:
                 self.prover.log.remark(never_run(self.prover.function, loop))
             status = [Status.PROVED] * len(loop.invariant)
             shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
             body, stacked = loop.body, tuple(replace(s, status=Status.PROVED) for s in loop.stacked)
         else:
-            status, shared, body, stacked = self._body(frame, loop, turns, inner, older)
+            scope = self._outside(loop, env)
+            status, shared, body, stacked = self._body(frame, loop, turns, inner, older, scope)
         self.bindings.close(since)
         self.state.pop()
         invariant = tuple(replace(i, turn=s) for i, s in zip(loop.invariant, status, strict=True))
         return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, goes_on is True
 
     def _body(
-        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Scope
     ) -> tuple[list[Status], tuple[Shared, ...], core.Block, tuple[core.Stacked, ...]]:
         """The body: what becomes of the invariant at its end, the shapes that it stacks, itself simplified, and the stacks."""
         block = frame.block()
@@ -187,9 +192,9 @@ class Loops(Part):
         if not wrong:
             grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
             status = [self._claim(block, i, at_end, AFTER, g) for i, g in zip(loop.invariant, grown, strict=True)]
-        given = [self._shape_of(e) for e in entries[len(loop.carries) :]]
-        given = given if len(given) == len(loop.stacked) else [()] * len(loop.stacked)
-        pairs = list(zip(loop.stacked, given, strict=True))
+        lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
+        types = [self._told(block, s, e, scope) for s, e in zip(loop.stacked, lasts, strict=True)]
+        pairs = list(zip(types, map(self._shape_of, lasts), strict=True))
         following = self._following(loop, turns, env, at_end, older)
         stacked = tuple(self._same(block, loop, s, g, turns, following, older) for s, g in pairs)
         shared = tuple(self._shared(s, g, older) for s, g in pairs)
@@ -286,6 +291,29 @@ class Loops(Part):
 
     # What is stacked
 
+    def _outside(self, loop: core.Loop, env: Env) -> Scope:
+        """The names that the type of what is stacked may speak of."""
+        own = {c.name for c in loop.carries} | {loop.index}
+        return Scope(self.state, {n: e for n, e in env.items() if n not in own}, self.visitor.outside, None)
+
+    def _told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Scope) -> core.Stacked:
+        """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
+        value, span = entry.value, stacked.span
+        if stacked.dtype is not None or not isinstance(value, TensorInfo):
+            return stacked
+        shape = scope.shape(self.state.resolve(value.shape), span)
+        dtype = None if value.dtype is None else scope.dtype(value.dtype, span)
+        if shape is None or dtype is None:
+            open_ = "rank" if shape is None else "dtype"
+            asked = Fits(
+                span, codes.E304, f"the {open_} of what a turn stacks is not known: with no turn nobody else would"
+            )
+            return replace(stacked, status=self.prover.judge(frame, False, asked, claim=True, empty_rule=False)[0])
+        found = replace(stacked, shape=shape, dtype=dtype)
+        if not frame.quiet:
+            self.program.solutions.stacks[span] = found
+        return found
+
     def _shape_of(self, entry: Entry) -> Shape:
         return self.state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
 
@@ -321,6 +349,8 @@ class Loops(Part):
     ) -> core.Stacked:
         """The claim that the turns share the sizes that are left open: those of a turn are those of the next, if there is one.
         Where they never are, that is an error if there are two turns."""
+        if stacked.dtype is None:
+            return stacked
         if None not in stacked.shape:
             return replace(stacked, status=Status.PROVED)
         cond, differ = self._of_two_turns(stacked, shape, following, older)
@@ -436,6 +466,8 @@ class Loops(Part):
 
     def _stack(self, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
         """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn."""
+        if stacked.dtype is None:
+            return UNKNOWN
         level = ShapeLevel(self.state, env)
         found: list[Size | Segment] = [count]
         common: dict[int, Size] = {}

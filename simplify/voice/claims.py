@@ -88,7 +88,7 @@ class Claim(Asked):
         speaker = finding.function if is_result else "the annotation" if origin.claim else "the assertion"
         speaker = "match_shape" if declared.kind == "match_shape" else speaker
         if origin.what == "where":
-            speaker = {"carry": "the loop", "range": "the range"}.get(declared.kind, speaker)
+            speaker = declared.of_loop or speaker
         speaker = "the function value" if is_result and declared.subject.split(",")[0] == "the result" else speaker
         code = codes.E313 if origin.what == "dtype" else codes.E302 if origin.claim else codes.E303
         if entry is None:
