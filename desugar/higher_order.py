@@ -7,14 +7,15 @@ from functools import partial
 
 from ..lang import codes, core, sweet
 from ..lang.source import Span
-from . import arguments, patterns
+from . import arguments, patterns, shapes
 from .binding import Leaf
 from .code import Code, Typed, spelled
 from .errors import count, fail
 from .parts import leaf_sorts, together
 from .scope import SHAPE_SORTS, Entry, Scope
 from .shapes import OVER_ROWS
-from .sorts import describe
+from .sorts import describe, expand
+from .world import FnInfo, Unit
 
 
 def call(code: Code, expr: sweet.Call, name: str) -> Typed:
@@ -42,7 +43,8 @@ class _Rows:
         self.span = expr.span
         first, self.rows = self._arguments(expr)
         self.init = first.get("init")
-        self.function, self.sort = self._function(first["f"])
+        self.given = first["f"]
+        self.function, self.sort = self._function(self.given)
 
     def _arguments(self, expr: sweet.Call) -> tuple[dict[str, sweet.Expr], list[sweet.Expr]]:
         wanted, name = (*OVER_ROWS[self.name], "xs"), f"@{self.name}"
@@ -117,20 +119,17 @@ class _Rows:
         """That each tensor has rows, all of them as many; and the name of how many."""
         code, before = self.code, len(self.code.annotated)
         names = [code.fresh("rows"), *(code.fresh("row") for _ in rows)]
-        first = rows[0].span
         for x, row in zip(rows, names[1:], strict=True):
             tensor, span = self._tensor_of(x), x.span
-            self._claim(
-                core.Compare(span, ">=", core.RankOf(span, tensor), core.SizeLit(span, 1)), "{0}.rank >= 1", span
-            )
+            ranks = core.Compare(span, ">=", core.RankOf(span, tensor), core.SizeLit(span, 1))
+            self._claim(tensor, ranks, "rank", spelled(span))
             if x is not rows[0]:
-                dims = core.DimOf(span, tensor, 0), core.DimOf(span, self._tensor_of(rows[0]), 0)
-                self._claim(core.Compare(span, "==", *dims), "{0}.dim(0) == {1}.dim(0)", span, first)
+                first, shown = core.DimOf(span, self._tensor_of(rows[0]), 0), [spelled(y.span) for y in (x, rows[0])]
+                lengths = core.Compare(span, "==", core.DimOf(span, tensor, 0), first)
+                self._claim(tensor, lengths, "where", " == ".join(f"{y}.dim(0)" for y in shown))
             shape = (sweet.Name(span, names[0]), sweet.Splice(span, sweet.Ident(span, row)))
-            leaf = Leaf(
-                span, tensor, sweet.TensorType(span, sweet.ListExpr(span, shape), None), "match_shape", spelled(span)
-            )
-            patterns.solve(code, [leaf], named=True)
+            type_ = sweet.TensorType(span, sweet.ListExpr(span, shape), None)
+            patterns.solve(code, [Leaf(span, tensor, type_, "match_shape", spelled(span))], named=True)
         del code.annotated[before:]
         return rows, sweet.Name(self.span, names[0])
 
@@ -139,23 +138,42 @@ class _Rows:
         assert isinstance(tensor, core.Var)
         return tensor.name
 
-    def _claim(self, cond: core.BoolExpr, text: str, *spans: Span) -> None:
-        declared = core.Declared(spans[0], "rows", f"@{self.name}", "", None, (), self.code.function)
-        text = text.format(*map(spelled, spans))
-        origin = core.Origin(spans[0], "where", True, declared, None, text)
-        self.code.emit(core.Assert(spans[0], cond, None, origin))
+    def _claim(self, tensor: str, cond: core.Compare, what: str, text: str) -> None:
+        declared = core.Declared(cond.span, f"@{self.name}", spelled(cond.span), tensor, None, (), self.code.function)
+        self.code.emit(core.Assert(cond.span, cond, None, core.Origin(cond.span, what, True, declared, None, text)))
 
     def _carries(self) -> tuple[sweet.Carry, ...]:
         if self.init is None:
             return ()
         name = sweet.Ident(self.init.span, self.code.fresh("acc"))
-        sort = self.sort.signature.params[0].sort if self.sort.text != "?" else core.TENSOR
-        type_ = (
-            sweet.NamedType(self.init.span, sort.name)
-            if isinstance(sort, core.BaseSort) and sort in SHAPE_SORTS
-            else None
-        )
-        return (sweet.Carry(self.init.span, name, type_, self.init),)
+        return (sweet.Carry(self.init.span, name, self._type_of_first(self.init), self.init),)
+
+    def _type_of_first(self, init: sweet.Expr) -> sweet.Type | None:
+        """What is carried keeps the type of its first value; a size and a number take that of the function's parameter."""
+        sort = self.sort.signature.params[0].sort
+        if isinstance(sort, core.BaseSort) and sort in SHAPE_SORTS:
+            return sweet.NamedType(init.span, sort.name)
+        if not shapes.is_literal(self.code, init):
+            return None
+        declared = (p.type and expand(unit, p.type) for unit, fn in self._declared() for p in fn.params[:1])
+        type_ = next(declared, None)
+        shown = spelled(init.span)
+        if isinstance(type_, sweet.NamedType):
+            return type_
+        return fail(
+            codes.E227, f"`{shown}` is a number without a dtype, and needs one to be carried", init.span,
+            help=f"`tensor({shown}, float32)` is one of float32",
+        )  # fmt: skip
+
+    def _declared(self) -> Iterator[tuple[Unit, sweet.Fn]]:
+        """The function as it is written, with its file."""
+        given = self.given
+        if isinstance(given, sweet.Lambda):
+            yield self.code.unit, given.fn
+        elif isinstance(given, sweet.FnName):
+            target = self.code.world.target(self.code.unit, given.name)
+            if isinstance(target, FnInfo):
+                yield target.unit, target.decl.fn
 
     def _turn(self, called: sweet.Call) -> tuple[tuple[sweet.Stmt, ...], sweet.Expr, core.Sort | None]:
         """The statements of a turn, its result, and the sort of what it leaves to be stacked."""

@@ -90,6 +90,13 @@ def _attribute(code: Code, expr: sweet.Attr) -> Typed:
 
 def _function(code: Code, expr: sweet.FnName) -> Typed:
     """`@f` as a value."""
+    if expr.name.removeprefix("prelude.") in shapes.OVER_ROWS and code.world.target(code.unit, expr.name) is None:
+        fail(
+            codes.E221,
+            f"`@{expr.name}` can only be called",
+            expr.span,
+            help="`fn(...) { ... }` around the call is a value",
+        )
     match code.world.called(code.unit, expr):
         case PrimitiveInfo() as found:
             params = tuple(core.TENSOR for p in found.row.params if p.required)

@@ -343,9 +343,10 @@ class _Lowering:
                 self.steps.append(Check(made.span, cond, made, self._names(made), moment=moment))
 
     def _stacked(self, v: core.Stacked, buffer: str) -> Stacked:
-        assert v.dtype is not None, "a program that was checked has the type of what it stacks"
         dims = tuple(core.SizeLit(v.span, 0) if d is None else self.shape_level(d) for d in v.shape)
-        return Stacked(buffer, core.ShapeLit(v.span, (core.SizeLit(v.span, 0), *dims)), self.shape_level(v.dtype))
+        return Stacked(
+            buffer, core.ShapeLit(v.span, (core.SizeLit(v.span, 0), *dims)), v.dtype and self.shape_level(v.dtype)
+        )
 
     # Closures
 

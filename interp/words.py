@@ -84,7 +84,7 @@ def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -
     if declared.kind == "param" and declared.function:
         return f"@{declared.function}", f"`{declared.subject}`"
     who = "match_shape" if declared.kind == "match_shape" else "the annotation" if origin.claim else "the assertion"
-    return who, f"`{declared.subject}`"
+    return declared.of_loop if declared.of_rows else who, f"`{declared.subject}`"
 
 
 def _subject(check: core.Assert, env: Values, otherwise: object) -> Any:

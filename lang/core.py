@@ -418,7 +418,7 @@ class Declared(Placed):
     """The annotation that assertions were made of.
 
     `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern; of loops carry, stack,
-    range, and rows, which a loop over rows asks for.
+    range, and `@map` and the like by their names.
     `subject` is the annotated name as the user knows it (`x`; `the result of @f`), `tensor` the core name it has here.
     `annotation` is None for a condition. `bound` maps each name of the annotation that was bound somewhere else, before this
     annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`.
@@ -433,9 +433,14 @@ class Declared(Placed):
     position: int | None = None
 
     @property
+    def of_rows(self) -> bool:
+        """Whether `@map` and the like ask for it, of tensors whose rows they read."""
+        return self.kind.startswith("@")
+
+    @property
     def of_loop(self) -> str:
         """Who asks for a condition that a loop has; empty for any other."""
-        return {"carry": "the loop", "range": "the range", "rows": self.subject}.get(self.kind, "")
+        return self.kind if self.of_rows else {"carry": "the loop", "range": "the range"}.get(self.kind, "")
 
 
 class Origin(Placed):

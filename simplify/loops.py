@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..lang import codes, core
+from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.node import Node, replace
@@ -26,7 +26,6 @@ from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import (
     POISON,
     UNDECIDED,
-    UNKNOWN,
     Entry,
     Env,
     NumberValue,
@@ -42,7 +41,7 @@ from .solver.rendering import render
 from .solver.sizes import only_var, single_var
 from .solver.terms import Size, Var, ceildiv, mod, smax, substitute, variables
 from .visitor import Part, Visitor
-from .voice.claims import Claim, Fits, SharedBy, endless, never_run
+from .voice.claims import Claim, SharedBy, ToldBy, endless, never_run
 from .wildcards import Scope
 
 # Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
@@ -298,17 +297,15 @@ class Loops(Part):
 
     def _told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Scope) -> core.Stacked:
         """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
-        value, span = entry.value, stacked.span
-        if stacked.dtype is not None or not isinstance(value, TensorInfo):
+        span = stacked.span
+        if stacked.dtype is not None or is_wrong(entry.value):
             return stacked
-        shape = scope.shape(self.state.resolve(value.shape), span)
-        dtype = None if value.dtype is None else scope.dtype(value.dtype, span)
+        value = entry.value if isinstance(entry.value, TensorInfo) else None
+        shape = None if value is None else scope.shape(self.state.resolve(value.shape), span)
+        dtype = None if value is None or value.dtype is None else scope.dtype(value.dtype, span)
         if shape is None or dtype is None:
-            open_ = "rank" if shape is None else "dtype"
-            asked = Fits(
-                span, codes.E304, f"the {open_} of what a turn stacks is not known: with no turn nobody else would"
-            )
-            return replace(stacked, status=self.prover.judge(frame, False, asked, claim=True, empty_rule=False)[0])
+            asked = ToldBy(span, stacked.name, "rank" if shape is None else "dtype")
+            return replace(stacked, status=self.prover.judge(frame, UNDECIDED, asked, claim=True, empty_rule=False)[0])
         found = replace(stacked, shape=shape, dtype=dtype)
         if not frame.quiet:
             self.program.solutions.stacks[span] = found
@@ -467,7 +464,7 @@ class Loops(Part):
     def _stack(self, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
         """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn."""
         if stacked.dtype is None:
-            return UNKNOWN
+            return TensorInfo((count, self.state.segment("?")), self.state.dtype_symbol("?"), None)
         level = ShapeLevel(self.state, env)
         found: list[Size | Segment] = [count]
         common: dict[int, Size] = {}
