@@ -8,8 +8,6 @@ turn's end, and for what follows the last one behind the loop.
 
 from __future__ import annotations
 
-from functools import partial
-
 from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
@@ -19,7 +17,6 @@ from .assertions import Assertions, with_needs
 from .branches import Branches
 from .calls import is_wrong
 from .frame import Frame
-from .known import naming
 from .known.fresh import dims_of_subject, settle, unknown
 from .known.naming import Names
 from .known.shape_level import Poisoned, ShapeLevel, Truth
@@ -145,8 +142,6 @@ class Loops(Part):
         elif status is not Status.REFUTED:
             self.state.unsure = self.state.unsure or status is Status.RESIDUAL
             level.learn(stmt.cond, reason=stmt)
-            if declared is not None:
-                naming.name_dimension(frame.names, stmt, env, partial(self.bindings.rebind, frame))
         return status
 
     # A turn
@@ -171,7 +166,7 @@ class Loops(Part):
         else:
             scope = self._outside(loop, env)
             status, shared, body, stacked = self._body(frame, loop, turns, inner, older, scope)
-        self.bindings.close(since)
+        self.bindings.close(since, older)
         self.state.pop()
         invariant = tuple(replace(i, turn=s) for i, s in zip(loop.invariant, status, strict=True))
         return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, goes_on is True
@@ -436,7 +431,7 @@ class Loops(Part):
 
     def _count(self, loop: core.Loop, turns: Turns) -> Size:
         """How many turns there are: what the range says, or what only the run decides."""
-        most = smax(0, ceildiv(turns.stop - turns.start, turns.step))
+        most = self._most(turns)
         if loop.range is not None and loop.cond is None:
             return most
         count = self.state.size("?")
@@ -444,6 +439,11 @@ class Loops(Part):
         if loop.range is not None:
             self.state.assume(le(count, most))
         return count
+
+    def _most(self, turns: Turns) -> Size:
+        """How many turns a range has."""
+        found = ceildiv(turns.stop - turns.start, turns.step)
+        return found if self.prover.decide(ge(found, 0)) is True else smax(0, found)
 
     def _ended(self, frame: Frame, loop: core.Loop, turns: Turns, count: Size, env: Env) -> None:
         """Behind a loop its condition does not hold, or its range is run through."""
@@ -458,8 +458,7 @@ class Loops(Part):
         except Poisoned:
             return
         if not isinstance(truth, Undecided):
-            most = smax(0, ceildiv(turns.stop - turns.start, turns.step))
-            self.state.assume(any_of(negate(truth), eq(count, most)))
+            self.state.assume(any_of(negate(truth), eq(count, self._most(turns))))
 
     def _stack(self, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
         """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn."""
