@@ -52,7 +52,7 @@ class Frame(Node):
     conditions of the arms around (None for one that is not about sizes). In an inlined body `site` is the call in the user's
     function, `calls` are the calls that lead there, outermost first, and `inlined` the functions that they enter. `quiet`:
     nothing is counted and nothing told. `trial`: what is asked is whether something would hold; `captured` takes why it would
-    not. What is newer than `havoc` changes from turn to turn of the loop around.
+    not. What is newer than `havoc` changes from turn to turn of the loop around; in the first turn it is what `firsts` says.
     """
 
     out: Emitter
@@ -65,6 +65,7 @@ class Frame(Node):
     trial: bool = False
     captured: list[Finding] | None = None
     havoc: int | None = None
+    firsts: tuple[Cond, ...] = ()
 
     def block(self) -> Frame:
         """The frame of a block inside."""

@@ -76,13 +76,14 @@ class Loops(Part):
         loop = replace(loop, carries=carries)
         firsts = {c.name: e for c, (e, _) in zip(carries, found, strict=True)}
         if turns is None or any(is_wrong(e.value) for e in firsts.values()):
+            self.prover.hinder(frame)  # nobody looks at its turns
             return Entry(POISON, loop.span), loop
         at_entry = _at(loop, {**env, **firsts}, turns.start)
         loop = replace(loop, invariant=tuple(self._entry(frame, i, at_entry) for i in loop.invariant))
         shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
         never_ends = False
         if not frame.inlined:
-            loop, shared, never_ends = self._turn(frame, loop, turns, env)
+            loop, shared, never_ends = self._turn(frame, loop, turns, env, at_entry)
         if any(i.entry is Status.REFUTED or i.turn is Status.REFUTED for i in loop.invariant):
             return Entry(POISON, loop.span), loop
         if any(s.status is Status.REFUTED for s in loop.stacked):
@@ -147,15 +148,16 @@ class Loops(Part):
     # A turn
 
     def _turn(
-        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env
     ) -> tuple[core.Loop, tuple[Shared, ...], bool]:
         """One turn, whichever it is: the loop with its body simplified and each condition's status at a turn's end, the
         shapes of what is stacked where they are the same in all turns, and whether no turn is the last."""
         older, since = self.state.serial(), self.bindings.mark()
         empty = loop.range is not None and self.prover.decide(lt(turns.start, turns.stop)) is False
         self.state.push()
-        frame = replace(frame.arm(_surely(loop, turns)), havoc=older)
+        frame = replace(frame.arm(self._surely(loop, turns, at_entry)), havoc=older)
         turns, inner = self._any_turn(frame, loop, turns, env)
+        frame = replace(frame, firsts=(*frame.firsts, *self._firsts(loop, turns, inner, at_entry)))
         cond, goes_on = self._condition(frame, loop, inner)
         if (empty or goes_on is False) and all(s.dtype is not None for s in loop.stacked):
             if not frame.quiet:
@@ -214,6 +216,29 @@ class Loops(Part):
         for carry in loop.carries:
             self.bindings.bind(frame, inner, carry.name, inner[carry.name], carry.span)
         return turns, inner
+
+    def _surely(self, loop: core.Loop, turns: Turns, at_entry: Env) -> Cond | None:
+        """The condition on sizes under which there is a turn; None where something else decides it."""
+        conds: list[Cond] = [] if loop.range is None else [lt(turns.start, turns.stop)]
+        if loop.cond is not None:
+            cond = loop.cond.result
+            if loop.cond.stmts or not isinstance(cond, core.BoolExpr):
+                return None
+            try:
+                truth = ShapeLevel(self.state, at_entry).truth(cond)
+            except Poisoned:
+                return None
+            if isinstance(truth, Undecided):
+                return None
+            conds.append(truth)
+        return all_of(*conds)
+
+    def _firsts(self, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> list[Cond]:
+        """What the sizes that change from turn to turn are in the first one."""
+        found = [] if loop.index is None else [eq(turns.index, turns.start)]
+        for carry in loop.carries:
+            found += map(eq, self._sizes(env, carry), self._sizes(at_entry, carry))
+        return found
 
     def _condition(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[core.Block | None, bool | None]:
         """The condition of a turn, which holds in it; and whether it holds or fails before each turn, where that is known."""
@@ -516,11 +541,6 @@ def _assertion(condition: core.Invariant) -> core.Assert:
 def _at(loop: core.Loop, env: Env, index: Size) -> Env:
     """An environment in which the loop's index stands for a size."""
     return env if loop.index is None else {**env, loop.index: Entry(SizeValue(index), loop.span)}
-
-
-def _surely(loop: core.Loop, turns: Turns) -> Cond | None:
-    """The condition on sizes under which there is a turn; None where something else decides it."""
-    return lt(turns.start, turns.stop) if loop.range is not None and loop.cond is None else None
 
 
 def _is_older(size: Size, newest: int) -> bool:
