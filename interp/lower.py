@@ -344,7 +344,9 @@ class _Lowering:
 
     def _stacked(self, v: core.Stacked, buffer: str) -> Stacked:
         dims = tuple(core.SizeLit(v.span, 0) if d is None else self.shape_level(d) for d in v.shape)
-        return Stacked(buffer, core.ShapeLit(v.span, (core.SizeLit(v.span, 0), *dims)), self.shape_level(v.dtype))
+        return Stacked(
+            buffer, core.ShapeLit(v.span, (core.SizeLit(v.span, 0), *dims)), v.dtype and self.shape_level(v.dtype)
+        )
 
     # Closures
 

@@ -139,11 +139,12 @@ class Stack(Placed):
 
 
 class Stacked(Node):
-    """The tensor that turns stack in the slot `output`; `shape` and `dtype` are what it has where no turn runs."""
+    """The tensor that turns stack in the slot `output`; `shape` and `dtype` are what it has where no turn runs, None if nobody
+    knows."""
 
     output: str
     shape: core.ShapeLit
-    dtype: core.DTypeExpr
+    dtype: core.DTypeExpr | None
 
 
 class Loop(Placed):

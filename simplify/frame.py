@@ -47,11 +47,13 @@ class Emitter:
 
 
 class Turn(Node):
-    """A turn of a loop, whichever it is. What is newer than `since` changes from turn to turn; `path` leads to it. Where
-    nothing but the range ends the loop, `ends` are its index in the first and in the last turn."""
+    """A turn of a loop, whichever it is. What is newer than `since` changes from turn to turn; `path` leads to it; in the first
+    turn its sizes are what `firsts` say. Where nothing but the range ends the loop, `ends` are its index in the first turn and
+    in the last."""
 
     since: int
     path: tuple[Cond | None, ...]
+    firsts: tuple[Cond, ...]
     index: Size = 0
     ends: tuple[tuple[str, Size], ...] = ()
 

@@ -153,25 +153,30 @@ class Prover:
     def _witness(self, frame: Frame, truth: Truth, sizes: Iterable[Size]) -> dict[str, int] | None:
         if isinstance(truth, Undecided):
             return None
-        symbolic = [s for s in sizes if not isinstance(s, int)]
-        return self._shown(self._point(truth, False, symbolic, self._given(frame)))
+        of_turns = (c for c in frame.path if c is not None and frame.turn is not None)
+        symbolic = [
+            *(s for s in sizes if not isinstance(s, int)),
+            *(of_atom(v) for c in of_turns for v in cond_variables(c)),
+        ]
+        return self._point(truth, False, symbolic, self._given(frame))
 
     def _smallest(self, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
         """The smallest sizes of at least 1 with which a run gets where `given` holds."""
         symbolic = [s for s in sizes if not isinstance(s, int)]
-        found = self._shown(self._point(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic, given))
+        found = self._point(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic, given)
         inside = {v.name for s in symbolic for v in variables(s)}
         return {name: n for name, n in (found or {}).items() if name in inside} or None
 
-    def _point(self, cond: Cond, wanted: bool, sizes: Iterable[Size], given: tuple[Cond, ...]) -> Point | None:
+    def _point(self, cond: Cond, wanted: bool, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
+        """Sizes that come in with which a run gets where `given` holds, and a condition holds there or not."""
         if False in given:
             return None
         self.state.facts.push()
         for hurdle in given:
             self.state.facts.assume(hurdle)
-        point = self.state.facts.witness(cond, wanted, sizes)
+        shown = self._shown(self.state.facts.witness(cond, wanted, sizes))
         self.state.facts.pop()
-        return point
+        return shown
 
     def _shown(self, point: Point | None) -> dict[str, int] | None:
         if point is None or not all(map(self._is_given, point)):
@@ -185,7 +190,7 @@ class Prover:
         """What holds of sizes with which a run gets here, as far as it is not a fact; False where nobody knows."""
         if None in frame.path or False in self.hurdles or len(self.hurdles) > _MOST_HURDLES:
             return (False,)
-        return tuple(self.hurdles)
+        return (*self.hurdles, *(frame.turn.firsts if frame.turn is not None else ()))
 
     def hinder(self, frame: Frame, passes: Cond = False) -> None:
         """No run gets on from here, but where `passes` holds: that is said of the sizes that come in, or not at all."""

@@ -82,7 +82,7 @@ GROWING = """@f = fn(x : Tensor([s], float64), n : Size{more}) where n >= 0, s >
 
 def test_a_stack_whose_turns_surely_differ_is_an_error_where_two_are_certain() -> None:
     (error,) = said(GROWING.format(more="", range="4", cond=""))
-    assert error.code == "E302" and "axis 0 is m in a turn and m * 2 in the next" in error.message
+    assert error.code == "E302" and "axis 0 is p in a turn and p * 2 in the next" in error.message
 
 
 @pytest.mark.parametrize(
