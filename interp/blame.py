@@ -25,13 +25,14 @@ from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
 from .names import unmangled
 from .steps import Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step
-from .trace import Failure, Place, Turn
+from .trace import Failure, Foreseen, Place, Turn
 from .trace import failure as failure_of
 from .words import assertion, found_and_wanted, values
 
 # What a kernel, NumPy's conversions and a size expression may raise on values that do not fit.
 RUNTIME_ERRORS = (
     Failed,
+    Foreseen,
     Violation,
     ExternError,
     ArithmeticError,

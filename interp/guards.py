@@ -85,6 +85,13 @@ def as_size(value: Any) -> int:
     return int(value)
 
 
+class Ghost:
+    """A tensor of which only the type is there; sizes that nobody knows are `?`."""
+
+    def __init__(self, shape: tuple[object, ...], dtype: Any) -> None:
+        self.shape, self.ndim, self.dtype = shape, len(shape), dtype
+
+
 @cache
 def make_guard(name: str, literals: tuple[int, ...] = ()) -> Callable[..., None]:
     """The check of a primitive's preconditions, with literal numbers at some places: a compiled test for each form of a call,
@@ -252,7 +259,7 @@ def describe(value: object) -> str:
         return "DType"
     if isinstance(value, tuple | list):
         return f"({', '.join(describe(v) for v in value)})"
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic | Ghost):
         return f"Tensor([{', '.join(map(str, value.shape))}], {dtype_name(value.dtype)})"
     return "a function" if callable(value) else foreign(value)
 
@@ -271,6 +278,7 @@ def dtype_name(dtype: Any) -> str:
 
 __all__ = [
     "Failed",
+    "Ghost",
     "Misplaced",
     "Undefined",
     "Violation",

@@ -393,7 +393,7 @@ class _Lowering:
 
     def _invoke(self, c: core.Call, callee: str, way: str, output: Output) -> None:
         inputs = tuple(self.operand(a.value) for a in c.args)
-        self.steps.append(Invoke(c.span, callee, way, inputs, output))
+        self.steps.append(Invoke(c.span, callee, way, inputs, output, sure=c.sure and way == "decided"))
 
     def _invoke_list(self, c: core.Call, impls: core.Impls, output: Output) -> None:
         """A literal number takes its dtype from the member that is chosen; where all are primitives, the sizes are theirs."""

@@ -51,13 +51,15 @@ class Compute(Placed):
 class Invoke(Placed):
     """A call of a function of the program by its Rx name, or of the function value in a slot. `way` tells which entry is
     taken: `checked`, `decided` (its checks stand before the call), `value`, `extern`, or `list` (of implementations). Of a
-    list `takes` has for each argument the name that it is given by, if any, and what primitives take it as."""
+    list `takes` has for each argument the name that it is given by, if any, and what primitives take it as. `sure`: it ends
+    and cannot fail."""
 
     callee: str
     way: str
     inputs: tuple[Operand, ...]
     output: Output
     takes: tuple[tuple[str | None, Param | None], ...] = ()
+    sure: bool = False
     last: tuple[str, ...] = ()
 
 

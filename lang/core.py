@@ -202,6 +202,7 @@ class Call(Placed):
     The checker sets `guard` on a primitive call whose preconditions were not proved: they are checked on the actual
     shapes before the kernel runs. It sets `decided` on a call of a function of the program whose entry checks
     were decided at this call: what is left of them stands as assertions before the call, so they need not run again.
+    It sets `sure` on a call that ends and cannot fail, whatever the elements are: where nobody uses its result it need not run.
     `known` is what it knows of the result.
     """
 
@@ -209,6 +210,7 @@ class Call(Placed):
     args: tuple[Arg, ...]
     guard: bool = False
     decided: bool = False
+    sure: bool = False
     known: Known | None = None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ..lang.core import Status
 from ..lang.node import replace
+from .arms import with_the_wrong_size
 from .findings import Log
 from .frame import Frame
 from .known.finding import Asked, Finding
@@ -36,6 +37,8 @@ class Prover:
         # The checks that stayed open, for what the function demands.
         self.demands: list[Demand] = []
         self.dtype_demands: list[DTypeDemand] = []
+        # Whether what is asked in the bodies of functions that are called is among them.
+        self.thorough = False
         # The newest of the sizes that come in; what is newer was made on the way.
         self.newest_input = 0
         # What the sizes of a witness have to satisfy, so that a run with them does not end before it gets there.
@@ -80,14 +83,16 @@ class Prover:
                 finally:
                     self.state.facts.pop()
         cond = None if isinstance(truth, Undecided) else truth
+        if demand and (not frame.quiet or (self.thorough and not frame.trial)):
+            self.demands.append(Demand(cond, frame.path))
         if not frame.quiet:
-            if demand:
-                self.demands.append(Demand(cond, frame.path))
             only_empty = empty_rule and cond is not None and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
                 only = None if cond is None or self.is_brief else only_where(self.state, cond)
                 witness = None if self.is_brief else self._witness(frame, truth, sizes)
                 found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
+                if claim and cond is not None and not only_empty:
+                    found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
 

@@ -81,7 +81,7 @@ def random_categorical(ctx: Ctx, key: TensorInfo, logits: TensorInfo, axis: int)
     shape = known_shape(ctx, logits)
     i = place(ctx, shape, axis)
     ctx.require(AtLeast(axis_of("logits", shape, i), 1))
-    return Out(without(shape, i), indices(ctx, without(shape, i), shape[i] - 1))
+    return indices(ctx, without(shape, i), shape[i] - 1)
 
 
 @primitive("random_permutation", "key: tensor, n: size", f"{_KEY} -> int64", needs={"n": "exact"})

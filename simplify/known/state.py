@@ -6,6 +6,7 @@ from contextlib import suppress
 from copy import copy
 from itertools import count
 
+from ...lang import core
 from ...lang.dtypes import DTYPES, DType
 from ...ops.dtypes_column import dtypes_of
 from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
@@ -14,7 +15,7 @@ from ..solver.facts import Facts
 from ..solver.sizes import only_var, single_var
 from ..solver.terms import Atom, Max, Mono, Size, Term, TooLarge, Var, close, of_atom, smin, substitute, var, variables
 from ..solver.trail import Kept, Past, Table
-from .values import Entry, SegmentSymbol, Shape, Value, plain
+from .values import Entry, SegmentSymbol, Shape, plain
 
 _ALL = frozenset(DTYPES.values())
 
@@ -53,7 +54,9 @@ class State:
         self.used_names: set[str] = set()
         self._primes: dict[str, int] = {}
         # What walks of inlined bodies gave, by the function's name and its arguments.
-        self.inlined: Table[tuple[object, ...], Value] = Table(trail)
+        self.inlined: Table[tuple[object, ...], tuple[Entry, core.Block]] = Table(trail)
+        # The sizes that only the data decides, by what counts them.
+        self.counted: Table[tuple[object, ...], Size] = Table(trail)
         # Sizes that are one of several: each with the condition under which it is that one.
         self.choices: Table[Var, tuple[tuple[Cond, Size], ...]] = Table(trail)
         # The common size of some that were broadcast together, by those; and of a common size which those are.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ...lang import codes, core
 from ...lang.codes import Code
@@ -65,6 +66,9 @@ class Claim(Asked):
     def kept(self, state: State) -> Claim:
         ranges, blamed = ranges_of(state, self.stmt, self.env), _blamed(state, self.stmt, self.env, self.entry)
         return replace(self, env=dict(self.env), ranges=ranges, blamed=blamed)
+
+    def given(self) -> Iterable[tuple[Entry | None, int | None]]:
+        return ((self.entry, self.stmt.origin.axis),)
 
     def subject(self, state: State) -> Subject:
         return replace(of_check(state, self.stmt, self.env), grown=self.grown)
