@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -10,6 +11,7 @@ from typing import Any, Self
 from numpy import ndarray
 
 from . import pipeline
+from .helps.actual import explained
 from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
 from .interp.dtypes import PLAIN
@@ -164,7 +166,9 @@ class Module:
 
     def __init__(self, checked: Checked, files: Files, allow_extern: bool) -> None:
         self._checked = checked
-        self._machine = pipeline.ready(checked, files, allow_extern=allow_extern)
+        self._machine = pipeline.ready(
+            checked, files, allow_extern=allow_extern, explain=partial(explained, base=files.base, roots=files.roots)
+        )
         program = checked.program
         self._names = tuple(
             [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]

@@ -21,6 +21,7 @@ from .ahead import Ahead
 from .dispatch import HELPERS, primitive_value, write_list
 from .dtypes import numpy_dtype
 from .entry_checks import write_routine
+from .kernels import constants
 from .lower import Lowered, lower
 from .names import mangle
 from .steps import Routine, outputs
@@ -81,6 +82,9 @@ class Code:
     def init(self) -> None:
         """Evaluate the consts; to be called once, before anything else."""
         self._quietly(self.namespace["consts"])()
+        for name, value in self.namespace.items():
+            if name.startswith("c_"):
+                constants.declare(value)
 
     def const(self, name: str) -> Any:
         return self.namespace["c_" + mangle(name)]
@@ -105,6 +109,7 @@ _HELPERS: dict[str, Any] = {
     "WILDCARD": WILDCARD,
     "as_size": guards.as_size,
     "as_sizes": guards.as_sizes,
+    "as_shape": guards.as_shape,
     "ceildiv": guards.ceildiv,
     "buffer_for": stacks.buffer_for,
     "count": itertools.count,

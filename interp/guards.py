@@ -63,6 +63,11 @@ def ceildiv(a: int, b: int) -> int:
 
 
 def as_sizes(value: Any) -> tuple[int, ...]:
+    """Sizes given as data: a shape, or one of them as an integer tensor of rank 0."""
+    return (as_size(value),) if np.ndim(value) == 0 and not isinstance(value, int) else as_shape(value)
+
+
+def as_shape(value: Any) -> tuple[int, ...]:
     """A shape given as data: a rank-1 integer tensor, or a tuple of sizes."""
     if isinstance(value, tuple | list):
         return tuple(int(v) for v in value)
@@ -278,6 +283,7 @@ __all__ = [
     "Undefined",
     "Violation",
     "as_size",
+    "as_shape",
     "as_sizes",
     "ceildiv",
     "describe",

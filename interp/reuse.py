@@ -1,8 +1,8 @@
 """Steps in order to the same steps, some of which write their result into the memory of an operand that ends there.
 
-Only an element-wise step does, and only into a tensor of the result's shape and dtype that a step before made in memory of its
-own and that nothing but kernels has read: no view of it, no other name, no function and no result can share it. It lies row by
-row, as the result would without it, so that all that follows gives the same to the last bit.
+Only a step whose kernel can does, and only into a tensor of the result's shape and dtype that a step before made in memory of
+its own and that nothing but kernels has read: no view of it, no other name, no function and no result can share it. It lies
+row by row, as the result would without it, so that all that follows gives the same to the last bit.
 
 What a loop carries is such a tensor where its first value is, and where each turn gives one of the same shape: nothing else
 holds it, for a turn keeps nothing of it.
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from ..lang import core
 from ..lang.node import replace
-from .kernels.registry import EXACT, FRESH, lookup
+from .kernels.registry import FRESH, INTO, lookup
 from .steps import Bind, Block, Branch, Check, Compute, Loop, Match, Read, Stack, Step, every, outputs, reads
 
 _ONE_LOOP = ("float", "int", "uint", "bool")
@@ -24,7 +24,7 @@ _ONE_LOOP = ("float", "int", "uint", "bool")
 def reused(block: Block) -> Block:
     """A routine's body, in which last uses are known."""
     lookup("add")  # the families tell what their kernels allocate when they are loaded
-    if not any(isinstance(step, Compute) and step.row.name in EXACT and step.last for step in every(block)):
+    if not any(isinstance(step, Compute) and step.row.name in INTO and step.last for step in every(block)):
         return block
     return _Reuse(block).block(block)
 
@@ -102,7 +102,7 @@ class _Reuse:
 
     def _may_take(self, step: Compute, slot: str) -> bool:
         known = self.owned.get(slot) or (self.rows.get(slot) if slot not in self.shared else None)
-        if step.row.name not in EXACT or known is None or step.known is None or not known.shape:
+        if step.row.name not in INTO or known is None or step.known is None or not known.shape:
             return False
         if not isinstance(known.dtype, core.DTypeLit) or known.dtype.dtype.kind not in _ONE_LOOP:
             return False
@@ -116,7 +116,7 @@ class _Reuse:
             case "always":
                 return True
             case "matrix":
-                return known.shape is not None and len(known.shape) <= 2
+                return known.shape is not None
             case "first":
                 return operands[0] is not None
         return known.shape is not None and any(o is not None and o.shape == known.shape for o in operands)

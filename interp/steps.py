@@ -9,6 +9,7 @@ fail, a step has what its message needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from ..lang import core
 from ..lang.node import Node
@@ -71,10 +72,10 @@ class Bind(Placed):
 
 
 class Read(Placed):
-    """A tensor that is given for a size, or (with `many`) for sizes, is read."""
+    """A tensor that is given for a size, for sizes (one may stand for all) or for a shape is read."""
 
     value: Operand
-    many: bool
+    kind: Literal["size", "sizes", "shape"]
     output: str
     last: tuple[str, ...] = ()
 
@@ -140,11 +141,12 @@ class Stack(Placed):
 
 
 class Stacked(Node):
-    """The tensor that turns stack in the slot `output`; `shape` and `dtype` are what it has where no turn runs."""
+    """The tensor that turns stack in the slot `output`; `shape` and `dtype` are what it has where no turn runs, None if nobody
+    knows."""
 
     output: str
     shape: core.ShapeLit
-    dtype: core.DTypeExpr
+    dtype: core.DTypeExpr | None
 
 
 class Loop(Placed):

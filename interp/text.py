@@ -11,6 +11,7 @@ from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..ops.model import Param
 from .guards import make_guard
+from .kernels import registry as kernels
 from .names import mangle
 from .shape_text import ShapeTexts, tuple_text
 from .steps import (
@@ -106,8 +107,8 @@ class RoutineText(ShapeTexts):
                 self._finish(step, f"{name}({', '.join(given)})")
             case Bind(value=value):
                 self._finish(step, self.operand(value))
-            case Read(value=value, many=many):
-                self._finish(step, f"{'as_sizes' if many else 'as_size'}({self.operand(value)})")
+            case Read(value=value, kind=kind):
+                self._finish(step, f"as_{kind}({self.operand(value)})")
             case Check(cond=cond):
                 self._count()
                 self.write(f"if {self.negated(cond)}: raise Failed", step)
@@ -270,7 +271,8 @@ class RoutineText(ShapeTexts):
 
     def _stacked(self, step: Loop, stacked: Stacked, *, buffered: bool) -> None:
         """Behind the turns: what they left is one tensor, which has its shape where there was none."""
-        buffer, shape, dtype = self.local(stacked.output), self.shape(stacked.shape), self.dtype(stacked.dtype)
+        buffer, shape = self.local(stacked.output), self.shape(stacked.shape)
+        dtype = None if stacked.dtype is None else self.dtype(stacked.dtype)
         if buffered:
             self.write(f"if {buffer} is None: {buffer} = stacked({shape}, {dtype})", step)
         else:
@@ -376,13 +378,22 @@ class RoutineText(ShapeTexts):
             ):
                 texts[-1] = texts[-1][1:-1]  # one by one they are quicker than as a tuple
             return METHODS[row.name].format(*texts)
+        into = step.into if self.unit.reuse else None
+        ufunc = kernels.is_ufunc(row.name)
         plain = all(v is None for p, v in zip(row.params, inputs, strict=True) if not p.required)
-        kernel = self.unit.kernel(row, plain=plain)
+        kernel = self.unit.kernel(row, plain=plain and (ufunc or into is None))
         if kernel.startswith("np_"):
             texts = [t for p, t in zip(row.params, texts, strict=True) if p.required]
-            if step.into is not None and self.unit.reuse:
-                texts.append(self.local(step.into))
+            texts += [self.local(into)] if into is not None else []
+            texts += ["order='C'"] if self._is_stack(step) else []
+        elif into is not None and not ufunc:
+            texts.append(f"out={self.local(into)}")
         return f"{kernel}({', '.join(texts)})"
+
+    def _is_stack(self, step: Compute) -> bool:
+        """Whether a result of several matrices lies as NumPy chooses, if it is not told."""
+        shape = step.known.shape if step.known is not None else None
+        return kernels.FRESH.get(step.row.name) == "matrix" and shape is not None and len(shape) > 2
 
     def _listed(self, takes: tuple[str | None, Param | None], v: Operand) -> str:
         """One argument of a list of implementations."""

@@ -16,6 +16,7 @@ from ..lang.dtypes import DType
 from ..ops import registry as rows
 from ..ops.model import Primitive
 from .dtypes import PLAIN, numpy_dtype
+from .kernels import constants
 from .kernels import registry as kernels
 from .names import mangle
 from .steps import Site
@@ -73,6 +74,7 @@ class Unit:
     def array(self, slot: str, value: Any) -> None:
         """An array that is there before anything runs."""
         self.globals[slot] = value
+        constants.declare(value)
         self.extended = self.extended or value.dtype not in PLAIN
 
     def function_value(self, name: str) -> str:

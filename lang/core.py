@@ -263,11 +263,12 @@ class Invariant(Placed):
 class Stacked(Placed):
     """A tensor of every turn, stacked along a new first axis. `shape` is what it has in each turn, over names from outside the
     loop; None stands for a size that all turns share, found in the first and 0 where there is none. That a turn's value
-    has the sizes that are not None is asserted in the body. `status` is that of the sizes that are shared."""
+    has the sizes that are not None is asserted in the body. `status` is that of the sizes that are shared. Where `dtype`
+    is None a turn tells both, and the checker puts down what it finds."""
 
     name: str
     shape: tuple[SizeExpr | Splice | None, ...]
-    dtype: DTypeExpr
+    dtype: DTypeExpr | None
     status: Status = Status.OPEN
 
 
@@ -418,7 +419,8 @@ class Declaration(Node):
 class Declared(Placed):
     """The annotation that assertions were made of.
 
-    `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern.
+    `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern; of loops carry, stack,
+    range, and `@map` and the like by their names.
     `subject` is the annotated name as the user knows it (`x`; `the result of @f`), `tensor` the core name it has here.
     `annotation` is None for a condition. `bound` maps each name of the annotation that was bound somewhere else, before this
     annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`.
@@ -431,6 +433,16 @@ class Declared(Placed):
     bound: tuple[tuple[str, ShapeLevel], ...]
     function: str | None
     position: int | None = None
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether `@map` and the like ask for it, of tensors whose rows they read."""
+        return self.kind.startswith("@")
+
+    @property
+    def of_loop(self) -> str:
+        """Who asks for a condition that a loop has; empty for any other."""
+        return self.kind if self.of_rows else {"carry": "the loop", "range": "the range"}.get(self.kind, "")
 
 
 class Origin(Placed):

@@ -31,7 +31,7 @@ from .known.values import (
 )
 from .known.written import Written
 from .program import Program
-from .solver.terms import Size
+from .solver.terms import Size, variables
 from .voice.describe import binding
 from .voice.explain import explain
 
@@ -180,17 +180,27 @@ class Bindings:
         if name in self.params:
             found.append(explain(self.function, name, self.params[name], self.state))
         if not found and name in self.names.sizes:
-            places = (place for e in self.params.values() for place in e.axes if place and place.text == name)
-            size = Entry(SizeValue(self.names.sizes[name]), next(places, NOWHERE))
-            found.append(explain(self.function, name, size, self.state))
+            found.append(self._explain_size(name, self.params.values()))
         return tuple(sorted({e.span: e for e in found}.values(), key=lambda e: e.span.start))
+
+    def _explain_size(self, name: str, annotated: Iterable[Entry]) -> Explanation:
+        """What is known of a size that the annotation of one of the tensors gave its name."""
+        places = (place for e in annotated for place in e.axes if place and place.text == name)
+        size = Entry(SizeValue(self.names.sizes[name]), next(places, NOWHERE))
+        return explain(self.function, name, size, self.state)
 
     def mark(self) -> int:
         """How much was bound so far, for `close`."""
         return len(self._bound)
 
-    def close(self, since: int) -> None:
-        """What was bound in an arm ends with it: describe it while its facts hold."""
+    def close(self, since: int, older: int | None = None) -> None:
+        """What was bound in an arm or a turn ends with it: describe it while its facts hold. In a turn that is a size too which
+        an annotation gave its name, if it is newer than `older`."""
+        size = self.names.sizes.get(self.program.explained or "")
+        if older is not None and size is not None and any(v.serial > older for v in variables(size)):
+            self._told.append(
+                self._explain_size(self.program.explained or "", (e for _, _, e, _ in self._bound[since:]))
+            )
         for name, span, entry, state in self._bound[since:]:
             self._closed.append(binding(name, entry.value, span, state))
             if name == self.program.explained and self.is_named(name, span):

@@ -263,19 +263,21 @@ def _unread(param: Param) -> Requirement:
 
 _UNREADABLE = object()
 _RULE, _LEAST = 60_000, 600  # steps that a shape rule may take, and may where the program has spent all
-# Kinds of parameters that take sizes, and the rank of a tensor that is given for them.
-_RANKS = {"size": 0, "sizes": 1, "shape": 1, "target": 1}
+# Kinds of parameters that take sizes, and the ranks that a tensor may have which is given for them.
+_RANKS = {"size": (0,), "sizes": (1, 0), "shape": (1,), "target": (1,)}
 
 
 def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry]) -> None:
-    """A tensor that is given where sizes are wanted has integers, in a row, or one of them where it is one size."""
+    """A tensor that is given where sizes are wanted has integers, in a row, or one of them where that is a size."""
     for param in row.params:
         value = entries[param.name].value if param.name in entries and param.kind in _RANKS else None
         if not isinstance(value, TensorInfo):
             continue
-        rank, shape, given = _RANKS[param.kind], ctx.state.resolve(value.shape), Argument(param.name)
-        if plain(shape) and len(shape) != rank:
-            phrase = f"the {'sizes' if rank else 'size'} in {{0}} to be a tensor of rank {rank}"
+        ranks, shape, given = _RANKS[param.kind], ctx.state.resolve(value.shape), Argument(param.name)
+        if plain(shape) and len(shape) not in ranks:
+            phrase = (
+                f"the {'sizes' if ranks[0] else 'size'} in {{0}} to be a tensor of rank {' or '.join(map(str, ranks))}"
+            )
             ctx.fail(OfRank(phrase, (given,), f"its rank is {len(shape)}"))
         if value.dtype is not None:
             ctx.require_dtype(DTypeIn(given, value.dtype, ("integer",)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..lang.core import Status
+from ..lang.node import replace
 from .arms import with_the_wrong_size
 from .findings import Log
 from .frame import Frame
@@ -13,7 +14,7 @@ from .known.outcome import IN_FULL, Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
-from .solver.conditions import Cond, all_of, any_of, cond_variables, ge, negate
+from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, ge, negate
 from .solver.facts import Verdict
 from .solver.points import Point
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
@@ -71,10 +72,16 @@ class Prover:
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED), None
         if verdict.kind == "refuted" and self._reachable(frame):
-            if self._is_told(frame):
-                found = self._report(frame, asked, self._refutation(frame, truth, asked, sizes))
-            self.hinder(frame)
-            return self._record(frame, Status.REFUTED), found
+            return self._refuted(frame, truth, asked, sizes)
+        if frame.turn is not None and frame.path == frame.turn.path and not isinstance(truth, Undecided | bool):
+            for turn, index in frame.turn.ends:
+                self.state.facts.push()
+                self.state.facts.assume(eq(frame.turn.index, index))
+                try:
+                    if self._verdict(truth).kind == "refuted" and self.state.facts.possible(True):
+                        return self._refuted(frame, truth, asked, sizes, turn)
+                finally:
+                    self.state.facts.pop()
         cond = None if isinstance(truth, Undecided) else truth
         if demand and (not frame.quiet or (self.thorough and not frame.trial)):
             self.demands.append(Demand(cond, frame.path))
@@ -88,6 +95,15 @@ class Prover:
                     found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
+
+    def _refuted(
+        self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size], turn: str = ""
+    ) -> tuple[Status, Finding | None]:
+        found = None
+        if self._is_told(frame):
+            found = self._report(frame, asked, replace(self._refutation(frame, truth, asked, sizes), turn=turn))
+        self.hinder(frame)
+        return self._record(frame, Status.REFUTED), found
 
     def _refutation(self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size]) -> Outcome:
         if self.is_brief:
@@ -128,8 +144,8 @@ class Prover:
         """Whether it holds only where one of the sizes is 0, and none of them is known to be 0. A size that changes from turn
         to turn may be 0 in one and not in another."""
         symbolic = [s for s in dict.fromkeys(self.state.settled(s) for s in sizes) if not isinstance(s, int)]
-        if frame.havoc is not None:
-            symbolic = [s for s in symbolic if all(v.serial <= frame.havoc for v in variables(s))]
+        if frame.turn is not None:
+            symbolic = [s for s in symbolic if all(v.serial <= frame.turn.since for v in variables(s))]
         if not symbolic or 0 in sizes:
             return False
         self.state.facts.push()
@@ -142,25 +158,30 @@ class Prover:
     def _witness(self, frame: Frame, truth: Truth, sizes: Iterable[Size]) -> dict[str, int] | None:
         if isinstance(truth, Undecided):
             return None
-        symbolic = [s for s in sizes if not isinstance(s, int)]
-        return self._shown(self._point(truth, False, symbolic, self._given(frame)))
+        of_turns = (c for c in frame.path if c is not None and frame.turn is not None)
+        symbolic = [
+            *(s for s in sizes if not isinstance(s, int)),
+            *(of_atom(v) for c in of_turns for v in cond_variables(c)),
+        ]
+        return self._point(truth, False, symbolic, self._given(frame))
 
     def _smallest(self, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
         """The smallest sizes of at least 1 with which a run gets where `given` holds."""
         symbolic = [s for s in sizes if not isinstance(s, int)]
-        found = self._shown(self._point(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic, given))
+        found = self._point(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic, given)
         inside = {v.name for s in symbolic for v in variables(s)}
         return {name: n for name, n in (found or {}).items() if name in inside} or None
 
-    def _point(self, cond: Cond, wanted: bool, sizes: Iterable[Size], given: tuple[Cond, ...]) -> Point | None:
+    def _point(self, cond: Cond, wanted: bool, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
+        """Sizes that come in with which a run gets where `given` holds, and a condition holds there or not."""
         if False in given:
             return None
         self.state.facts.push()
         for hurdle in given:
             self.state.facts.assume(hurdle)
-        point = self.state.facts.witness(cond, wanted, sizes)
+        shown = self._shown(self.state.facts.witness(cond, wanted, sizes))
         self.state.facts.pop()
-        return point
+        return shown
 
     def _shown(self, point: Point | None) -> dict[str, int] | None:
         if point is None or not all(map(self._is_given, point)):
@@ -174,7 +195,7 @@ class Prover:
         """What holds of sizes with which a run gets here, as far as it is not a fact; False where nobody knows."""
         if None in frame.path or False in self.hurdles or len(self.hurdles) > _MOST_HURDLES:
             return (False,)
-        return tuple(self.hurdles)
+        return (*self.hurdles, *(frame.turn.firsts if frame.turn is not None else ()))
 
     def hinder(self, frame: Frame, passes: Cond = False) -> None:
         """No run gets on from here, but where `passes` holds: that is said of the sizes that come in, or not at all."""

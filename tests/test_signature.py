@@ -175,6 +175,10 @@ SIGNATURES = {
         " : Tensor([s, 2, (a * b - b * max(a - s, 0)) // (s * 2)], float32)"
         " where s >= 1, (a * b - b * max(a - s, 0)) % (s * 2) == 0",
     ),
+    "a rank that is shared": (
+        "@f = fn(x : Tensor([n, *t], float32), y : Tensor([*t, m], float32)) : Tensor {\n  assert y.rank == 3\n  x\n}",
+        "@f = fn(x : Tensor([n, k, p], float32), y : Tensor([k, p, m], float32)) : Tensor([n, k, p], float32)",
+    ),
 }
 
 
@@ -195,8 +199,6 @@ UNSAYABLE = {
     "elements": "@f = fn(x : Tensor([n], float32), k : Tensor([], int64)) : Tensor { x[0:4 // @item(k)] }",
     "a rank that differs": "@f = fn(x : Tensor([n, 2], float32), y : Tensor([n], float32)) : Tensor([n], float32) {\n"
     "  if (n > 3) { x } else { y }\n}",
-    "a rank that is shared": "@f = fn(x : Tensor([n, *t], float32), y : Tensor([*t, m], float32)) : Tensor {\n"
-    "  assert y.rank == 3\n  x\n}",
     "any rank": "@f = fn(x : Tensor(?, float32), y : Tensor(?, float32)) : Tensor { x + y }",
 }
 

@@ -1,20 +1,27 @@
-"""NumPy kernels of convolution: one matrix product over all windows, or over all places of a kernel."""
+"""NumPy kernels of convolution: matrix products over blocks of windows, or over all places of a kernel."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ...ops.windows import Pairs, spread, transposed_size
-from .elementwise import Array
+from .elementwise import Array, quiet
 from .registry import kernel
 from .windows import GROUND, Grid, as_int, channels_back, channels_first, narrow, wide
 
 Ints = tuple[int, ...]
 
 
-@np.errstate(all="ignore")
+# How many elements the windows have that are in hand at once, so that they stay in the cache of a core; and how many of them
+# a product takes at least.
+_COLUMNS, _LEAST = 1 << 18, 256
+
+
+@quiet
 def conv(
     x: Array,
     weight: Array,
@@ -26,30 +33,57 @@ def conv(
     groups: int,
     layout: str,
 ) -> Array:
-    image = channels_first(wide(x), layout)
-    filters = wide(weight)
-    if layout == "channels_last":
-        filters = np.moveaxis(filters, (-1, -2), (0, 1))
+    """Products of the filters with the elements that windows hold, a block of windows at a time."""
+    image, filters = channels_first(wide(x), layout), _filters(weight, layout)
     outputs, inputs, *sizes = filters.shape
     grid = Grid(image.shape[2:], sizes, strides, pads, auto_pad, dilations)
     batch, points, taps = image.shape[0], prod(grid.counts), inputs * prod(sizes)
-    if points == 0:
-        columns = np.zeros((batch, groups, taps, 0), image.dtype)
-    else:
-        columns = _columns(grid.padded(image, 0), grid).reshape(batch, groups, taps, points)
-    result = np.matmul(filters.reshape(groups, outputs // groups, taps), columns)
-    result = result.reshape(batch, outputs, *grid.counts)
-    return channels_back(narrow(_biased(result, bias), x.dtype), layout)
+    result = np.zeros((groups, outputs // groups, batch * points), image.dtype)
+    if result.size and taps:
+        matrices, windows = (
+            filters.reshape(groups, outputs // groups, taps),
+            _windows(grid.padded(image, 0), grid, groups),
+        )
+        for block, where in _blocks(batch, groups, grid, taps):
+            columns = windows[block]
+            columns = columns.reshape(len(columns), taps, prod(columns.shape[2 + len(sizes) :]))
+            np.matmul(matrices[block[0]], columns, out=result[where])
+    shaped = result.reshape(outputs, batch, *grid.counts).swapaxes(0, 1)
+    return channels_back(narrow(_biased(shaped, bias), x.dtype), layout)
 
 
-def _columns(padded: Array, grid: Grid) -> Array:
-    """[n, c, *k, *t]: the elements that each place of the kernel meets."""
+def _filters(weight: Array, layout: str) -> Array:
+    filters = wide(weight)
+    return np.moveaxis(filters, (-1, -2), (0, 1)) if layout == "channels_last" else filters
+
+
+def _windows(padded: Array, grid: Grid, groups: int) -> Array:
+    """[groups, c, *k, n, *t]: the elements that each place of the kernel meets, as a view."""
     count = len(grid.kernel)
-    axes = tuple(range(2, 2 + count))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, grid.extents, axes)
-    chosen = (slice(None, None, s) for s in (*grid.strides, *grid.dilations))
-    windows = windows[(slice(None), slice(None), *chosen)]
-    return windows.transpose(0, 1, *range(2 + count, 2 + 2 * count), *axes)
+    batch, channels = padded.shape[:2]
+    windows = np.lib.stride_tricks.sliding_window_view(padded, grid.extents, tuple(range(2, 2 + count)))
+    windows = windows[(slice(None), slice(None), *(slice(None, None, s) for s in (*grid.strides, *grid.dilations)))]
+    parts = windows.reshape(batch, groups, channels // groups, *windows.shape[2:])
+    return parts.transpose(1, 2, *range(3 + count, 3 + 2 * count), 0, *range(3, 3 + count))
+
+
+def _blocks(batch: int, groups: int, grid: Grid, taps: int) -> Iterator[tuple[Any, Any]]:
+    """Where each block of windows is, and its products: several groups, several images, or a part of the first axis of one. The
+    windows of a kernel of one place are a view, and no block of them is too large."""
+    count, points, row = len(grid.kernel), prod(grid.counts), prod(grid.counts[1:])
+    most = max(_COLUMNS // taps, _LEAST)
+    rows = grid.counts[0] if points <= most or prod(grid.kernel) == 1 else max(most // row, 1)
+    fits = max(most // points, 1)
+    groups_each, images_each = (1, fits) if groups == 1 else (fits, 1)
+    every = (slice(None),) * (1 + count)
+    for group in range(0, groups, groups_each):
+        for image in range(0, batch, images_each):
+            for low in range(0, grid.counts[0], rows):
+                high = min(low + rows, grid.counts[0])
+                last = min(image + images_each, batch)
+                block = (slice(group, group + groups_each), *every, slice(image, last), slice(low, high))
+                begin, end = image * points + low * row, (last - 1) * points + high * row
+                yield block, (block[0], slice(None), slice(begin, end))
 
 
 def _biased(result: Array, bias: Array | None) -> Array:
@@ -58,7 +92,7 @@ def _biased(result: Array, bias: Array | None) -> Array:
     return result
 
 
-@np.errstate(all="ignore")
+@quiet
 def conv_transpose(
     x: Array,
     weight: Array,
@@ -73,10 +107,7 @@ def conv_transpose(
     layout: str,
 ) -> Array:
     """The products of every element with the kernel, added where the places of the kernel lie in the result."""
-    image = channels_first(wide(x), layout)
-    filters = wide(weight)
-    if layout == "channels_last":
-        filters = np.moveaxis(filters, (-1, -2), (0, 1))
+    image, filters = channels_first(wide(x), layout), _filters(weight, layout)
     batch, inputs, *sizes = image.shape
     outputs = filters.shape[1] * groups
     made = _transposed_sizes(sizes, filters.shape[2:], strides, pads, auto_pad, output_padding, output_shape, dilations)
@@ -86,14 +117,7 @@ def conv_transpose(
         filters.reshape(groups, inputs // groups, taps).swapaxes(-1, -2),
         image.reshape(batch, groups, inputs // groups, prod(sizes)),
     ).reshape(batch, outputs, prod(grid.kernel), *sizes)
-    result = np.zeros((batch, outputs, *made), columns.dtype)
-    if prod(sizes):
-        padded = grid.padded(result, 0)
-        padded = padded if padded is not result else result.copy()
-        for i, where in enumerate(grid.offsets()):
-            padded[where] += columns[:, :, i]
-        inner = (slice(low, low + n) for (low, _), n in zip(grid.pads, made, strict=True))
-        result = padded[(..., *inner)]
+    result = grid.added(columns)
     return channels_back(narrow(_biased(result, bias), x.dtype), layout)
 
 

@@ -100,7 +100,7 @@ def one_hot(indices: Array, depth: int, dtype: Dtype) -> Array:
 
 @kernel("meshgrid")
 def meshgrid(xs: Sequence[Array], indexing: str) -> tuple[Array, ...]:
-    return tuple(np.meshgrid(*xs, indexing="ij" if indexing == "ij" else "xy"))
+    return tuple(np.meshgrid(*xs, indexing="ij" if indexing == "ij" else "xy", copy=False))
 
 
 @kernel("cast")

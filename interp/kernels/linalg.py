@@ -13,6 +13,7 @@ import numpy as np
 from ...ops.einsum import Equation, Term, parse_equation
 from ...ops.requirements import Other
 from ...ops.wording import plain
+from .constants import is_constant, once
 from .registry import DIRECT, FRESH, BadValue, clamped, kernel
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +27,7 @@ FRESH.update({"matmul": "matrix", "linear": "always", "outer": "always"})
 
 @kernel("matmul")
 def matmul(x: Array, y: Array) -> Array:
-    return _as(np.matmul(x, y), x.dtype)
+    return _as(np.matmul(x, y, order="C"), x.dtype)
 
 
 def _as(result: Any, dtype: Any) -> Array:
@@ -35,14 +36,27 @@ def _as(result: Any, dtype: Any) -> Array:
     return result.astype(dtype)  # type: ignore[no-any-return]
 
 
+# With so few rows a product takes longer to read a transposed weight than to compute.
+_FEW = 64
+
+
 @kernel("linear")
 def linear(x: Array, weight: Array, bias: Array | None) -> Array:
     """One product of two matrices, whatever the rank of x: NumPy multiplies stacked matrices one by one."""
     rows = x.reshape(_size(x.shape[:-1]), x.shape[-1])
-    result = np.matmul(rows, weight.T)
+    if is_constant(weight):
+        result = np.matmul(rows, once(_columns, weight))
+    elif 1 < len(rows) <= _FEW and weight.flags.c_contiguous:
+        result = np.array(np.matmul(weight, rows.T).T, order="C")
+    else:
+        result = np.matmul(rows, weight.T)
     if bias is not None:
         result += bias
     return _as(result, x.dtype).reshape(*x.shape[:-1], weight.shape[0])
+
+
+def _columns(weight: Array) -> Array:
+    return np.ascontiguousarray(weight.T)
 
 
 def _size(shape: Sequence[int]) -> int:

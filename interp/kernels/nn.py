@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import spatial_axes, spread
-from .elementwise import Array, quiet, widened
+from .elementwise import Array, in_blocks, quiet, widened
 from .linalg import linear
+from .reduce import normalized
 from .registry import kernel
-from .windows import channels_back, channels_first, narrow
+from .windows import channels_back, channels_first, narrow, surrounded
 
 Ints = tuple[int, ...]
 
@@ -48,9 +49,9 @@ def batch_normalization(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, layout: str
 ) -> Array:
     image = channels_first(widened(x), layout)
-    root = np.sqrt(_over_channels(variance, x.ndim) + np.asarray(epsilon, image.dtype))
-    result = (image - _over_channels(mean, x.ndim)) / root
-    result = result * _over_channels(scale, x.ndim) + _over_channels(bias, x.ndim)
+    factor = widened(scale) / np.sqrt(widened(variance) + np.asarray(epsilon, image.dtype))
+    result = image * _over_channels(factor, x.ndim)
+    result += _over_channels(widened(bias) - widened(mean) * factor, x.ndim)
     return channels_back(narrow(result, x.dtype), layout)
 
 
@@ -65,12 +66,11 @@ def instance_normalization(x: Array, scale: Array, bias: Array, epsilon: float, 
 def group_normalization(x: Array, scale: Array, bias: Array, num_groups: int, epsilon: float, layout: str) -> Array:
     image = channels_first(widened(x), layout)
     batch, channels, *sizes = image.shape
-    groups = image.reshape(batch, num_groups, channels // num_groups * prod(sizes))
-    count = np.asarray(groups.shape[2], image.dtype)
-    centred = groups - np.add.reduce(groups, axis=2, keepdims=True) / count
-    spread_ = np.add.reduce(np.square(centred), axis=2, keepdims=True) / count
-    result = (centred / np.sqrt(spread_ + np.asarray(epsilon, image.dtype))).reshape(image.shape)
-    result = result * _over_channels(scale, x.ndim) + _over_channels(bias, x.ndim)
+    width = channels // num_groups * prod(sizes)
+    groups = image.reshape(batch, num_groups, width)
+    result = in_blocks(lambda rows: normalized(rows, epsilon), groups, width).reshape(image.shape)
+    result *= _over_channels(scale, x.ndim)
+    result += _over_channels(bias, x.ndim)
     return channels_back(narrow(result, x.dtype), layout)
 
 
@@ -80,9 +80,7 @@ def lrn(x: Array, size: int, alpha: float, beta: float, bias: float, layout: str
     image = channels_first(widened(x), layout)
     squares = np.square(image)
     before = (size - 1) // 2
-    borders = [(0, 0)] * x.ndim
-    borders[1] = (before, size - 1 - before)
-    padded = np.pad(squares, borders)
+    padded = surrounded(squares, [(before, size - 1 - before), *[(0, 0)] * (x.ndim - 2)], 0)
     total = np.zeros_like(squares)
     for offset in range(size):
         total += padded[:, offset : offset + image.shape[1]]
@@ -104,8 +102,11 @@ def resize(x: Array, sizes: Ints, mode: str, layout: str, align_corners: bool) -
     axes = spatial_axes(x.ndim, x.ndim - 2, layout)
     result = x if mode == "nearest" else widened(x)
     for axis, size in zip(axes, spread(sizes, len(axes), 1), strict=True):
-        if mode == "nearest":
-            result = np.take(result, np.arange(size) * x.shape[axis] // max(size, 1), axis)
+        old = x.shape[axis]
+        if mode == "nearest" and old and size % old == 0:
+            result = np.repeat(result, size // old, axis)
+        elif mode == "nearest":
+            result = np.take(result, np.arange(size) * old // max(size, 1), axis)
         elif size != x.shape[axis]:
             result = _interpolated(result, axis, size, mode, align_corners)
     return narrow(result, x.dtype)
@@ -176,21 +177,32 @@ def pixel_unshuffle(x: Array, factor: int) -> Array:
 def attention(q: Array, k: Array, v: Array, mask: Array | None, causal: bool, scale: float | None) -> Array:
     factor = 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale
     scores = np.matmul(widened(q) * np.asarray(factor, widened(q).dtype), np.swapaxes(widened(k), -1, -2))
-    weights = weighed(scores, mask, np.tri(*scores.shape[-2:]) > 0 if causal else None)
+    weights = weighed(scores, mask, np.tri(*scores.shape[-2:], dtype=bool) if causal else None)
     return narrow(np.matmul(weights, widened(v)), q.dtype)
 
 
 def weighed(scores: Any, mask: Array | None, counts: Array | None) -> Any:
-    """How much each position counts; where none does the weights are 0, not nan."""
-    least = np.asarray(-np.inf, scores.dtype)
+    """How much each position counts, for scores that may be overwritten; where none does the weights are 0, not nan."""
     if mask is not None:
         mask = np.asarray(mask)
-        scores = np.where(mask, scores, least) if mask.dtype == bool else scores + mask.astype(scores.dtype)
+        scores = _kept(scores, mask) if mask.dtype == bool else scores + mask.astype(scores.dtype)
     if counts is not None:
-        scores = np.where(counts, scores, least)
-    greatest = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
-    scores = scores - np.where(greatest == -np.inf, 0, greatest).astype(scores.dtype)
-    np.exp(scores, out=scores)
-    total = np.add.reduce(scores, axis=-1, keepdims=True)
-    scores /= np.where(total == 0, 1, total).astype(scores.dtype)
+        scores = _kept(scores, counts)
+    return in_blocks(_shares, scores, scores.shape[-1], scores)
+
+
+def _kept(scores: Any, mask: Array) -> Any:
+    least = np.asarray(-np.inf, scores.dtype)
+    if np.broadcast_shapes(scores.shape, mask.shape) != scores.shape:
+        return np.where(mask, scores, least)
+    np.copyto(scores, least, where=np.logical_not(mask))
     return scores
+
+
+def _shares(rows: Any) -> Any:
+    greatest = np.maximum.reduce(rows, axis=-1, keepdims=True, initial=-np.inf)
+    result = rows - np.where(greatest == -np.inf, 0, greatest).astype(rows.dtype)
+    np.exp(result, out=result)
+    total = np.add.reduce(result, axis=-1, keepdims=True)
+    result /= np.where(total == 0, 1, total).astype(rows.dtype)
+    return result

@@ -1,4 +1,4 @@
-"""NumPy kernels of pooling: a loop over the places of the kernel, each a strided slice of the whole array."""
+"""NumPy kernels of pooling: a loop over the places of the kernel along each axis, each a strided slice of the whole array."""
 
 from __future__ import annotations
 
@@ -40,14 +40,17 @@ def _back(result: Array, x: Array, layout: str, count: int) -> Array:
     return channels_back(narrow(result, x.dtype), layout, x.ndim == count + 2)
 
 
-def _greatest(image: Array, grid: Grid, least: Array) -> Array:
+def _over_windows(ufunc: np.ufunc, image: Array, grid: Grid, rest: Array) -> Any:
+    """A ufunc over each window, along one axis after the other; `rest` stands beyond the borders."""
     if prod(grid.counts) == 0:
         return np.zeros((*image.shape[: -len(grid.counts)], *grid.counts), image.dtype)
-    padded = grid.padded(image, least)
-    first, *others = grid.offsets()
-    result: Array = padded[first].copy()
-    for where in others:
-        np.maximum(result, padded[where], out=result)
+    result = grid.padded(image, rest)
+    for i, size in enumerate(grid.kernel):
+        after = (slice(None),) * (len(grid.counts) - 1 - i)
+        first, *others = (result[(..., grid.places(i, p), *after)] for p in range(size))
+        result = first.copy()
+        for other in others:
+            ufunc(result, other, out=result)
     return result
 
 
@@ -58,21 +61,11 @@ def _least(dtype: np.dtype[Any]) -> Array:
 
 
 def _means(image: Array, grid: Grid, include_pad: bool) -> Array:
-    count, result = len(grid.counts), _sums(image, grid)
+    count, result = len(grid.counts), _over_windows(np.add, image, grid, 0)
     if prod(grid.counts):
         for i in range(count):
             divisor = _divisor(grid, i, include_pad).astype(image.dtype)
             result /= divisor.reshape(-1, *(1,) * (count - 1 - i))
-    return result
-
-
-def _sums(image: Array, grid: Grid) -> Array:
-    """The sum of each window."""
-    result = np.zeros((*image.shape[: -len(grid.counts)], *grid.counts), image.dtype)
-    if prod(grid.counts):
-        padded = grid.padded(image, 0)
-        for where in grid.offsets():
-            result += padded[where]
     return result
 
 
@@ -102,7 +95,7 @@ def _define(suffix: str, spatial: int | None) -> None:
     ) -> Array:
         count = count_of(x, kernel_shape)
         image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
-        return _back(_greatest(image, grid, _least(x.dtype)), x, layout, count)
+        return _back(_over_windows(np.maximum, image, grid, _least(x.dtype)), x, layout, count)
 
     @kernel(f"average_pool{suffix}")
     @quiet
@@ -136,7 +129,7 @@ def _define(suffix: str, spatial: int | None) -> None:
     ) -> Array:
         count = count_of(x, kernel_shape)
         image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
-        return _back(_sums(np.abs(image) ** p, grid) ** (1 / p), x, layout, count)
+        return _back(_over_windows(np.add, np.abs(image) ** p, grid, 0) ** (1 / p), x, layout, count)
 
 
 for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):

@@ -1,88 +1,190 @@
-"""NumPy kernels of recurrent layers: one product for the inputs of all steps, then a loop over the steps."""
+"""NumPy kernels of recurrent layers: one product for the inputs of all steps, then a loop over the steps, which takes both
+directions at once and writes into memory that all steps share.
+
+A sigmoid is (tanh(x / 2) + 1) / 2: the weights of such gates are halved beforehand, so that one tanh serves all gates.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .elementwise import Array, widened
+from .constants import once
+from .elementwise import Array, quiet, widened
 from .registry import kernel
 from .windows import narrow
 
-# One step: the inputs' part of the gates, the weights of the state, their biases, and the states, which it gives anew.
-Step = Callable[[Any, Any, Any, tuple[Any, ...]], tuple[Any, ...]]
+# One step: the inputs' part of the gates, and the states before it; it puts the next hidden state into the last argument, and
+# what else there is into the states themselves.
+Step = Callable[[Any, tuple[Any, ...], Any], None]
 
 
-def _sigmoid(x: Array) -> Array:
-    return np.tanh(x * 0.5) * 0.5 + 0.5
+class Gates(NamedTuple):
+    """How many gates a layer has, and how many of them, which come first, are sigmoids. With `late` the last gate's biases of
+    the state are not added to the inputs' part."""
+
+    number: int
+    sigmoids: int
+    late: bool = False
+
+    def parts(self, w: Array, r: Array, b: Array | None) -> tuple[Any, Any, Any]:
+        """The weights and the biases by gate."""
+        return once(self.columns, w), once(self.columns, r), None if b is None else self.biases(b)
+
+    def columns(self, weights: Array) -> Array:
+        """[directions, gates * hidden, n], or those of one direction, as the right operands of products: [gates, directions, n,
+        hidden]."""
+        rows, n = weights.shape[-2:]
+        return self._first(weights.reshape(_directions(weights, 2), self.number, rows // self.number, n).swapaxes(2, 3))
+
+    def biases(self, b: Array) -> Array:
+        """[directions, 2 * gates * hidden], or those of one direction, as [gates, directions, 2, hidden]."""
+        hidden = b.shape[-1] // (2 * self.number)
+        return self._first(b.reshape(_directions(b, 1), 2, self.number, hidden).swapaxes(1, 2))
+
+    def _first(self, parts: Array) -> Array:
+        """[directions, gates, ...] as [gates, directions, ...]: a wide copy, the weights of sigmoids halved."""
+        result = np.array(widened(parts).swapaxes(0, 1), order="C")
+        result[: self.sigmoids] *= 0.5
+        return result
 
 
-def _rnn_step(activation: str) -> Step:
-    def step(given: Array, r: Array, bias: Array, states: tuple[Any, ...]) -> tuple[Any, ...]:
-        total = given + states[0] @ r.T + bias
-        return (np.tanh(total) if activation == "tanh" else np.maximum(total, 0),)
+def _directions(weights: Array, rank: int) -> int:
+    """How many directions there are weights of, each of a rank; of one they stand alone."""
+    return len(weights) if weights.ndim > rank else 1
+
+
+RNN, LSTM, GRU, RESET_LATE = Gates(1, 0), Gates(4, 3), Gates(3, 2), Gates(3, 2, late=True)
+# Makes the step of columns of weights, the biases of the last gate's states, and the shape of a state.
+Begin = Callable[[Any, Any, tuple[int, ...]], Step]
+
+
+def _rnn_step(activation: str, r: Any, bias: Any, shape: tuple[int, ...]) -> Step:
+    def step(given: Any, states: tuple[Any, ...], out: Any) -> None:
+        np.matmul(states[0], r[0], out)
+        np.add(out, given[0], out)
+        if activation == "tanh":
+            np.tanh(out, out)
+        else:
+            np.maximum(out, 0, out=out)
 
     return step
 
 
-def _lstm_step(given: Array, r: Array, bias: Array, states: tuple[Any, ...]) -> tuple[Any, ...]:
-    h, c = states
-    i, o, f, g = np.split(given + h @ r.T + bias, 4, axis=-1)
-    c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
-    return _sigmoid(o) * np.tanh(c), c
+def _lstm_step(r: Any, bias: Any, shape: tuple[int, ...]) -> Step:
+    gates, part = np.empty((4, *shape), r.dtype), np.empty(shape, r.dtype)
+    sigmoids, (i, o, f, g) = gates[:3], gates
+
+    def step(given: Any, states: tuple[Any, ...], out: Any) -> None:
+        h, c = states
+        np.matmul(h, r, gates)
+        np.add(gates, given, gates)
+        np.tanh(gates, gates)
+        np.add(sigmoids, 1, sigmoids)
+        np.multiply(sigmoids, 0.5, sigmoids)
+        np.multiply(c, f, c)
+        np.multiply(i, g, part)
+        np.add(c, part, c)
+        np.tanh(c, part)
+        np.multiply(o, part, out)
+
+    return step
 
 
-def _gru_step(linear_before_reset: bool) -> Step:
-    def step(given: Array, r: Array, bias: Array, states: tuple[Any, ...]) -> tuple[Any, ...]:
+def _gru_step(linear_before_reset: bool, r: Any, bias: Any, shape: tuple[int, ...]) -> Step:
+    gates, part = np.empty((2, *shape), r.dtype), np.empty(shape, r.dtype)
+    (z, reset), outer, inner = gates, r[:2], r[2]
+
+    def step(given: Any, states: tuple[Any, ...], out: Any) -> None:
         (h,) = states
-        width = h.shape[-1]
-        z, reset, new = np.split(given, 3, axis=-1)
-        gates = h @ r[: 2 * width].T + bias[: 2 * width]
-        z = _sigmoid(z + gates[..., :width])
-        reset = _sigmoid(reset + gates[..., width:])
-        inner, inner_bias = r[2 * width :].T, bias[2 * width :]
-        carried = reset * (h @ inner + inner_bias) if linear_before_reset else (reset * h) @ inner + inner_bias
-        return ((1 - z) * np.tanh(new + carried) + z * h,)
+        np.matmul(h, outer, gates)
+        np.add(gates, given[:2], gates)
+        np.tanh(gates, gates)
+        np.add(gates, 1, gates)
+        np.multiply(gates, 0.5, gates)
+        if linear_before_reset:
+            np.matmul(h, inner, out)
+            np.add(out, bias, out)
+            np.multiply(out, reset, out)
+        else:
+            np.multiply(h, reset, part)
+            np.matmul(part, inner, out)
+        np.add(out, given[2], out)
+        np.tanh(out, out)
+        np.subtract(h, out, part)
+        np.multiply(part, z, part)
+        np.add(out, part, out)
 
     return step
 
 
-def _biases(b: Array, r: Array) -> tuple[Any, Any]:
-    """The biases of the inputs' weights and those of the states'."""
-    if b is None:
-        zeros = np.zeros(r.shape[0], r.dtype)
-        return zeros, zeros
-    half = b.shape[0] // 2
-    return b[:half], b[half:]
+def _gru(linear_before_reset: bool) -> tuple[Gates, Begin]:
+    return RESET_LATE if linear_before_reset else GRU, partial(_gru_step, linear_before_reset)
 
 
-def _one_step(step: Step, x: Array, w: Array, r: Array, b: Array | None, *states: Array) -> tuple[Array, ...]:
-    wide_r = widened(r)
-    outer, inner = _biases(None if b is None else widened(b), wide_r)
-    given = widened(x) @ widened(w).T + outer
-    made = step(given, wide_r, inner, tuple(widened(s) for s in states))
-    return tuple(narrow(m, x.dtype) for m in made)
+def _run(
+    gates: Gates, begin: Begin, direction: str, x: Any, parts: tuple[Any, Any, Any], states: list[Any]
+) -> tuple[Any, ...]:
+    """The hidden states of all steps, [time, directions, batch, hidden], and the states after the last one, which overwrite
+    those that are given. x is [time, batch, inputs]."""
+    w, r, b = parts
+    shape, time = states[0].shape, len(x)
+    given = np.matmul(x.reshape(time * shape[1], x.shape[-1]), w).reshape(
+        gates.number, len(states[0]), time, *shape[1:]
+    )
+    bias: Any = 0
+    if b is not None:
+        if gates.late:
+            bias = b[-1, :, 1:].copy()
+            b[-1, :, 1] = 0
+        given += np.add.reduce(b, axis=2)[:, :, None, None]
+    if direction == "bidirectional":
+        given[:, 1] = given[:, 1, ::-1]
+    back = -1 if direction == "reverse" else 1
+    in_order = np.ascontiguousarray(given.transpose(2, 0, 1, 3, 4)[::back])
+    outputs = np.empty((time, *shape), given.dtype)
+    step, others = begin(r, bias, shape), states[1:]
+    for now, out in zip(in_order, outputs, strict=True):
+        step(now, (states[0], *others), out)
+        states[0] = out
+    finals = (np.array(states[0]), *others)
+    if direction == "bidirectional":
+        outputs[:, 1] = outputs[::-1, 1]
+    return outputs[::back], *finals
+
+
+def _cell(
+    gates: Gates, begin: Begin, x: Array, w: Array, r: Array, b: Array | None, *states: Array
+) -> tuple[Array, ...]:
+    given = [np.array(widened(s))[None] for s in states]
+    made = _run(gates, begin, "forward", widened(x)[None], gates.parts(w, r, b), given)
+    return tuple(narrow(m[0], x.dtype) for m in made[1:])
 
 
 @kernel("rnn_cell")
+@quiet
 def rnn_cell(x: Array, h: Array, w: Array, r: Array, b: Array | None, activation: str) -> Array:
-    return _one_step(_rnn_step(activation), x, w, r, b, h)[0]
+    return _cell(RNN, partial(_rnn_step, activation), x, w, r, b, h)[0]
 
 
 @kernel("lstm_cell")
+@quiet
 def lstm_cell(x: Array, h: Array, c: Array, w: Array, r: Array, b: Array | None) -> tuple[Array, ...]:
-    return _one_step(_lstm_step, x, w, r, b, h, c)
+    return _cell(LSTM, _lstm_step, x, w, r, b, h, c)
 
 
 @kernel("gru_cell")
+@quiet
 def gru_cell(x: Array, h: Array, w: Array, r: Array, b: Array | None, linear_before_reset: bool) -> Array:
-    return _one_step(_gru_step(linear_before_reset), x, w, r, b, h)[0]
+    return _cell(*_gru(linear_before_reset), x, w, r, b, h)[0]
 
 
 def _layer(
-    step: Step,
+    gates: Gates,
+    begin: Begin,
     x: Array,
     w: Array,
     r: Array,
@@ -91,37 +193,24 @@ def _layer(
     layout: str,
     *initial: Array | None,
 ) -> tuple[Array, ...]:
-    """The first state of all steps, [time, directions, batch, hidden], and every state after the last one."""
+    """The hidden states of all steps, and every state after the last one, in the layout of x."""
     batch_first = layout == "batch_first"
     source = widened(x.swapaxes(0, 1) if batch_first else x)
-    time, batch, _ = source.shape
-    count, _, width = r.shape
-    outputs = np.zeros((time, count, batch, width), source.dtype)
-    finals = [np.zeros((count, batch, width), source.dtype) for _ in initial]
-    for way in range(count):
-        wide_r = widened(r[way])
-        outer, inner = _biases(None if b is None else widened(b[way]), wide_r)
-        given = source @ widened(w[way]).T + outer
-        states = tuple(_state(s, way, batch_first, finals[0][way]) for s in initial)
-        order = range(time)
-        for t in reversed(order) if direction == "reverse" or way == 1 else order:
-            states = step(given[t], wide_r, inner, states)
-            outputs[t, way] = states[0]
-        for final, state in zip(finals, states, strict=True):
-            final[way] = state
+    shape = (len(w), source.shape[1], r.shape[-1])
+    states = [np.zeros(shape, source.dtype) if s is None else _turned(s, batch_first) for s in initial]
+    outputs, *finals = _run(gates, begin, direction, source, gates.parts(w, r, b), states)
     if batch_first:
-        outputs = outputs.transpose(2, 0, 1, 3)
-        finals = [final.swapaxes(0, 1) for final in finals]
+        outputs, finals = outputs.transpose(2, 0, 1, 3), [final.swapaxes(0, 1) for final in finals]
     return tuple(narrow(a, x.dtype) for a in (outputs, *finals))
 
 
-def _state(initial: Array | None, way: int, batch_first: bool, zeros: Array) -> Array:
-    if initial is None:
-        return zeros
-    return widened(initial[:, way] if batch_first else initial[way])
+def _turned(state: Array, batch_first: bool) -> Array:
+    """A copy of a state as [directions, batch, hidden]."""
+    return np.array(widened(state.swapaxes(0, 1) if batch_first else state), order="C")
 
 
 @kernel("rnn")
+@quiet
 def rnn(
     x: Array,
     w: Array,
@@ -132,10 +221,11 @@ def rnn(
     activation: str,
     layout: str,
 ) -> tuple[Array, ...]:
-    return _layer(_rnn_step(activation), x, w, r, b, direction, layout, initial_h)
+    return _layer(RNN, partial(_rnn_step, activation), x, w, r, b, direction, layout, initial_h)
 
 
 @kernel("lstm")
+@quiet
 def lstm(
     x: Array,
     w: Array,
@@ -146,10 +236,11 @@ def lstm(
     direction: str,
     layout: str,
 ) -> tuple[Array, ...]:
-    return _layer(_lstm_step, x, w, r, b, direction, layout, initial_h, initial_c)
+    return _layer(LSTM, _lstm_step, x, w, r, b, direction, layout, initial_h, initial_c)
 
 
 @kernel("gru")
+@quiet
 def gru(
     x: Array,
     w: Array,
@@ -160,4 +251,4 @@ def gru(
     linear_before_reset: bool,
     layout: str,
 ) -> tuple[Array, ...]:
-    return _layer(_gru_step(linear_before_reset), x, w, r, b, direction, layout, initial_h)
+    return _layer(*_gru(linear_before_reset), x, w, r, b, direction, layout, initial_h)

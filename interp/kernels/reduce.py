@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from .create import cast
-from .elementwise import Array, Dtype, quiet, widened
-from .registry import FRESH, kernel
+from .elementwise import Array, Dtype, Function, in_blocks, quiet, widened
+from .registry import FRESH, INTO, kernel
 from .windows import narrow, wide
 
 Axes = tuple[int, ...] | None
 
 FRESH.update(dict.fromkeys(("softmax", "log_softmax", "layer_norm", "rms_norm"), "first"))
+INTO.update(("softmax", "log_softmax", "layer_norm", "rms_norm"))
 
 
 def _accumulator(x: Array) -> Array:
@@ -68,9 +69,9 @@ def _mean(x: Array, axis: Axes, keepdims: bool) -> Array:
 
 @quiet
 def _variance(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
-    differences = x - _mean(x, axis, True)
+    differences = np.asarray(x - _mean(x, axis, True))
     divisor = max(_count(x, axis) - correction, 0)
-    return _along(np.add, np.square(differences), axis, keepdims) / np.asarray(divisor, x.dtype)
+    return _along(np.add, np.square(differences, out=differences), axis, keepdims) / np.asarray(divisor, x.dtype)
 
 
 @kernel("mean")
@@ -185,52 +186,87 @@ def logsumexp(x: Array, axis: Axes, keepdims: bool) -> Array:
     return result.astype(x.dtype, copy=False)
 
 
-@kernel("softmax")
-@quiet
-def softmax(x: Array, axis: int) -> Array:
+def _along_rows(function: Function, x: Array, axis: int, out: Array | None) -> Array:
+    """A function of rows along an axis; where that is the last one, of a block of rows at a time."""
     x = np.asarray(x)
-    result = widened(x)
-    result = result - _along(np.maximum, result, axis, True, initial=-np.inf)
+    if axis % x.ndim == x.ndim - 1:
+        return in_blocks(lambda rows: function(rows, -1), x, x.shape[-1], out)
+    return function(widened(x), axis).astype(x.dtype, copy=False)
+
+
+def _softmax(x: Array, axis: int) -> Array:
+    result = x - _along(np.maximum, x, axis, True, initial=-np.inf)
     np.exp(result, out=result)
     result /= _along(np.add, result, axis, True)
-    return result.astype(x.dtype, copy=False)
+    return result
+
+
+@kernel("softmax")
+@quiet
+def softmax(x: Array, axis: int, out: Array | None = None) -> Array:
+    return _along_rows(_softmax, x, axis, out)
+
+
+def _log_softmax(x: Array, axis: int) -> Array:
+    result = x - _along(np.maximum, x, axis, True, initial=-np.inf)
+    result -= np.log(_along(np.add, np.exp(result), axis, True))
+    return result
 
 
 @kernel("log_softmax")
 @quiet
-def log_softmax(x: Array, axis: int) -> Array:
+def log_softmax(x: Array, axis: int, out: Array | None = None) -> Array:
+    return _along_rows(_log_softmax, x, axis, out)
+
+
+def _over_rows(function: Function, x: Array, axis: int, out: Array | None) -> Array:
+    """A function of rows, which are all the axes from one on."""
     x = np.asarray(x)
-    result = widened(x)
-    result = result - _along(np.maximum, result, axis, True, initial=-np.inf)
-    result -= np.log(_along(np.add, np.exp(result), axis, True))
-    return result.astype(x.dtype, copy=False)
+    lead = x.shape[: axis % x.ndim]
+    width = prod(x.shape[axis % x.ndim :])
+    rows = in_blocks(function, x.reshape(*lead, width), width, None if out is None else out.reshape(*lead, width))
+    return rows.reshape(x.shape)
 
 
 @kernel("layer_norm")
 @quiet
-def layer_norm(x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> Array:
-    x = np.asarray(x)
-    wide = widened(x)
-    axes = tuple(range(axis % x.ndim, x.ndim))
-    result = wide - _mean(wide, axes, True)
-    result *= _inverse_root(np.square(result), axes, epsilon)
-    result *= widened(scale)
-    if bias is not None:
-        result += widened(bias)
-    return result.astype(x.dtype, copy=False)
+def layer_norm(
+    x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float, out: Array | None = None
+) -> Array:
+    factor, more = widened(scale).reshape(-1), None if bias is None else widened(bias).reshape(-1)
+
+    def normalize(rows: Array) -> Array:
+        result = normalized(rows, epsilon)
+        result *= factor
+        if more is not None:
+            result += more
+        return result
+
+    return _over_rows(normalize, x, axis, out)
 
 
 @kernel("rms_norm")
 @quiet
-def rms_norm(x: Array, scale: Array, axis: int, epsilon: float) -> Array:
-    x = np.asarray(x)
-    wide = widened(x)
-    axes = tuple(range(axis % x.ndim, x.ndim))
-    result = wide * _inverse_root(np.square(wide), axes, epsilon)
-    result *= widened(scale)
-    return result.astype(x.dtype, copy=False)
+def rms_norm(x: Array, scale: Array, axis: int, epsilon: float, out: Array | None = None) -> Array:
+    factor = widened(scale).reshape(-1)
+
+    def normalize(rows: Array) -> Array:
+        result = rows * _inverse_root(rows, epsilon)
+        result *= factor
+        return result
+
+    return _over_rows(normalize, x, axis, out)
 
 
-def _inverse_root(squares: Array, axes: tuple[int, ...], epsilon: float) -> Array:
-    """1 / sqrt(mean + epsilon), for the root of a mean of squares."""
-    return np.reciprocal(np.sqrt(_mean(squares, axes, True) + np.asarray(epsilon, squares.dtype)))
+def normalized(rows: Array, epsilon: float) -> Array:
+    """Rows of mean 0 and variance 1."""
+    result = rows - np.add.reduce(rows, axis=-1, keepdims=True) / np.asarray(rows.shape[-1], rows.dtype)
+    result *= _inverse_root(result, epsilon)
+    return result
+
+
+def _inverse_root(rows: Array, epsilon: float) -> Array:
+    """1 / sqrt(mean + epsilon), for the root of the mean of each row's squares."""
+    means = np.vecdot(rows, rows)[..., None] / np.asarray(rows.shape[-1], rows.dtype)
+    means += np.asarray(epsilon, rows.dtype)
+    return np.reciprocal(np.sqrt(means, out=means), out=means)

@@ -15,6 +15,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from ...ops.registry import FAMILIES
 
 
@@ -35,10 +37,17 @@ _KERNELS: dict[str, Callable[..., Any]] = {}
 # Primitives that are one NumPy function of their tensors when no optional parameter is given: generated code calls it directly.
 DIRECT: dict[str, str] = {}
 # Kernels whose result is always memory of its own; with when it lies row by row: `always`, where the first operand does
-# (`first`), where an operand of the result's shape does (`any`), or where the result is a matrix (`matrix`).
+# (`first`), where an operand of the result's shape does (`any`), or where NumPy is told to, if it makes several matrices
+# (`matrix`).
 FRESH: dict[str, str] = {}
-# Of the first, those that round once, so that they give the same when they write into an operand.
-EXACT: set[str] = set()
+# Of the first, those that can write into an operand of the result's shape and dtype and give the same: a NumPy function as its
+# next argument, a kernel as `out`, which it may leave alone.
+INTO: set[str] = set()
+
+
+def is_ufunc(name: str) -> bool:
+    """Whether a primitive is one of NumPy's functions that take where to write as one more argument."""
+    return isinstance(getattr(np, DIRECT.get(name, ""), None), np.ufunc)
 
 
 def kernel(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

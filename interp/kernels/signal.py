@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -95,11 +94,4 @@ def fold(
     grid = Grid(sizes, spread(kernel_shape, count, 1), strides, pads, "notset", dilations)
     places = prod(grid.kernel)
     n, c = x.shape[0], x.shape[1] // places
-    image: Any = np.zeros((n, c, *sizes), wide(x).dtype)
-    if x.size:
-        columns = wide(x).reshape(n, c, places, *grid.counts)
-        padded = grid.padded(image, 0)
-        for i, where in enumerate(grid.offsets()):
-            padded[where] += columns[:, :, i]
-        image = padded[(..., *(slice(low, low + s) for (low, _), s in zip(grid.pads, sizes, strict=True)))]
-    return narrow(image, x.dtype)
+    return narrow(grid.added(wide(x).reshape(n, c, places, *grid.counts)), x.dtype)

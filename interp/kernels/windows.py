@@ -43,6 +43,32 @@ def narrow(x: Array, dtype: Dtype) -> Array:
     return x if x.dtype == dtype else x.astype(dtype)
 
 
+Borders = Sequence[tuple[int, int]]
+
+
+def surrounded(x: Array, borders: Borders, value: Array) -> Array:
+    """The array with so many times a value before and behind its last axes."""
+    count = len(borders)
+    sizes = x.shape[x.ndim - count :]
+    inner = _within(borders, sizes)
+    result: Array = np.empty((*x.shape[: x.ndim - count], *_with_borders(borders, sizes)), x.dtype)
+    for i, (low, _) in enumerate(borders):
+        # Along the axes before this one only what is inside of them.
+        for beyond in (slice(0, low), slice(low + sizes[i], None)):
+            result[(..., *inner[:i], beyond, *(slice(None),) * (count - i - 1))] = value
+    result[(..., *inner)] = x
+    return result
+
+
+def _with_borders(borders: Borders, sizes: Sequence[int]) -> list[int]:
+    return [low + n + high for n, (low, high) in zip(sizes, borders, strict=True)]
+
+
+def _within(borders: Borders, sizes: Sequence[int]) -> list[slice]:
+    """Where in an array with borders the array without them is, along its last axes."""
+    return [slice(low, low + n) for (low, _), n in zip(borders, sizes, strict=True)]
+
+
 class Grid:
     """The windows over some axes of an array: kernel sizes, strides, dilations and padding as numbers."""
 
@@ -78,20 +104,33 @@ class Grid:
         low, high = self.pads[i]
         return Windows(self.extents[i], self.strides[i], low, high, self.same, self.ceil)
 
+    def borders(self) -> list[tuple[int, int]]:
+        """How much each axis is padded, and lengthened as far as the windows reach."""
+        reaches = ((n - 1) * s + e for n, s, e in zip(self.counts, self.strides, self.extents, strict=True))
+        parts = zip(self.pads, reaches, self.sizes, strict=True)
+        return [(low, max(high, reach - size - low)) for (low, high), reach, size in parts]
+
     def padded(self, x: Array, value: Array) -> Array:
         """The array with its last axes padded, and lengthened as far as the windows reach."""
-        borders = []
-        for i, (low, high) in enumerate(self.pads):
-            reach = (self.counts[i] - 1) * self.strides[i] + self.extents[i]
-            borders.append((low, max(high, reach - self.sizes[i] - low)))
-        if not any(map(any, borders)):
-            return x
-        before = [(0, 0)] * (x.ndim - len(borders))
-        return np.pad(x, [*before, *borders], constant_values=value)
+        borders = self.borders()
+        return surrounded(x, borders, value) if any(map(any, borders)) else x
+
+    def added(self, columns: Array) -> Array:
+        """[*lead, places, *counts] added up where the places of the kernel lie in [*lead, *sizes]."""
+        count = len(self.sizes)
+        lead, borders = columns.shape[: -1 - count], self.borders()
+        total: Array = np.zeros((*lead, *_with_borders(borders, self.sizes)), columns.dtype)
+        if columns.size:
+            for i, where in enumerate(self.offsets()):
+                total[where] += columns[(..., i, *(slice(None),) * count)]
+        return total[(..., *_within(borders, self.sizes))]
+
+    def places(self, i: int, place: int) -> slice:
+        """Where in a padded axis the elements are that a place of the kernel meets."""
+        start, stride = place * self.dilations[i], self.strides[i]
+        return slice(start, start + (self.counts[i] - 1) * stride + 1, stride)
 
     def offsets(self) -> Iterator[tuple[Any, ...]]:
         """For each place in the kernel, where in a padded array the elements are that it meets."""
         for place in product(*map(range, self.kernel)):
-            starts = [p * d for p, d in zip(place, self.dilations, strict=True)]
-            parts = zip(starts, self.counts, self.strides, strict=True)
-            yield (..., *(slice(a, a + (n - 1) * s + 1, s) for a, n, s in parts))
+            yield (..., *map(self.places, range(len(place)), place))

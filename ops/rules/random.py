@@ -32,7 +32,7 @@ def _drawn(ctx: Ctx, key: TensorInfo, shape: Shape, dtype: Any) -> Shape:
 
 @primitive("random_key", "seed: size", "-> uint64")
 def random_key(ctx: Ctx, seed: Dim) -> Shape:
-    """The key `[2]` of a seed, for the other random functions: equal keys give equal numbers, on every machine.
+    """The key `[2]` of a seed, uint64, for the other random functions: equal keys give equal numbers, on every machine.
 
     A key is used once; `random_split` makes others of it.
     """

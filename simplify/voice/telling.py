@@ -113,7 +113,8 @@ def finish(
     outcome, span, remarks, make = finding.outcome, finding.asked.span, tuple(filter(None, remarks)), warning
     sentence = Sentence(needs, found, "this could not be proved and is checked at run time")
     if outcome.status is Status.REFUTED:
-        sentence, make = Sentence(needs, found, "" if code.is_whole else "this always fails"), error
+        verdict = f"this fails {outcome.turn}" if outcome.turn else "" if code.is_whole else "this always fails"
+        sentence, make = Sentence(needs, found, verdict), error
     elif outcome.only_empty:
         code, make = codes.E310, error if finding.is_error else warning
         sentence = Sentence(needs, found, "this works only on empty tensors")
