@@ -96,7 +96,7 @@ class Graph:
             for name, value in inputs.items()
         ]
         made = [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs.items()]
-        kept = [numpy_helper.from_array(np.ascontiguousarray(v), name) for name, v in self.constants.items()]
+        kept = [numpy_helper.from_array(np.asarray(v, order="C"), name) for name, v in self.constants.items()]
         graph = helper.make_graph(self.nodes, "graph", infos, made, kept)
         opset = [helper.make_opsetid("", OPSET)]
         return helper.make_model(graph, opset_imports=opset, ir_version=10)
