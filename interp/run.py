@@ -291,7 +291,8 @@ def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
         return value
     if isinstance(value, np.ma.MaskedArray):
         raise _unfit(function, param, "an array without a mask", value)
-    if isinstance(value, bool | int | float | complex | str | list | tuple) or not hasattr(value, "__array__"):
+    is_python = isinstance(value, bool | int | float | complex | str) and not isinstance(value, np.generic)
+    if is_python or isinstance(value, list | tuple) or not hasattr(value, "__array__"):
         raise _unfit(function, param, "a NumPy array", value)
     try:
         return checked(value)
