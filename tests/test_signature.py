@@ -214,8 +214,6 @@ def test_pasted_back_it_leaves_nothing_to_check(text: str, wanted: str) -> None:
 
 UNSAYABLE = {
     "elements": "@f = fn(x : Tensor([n], float32), k : Tensor([], int64)) : Tensor { x[0:4 // @item(k)] }",
-    "a rank that differs": "@f = fn(x : Tensor([n, 2], float32), y : Tensor([n], float32)) : Tensor([n], float32) {\n"
-    "  if (n > 3) { x } else { y }\n}",
     "any rank": "@f = fn(x : Tensor(?, float32), y : Tensor(?, float32)) : Tensor { x + y }",
 }
 
