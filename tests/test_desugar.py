@@ -270,6 +270,7 @@ WRONG = [
     ("@f = fn(x : Tensor([a * b])) : Tensor([a * b]) { @zeros([a], int8) }", "E201", "nothing is called `a` here"),
     ("@f = fn(x : Tensor([h * 0])) : Tensor { x }", "E208", "`h * 0` is 0 for every `h`"),
     ("@f = fn(x : Tensor([*s, *t])) : Tensor { x }", "E209", "only one splice of unknown length"),
+    ("@f = fn(x : Tensor([*s, *s]), y : Tensor([*s, *s])) : Tensor { x }", "E209", "only one splice of unknown length"),
     ("@f = fn(x : Tensor([..., *t])) : Tensor { x }", "E209", "only one splice of unknown length"),
     ("@f = fn(x : Tensor, x : Size) : Tensor { x }", "E203", "two parameters are called `x`"),
     ("@f = fn(x : Tensor([x])) : Tensor { x }", "E206", "`x` is a tensor; a Size is needed here"),
