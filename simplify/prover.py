@@ -210,9 +210,12 @@ class Prover:
         if frame.trial:
             return
         self.may_fail = True
-        if isinstance(truth, Undecided) and not of_dtypes:
-            self.hinder(frame)
-        elif not isinstance(truth, Undecided) and frame.path:
+        if isinstance(truth, Undecided):
+            if not of_dtypes:
+                self.hinder(frame)
+        elif any(v in self.state.opaque for v in cond_variables(truth)):
+            self.hinder(frame)  # which values there are is not known: there may be none with which it holds
+        elif frame.path:
             self.hinder(frame, truth)
 
     def _speaks_of_inputs(self, cond: Cond) -> bool:

@@ -140,6 +140,7 @@ GROWN = """@f = fn(x : Tensor([s, d], float32), n : Size) : {result} where n >= 
     ("head", "more", "axis", "wanted"),
     [
         ("for i in range(n)", "1, d", 0, ["Tensor([s + i, d]", "Tensor([s + n, d]"]),
+        ("for i in range(n)", "2, d", 0, ["Tensor([s + i * 2, d]", "Tensor([s + n * 2, d]"]),
         ("for i in range(n)", "s, 2", 1, ["Tensor([s, d + i * 2]", "Tensor([s, d + n * 2]"]),
         ("for i in range(1, n)", "2, d", 0, ["Tensor([s + (i - 1) * 2, d]", "Tensor([s + (n - 1) * 2, d]"]),
         ("for i in range(n + 1)", "n, d", 0, ["Tensor([s + i * n, d]", "Tensor([s + (n + 1) * n, d]"]),
@@ -151,6 +152,29 @@ def test_a_carry_that_grows_takes_the_result_with_it(head: str, more: str, axis:
     assert all(text in mended for text in wanted) and not said(mended)
 
 
+@pytest.mark.parametrize(
+    ("result", "wanted"),
+    [
+        (
+            "(Tensor([s, d], float32), Tensor([s], float32))",
+            ["Tensor([s + i, d]", "Tensor([s + i]", "(Tensor([s + n, d]"],
+        ),
+        ("(Tensor([s + n, d], float32), Tensor([s + n], float32))", ["Tensor([s + i, d]", "Tensor([s + i]"]),
+        ("Tensor", ["Tensor([s + i, d]", "Tensor([s + i]"]),
+    ],
+)
+def test_two_carries_that_grow_together_have_one_mend(result: str, wanted: list[str]) -> None:
+    mended = first_mend(f"""@f = fn(x : Tensor([s, d], float32), w : Tensor([s], float32), n : Size) : {result} where n >= 1 {{
+  let (a, b) = for i in range(n) with (a : Tensor([s, d], float32) = x, b : Tensor([s], float32) = w) {{
+    let h = @reshape(@matmul(b, a), [1, d])
+    (@concat([a, h], axis=0), @concat([b, @ones([1], float32)], axis=0))
+  }}
+  {"@matmul(b, a)" if result == "Tensor" else "(a, b)"}
+}}
+""")
+    assert all(text in mended for text in wanted) and not said(mended)
+
+
 def test_a_carry_that_grows_says_so_where_no_result_is_declared() -> None:
     mended = first_mend(GROWN.format(result="Tensor", head="for i in range(n)", more="1, d", axis=0))
     assert "acc : Tensor([s + i, d]" in mended and not said(mended)
@@ -159,7 +183,7 @@ def test_a_carry_that_grows_says_so_where_no_result_is_declared() -> None:
 def first_mend(source: str) -> str:
     """The program with its first help, and no help empties a tensor."""
     report = with_helps(pipeline.check_text(source, "x.rx", Path(".")), Path("."))
-    (error,) = [d for d in report.diagnostics if d.severity == "error"]
+    error = next(d for d in report.diagnostics if d.severity == "error")
     assert all(edit.text.strip() != "0" for help in error.helps for edit in help.edits)
     return applied(source, error.helps[0].edits)
 

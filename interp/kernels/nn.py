@@ -101,15 +101,25 @@ def upsample(x: Array, scales: Ints, mode: str, layout: str, align_corners: bool
 def resize(x: Array, sizes: Ints, mode: str, layout: str, align_corners: bool) -> Array:
     axes = spatial_axes(x.ndim, x.ndim - 2, layout)
     result = x if mode == "nearest" else widened(x)
-    for axis, size in zip(axes, spread(sizes, len(axes), 1), strict=True):
+    for axis, size in reversed(list(zip(axes, spread(sizes, len(axes), 1), strict=True))):
         old = x.shape[axis]
         if mode == "nearest" and old and size % old == 0:
-            result = np.repeat(result, size // old, axis)
+            result = _repeated(result, axis, size // old)
         elif mode == "nearest":
             result = np.take(result, np.arange(size) * old // max(size, 1), axis)
         elif size != x.shape[axis]:
             result = _interpolated(result, axis, size, mode, align_corners)
     return narrow(result, x.dtype)
+
+
+def _repeated(x: Array, axis: int, times: int) -> Array:
+    """numpy.repeat, which is slow along the last axis."""
+    if axis != x.ndim - 1:
+        return np.repeat(x, times, axis)
+    result = np.empty((*x.shape[:-1], x.shape[-1] * times), x.dtype)
+    for i in range(times):
+        result[..., i::times] = x
+    return result
 
 
 def _interpolated(x: Array, axis: int, size: int, mode: str, align_corners: bool) -> Array:
