@@ -142,7 +142,8 @@ class Function:
         except ArgumentProblem as problem:
             raise TypeError(str(problem)) from None
         given = {p.name: _given(p, arguments[p.name]) for p in self._core.params if p.name in arguments}
-        value, state, diagnostics, conditions = pipeline.shapes_of_call(self._module._checked, self.__name__, given)
+        found, conditions = pipeline.call_on_shapes(self._module._checked, self.__name__, given)
+        value, state, diagnostics = found
         wrong = [d for d in diagnostics if d.severity == "error"]
         if wrong:
             raise ShapeError(wrong[0])

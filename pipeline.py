@@ -33,6 +33,7 @@ from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
 from .simplify.known.outcome import Options
 from .simplify.propagate import ArgumentShape, CallResult, check, result_shapes
+from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
     from .interp.run import Explain, Machine
@@ -119,6 +120,13 @@ def inlined(checked: Checked) -> core.Program:
 
 def shapes_of_call(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]) -> CallResult:
     """The result of a function for given argument shapes; no data is touched. See simplify.propagate.result_shapes."""
+    return result_shapes(checked, lookup, function, arguments)[0]
+
+
+def call_on_shapes(
+    checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]
+) -> tuple[CallResult, tuple[Cond, ...]]:
+    """The same with the conditions under which the call works."""
     return result_shapes(checked, lookup, function, arguments)
 
 

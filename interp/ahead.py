@@ -76,7 +76,7 @@ class Ahead:
         passed: set[Any] = set()
 
         def call(*args: Any) -> Any:
-            key = tuple([(arg.shape, arg.dtype) if type(arg) is np.ndarray else _key(arg) for arg in args])
+            key = tuple([(arg.shape, arg.dtype.num) if type(arg) is np.ndarray else _key(arg) for arg in args])
             if key not in passed:
                 _Following(self).enter(self.routines[name], args)
                 if len(passed) >= _CLASSES:

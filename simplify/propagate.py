@@ -309,7 +309,7 @@ class _Checker:
         return replace(const, value=value, checks=tuple(checks))
 
 
-CallResult = tuple[Value, State, tuple[Diagnostic, ...], tuple[Cond, ...]]
+CallResult = tuple[Value, State, tuple[Diagnostic, ...]]
 
 
 class ArgumentShape(Node):
@@ -323,9 +323,9 @@ def result_shapes(
     lookup: Callable[[str], Primitive | None],
     name: str,
     arguments: Mapping[str, ArgumentShape | int | str],
-) -> CallResult:
+) -> tuple[CallResult, tuple[Cond, ...]]:
     """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
-    what is wrong with the call, and what has to hold so that it works."""
+    and what is wrong with the call; and what has to hold so that it works."""
     checker = _Checker(checked.before, lookup, Options(), lambda _: None)
     for const in checked.before.consts:
         checker._const(const)
@@ -345,11 +345,12 @@ def result_shapes(
     return _called(checker, walk, result)
 
 
-def _called(checker: _Checker, walk: Walk, result: Entry) -> CallResult:
+def _called(checker: _Checker, walk: Walk, result: Entry) -> tuple[CallResult, tuple[Cond, ...]]:
     conditions = (
         any_of(*(negate(c) for c in d.path if c is not None), d.cond) for d in walk.prover.demands if d.cond is not None
     )
-    return result.value, walk.state, tuple(map(told, choose(checker.log)[0])), tuple(dict.fromkeys(conditions))
+    found = result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
+    return found, tuple(dict.fromkeys(conditions))
 
 
 def _argument(state: State, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
