@@ -31,9 +31,10 @@ format: $(INSTALLED)
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-# The trained weights of the sentence encoder. Without a network this says so and goes on.
+# The trained weights of the sentence encoder and of the voice activity detector. Without a network this says so and goes on.
 weights: $(INSTALLED)
 	@$(BIN)/python examples/minilm/fetch.py
+	@$(BIN)/python examples/vad/fetch.py
 
 # mypy reads the top-level folders as the package that they are installed as.
 .types/rxlang:

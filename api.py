@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from numpy import ndarray
 
 from . import pipeline
+from .helps.actual import explained
 from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
 from .interp.dtypes import PLAIN
@@ -28,7 +30,9 @@ from .simplify.known.outcome import Options as CheckOptions
 from .simplify.known.state import State
 from .simplify.known.values import SizeValue, TupleValue, Value
 from .simplify.propagate import ArgumentShape
-from .simplify.solver.terms import variables
+from .simplify.solver.conditions import Cond, cond_variables, render_cond, substitute_cond
+from .simplify.solver.terms import of_atom, variables
+from .simplify.voice.describe import exactness
 from .size import Size
 
 PathText = str | PathLike[str]
@@ -129,19 +133,32 @@ class Function:
         """The result's shape for given shapes of the arguments; no data is touched.
 
         A tensor's argument is a tuple of ints, Sizes and Rx text (`("k", 16)`), a Size's is one of them. The result is a
-        tuple of ints and Sizes; a tuple of them where the function returns a tuple; None where the rank is not known.
-        Raises ShapeError where the shapes do not fit.
+        tuple of ints and Sizes; a tuple of them where the function returns a tuple; None where the rank is not known. Its
+        `conditions` are what has to hold of the given sizes so that the call works, in Rx. Raises ShapeError where the shapes
+        do not fit.
         """
         try:
             arrange(self._core, (), arguments)
         except ArgumentProblem as problem:
             raise TypeError(str(problem)) from None
         given = {p.name: _given(p, arguments[p.name]) for p in self._core.params if p.name in arguments}
-        value, state, diagnostics = pipeline.shapes_of_call(self._module._checked, self.__name__, given)
+        value, state, diagnostics, conditions = pipeline.shapes_of_call(self._module._checked, self.__name__, given)
         wrong = [d for d in diagnostics if d.severity == "error"]
         if wrong:
             raise ShapeError(wrong[0])
-        return _shape_of(value, state)
+        shape = _shape_of(value, state)
+        return Shapes(shape, (_condition(c, state) for c in conditions)) if isinstance(shape, tuple) else shape
+
+
+class Shapes(tuple[Any, ...]):
+    """A shape, or a tuple of them, with the conditions under which a call gives it."""
+
+    conditions: tuple[str, ...]
+
+    def __new__(cls, shape: tuple[Any, ...], conditions: Iterable[str]) -> Self:
+        made = super().__new__(cls, shape)
+        made.conditions = tuple(dict.fromkeys(conditions))
+        return made
 
 
 class Module:
@@ -149,7 +166,9 @@ class Module:
 
     def __init__(self, checked: Checked, files: Files, allow_extern: bool) -> None:
         self._checked = checked
-        self._machine = pipeline.ready(checked, files, allow_extern=allow_extern)
+        self._machine = pipeline.ready(
+            checked, files, allow_extern=allow_extern, explain=partial(explained, base=files.base, roots=files.roots)
+        )
         program = checked.program
         self._names = tuple(
             [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]
@@ -306,15 +325,24 @@ def _shape_of(value: Value, state: State) -> Any:
 
 
 def _shown(size: Any, state: State) -> int | Size:
-    """A size that only the run decides gets a name that no other one has."""
     settled = state.settled(size)
     if isinstance(settled, int):
         return settled
-    for variable in variables(settled):
+    bound = exactness(settled, state)
+    return Size._of(_named(settled, state), bound[0], None if bound[1] is None else Size._of(bound[1]))
+
+
+def _named(size: Any, state: State) -> Any:
+    """A size that only the run decides gets a name that no other one has."""
+    for variable in variables(size):
         if "?" in variable.name:
             word = variable.name.replace("?", "")
             state.rename(variable, state.size(word if word.isidentifier() else "size", variable.nonneg))
-    return Size._of(state.settled(settled))
+    return state.settled(size)
+
+
+def _condition(cond: Cond, state: State) -> str:
+    return render_cond(substitute_cond(cond, {v: _named(of_atom(v), state) for v in cond_variables(cond)}))
 
 
 __all__ = [

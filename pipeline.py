@@ -30,11 +30,12 @@ from .lang.source import Source
 from .lang.weights import BadWeights, Header, read_header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
+from .simplify.inlined import inlined as inline_wrappers
 from .simplify.known.outcome import Options
 from .simplify.propagate import ArgumentShape, CallResult, check, result_shapes
 
 if TYPE_CHECKING:
-    from .interp.run import Machine
+    from .interp.run import Explain, Machine
 
 
 class Report(Node):
@@ -83,15 +84,24 @@ def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), optio
     return Report(names, tuple(in_order(everything)), checked.counts, checked)
 
 
-def ready(checked: Checked, files: Files, *, allow_extern: bool = False, instrument: bool = False) -> Machine:
-    """Lower and compile what was checked and evaluate its consts: from here on its functions can be called.
+def ready(
+    checked: Checked,
+    files: Files,
+    *,
+    allow_extern: bool = False,
+    instrument: bool = False,
+    explain: Explain | None = None,
+) -> Machine:
+    """Lower and compile what was checked and evaluate its consts: from here on its functions can be called. `explain` finds
+    the reason of a check that fails then, and a mend.
 
     Raises RxError where weights cannot be read, and ShapeError where a const is not what it is said to be.
     """
     from .interp.run import Machine  # what only checks loads no NumPy
     from .interp.run import Options as RunOptions
 
-    return Machine(checked.program, files, RunOptions(allow_extern, instrument=instrument), checked.headers)
+    options = RunOptions(allow_extern, instrument=instrument)
+    return Machine(checked.program, files, options, checked.headers, explain)
 
 
 def desugar_text(
@@ -100,6 +110,11 @@ def desugar_text(
     """The core program as desugaring makes it; None where the text is broken."""
     _, program, diagnostics = _desugared(Source(name, text), Files(base, roots))
     return program, diagnostics
+
+
+def inlined(checked: Checked) -> core.Program:
+    """The simplified program with its wrappers inlined. See simplify.inlined."""
+    return inline_wrappers(checked.before, checked.program)
 
 
 def shapes_of_call(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]) -> CallResult:

@@ -25,11 +25,14 @@ class Size:
     ValueError, like text that is no size at all.
     """
 
-    __slots__ = ("_term",)
+    __slots__ = ("_bound", "_exactness", "_term")
 
     def __init__(self, value: str | int | Size) -> None:
+        self._exactness = "exact"
+        self._bound: Size | None = None
         if isinstance(value, Size):
             self._term: terms.Size = value._term
+            self._exactness, self._bound = value._exactness, value._bound
         elif isinstance(value, int) and not isinstance(value, bool):
             self._term = value
         elif isinstance(value, str):
@@ -38,10 +41,20 @@ class Size:
             raise TypeError(f"a Size is made of text, an int or a Size, not of {type(value).__name__}")
 
     @classmethod
-    def _of(cls, term: terms.Size) -> Size:
+    def _of(cls, term: terms.Size, exactness: str = "exact", bound: Size | None = None) -> Size:
         made = cls.__new__(cls)
-        made._term = _canonical(term)
+        made._term, made._exactness, made._bound = _canonical(term), exactness, bound
         return made
+
+    @property
+    def exactness(self) -> str:
+        """`exact`, or, of a size that only the run decides, `upper_bound` where it is at most `bound`, else `unknown`."""
+        return self._exactness
+
+    @property
+    def bound(self) -> Size | None:
+        """What a size that only the run decides is at most, where that is known."""
+        return self._bound
 
     @property
     def names(self) -> tuple[str, ...]:

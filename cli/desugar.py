@@ -29,19 +29,24 @@ _LEFT = (core.Status.REFUTED, core.Status.RESIDUAL)
 @click.command()
 @click.argument("file")
 @click.option("--simplified", is_flag=True, help="After simplification, with the status of every assertion left.")
+@click.option("--inline", is_flag=True, help="With --simplified: calls as what shape propagation gives for them.")
 @click.option("--annotated", is_flag=True, help="What is known of each binding as comments, instead of assertions.")
 @click.option("--function", "name", metavar="@F", help="This function alone, with its implementation.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
 )
-def desugar(file: str, simplified: bool, annotated: bool, name: str | None, roots: tuple[str, ...]) -> int:
+def desugar(
+    file: str, simplified: bool, inline: bool, annotated: bool, name: str | None, roots: tuple[str, ...]
+) -> int:
     """Print the core program that a file means.
 
     What is printed is itself a program, and means the same.
     """
+    if inline and not simplified:
+        raise click.UsageError("--inline goes with --simplified")
     program, places = read_program(file), folders(roots)
     if simplified or annotated:
-        return _checked(program, places, simplified, annotated, name)
+        return _checked(program, places, simplified, inline, annotated, name)
     found, diagnostics = _desugared(program, places)
     print_diagnostics(diagnostics)
     if found is not None:
@@ -56,12 +61,15 @@ def _desugared(program: Program, places: tuple[Path, ...]) -> tuple[core.Program
     return pipeline.desugar_text(source.text, program.name, program.base, places)
 
 
-def _checked(program: Program, places: tuple[Path, ...], simplified: bool, annotated: bool, name: str | None) -> int:
+def _checked(
+    program: Program, places: tuple[Path, ...], simplified: bool, inline: bool, annotated: bool, name: str | None
+) -> int:
     report = pipeline.check_bytes(program.data, program.name, program.base, places)
     print_diagnostics(report.diagnostics)
     if report.checked is None:
         return 1
-    chosen = _chosen(report.checked.program if simplified else report.checked.before, name, program.name)
+    found = report.checked.program if simplified else report.checked.before
+    chosen = _chosen(pipeline.inlined(report.checked) if inline else found, name, program.name)
     click.echo(listing(chosen, report.checked if annotated else None), nl=False)
     return 0 if report.ok else 1
 

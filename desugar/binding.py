@@ -18,7 +18,7 @@ from .code import Code, spelled
 from .compounds import count, folded, is_any_size, names, smallest, spelling, uses
 from .invert import Inverse, NoInverse, invert, why_not
 from .scope import Entry
-from .type_names import dimensions, shape_of, size_names
+from .type_names import dimensions, shape_of, size_names, type_names
 
 
 class Leaf(Placed):
@@ -67,6 +67,7 @@ class Binder:
         self.kind = kind
         self.made: set[str] = set()  # names that nothing had before
         self.shapes = [shape_of(leaf.type) for leaf in leaves]
+        self.names = [frozenset(n.name for n in type_names(leaf.type)) for leaf in leaves]
         self.later = list(dimensions(later))
         self.axes = [axis for i in range(len(leaves)) for axis in self._axes(i)]
         self._fold(code.compounds)
@@ -131,6 +132,7 @@ class Binder:
         stands_for = core.variable(name.span, core_name, sort) if self.named or matched else expr
         nonneg = sort == core.SIZE
         entry = Entry(name.name, sort, stands_for, name.span, self.kind, nonneg)
+        entry.beside = self.names[leaf]
         self._put(entry)
         if (
             not isinstance(by, Inverse) and name.name not in self.code.compounds

@@ -18,14 +18,16 @@ _MANY = 100
 
 def unused(world: World, entries: Iterable[Entry], function: str | None, others: Iterable[str] = ()) -> None:
     """Names of one annotation or signature that nothing uses: one that may be a slip of the pen for one of the `others` in
-    scope has a note of its own, the rest share one."""
+    scope has a note of its own, the rest share one. One beside a name that is used tells a reader what the axis is."""
     entries = [e for e in entries if not e.name.startswith("_") and e.span not in world.misspelt]
     others = sorted(others)
+    names = {e.name for e in entries}
+    useless = {beside for beside in {e.beside for e in entries} if beside <= names}
     free = []
     for entry in entries:
         meant = _meant(entry, others)
         if meant is None:
-            free.append(entry)
+            free += [entry] if entry.beside in useless else []
         else:
             help = f"did you mean `{meant}`? {_FREE[0].upper()}{_FREE[1:]}".format(entry.name)
             _note(world, [entry], function, help)

@@ -24,8 +24,9 @@ from .binding import Bound, Leaf
 from .code import Code, Typed, spelled
 from .errors import Broken, count, fail
 from .literals import settled
+from .parts import leaf_sorts, together
 from .scope import SHAPE_SORTS, SOME_TUPLE, Entry, Scope
-from .sorts import describe, expand, of_arms, sort_of
+from .sorts import describe, expand, of_arms, says_nothing, sort_of
 from .statements import block_result, statements
 from .type_names import all_names, size_names
 
@@ -152,7 +153,7 @@ class _Loop:
                 self.code, carry, core.TENSOR if shapes.is_literal(self.code, carry.init) else core.BaseSort(found)
             )
         value, sort = self.code.hooks.value(self.code, carry.init)
-        parts = list(_leaf_sorts(sort))
+        parts = list(leaf_sorts(sort))
         if any(isinstance(part, core.FnSort) for part in parts):
             _no_function(carry)
         if core.BaseSort("?") in parts or any(part in SHAPE_SORTS for part in parts):
@@ -199,7 +200,7 @@ class _Loop:
             for piece in found:
                 self.names[piece.name.name] = self.code.bind(piece.name, piece.sort, "let")
             parts = iter(core.variable(p.name.span, self.names[p.name.name], p.sort) for p in found)
-            value = _together(carry.name.span, carry.sort, parts)
+            value = together(carry.name.span, carry.sort, parts)
             self.code.bind(carry.name, carry.sort, "let")
             self.code.scope.bind(Entry(carry.name.name, carry.sort, value, carry.name.span, "let"))
         return index
@@ -344,7 +345,7 @@ class _Loop:
         found = [
             Leaf(s.type.span, v.name, s.type, "stack", s.name.name)
             for s, v in zip(stacks, given, strict=True)
-            if isinstance(v, core.Var)
+            if isinstance(v, core.Var) and not says_nothing(s.type)
         ]
         scope, code.scope = code.scope, Scope(types)
         try:
@@ -376,6 +377,8 @@ class _Loop:
         name = param.name
         if type_ is None:
             _too_open(name, "shape and dtype", name.span)
+        if isinstance(type_.shape, sweet.Unknown) and isinstance(type_.dtype, sweet.Unknown):
+            return Stack(name, type_, core.Stacked(param.span, name.name, (), None))
         self._refuse_own(type_)
         dtype = type_.dtype
         if not isinstance(dtype, sweet.Name) or (dtype.name not in DTYPES and not self.code.scope.find(dtype.name)):
@@ -451,7 +454,7 @@ class _Loop:
         shown = flat[0] if len(flat) == 1 and flat[0] in SHAPE_SORTS else None
         self.code.emit(core.Let(self.expr.body.span, tuple(names), len(flat) > 1, shown, made))
         parts = iter(core.variable(made.span, n, s) for n, s in zip(names, flat, strict=True))
-        values = tuple(_together(made.span, s, parts) for s in sorts)
+        values = tuple(together(made.span, s, parts) for s in sorts)
         return (values[0] if len(values) == 1 else core.TupleValue(made.span, values)), sort
 
 
@@ -461,7 +464,8 @@ class _Loop:
 def _range(code: Code, loop: sweet.For) -> core.Range:
     expr = loop.iterable
     called = isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Name) and expr.callee.name == "range"
-    if not called or code.scope.find("range") is not None or not isinstance(expr, sweet.Call):
+    shadowed = code.scope.find("range") is not None and expr.span.text.startswith("range")
+    if not called or shadowed or not isinstance(expr, sweet.Call):
         _refuse_iterable(code, expr, loop.index.name)
     if not 1 <= len(expr.args) <= 3 or any(a.name for a in expr.args):
         fail(
@@ -539,14 +543,6 @@ def _too_open(name: sweet.Ident, what: str, span: Span) -> NoReturn:
     )  # fmt: skip
 
 
-def _leaf_sorts(sort: core.Sort) -> Iterator[core.Sort]:
-    if isinstance(sort, core.TupleSort):
-        for item in sort.items:
-            yield from _leaf_sorts(item)
-    else:
-        yield sort
-
-
 def _whole(sorts: tuple[core.Sort, ...]) -> core.Sort:
     return sorts[0] if len(sorts) == 1 else core.TupleSort(sorts)
 
@@ -568,13 +564,6 @@ def _flat(code: Code, value: core.Value, sort: core.Sort, base: str) -> Iterator
     bases = [f"{base}_{i}" for i in range(len(sort.items))]
     for part, s, b in zip(_apart(code, value, sort.items, bases), sort.items, bases, strict=True):
         yield from _flat(code, part, s, b)
-
-
-def _together(span: Span, sort: core.Sort, parts: Iterator[core.Value]) -> core.Value:
-    """A value of some sort, made of the parts of its tuples."""
-    if not isinstance(sort, core.TupleSort):
-        return next(parts)
-    return core.TupleValue(span, tuple(_together(span, s, parts) for s in sort.items))
 
 
 # Conditions

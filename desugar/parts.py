@@ -1,9 +1,13 @@
-"""`ws[0]`: a literal index of a tuple to the part that stands there, which a `let` before the statement names."""
+"""Parts of tuples: `ws[0]` to the part that stands there, which a `let` before the statement names; tuples taken apart and put
+together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..lang import codes, core, sweet
 from ..lang.node import replace
+from ..lang.source import Span
 from ..ops.dtypes_column import parse_dtypes
 from . import shapes
 from .code import Code, Typed, spelled
@@ -66,3 +70,19 @@ def _named(code: Code, value: core.Value, sort: core.TupleSort, entry: Entry | N
     if entry is not None:
         entry.parts = code.scope, parts
     return parts
+
+
+def leaf_sorts(sort: core.Sort | None) -> Iterator[core.Sort]:
+    """The sorts in a sort that are no tuples."""
+    if isinstance(sort, core.TupleSort):
+        for item in sort.items:
+            yield from leaf_sorts(item)
+    elif sort is not None:
+        yield sort
+
+
+def together(span: Span, sort: core.Sort, parts: Iterator[core.Value]) -> core.Value:
+    """A value of some sort, made of the parts of its tuples."""
+    if not isinstance(sort, core.TupleSort):
+        return next(parts)
+    return core.TupleValue(span, tuple(together(span, s, parts) for s in sort.items))

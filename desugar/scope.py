@@ -21,9 +21,10 @@ class Entry:
     `kind` is param, size (bound by an annotation), let, const. `nonneg` tells a size that is never below 0.
     `literal` is a const's literal value, or the number that a `let` binds; `number` one that has no dtype of its own.
     `parts` are the names of a tuple's parts, with the block that has them.
+    `beside` are the names of the annotation that binds it.
     """
 
-    __slots__ = ("name", "sort", "expr", "span", "kind", "nonneg", "used", "literal", "number", "parts")
+    __slots__ = ("name", "sort", "expr", "span", "kind", "nonneg", "used", "literal", "number", "parts", "beside")
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class Entry:
         self.literal = literal
         self.number = number
         self.parts: tuple[Scope, tuple[core.Value, ...]] | None = None
+        self.beside: frozenset[str] = frozenset()
 
     def at(self, span: Span) -> core.Value:
         """The expression it stands for, used at a place."""

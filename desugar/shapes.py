@@ -127,8 +127,39 @@ def _level_of_call(code: Code, expr: sweet.Call) -> str:
         case sweet.Name(name=name) if name in SIZE_FUNCTIONS:
             return "Tensor" if any(level(code, a.value) == "Tensor" for a in expr.args) else "Size"
         case sweet.FnName():
-            return _level_of_result(code, expr.callee)
+            applied = higher_order(code, expr)
+            return _level_of_result(code, expr.callee) if applied is None else _level_of_applied(code, expr, applied)
     return "Tensor"
+
+
+# `@map`, `@fold` and `@scan`, and what they are given before the tensors whose rows the function gets.
+OVER_ROWS = {"map": ("f",), "fold": ("f", "init"), "scan": ("f", "init")}
+
+
+def higher_order(code: Code, call: sweet.Call) -> str | None:
+    """Which of them a call means: a function of the program goes before it, and a primitive unless it is given a function."""
+    if not isinstance(call.callee, sweet.FnName) or call.callee.name.removeprefix("prelude.") not in OVER_ROWS:
+        return None
+    target = code.world.target(code.unit, call.callee.name)
+    function = _function_given(call)
+    is_given = function is not None and level(code, function) == "Fn"
+    goes_before = isinstance(target, FnInfo | ImplsInfo) or (target is not None and not is_given)
+    return None if goes_before else call.callee.name.removeprefix("prelude.")
+
+
+def _function_given(call: sweet.Call) -> sweet.Expr | None:
+    return next((a.value for a in call.args if a.name is None or a.name.name == "f"), None)
+
+
+def _level_of_applied(code: Code, call: sweet.Call, name: str) -> str:
+    match _function_given(call):
+        case sweet.FnName() as function if name != "scan":
+            return _level_of_result(code, function)
+        case sweet.Name() as function if name != "scan":
+            return _level_of_call(code, sweet.Call(call.span, function, ()))
+        case sweet.Lambda(fn=sweet.Fn(result=type_)) if type_ is not None and name != "scan":
+            return word(sort_of(expand(code.unit, type_)))
+    return "Tuple" if name == "scan" else "Tensor"
 
 
 def _level_of_result(code: Code, callee: sweet.FnName) -> str:

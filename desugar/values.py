@@ -9,7 +9,7 @@ from typing import NoReturn
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.operators import BINARY, UNARY
-from . import arguments, folding, implementations, literals, parts, shapes, slices
+from . import arguments, folding, higher_order, implementations, literals, parts, shapes, slices
 from .code import Code, Typed, spelled
 from .errors import Broken, count, fail, nearest, problem
 from .scope import SOME_TUPLE, Entry
@@ -90,6 +90,13 @@ def _attribute(code: Code, expr: sweet.Attr) -> Typed:
 
 def _function(code: Code, expr: sweet.FnName) -> Typed:
     """`@f` as a value."""
+    if expr.name.removeprefix("prelude.") in shapes.OVER_ROWS and code.world.target(code.unit, expr.name) is None:
+        fail(
+            codes.E221,
+            f"`@{expr.name}` can only be called",
+            expr.span,
+            help="`fn(...) { ... }` around the call is a value",
+        )
     match code.world.called(code.unit, expr):
         case PrimitiveInfo() as found:
             params = tuple(core.TENSOR for p in found.row.params if p.required)
@@ -215,6 +222,9 @@ def _call(code: Code, expr: sweet.Call) -> Typed:
 
 
 def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
+    applied = shapes.higher_order(code, expr)
+    if applied is not None:
+        return higher_order.call(code, expr, applied)
     if code.opaque is not None and code.world.target(code.unit, callee.name) is None:
         args = arguments.of_function(code, code.opaque, expr, callee.name)
         sort = code.hooks.result(code.opaque, expr.span)

@@ -1,4 +1,4 @@
-"""The tour of `make demo`: each example as a command, its output below it; the last one embeds real sentences."""
+"""The tour of `make demo`: each example as a command, its output below it; the last ones hear speech and embed sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-WEIGHTS = ROOT / ".cache" / "minilm" / "model.safetensors"
+CACHE = ROOT / ".cache"
 COMMANDS = {"rx": [sys.executable, "-m", "rxlang"], "python": [sys.executable]}
 
 # What is shown, the command, and the exit status that it has to end with.
@@ -22,11 +22,32 @@ STEPS = (
         "python examples/ffn/run.py",
         0,
     ),
+    (
+        "A language model whose heads share keys and values, with two kinds of caches, against NumPy's results",
+        "python examples/decoder/run.py",
+        0,
+    ),
 )
-MINILM = (
-    "A trained sentence encoder, all-MiniLM-L6-v2, written in Rx: how alike are five sentences?",
-    "python examples/minilm/embed.py",
-    0,
+# Those that need trained weights: what each is called, the file, and the step.
+TRAINED = (
+    (
+        "voice activity detector",
+        CACHE / "vad" / "vad.npz",
+        (
+            "A trained voice activity detector, written in Rx: a loop carries what it remembers through a minute of sound",
+            "python examples/vad/listen.py",
+            0,
+        ),
+    ),
+    (
+        "sentence encoder",
+        CACHE / "minilm" / "model.safetensors",
+        (
+            "A trained sentence encoder, all-MiniLM-L6-v2, written in Rx: how alike are five sentences?",
+            "python examples/minilm/embed.py",
+            0,
+        ),
+    ),
 )
 
 
@@ -41,10 +62,11 @@ def show(title: str, command: str, expected: int) -> bool:
 
 
 def main() -> int:
-    steps = (*STEPS, MINILM) if WEIGHTS.is_file() else STEPS
+    steps = (*STEPS, *(step for _, weights, step in TRAINED if weights.is_file()))
     fine = [show(*step) for step in steps]
-    if not WEIGHTS.is_file():
-        print("\nThe sentence encoder was left out: its weights could not be downloaded (`make weights` tries again).")
+    for name, weights, _ in TRAINED:
+        if not weights.is_file():
+            print(f"\nThe {name} was left out: its weights could not be downloaded (`make weights` tries again).")
     return int(not all(fine))
 
 

@@ -38,6 +38,7 @@ def mends(case: Case) -> Iterator[Mend]:
         grown = replaced(item, case.subject.grown)
         yield case.mend(f"`{carry.name.name}` grows in each turn", [grown], _RANK, show=shown)
         yield from _with_result(case, loop, carry, item, axis)
+        yield from _all_together(case, loop, item)
     yield from _existential(case, loop, carry, item, axis)
 
 
@@ -53,6 +54,29 @@ def _with_result(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, a
         both = (replaced(item, case.subject.grown), replaced(declared, behind))
         what = f"`{carry.name.name}` grows in each turn: write `{case.subject.grown}`, and in the result `{behind}`"
         yield Mend(what, both, _RANK, what, guess=True)
+
+
+def _all_together(case: Case, loop: Loop, item: sweet.Expr) -> Iterator[Mend]:
+    """All that the loop carries with that size grows, and the function's result with it."""
+    carried, grown = _dims(item.span.text, *(c.type for c in loop.carries)), case.subject.grown
+    if len(carried) < 2:
+        return
+    what = f"what the loop carries grows in each turn: `{grown}` for `{item.span.text}`"
+    edits = tuple(replaced(dim, grown) for dim in carried)
+    yield Mend(what, edits, _RANK, what, guess=True)
+    behind = _behind(loop, grown)
+    declared = _dims(item.span.text, case.function.fn.result if case.function is not None else None)
+    if behind and declared:
+        both = f"{what}, and in the result `{behind}`"
+        yield Mend(both, (*edits, *(replaced(dim, behind) for dim in declared)), _RANK, both, guess=True)
+
+
+def _dims(text: str, *types: sweet.Type | None) -> list[sweet.Expr]:
+    """Where the shapes of some types say a size in these words."""
+    shapes = [node.shape for node in walk(*types) if isinstance(node, sweet.TensorType)]
+    return [
+        dim for shape in shapes if isinstance(shape, sweet.ListExpr) for dim in shape.items if dim.span.text == text
+    ]
 
 
 def _behind(loop: Loop, grown: str) -> str:

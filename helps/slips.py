@@ -60,7 +60,9 @@ def _suspects(case: Case) -> Iterator[sweet.Expr]:
             yield node
         if isinstance(node, sweet.Name):
             bound = tree.binding(node.name, node.span)
+            loop = tree.enclosing(node.span, sweet.For)
             queue += [bound.value] if isinstance(bound, sweet.Let) else []
+            queue += [loop.iterable] if loop is not None and loop.index.name == node.name else []
         else:
             queue += [n for n in children(node) if not isinstance(n, sweet.FnName | sweet.Ident)]
 
@@ -249,10 +251,14 @@ def _numbers(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
     """A number of an argument, a shape or an index is one too large or too small, or a size lacks its `- 1`."""
     for expr in _numbered(case, node):
         if isinstance(expr, sweet.IntLit) and expr.value <= _LARGEST:
+            least = 1 if isinstance(case.tree.parent(expr), sweet.Binary) else 0
             for number in (expr.value + 1, expr.value - 1):
-                if number >= 0:
+                if number >= least:
                     what = f"write {number} for {expr.value}"
                     yield _written(case, node, expr, str(number), what, 18 + later, guess=True)
+        elif isinstance(expr, sweet.Binary):
+            what = f"write `{expr.left.span.text}` for `{expr.span.text}`"
+            yield _written(case, node, expr, expr.left.span.text, what, 18 + later, guess=True)
         elif isinstance(expr, sweet.Name) and expr.name in scope.sizes:
             what = f"write `{expr.name} - 1` for `{expr.name}`"
             yield _written(case, node, expr, f"{expr.name} - 1", what, 22 + later, guess=True)
@@ -266,10 +272,15 @@ def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
         stack += [given["pads"]] if "pads" in given else []
     if isinstance(node, sweet.Index | sweet.ListExpr):
         stack += node.items
+    if isinstance(node, sweet.Call) and isinstance(node.callee, sweet.Name):
+        stack += [arg.value for arg in node.args]  # of a range
     while stack:
         found = stack.pop(0)
         if isinstance(found, sweet.IntLit | sweet.Name):
             yield found
+        elif isinstance(found, sweet.Binary) and found.op in "+-" and integer(found.right) == 1:
+            yield found
+            stack[:0] = children(found)
         elif isinstance(found, sweet.ListExpr | sweet.TupleExpr | sweet.SliceItem | sweet.Binary):
             stack[:0] = children(found)
 

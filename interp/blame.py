@@ -25,13 +25,14 @@ from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
 from .names import unmangled
 from .steps import Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step
-from .trace import Failure, Place, Turn
+from .trace import Failure, Foreseen, Place, Turn
 from .trace import failure as failure_of
 from .words import assertion, found_and_wanted, values
 
 # What a kernel, NumPy's conversions and a size expression may raise on values that do not fit.
 RUNTIME_ERRORS = (
     Failed,
+    Foreseen,
     Violation,
     ExternError,
     ArithmeticError,
@@ -99,7 +100,7 @@ def _diagnosed(failure: Failure) -> Diagnostic:
         return _stack(failure, step)
     if isinstance(step, Branch) and not isinstance(step.cond, core.BoolExpr):
         return _kernel(failure, step)
-    if isinstance(step, Loop) and not isinstance(step.test, core.BoolExpr):
+    if isinstance(step, Loop) and not isinstance(step.test, core.BoolExpr) and not isinstance(problem, Undefined):
         return _kernel(failure, step)
     message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
     return error(codes.R401, message, site.span, function=_function(site), labels=_chain(failure, site.span))
@@ -155,9 +156,8 @@ def _stack(failure: Failure, step: Stack) -> Diagnostic:
     """What the turns stack has another shape than in the first turn."""
     value, before = failure.values[step.value], failure.values.get(step.output)
     first = before[0] if before is not None and len(before) else value
-    message = (
-        f"`{step.name}` needs one shape in all turns: it was {describe(first)} in turn 1, but it is {describe(value)}"
-    )
+    what = f"`{step.name}`" if step.span.text.startswith(step.name) else "what each turn gives"
+    message = f"{what} needs one shape in all turns: it was {describe(first)} in turn 1, but it is {describe(value)}"
     labels = _chain(failure, step.span)
     return error(codes.R401, message, step.span, labels=labels, function=_function(failure.site))
 

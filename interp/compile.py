@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from operator import attrgetter
@@ -17,6 +17,7 @@ from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..ops.model import WILDCARD
 from . import guards, stacks
+from .ahead import Ahead
 from .dispatch import HELPERS, primitive_value, write_list
 from .dtypes import numpy_dtype
 from .entry_checks import write_routine
@@ -50,9 +51,9 @@ class ExternError(Exception):
 class Code:
     """A compiled program: its functions by Rx name. `source` is the generated Python text."""
 
-    def __init__(self, unit: Unit, program: core.Program, options: Options, shown: Sequence[str]) -> None:
+    def __init__(self, unit: Unit, program: core.Program, options: Options, lowered: Lowered) -> None:
         self.options = options
-        self.shown = shown
+        self.shown = lowered.shown
         self.source, sites = unit.text()
         self.ran = [0]
         self.times: dict[str, list[int]] = {}
@@ -61,12 +62,17 @@ class Code:
             if function.kind == "extern":
                 self.namespace["x_" + mangle(function.name)] = _extern(function, options)
         exec(compile(self.source, FILENAME, "exec"), self.namespace)
+        self.ahead = Ahead(lowered.routines, unit.owners, self.namespace)
         if options.instrument:
             self._time_functions(program)
 
     def function(self, name: str) -> Callable[..., Any]:
         """The function as it is called from outside: with its door."""
-        return self._quietly(self.namespace["f_" + mangle(name)])
+        return self._guarded(name, self.namespace["f_" + mangle(name)])
+
+    def _guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        quiet = self._quietly(function)
+        return quiet if self.options.guard_all else self.ahead.guarded(name, quiet)
 
     def _quietly(self, function: Callable[..., object]) -> Callable[..., Any]:
         """NumPy's own functions warn of infinities and the like, kernels do not; what calls the first is silenced once."""
@@ -85,7 +91,7 @@ class Code:
 
     def main(self) -> dict[str, Any]:
         """Run the script; its names with their values."""
-        values = self._quietly(self.namespace["s_main"])()
+        values = self._guarded("main", self.namespace["s_main"])()
         return dict(zip(self.shown, values, strict=True))
 
     def _time_functions(self, program: core.Program) -> None:
@@ -103,6 +109,7 @@ _HELPERS: dict[str, Any] = {
     "WILDCARD": WILDCARD,
     "as_size": guards.as_size,
     "as_sizes": guards.as_sizes,
+    "as_shape": guards.as_shape,
     "ceildiv": guards.ceildiv,
     "buffer_for": stacks.buffer_for,
     "count": itertools.count,
@@ -123,7 +130,7 @@ def compile_program(program: core.Program, weights: Weights | None = None, optio
     if unit.direct and (unit.extended or any(f.kind == "extern" for f in program.functions)):
         options = replace(options, direct=False)
         unit = _write(program, lowered, weights or _no_weights, options)
-    return Code(unit, program, options, lowered.shown)
+    return Code(unit, program, options, lowered)
 
 
 def _write(program: core.Program, lowered: Lowered, weights: Weights, options: Options) -> Unit:

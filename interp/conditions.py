@@ -169,7 +169,7 @@ def _form(param: Param, name: str) -> str:
         case "size":
             return f"{name} is None"
         case "sizes" | "shape" | "pairs":
-            return f"{name} is None or len({name})"
+            return f"None if {name} is None else len({name})"  # not True, which is the length 1
         case "target":
             return f"tuple([x is WILDCARD for x in {name}])"
     return name

@@ -63,6 +63,11 @@ def ceildiv(a: int, b: int) -> int:
 
 
 def as_sizes(value: Any) -> tuple[int, ...]:
+    """Sizes given as data: a shape, or one of them as an integer tensor of rank 0."""
+    return (as_size(value),) if np.ndim(value) == 0 and not isinstance(value, int) else as_shape(value)
+
+
+def as_shape(value: Any) -> tuple[int, ...]:
     """A shape given as data: a rank-1 integer tensor, or a tuple of sizes."""
     if isinstance(value, tuple | list):
         return tuple(int(v) for v in value)
@@ -78,6 +83,13 @@ def as_size(value: Any) -> int:
     if value.ndim or not _has_integers(value):
         raise Undefined(f"a size is a rank-0 integer tensor, not {describe(value)}")
     return int(value)
+
+
+class Ghost:
+    """A tensor of which only the type is there; sizes that nobody knows are `?`."""
+
+    def __init__(self, shape: tuple[object, ...], dtype: Any) -> None:
+        self.shape, self.ndim, self.dtype = shape, len(shape), dtype
 
 
 @cache
@@ -247,7 +259,7 @@ def describe(value: object) -> str:
         return "DType"
     if isinstance(value, tuple | list):
         return f"({', '.join(describe(v) for v in value)})"
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic | Ghost):
         return f"Tensor([{', '.join(map(str, value.shape))}], {dtype_name(value.dtype)})"
     return "a function" if callable(value) else foreign(value)
 
@@ -266,10 +278,12 @@ def dtype_name(dtype: Any) -> str:
 
 __all__ = [
     "Failed",
+    "Ghost",
     "Misplaced",
     "Undefined",
     "Violation",
     "as_size",
+    "as_shape",
     "as_sizes",
     "ceildiv",
     "describe",

@@ -1,4 +1,5 @@
-"""Steps in order to the same steps, each with the slots that nothing reads after it; what is never read is left out.
+"""Steps in order to the same steps, each with the slots that nothing reads after it; what nothing reads and cannot fail is left
+out.
 
 Last use crosses lists: what an arm reads from outside, and nothing reads behind the arms, ends in that arm, and in another arm
 that does not read it at its beginning. What a turn of a loop reads from outside lives until the loop ends; what it was given by
@@ -8,10 +9,29 @@ the turn before ends where the turn reads it last.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import assert_never
 
-from ..lang import core
 from ..lang.node import replace
-from .steps import RESULT, Bind, Block, Branch, Loop, Match, Step, every, inside, outputs, reads
+from .steps import (
+    RESULT,
+    Bind,
+    Block,
+    Branch,
+    Check,
+    Closure,
+    Compute,
+    Invoke,
+    Loop,
+    Match,
+    Read,
+    Stack,
+    Step,
+    blocks,
+    every,
+    inside,
+    outputs,
+    reads,
+)
 from .trees import names_of
 
 # The slots that are read further on: here, and behind each of the arms around.
@@ -19,7 +39,7 @@ Live = tuple[set[str], ...]
 
 
 def released(block: Block, held: Collection[str], *, keep: bool = False) -> Block:
-    """A routine's body with its last uses. Slots that are `held` never end; with `keep` sizes that nothing reads stay."""
+    """A routine's body with its last uses. Slots that are `held` never end; with `keep` what nothing reads stays."""
     return _LastUse(frozenset(held), keep).block(block, ({RESULT},))[0]
 
 
@@ -35,7 +55,8 @@ class _LastUse:
         steps: list[Step] = []
         for step in reversed(block.steps):
             bound = outputs(step)
-            if not self.keep and _is_pure(step) and not any(_is_read(slot, around) for slot in bound):
+            given = (step.output,) if isinstance(step, Stack) else bound
+            if not self.keep and not any(_is_read(slot, around) for slot in given) and _is_pure(step):
                 continue
             ended = [slot for slot in bound if not _is_read(slot, around)] if not isinstance(step, Branch) else []
             if isinstance(step, Branch):
@@ -85,7 +106,21 @@ def _is_read(slot: str, live: Live) -> bool:
 
 
 def _is_pure(step: Step) -> bool:
-    """Whether a step does nothing but to bind sizes, shapes and the like."""
-    if isinstance(step, Match):
-        return not step.checked
-    return isinstance(step, Bind) and isinstance(step.value, core.ShapeLevel)
+    """Whether a step does nothing but to give a value: it ends, and nothing in it can fail."""
+    match step:
+        case Match(checked=checked) | Stack(checked=checked):
+            return not checked
+        case Compute(call=call):
+            return call.sure
+        case Invoke(sure=sure):
+            return sure
+        case Loop():
+            return step.range is not None and all(_is_pure(s) for block in blocks(step) for s in every(block))
+        case Bind() | Read() | Closure():
+            return True
+        case Branch():
+            return all(map(_is_pure, (s for block in blocks(step) for s in block.steps)))
+        case Check():
+            return False
+        case _:
+            assert_never(step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from ..lang import core
 from ..lang.node import Node
@@ -344,7 +344,9 @@ class _Lowering:
 
     def _stacked(self, v: core.Stacked, buffer: str) -> Stacked:
         dims = tuple(core.SizeLit(v.span, 0) if d is None else self.shape_level(d) for d in v.shape)
-        return Stacked(buffer, core.ShapeLit(v.span, (core.SizeLit(v.span, 0), *dims)), self.shape_level(v.dtype))
+        return Stacked(
+            buffer, core.ShapeLit(v.span, (core.SizeLit(v.span, 0), *dims)), v.dtype and self.shape_level(v.dtype)
+        )
 
     # Closures
 
@@ -391,7 +393,7 @@ class _Lowering:
 
     def _invoke(self, c: core.Call, callee: str, way: str, output: Output) -> None:
         inputs = tuple(self.operand(a.value) for a in c.args)
-        self.steps.append(Invoke(c.span, callee, way, inputs, output))
+        self.steps.append(Invoke(c.span, callee, way, inputs, output, sure=c.sure and way == "decided"))
 
     def _invoke_list(self, c: core.Call, impls: core.Impls, output: Output) -> None:
         """A literal number takes its dtype from the member that is chosen; where all are primitives, the sizes are theirs."""
@@ -412,20 +414,24 @@ class _Lowering:
         if isinstance(v, core.Number):
             return v
         match param.kind:
-            case "shape" | "sizes" | "ints" | "target":
+            case "shape" | "sizes" | "ints" | "target" as kind:
                 if isinstance(v, core.ListValue | core.TupleValue):
                     items = tuple(self._argument(_SIZE, item) for item in v.items)
                     return core.ListValue(v.span, items)
-                return self.shape_level(v) if isinstance(v, _SIZES) else self._read(v, many=True)
+                return (
+                    self.shape_level(v)
+                    if isinstance(v, _SIZES)
+                    else self._read(v, "sizes" if kind == "sizes" else "shape")
+                )
             case "size" if not isinstance(v, core.SizeExpr):
-                return self._read(v, many=False)
+                return self._read(v, "size")
         return self.operand(v)
 
-    def _read(self, v: core.Value, *, many: bool) -> Operand:
+    def _read(self, v: core.Value, kind: Literal["size", "sizes", "shape"]) -> Operand:
         value, target = self.operand(v), self.temp()
         self.held.add(target)
-        self.steps.append(Read(v.span, value, many, target))
-        return core.ShapeVar(v.span, target) if many else core.SizeVar(v.span, target)
+        self.steps.append(Read(v.span, value, kind, target))
+        return core.SizeVar(v.span, target) if kind == "size" else core.ShapeVar(v.span, target)
 
     # Statements
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn, assert_never
 
@@ -28,20 +29,28 @@ from .trees import as_called, is_recursive
 # How many Python frames a program's recursion may take; a call takes two or three.
 RECURSION = 20_000
 
+# What finds the reason of a failure, and a mend.
+Explain = Callable[[Diagnostic, tuple[Met, ...]], Diagnostic]
+
 
 class ShapeError(Exception):
     """A check failed while a program ran: `diagnostic` says which one, on which shapes; `met` is what the functions were given
-    that led there, the innermost first."""
+    that led there, the innermost first. `explained` is the diagnostic with all that `explain` finds out beside it."""
 
-    def __init__(self, diagnostic: Diagnostic, met: tuple[Met, ...] = ()) -> None:
+    def __init__(self, diagnostic: Diagnostic, met: tuple[Met, ...] = (), explain: Explain | None = None) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
         self.met = met
+        self._explain = explain
+
+    @cached_property
+    def explained(self) -> Diagnostic:
+        return self._explain(self.diagnostic, self.met) if self._explain is not None else self.diagnostic
 
     def __str__(self) -> str:
         from ..lang.render import render_text  # what words a failure is loaded when there is one
 
-        return render_text(self.diagnostic).rstrip("\n")
+        return render_text(self.explained).rstrip("\n")
 
 
 class WeightReader:
@@ -93,8 +102,10 @@ class Machine:
         files: Files,
         options: Options | None = None,
         headers: Mapping[tuple[str, str | None], Header] | None = None,
+        explain: Explain | None = None,
     ) -> None:
         self.program = program
+        self.explain = explain
         self.options = options or Options()
         self.weights = WeightReader(files, headers)
         self.recursive = is_recursive(program)
@@ -124,7 +135,7 @@ class Machine:
     def explained(self, problem: BaseException) -> BaseException:
         """A ShapeError for what the program did wrong; a bug of ours, or the user's own exception, as it is."""
         found = failure(problem)
-        return problem if found is None else ShapeError(diagnose(found), met(found))
+        return problem if found is None else ShapeError(diagnose(found), met(found), self.explain)
 
     def function(self, name: str) -> core.Function | None:
         """The function a user may call by this name; None where there is none."""
@@ -280,7 +291,8 @@ def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
         return value
     if isinstance(value, np.ma.MaskedArray):
         raise _unfit(function, param, "an array without a mask", value)
-    if isinstance(value, bool | int | float | complex | str | list | tuple) or not hasattr(value, "__array__"):
+    is_python = isinstance(value, bool | int | float | complex | str) and not isinstance(value, np.generic)
+    if is_python or isinstance(value, list | tuple) or not hasattr(value, "__array__"):
         raise _unfit(function, param, "a NumPy array", value)
     try:
         return checked(value)

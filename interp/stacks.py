@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .guards import Undefined
+
 
 def buffer_for(total: int, first: Any) -> Any:
     """Memory for what all turns leave, which is like what the first one left."""
@@ -23,7 +25,9 @@ def owned(value: Any) -> Any:
 
 
 def stacked(shape: tuple[int, ...], dtype: Any, values: Sequence[Any] = ()) -> Any:
-    """The values of all turns; where there was none, nothing of this shape and dtype."""
+    """The values of all turns; where there was none, nothing of this shape and dtype, if they are known."""
+    if not values and dtype is None:
+        raise Undefined("no turn ran, and only a turn tells the shape and the dtype of what is stacked here")
     if not values:
         return np.empty(shape, dtype)
     made = buffer_for(len(values), values[0])

@@ -9,6 +9,7 @@ fail, a step has what its message needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from ..lang import core
 from ..lang.node import Node
@@ -50,13 +51,15 @@ class Compute(Placed):
 class Invoke(Placed):
     """A call of a function of the program by its Rx name, or of the function value in a slot. `way` tells which entry is
     taken: `checked`, `decided` (its checks stand before the call), `value`, `extern`, or `list` (of implementations). Of a
-    list `takes` has for each argument the name that it is given by, if any, and what primitives take it as."""
+    list `takes` has for each argument the name that it is given by, if any, and what primitives take it as. `sure`: it ends
+    and cannot fail."""
 
     callee: str
     way: str
     inputs: tuple[Operand, ...]
     output: Output
     takes: tuple[tuple[str | None, Param | None], ...] = ()
+    sure: bool = False
     last: tuple[str, ...] = ()
 
 
@@ -69,10 +72,10 @@ class Bind(Placed):
 
 
 class Read(Placed):
-    """A tensor that is given for a size, or (with `many`) for sizes, is read."""
+    """A tensor that is given for a size, for sizes (one may stand for all) or for a shape is read."""
 
     value: Operand
-    many: bool
+    kind: Literal["size", "sizes", "shape"]
     output: str
     last: tuple[str, ...] = ()
 
@@ -138,11 +141,12 @@ class Stack(Placed):
 
 
 class Stacked(Node):
-    """The tensor that turns stack in the slot `output`; `shape` and `dtype` are what it has where no turn runs."""
+    """The tensor that turns stack in the slot `output`; `shape` and `dtype` are what it has where no turn runs, None if nobody
+    knows."""
 
     output: str
     shape: core.ShapeLit
-    dtype: core.DTypeExpr
+    dtype: core.DTypeExpr | None
 
 
 class Loop(Placed):

@@ -107,8 +107,8 @@ class RoutineText(ShapeTexts):
                 self._finish(step, f"{name}({', '.join(given)})")
             case Bind(value=value):
                 self._finish(step, self.operand(value))
-            case Read(value=value, many=many):
-                self._finish(step, f"{'as_sizes' if many else 'as_size'}({self.operand(value)})")
+            case Read(value=value, kind=kind):
+                self._finish(step, f"as_{kind}({self.operand(value)})")
             case Check(cond=cond):
                 self._count()
                 self.write(f"if {self.negated(cond)}: raise Failed", step)
@@ -271,7 +271,8 @@ class RoutineText(ShapeTexts):
 
     def _stacked(self, step: Loop, stacked: Stacked, *, buffered: bool) -> None:
         """Behind the turns: what they left is one tensor, which has its shape where there was none."""
-        buffer, shape, dtype = self.local(stacked.output), self.shape(stacked.shape), self.dtype(stacked.dtype)
+        buffer, shape = self.local(stacked.output), self.shape(stacked.shape)
+        dtype = None if stacked.dtype is None else self.dtype(stacked.dtype)
         if buffered:
             self.write(f"if {buffer} is None: {buffer} = stacked({shape}, {dtype})", step)
         else:

@@ -58,8 +58,18 @@ class Failure(Node):
         return tuple(place.site for place in self.callers)
 
 
+class Foreseen(Exception):
+    """A failure that was found before anything ran."""
+
+    def __init__(self, found: Failure) -> None:
+        super().__init__(str(found.problem))
+        self.found = found
+
+
 def failure(problem: BaseException) -> Failure | None:
     """The failure behind an exception that came out of generated code; None where it did not pass through any."""
+    if isinstance(problem, Foreseen):
+        return problem.found
     places: list[Place] = []
     given: list[Mapping[str, Any]] = []
     here: dict[str, Any] = {}

@@ -46,8 +46,7 @@ def _whose(declared: core.Declared | None) -> str:
     """Who asks for a condition."""
     if declared is None:
         return "the signature"
-    of_loop = {"carry": "the loop", "range": "the range"}.get(declared.kind)
-    return of_loop or (f"@{declared.function}" if declared.function else "the signature")
+    return declared.of_loop or (f"@{declared.function}" if declared.function else "the signature")
 
 
 class Actual:
@@ -85,7 +84,7 @@ def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -
     if declared.kind == "param" and declared.function:
         return f"@{declared.function}", f"`{declared.subject}`"
     who = "match_shape" if declared.kind == "match_shape" else "the annotation" if origin.claim else "the assertion"
-    return who, f"`{declared.subject}`"
+    return declared.of_loop if declared.of_rows else who, f"`{declared.subject}`"
 
 
 def _subject(check: core.Assert, env: Values, otherwise: object) -> Any:

@@ -202,6 +202,7 @@ class Call(Placed):
     The checker sets `guard` on a primitive call whose preconditions were not proved: they are checked on the actual
     shapes before the kernel runs. It sets `decided` on a call of a function of the program whose entry checks
     were decided at this call: what is left of them stands as assertions before the call, so they need not run again.
+    It sets `sure` on a call that ends and cannot fail, whatever the elements are: where nobody uses its result it need not run.
     `known` is what it knows of the result.
     """
 
@@ -209,6 +210,7 @@ class Call(Placed):
     args: tuple[Arg, ...]
     guard: bool = False
     decided: bool = False
+    sure: bool = False
     known: Known | None = None
 
 
@@ -261,11 +263,12 @@ class Invariant(Placed):
 class Stacked(Placed):
     """A tensor of every turn, stacked along a new first axis. `shape` is what it has in each turn, over names from outside the
     loop; None stands for a size that all turns share, found in the first and 0 where there is none. That a turn's value
-    has the sizes that are not None is asserted in the body. `status` is that of the sizes that are shared."""
+    has the sizes that are not None is asserted in the body. `status` is that of the sizes that are shared. Where `dtype`
+    is None a turn tells both, and the checker puts down what it finds."""
 
     name: str
     shape: tuple[SizeExpr | Splice | None, ...]
-    dtype: DTypeExpr
+    dtype: DTypeExpr | None
     status: Status = Status.OPEN
 
 
@@ -416,7 +419,8 @@ class Declaration(Node):
 class Declared(Placed):
     """The annotation that assertions were made of.
 
-    `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern.
+    `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern; of loops carry, stack,
+    range, and `@map` and the like by their names.
     `subject` is the annotated name as the user knows it (`x`; `the result of @f`), `tensor` the core name it has here.
     `annotation` is None for a condition. `bound` maps each name of the annotation that was bound somewhere else, before this
     annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`.
@@ -429,6 +433,16 @@ class Declared(Placed):
     bound: tuple[tuple[str, ShapeLevel], ...]
     function: str | None
     position: int | None = None
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether `@map` and the like ask for it, of tensors whose rows they read."""
+        return self.kind.startswith("@")
+
+    @property
+    def of_loop(self) -> str:
+        """Who asks for a condition that a loop has; empty for any other."""
+        return self.kind if self.of_rows else {"carry": "the loop", "range": "the range"}.get(self.kind, "")
 
 
 class Origin(Placed):

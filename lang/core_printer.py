@@ -200,9 +200,14 @@ class _Printer:
         return f"while ({'; '.join(shown)})", self.each_said([("", place) for place in asked])
 
     def stacks(self, stacked: tuple[core.Stacked, ...]) -> tuple[str, str]:
-        shown = (f"{s.name} : Tensor({self.dims(s.shape)}, {self.shape_level(s.dtype)})" for s in stacked)
+        shown = (f"{s.name} : {self.stacked_type(s)}" for s in stacked)
         said = self.each_said([(f"{s.name}: ", s) for s in stacked])
         return (f"stack ({', '.join(shown)})" if stacked else ""), said
+
+    def stacked_type(self, stacked: core.Stacked) -> str:
+        if stacked.dtype is None:
+            return "Tensor(?, ?)"
+        return f"Tensor({self.dims(stacked.shape)}, {self.shape_level(stacked.dtype)})"
 
     def each_said(self, places: list[tuple[str, Place]]) -> str:
         """What is said of the parts of a clause, behind it."""

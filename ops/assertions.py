@@ -36,6 +36,7 @@ def wording(stmt: Check, tensor: str, values: Values, subject: str) -> tuple[str
         wanted, found = _wanted(stmt, cond, tensor, values)
         return f"axis {stmt.origin.axis} of {subject} {wanted}", found
     there, wanted, pattern = values.side(cond.left), values.side(cond.right), shape_pattern(stmt)
+    wanted += " or more" if what == "rank" and cond.op == ">=" else ""
     match what:
         case "rank" if not there.isdigit():
             asked = f"a shape like {pattern}" if pattern else f"rank {wanted}"

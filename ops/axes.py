@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .model import Ctx, Dim, RankUnknown, Segment, TensorInfo
+from .model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
 from .requirements import AtLeast, Axis, AxisInRange, Equal, OfRank, Other, Quantity
 
 Shape = tuple[Any, ...]
@@ -85,14 +85,12 @@ def total(sizes: Iterable[Dim]) -> Dim:
     return result
 
 
-def indices(ctx: Ctx, shape: Shape, most: Dim) -> Any:
-    """The elements of a result that has one of them, or none but that on its axis: from 0 to `most`."""
-    if shape == ():
-        return ctx.element(0, most)
-    if len(shape) != 1 or not isinstance(shape[0], int) or shape[0] != 1:
-        return None
+def indices(ctx: Ctx, shape: Shape, most: Dim) -> Out:
+    """A result whose elements are from 0 to `most`: where it has one element, that is known."""
+    if shape != () and (len(shape) != 1 or not isinstance(shape[0], int) or shape[0] != 1):
+        return Out(shape, None, most)
     element = ctx.element(0, most)
-    return None if element is None else (element,)
+    return Out(shape, (element,) if shape and element is not None else element, most)
 
 
 def smaller(ctx: Ctx, a: Dim, b: Dim) -> Dim:

@@ -228,6 +228,7 @@ _SAID = {
     "double": "`@cast(x, float64)` does this", "float": "`@cast(x, float32)` does this",
     "half": "`@cast(x, float16)` does this", "int": "`@cast(x, int32)` does this", "long": "`@cast(x, int64)` does this",
     "len": "`x.dim(0)` is the size of the first axis", "ndim": "`x.rank` is the number of axes",
+    "vmap": "`@map(f, xs)` calls f with each row of xs", "reduce": "`@fold(f, init, xs)` calls f with each row of xs",
     "rand": _UNIFORM, "randn": _NORMAL, "random": _UNIFORM,
     "tensor": "a literal is written without the `@`: `tensor([1, 2], float32)`",
 }  # fmt: skip

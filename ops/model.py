@@ -99,19 +99,23 @@ class TensorInfo(Node, Generic[T]):
 
     `shape` is a tuple of Dims; a Segment in it stands for any number of further dimensions. `dtype` is None for a literal
     number, which takes that of the other operands. `data` is None, a Dim for a rank-0 integer tensor, or a tuple of Dims for
-    a rank-1 one. At run time `data` holds the integers themselves.
+    a rank-1 one. At run time `data` holds the integers themselves. Where `most` is known, all elements are integers from 0 to
+    that.
     """
 
     shape: tuple[T | Segment, ...]
     dtype: AnyDType | None
     data: T | tuple[T, ...] | None = None
+    most: T | None = None
 
 
 class Out(Node):
-    """What a rule says of one result, where a bare shape is not enough."""
+    """What a rule says of one result, where a bare shape is not enough: its elements, or the largest that there may be of
+    integers from 0."""
 
     shape: tuple[Any, ...]
     data: Any = None
+    most: Any = None
 
 
 class RankUnknown(Exception):

@@ -97,10 +97,13 @@ def _sizes(param: Param, value: Value, state: State) -> tuple[Any, ...]:
 
 
 def _from_tensor(param: Param, value: TensorInfo, state: State) -> tuple[Any, ...]:
-    """Sizes given as a rank-1 integer tensor: its tracked elements, else sizes that only the run decides."""
+    """Sizes given as an integer tensor of rank 1, or one of rank 0 where one size may stand for all: its tracked elements,
+    else sizes that only the run decides."""
     if isinstance(value.data, tuple):
         return value.data
     shape = state.resolve(value.shape)
+    if shape == ():
+        return (_size(param, value, state),)
     if not plain(shape) or not isinstance(shape[0], int):
         raise RankUnknown
     sizes = tuple(state.size("?", nonneg=False) for _ in range(shape[0]))

@@ -11,6 +11,7 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
+from .arms import with_the_wrong_rank
 from .frame import Frame
 from .known import matching, naming
 from .known.finding import Finding
@@ -51,7 +52,9 @@ class Assertions(Part):
         origin = stmt.origin
         asked = Claim(stmt, env, *(self._behind(origin, truth, env) if origin.claim and truth is not True else ()))
         sizes, empty_rule = dims_of_subject(origin, env, self.state), origin.declared is not None
-        status, _ = self.prover.judge(frame, truth, asked, claim=origin.claim, sizes=sizes, empty_rule=empty_rule)
+        status, doubt = self.prover.judge(frame, truth, asked, claim=origin.claim, sizes=sizes, empty_rule=empty_rule)
+        if doubt is not None and doubt.is_doubt and origin.claim:
+            doubt.arm = with_the_wrong_rank(self.state, frame.path, stmt, asked.entry)
         self._keep(frame, stmt, status, env)
 
     def _behind(self, origin: core.Origin, truth: Truth, env: Env) -> tuple[frozenset[Span], Finding | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..lang import core
@@ -14,12 +15,27 @@ from .frame import Frame
 from .known.fresh import unknown
 from .known.naming import Names
 from .known.state import State
-from .known.values import Entry, Env, ListValue, ShapeValue, SizeValue, TupleValue, Unknown, Value
+from .known.values import (
+    BoolValue,
+    DTypeValue,
+    Entry,
+    Env,
+    ListValue,
+    NumberValue,
+    ShapeValue,
+    SizeValue,
+    TextValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
 from .known.written import Written
 from .program import Program
-from .solver.terms import Size
+from .solver.terms import Size, variables
 from .voice.describe import binding
 from .voice.explain import explain
+
+_WHOLE = ("bool", "int", "uint")
 
 
 class Bindings:
@@ -38,6 +54,9 @@ class Bindings:
         self._adopted: dict[object, Size | Segment] = {}
         self._adopted_dtypes: dict[tuple[str, DTypeSymbol], DTypeSymbol] = {}
         self.written = Written(state)
+        self._numbers: dict[object, int] = {}
+        # The literals that are values, by number.
+        self.literals: dict[int, core.TensorLit] = {}
 
     # Consts
 
@@ -53,7 +72,7 @@ class Bindings:
 
     def adopt(self, name: str, entry: Entry) -> Entry:
         """A const's value in the State of this function: sizes that are not literal become sizes of this State."""
-        return replace(entry, value=self._adopt(name, name, entry.value))
+        return replace(entry, value=self._adopt(name, name, entry.value), number=self.number(("const", name)))
 
     def _adopt(self, const: str, path: str, value: Value) -> Value:
         """`path` is where in the const the value stands: `w`, `w[0]`. What was one symbol in the const is one here."""
@@ -79,10 +98,53 @@ class Bindings:
             return self._adopted.setdefault((const, part.symbol), self.state.segment(path))
         return self._adopted.setdefault((const, part), self.state.dimension(f"{path}.dim({axis})"))
 
+    # Value numbers
+
+    def number(self, key: object = None) -> int:
+        """The number of a value that is made in this way; a new one where nobody knows how."""
+        return self._numbers.setdefault(object() if key is None else key, len(self._numbers))
+
+    def number_of_literal(self, literal: core.TensorLit) -> int:
+        """The number of a literal tensor."""
+        number = self.number((literal.shape, literal.dtype, tuple(map(repr, literal.values))))
+        self.literals[number] = literal
+        return number
+
+    def elements(self, entry: Entry) -> Sequence[object] | None:
+        """The elements of what is a literal, or the integers that are known of it."""
+        literal = None if entry.number is None else self.literals.get(entry.number)
+        if literal is not None:  # another dtype may not hold them as they are written
+            return literal.values if literal.dtype.kind in _WHOLE or literal.dtype.name == "float64" else None
+        if isinstance(entry.value, NumberValue):
+            return (entry.value.value,)
+        data = entry.value.data if isinstance(entry.value, TensorInfo) else None
+        given = data if isinstance(data, tuple) else () if data is None else (data,)
+        return given if given and all(isinstance(d, int) for d in given) else None
+
+    def number_of_call(self, name: str, given: Iterable[tuple[str, Entry]]) -> int | None:
+        """The number of what a primitive gives, which is the same for the same operands; None where one has none."""
+        keys = [(param, self._key(entry)) for param, entry in given]
+        return None if any(key is None for _, key in keys) else self.number((name, tuple(keys)))
+
+    def _key(self, entry: Entry) -> object:
+        if entry.number is not None:
+            return entry.number
+        if entry.items:
+            keys = tuple(map(self._key, entry.items))
+            return None if None in keys else keys
+        value = entry.value
+        if isinstance(value, NumberValue):
+            return type(value.value), repr(value.value)
+        if isinstance(value, SizeValue):
+            return "size", self.state.settled(value.size)
+        return value if isinstance(value, ShapeValue | TextValue | DTypeValue | BoolValue) else None
+
     # Names
 
     def bind(self, frame: Frame, env: Env, name: str, entry: Entry, span: Span) -> None:
         """From here on the name stands for the entry."""
+        if entry.number is None and isinstance(entry.value, TensorInfo):
+            entry = replace(entry, number=self.number())
         env[name] = entry
         if isinstance(entry.value, TensorInfo):
             for part in entry.value.shape:
@@ -118,17 +180,27 @@ class Bindings:
         if name in self.params:
             found.append(explain(self.function, name, self.params[name], self.state))
         if not found and name in self.names.sizes:
-            places = (place for e in self.params.values() for place in e.axes if place and place.text == name)
-            size = Entry(SizeValue(self.names.sizes[name]), next(places, NOWHERE))
-            found.append(explain(self.function, name, size, self.state))
+            found.append(self._explain_size(name, self.params.values()))
         return tuple(sorted({e.span: e for e in found}.values(), key=lambda e: e.span.start))
+
+    def _explain_size(self, name: str, annotated: Iterable[Entry]) -> Explanation:
+        """What is known of a size that the annotation of one of the tensors gave its name."""
+        places = (place for e in annotated for place in e.axes if place and place.text == name)
+        size = Entry(SizeValue(self.names.sizes[name]), next(places, NOWHERE))
+        return explain(self.function, name, size, self.state)
 
     def mark(self) -> int:
         """How much was bound so far, for `close`."""
         return len(self._bound)
 
-    def close(self, since: int) -> None:
-        """What was bound in an arm ends with it: describe it while its facts hold."""
+    def close(self, since: int, older: int | None = None) -> None:
+        """What was bound in an arm or a turn ends with it: describe it while its facts hold. In a turn that is a size too which
+        an annotation gave its name, if it is newer than `older`."""
+        size = self.names.sizes.get(self.program.explained or "")
+        if older is not None and size is not None and any(v.serial > older for v in variables(size)):
+            self._told.append(
+                self._explain_size(self.program.explained or "", (e for _, _, e, _ in self._bound[since:]))
+            )
         for name, span, entry, state in self._bound[since:]:
             self._closed.append(binding(name, entry.value, span, state))
             if name == self.program.explained and self.is_named(name, span):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.source import Span
 from ..ops.model import TensorInfo
+from .arms import JOIN
 from .assertions import Assertions
 from .frame import Frame
 from .known import joining
 from .known.fresh import settle
 from .known.shape_level import Poisoned, ShapeLevel, Truth
-from .known.state import State
-from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value, plain
+from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
 from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
 from .solver.terms import Size, Var, variables
@@ -59,7 +59,7 @@ class Branches(Part):
             status, _ = self.prover.judge(frame, truth, Decides(span, value, where, what), claim=True, empty_rule=False)
             if status is Status.REFUTED:
                 break
-            if status is Status.RESIDUAL and not frame.quiet:
+            if status is Status.RESIDUAL:
                 if name is None:
                     name = frame.out.temporary()
                     frame.out.write(core.Let(span, (name,), False, None, cond))
@@ -217,50 +217,3 @@ def _speaking_of(sizes: Iterable[Size], facts: Promises) -> tuple[Condition, ...
 
 def is_older(cond: Cond, newest: int) -> bool:
     return not isinstance(cond, bool) and all(v.serial <= newest for v in cond_variables(cond))
-
-
-JOIN = "if"
-
-
-Path = tuple[Cond | None, ...]
-
-
-def arms(state: State, path: Path, entry: Entry, under: tuple[Cond, ...] = ()) -> Iterator[Entry]:
-    """The arms that a value may come from, if it comes from an `if`; `path` are the arms around its use. Inside an arm of
-    another `if` nothing is said, nor of what an earlier `if` made: the two may go together."""
-    origin = entry.origin
-    if origin is None or origin.name != JOIN or len(path) > origin.depth:
-        return
-    for (_, arm), own in zip(origin.entries, origin.guards, strict=True):
-        guard = (*under, *own)
-        inner = arm.origin
-        if not _may_be_taken(state, guard):
-            continue
-        if inner is None or inner.name != JOIN:
-            yield arm
-        elif inner.depth > origin.depth:
-            yield from arms(state, path, arm, guard)
-
-
-def _may_be_taken(state: State, guard: tuple[Cond, ...]) -> bool:
-    if not guard:
-        return True
-    state.facts.push()
-    for cond in guard:
-        state.facts.assume(cond)
-    taken = state.facts.possible(True)
-    state.facts.pop()
-    return taken
-
-
-def with_the_wrong_rank(
-    state: State, path: Path, stmt: core.Assert | core.MatchShape, entry: Entry | None
-) -> tuple[Entry, Entry] | None:
-    """A value of which a rank is asked, and the arm that has another one: whenever that is taken the call fails."""
-    match stmt:
-        case core.Assert(cond=core.Compare(op="==", left=core.RankOf(), right=core.SizeLit(value=wanted))) if entry:
-            for arm in arms(state, path, entry):
-                shape = state.resolve(arm.value.shape) if isinstance(arm.value, TensorInfo) else None
-                if shape is not None and plain(shape) and len(shape) != wanted:
-                    return entry, arm
-    return None

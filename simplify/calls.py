@@ -9,10 +9,11 @@ from ..lang.core import Status
 from ..lang.dtypes import WEAK, DType
 from ..lang.node import replace
 from ..lang.source import Span
+from ..lang.walk import walk
 from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
+from .arms import with_the_wrong_rank
 from .assertions import with_needs
-from .branches import with_the_wrong_rank
 from .frame import Frame
 from .known import matching
 from .known.fresh import dims_of, settle, unknown
@@ -35,13 +36,14 @@ from .known.values import (
     Value,
 )
 from .primitives import call_primitive
-from .program import Check, is_signature
+from .program import Check, bound_below, is_signature, left_open
 from .renaming import renamed
 from .solver.terms import Term, toll, variables
 from .visitor import Part, Visitor
 from .voice.doors import Entrance, Site
 
 _MAX_INLINED = 24
+_ROOM = 20_000
 _A_CALL = 20  # steps that a call in an inlined body is worth
 
 
@@ -51,6 +53,8 @@ class Calls(Part):
     def __init__(self, visitor: Visitor) -> None:
         super().__init__(visitor)
         self.fuel = visitor.program.fuel_of_a_function()
+        # So many nodes of bodies may stand instead of calls.
+        self.room = _ROOM
 
     def callee(self, expr: core.Call, env: Env) -> Value:
         """What is called."""
@@ -104,12 +108,19 @@ class Calls(Part):
         if kept is None:
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         through_value = isinstance(expr.callee, core.Var)
-        if kept and not through_value:
-            args = self._residual_door(frame, function, args, kept)
-        after = replace(expr, args=tuple(args), decided=not through_value)
-        result = self.result(frame, function, inner, expr.span)
         made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
-        return replace(result, origin=made), after
+        if not self.program.is_opaque(function):
+            result, block = self._inline(frame, function, inner, expr.span)
+            result = replace(result, origin=made)
+            if block is not None and not through_value and self._is_better(frame, function, block):
+                return result, self._spliced(frame, function, args, kept, block)
+        else:
+            result = replace(self.result(frame, function, inner, expr.span), origin=made)
+        if kept and not through_value:
+            args = self._residual_door(frame, function, args, kept, {})
+        is_sure = not through_value and function.name in self.program.total
+        after = replace(expr, args=tuple(args), decided=not through_value, sure=is_sure)
+        return result, after
 
     def typed(self, function: core.Function, found: list[tuple[Entry, core.Value]]) -> list[tuple[Entry, core.Value]]:
         """The arguments with a dtype for each literal number."""
@@ -225,8 +236,10 @@ class Calls(Part):
     def result(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> Entry:
         """What the caller knows of the result: the annotation's promises, or the body itself where there is none."""
         if not self.program.is_opaque(function):
-            return self._inline(frame, function, inner, span)
+            return self._inline(frame, function, inner, span)[0]
         self._enter(frame, function)
+        if self.prover.thorough:
+            self._look_into(frame, function, inner, span)
         [call] = function.body.stmts
         assert isinstance(call, core.Let)
         sort = function.result or core.TENSOR
@@ -241,6 +254,14 @@ class Calls(Part):
         if isinstance(entry.value, TupleValue):
             entry = self._rebuilt_tuple(call.names[0], function.promises, inner, entry)
         return Entry(entry.value, span)
+
+    def _look_into(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> None:
+        """What an annotated body asks under the caller's facts."""
+        impl = self.program.implementation(function)
+        if impl is None or function.name in frame.inlined or len(frame.inlined) >= _MAX_INLINED or self.fuel <= 0:
+            return
+        renamed = {p.name: inner[q.name] for p, q in zip(impl.params, function.params, strict=True)}
+        self._walk_inlined(frame, impl, function.name, {**inner, **renamed}, span)
 
     def _enter(self, frame: Frame, function: core.Function) -> None:
         """Whether a call ends behind its door is known only where the body, which nobody looks into, holds whatever it asks."""
@@ -266,41 +287,90 @@ class Calls(Part):
                 return replace(entry, value=TupleValue(tuple(items)))
         return entry
 
-    def _inline(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> Entry:
-        """A wrapper that keeps its body: walk it under the caller's facts, for its value only. A walk with the same arguments
-        gives the same value, unless that speaks of a size that the data decides: at the next call that is another one."""
+    def _inline(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> tuple[Entry, core.Block | None]:
+        """A wrapper that keeps its body: walk it under the caller's facts, for its value and what is left of it there. A walk
+        with the same arguments gives the same, unless it speaks of a size that the data decides: at the next call that is
+        another one."""
         known_function = self.program.functions.get(function.name) is function
         identity = function.name if known_function else f"{function.name}@{function.span.start}"
         if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel <= 0:
             self._enter(frame, function)
-            return Entry(unknown(self.state, function.result or core.TENSOR, "?"), span)
+            return Entry(unknown(self.state, function.result or core.TENSOR, "?"), span), None
         given = tuple(settle(self.state, inner[p.name]).value for p in function.params)
         if not known_function or any(isinstance(v, FnValue) for v in given):
-            return Entry(self._walk_inlined(frame, function, identity, inner, span), span)
-        key = (function.name, *given)
+            return self._walk_inlined(frame, function, identity, inner, span)[0], None
+        key = (function.name, *given, *(inner[p.name].number for p in function.params))
         known = self.state.inlined.get(key)
         if known is None:
-            newest = self.state.serial()
-            known = self._walk_inlined(frame, function, identity, inner, span)
-            if is_older_value(known, newest):
-                self.state.inlined[key] = known
-        return Entry(known, span)
+            newest, number = self.state.serial(), self.bindings.number()
+            entry, block = known = self._walk_inlined(frame, function, identity, inner, span)
+            if is_older_value(entry.value, newest):
+                # What the body makes it may make differently the next time: an extern does.
+                is_older = entry.number is not None and entry.number < number
+                self.state.inlined[key] = (entry if is_older else replace(entry, number=None)), block
+        return replace(known[0], span=span), known[1]
 
-    def _walk_inlined(self, frame: Frame, function: core.Function, identity: str, inner: Env, span: Span) -> Value:
+    def _walk_inlined(
+        self, frame: Frame, function: core.Function, identity: str, inner: Env, span: Span
+    ) -> tuple[Entry, core.Block]:
         fuel = self.program.fuel_for(identity, function)
         self.fuel -= fuel
         self.program.fuel -= fuel
         toll(_A_CALL * fuel)
-        entry, _ = self.visitor.block(frame.into(identity, span), function.body, inner)
-        return settle(self.state, entry).value
+        entry, block = self.visitor.block(frame.into(identity, span), function.body, inner)
+        return Entry(settle(self.state, entry).value, span, number=entry.number), block
+
+    def _is_better(self, frame: Frame, function: core.Function, block: core.Block) -> bool:
+        """Whether less is left of a body at a call than in the function itself: then it stands there instead. A loop stands as
+        its promise, which is no code."""
+        if frame.trial or left_open(self.program, block) >= self.program.open.get(function.name, 0):
+            return False
+        pieces = list(walk(block))
+        if any(isinstance(piece, core.Loop) or getattr(piece, "status", None) is Status.REFUTED for piece in pieces):
+            return False
+        self.room -= len(pieces)
+        return self.room >= 0
+
+    def _spliced(
+        self,
+        frame: Frame,
+        function: core.Function,
+        args: list[core.Arg],
+        kept: tuple[core.Stmt, ...],
+        block: core.Block,
+    ) -> core.Value:
+        """What is left of a body, in the caller's names, with what is left of the door before it."""
+        names: dict[str, core.Value] = {}
+        believed = tuple(
+            replace(s, status=Status.PROVED) if isinstance(s, Check) else s
+            for s in function.checks
+            if core.bound_names(s)
+        )
+        self._residual_door(frame, function, args, kept or believed, names)
+        bound = list(dict.fromkeys(bound_below(block)))
+        for name in bound:
+            if name in names:  # it is bound again there
+                fresh = frame.out.temporary()
+                frame.out.write(core.Let(block.span, (fresh,), False, None, names[name]))
+                names[name] = core.Var(block.span, fresh)
+            else:
+                names[name] = core.Var(block.span, frame.out.temporary())
+        after = renamed(block, names, annotated=True)
+        frame.out.write(*after.stmts)
+        return after.result
 
     # What is left of a door
 
     def _residual_door(
-        self, frame: Frame, function: core.Function, args: list[core.Arg], kept: tuple[core.Stmt, ...]
+        self,
+        frame: Frame,
+        function: core.Function,
+        args: list[core.Arg],
+        kept: tuple[core.Stmt, ...],
+        names: dict[str, core.Value],
     ) -> list[core.Arg]:
-        """The callee's residual checks before the call, in the caller's names: arguments that are not names get one."""
-        names: dict[str, core.Value] = {}
+        """The callee's residual checks before the call, in the caller's names: arguments that are not names get one. `names`
+        gets what each name of the callee is called here."""
         named = _name_arguments(frame, function, args, names)
         for stmt in kept:
             for bound in core.bound_names(stmt):
@@ -317,7 +387,7 @@ class Calls(Part):
         inner, after = self._entered(frame, target, signature, expr, env)
         if inner is None:
             return Entry(POISON, expr.span), after
-        return self._inline(frame, signature, inner, expr.span), after
+        return self._inline(frame, signature, inner, expr.span)[0], after
 
     def _entered(
         self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env

@@ -88,6 +88,7 @@ class _Signature:
         self.dims = tuple(self._dims())
         self.sizes = self._size_params()
         self.open = set(params) if stays else self._open_params()
+        self.stretches = dict(self._stretches())
         inside_open = {v for n in self.open for v in self._sizes_of(n)}
         self.unsayable = {v for v in inside_open if v.name not in self._names_in(self.open)} - self.sizes
         self.kept = self.sizes | self._written_by_alias() | inside_open
@@ -241,6 +242,16 @@ class _Signature:
                 return found
             found |= more
 
+    def _stretches(self) -> Iterator[tuple[object, str]]:
+        """The stretches of dimensions that the type of an open parameter names: the s of `[*s, d]`."""
+        for name in self.open:
+            declared, value = self._declared_type(name), self.params[name].value
+            if declared is None or declared.kind != "tensor" or not isinstance(value, TensorInfo):
+                continue
+            found = [d.symbol for d in self.state.resolve(value.shape) if isinstance(d, Segment)]
+            if len(found) == len(declared.shape_names) == 1:
+                yield found[0], declared.shape_names[0]
+
     def _is_open(self, value: Value) -> bool:
         return any(isinstance(d, Segment) for t in _tensors(value) for d in self.state.resolve(t.shape))
 
@@ -324,8 +335,11 @@ class _Signature:
         return whole and known and "?" not in declared.shape.span.text
 
     def _tensor(self, value: TensorInfo) -> str:
-        dims = ", ".join(map(self._text, self.state.resolve(value.shape)))
+        dims = ", ".join(map(self._dim, self.state.resolve(value.shape)))
         return _tensor_text(f"[{dims}]", dtype_text(value.dtype, self.state))
+
+    def _dim(self, dim: Size | Segment) -> str:
+        return f"*{self.stretches[dim.symbol]}" if isinstance(dim, Segment) else self._text(dim)
 
     def _result_is_derived(self) -> bool:
         """Whether the result's type is made of the sizes that come in."""
@@ -350,11 +364,11 @@ class _Signature:
         if not isinstance(value, TensorInfo) or value.dtype is None:
             return None
         shape = self.state.resolve(value.shape)
-        if any(isinstance(d, Segment) for d in shape):
+        if any(isinstance(d, Segment) and d.symbol not in self.stretches for d in shape):
             return None
-        shape = tuple(lighter(self.facts, d) for d in shape)
-        inside = [v for d in shape for v in variables(self._write(d))]
-        if any(v not in self.names for v in inside) or any(len(self._text(d)) > _LONGEST for d in shape):
+        shape = tuple(d if isinstance(d, Segment) else lighter(self.facts, d) for d in shape)
+        inside = [v for d in shape if not isinstance(d, Segment) for v in variables(self._write(d))]
+        if any(v not in self.names for v in inside) or any(len(self._dim(d)) > _LONGEST for d in shape):
             return None
         return self._tensor(TensorInfo(shape, value.dtype))
 

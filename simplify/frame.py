@@ -11,6 +11,7 @@ from ..lang.source import Span
 from .known.finding import Finding
 from .known.naming import Names
 from .solver.conditions import Cond
+from .solver.terms import Size
 
 
 class Temporaries:
@@ -45,6 +46,18 @@ class Emitter:
         return Emitter(self.temporaries)
 
 
+class Turn(Node):
+    """A turn of a loop, whichever it is. What is newer than `since` changes from turn to turn; `path` leads to it; in the first
+    turn its sizes are what `firsts` say. Where nothing but the range ends the loop, `ends` are its index in the first turn and
+    in the last."""
+
+    since: int
+    path: tuple[Cond | None, ...]
+    firsts: tuple[Cond, ...]
+    index: Size = 0
+    ends: tuple[tuple[str, Size], ...] = ()
+
+
 class Frame(Node):
     """Where in a walk a piece of a program stands. It is handed down and never written to.
 
@@ -52,7 +65,7 @@ class Frame(Node):
     conditions of the arms around (None for one that is not about sizes). In an inlined body `site` is the call in the user's
     function, `calls` are the calls that lead there, outermost first, and `inlined` the functions that they enter. `quiet`:
     nothing is counted and nothing told. `trial`: what is asked is whether something would hold; `captured` takes why it would
-    not. What is newer than `havoc` changes from turn to turn of the loop around.
+    not. `turn` is that of the loop around.
     """
 
     out: Emitter
@@ -64,7 +77,7 @@ class Frame(Node):
     quiet: bool = False
     trial: bool = False
     captured: list[Finding] | None = None
-    havoc: int | None = None
+    turn: Turn | None = None
 
     def block(self) -> Frame:
         """The frame of a block inside."""

@@ -8,8 +8,6 @@ turn's end, and for what follows the last one behind the loop.
 
 from __future__ import annotations
 
-from functools import partial
-
 from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
@@ -18,8 +16,7 @@ from ..ops.model import Segment, TensorInfo
 from .assertions import Assertions, with_needs
 from .branches import Branches
 from .calls import is_wrong
-from .frame import Frame
-from .known import naming
+from .frame import Frame, Turn
 from .known.fresh import dims_of_subject, settle, unknown
 from .known.naming import Names
 from .known.shape_level import Poisoned, ShapeLevel, Truth
@@ -41,7 +38,8 @@ from .solver.rendering import render
 from .solver.sizes import only_var, single_var
 from .solver.terms import Size, Var, ceildiv, mod, smax, substitute, variables
 from .visitor import Part, Visitor
-from .voice.claims import Claim, SharedBy, endless, never_run
+from .voice.claims import Claim, SharedBy, ToldBy, endless, never_run
+from .wildcards import Scope
 
 # Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
 Shared = dict[int, tuple[int, Size | None]]
@@ -67,6 +65,8 @@ class Loops(Part):
 
     def run(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[Entry, core.Value]:
         """A loop's value, and the loop simplified. At a call of the function around it, it stands as what it promises."""
+        if frame.inlined:
+            loop = replace(loop, stacked=tuple(map(self.program.solutions.stacked, loop.stacked)))
         turns = self._range(frame, loop, env)
         found = self.visitor.values(frame, [c.init for c in loop.carries], env)
         known_as = self.bindings.known_as
@@ -76,13 +76,14 @@ class Loops(Part):
         loop = replace(loop, carries=carries)
         firsts = {c.name: e for c, (e, _) in zip(carries, found, strict=True)}
         if turns is None or any(is_wrong(e.value) for e in firsts.values()):
+            self.prover.hinder(frame)  # nobody looks at its turns
             return Entry(POISON, loop.span), loop
         at_entry = _at(loop, {**env, **firsts}, turns.start)
         loop = replace(loop, invariant=tuple(self._entry(frame, i, at_entry) for i in loop.invariant))
         shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
         never_ends = False
         if not frame.inlined:
-            loop, shared, never_ends = self._turn(frame, loop, turns, env)
+            loop, shared, never_ends = self._turn(frame, loop, turns, env, at_entry)
         if any(i.entry is Status.REFUTED or i.turn is Status.REFUTED for i in loop.invariant):
             return Entry(POISON, loop.span), loop
         if any(s.status is Status.REFUTED for s in loop.stacked):
@@ -142,38 +143,40 @@ class Loops(Part):
         elif status is not Status.REFUTED:
             self.state.unsure = self.state.unsure or status is Status.RESIDUAL
             level.learn(stmt.cond, reason=stmt)
-            if declared is not None:
-                naming.name_dimension(frame.names, stmt, env, partial(self.bindings.rebind, frame))
         return status
 
     # A turn
 
     def _turn(
-        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env
     ) -> tuple[core.Loop, tuple[Shared, ...], bool]:
         """One turn, whichever it is: the loop with its body simplified and each condition's status at a turn's end, the
         shapes of what is stacked where they are the same in all turns, and whether no turn is the last."""
         older, since = self.state.serial(), self.bindings.mark()
         empty = loop.range is not None and self.prover.decide(lt(turns.start, turns.stop)) is False
         self.state.push()
-        frame = replace(frame.arm(_surely(loop, turns)), havoc=older)
+        frame = frame.arm(self._surely(loop, turns, at_entry))
         turns, inner = self._any_turn(frame, loop, turns, env)
+        outer = frame.turn.firsts if frame.turn is not None else ()
+        firsts = (*outer, *self._firsts(loop, turns, inner, at_entry))
+        frame = replace(frame, turn=Turn(older, frame.path, firsts, turns.index, _ends(loop, turns)))
         cond, goes_on = self._condition(frame, loop, inner)
-        if empty or goes_on is False:
+        if (empty or goes_on is False) and all(s.dtype is not None for s in loop.stacked):
             if not frame.quiet:
                 self.prover.log.remark(never_run(self.prover.function, loop))
             status = [Status.PROVED] * len(loop.invariant)
             shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
             body, stacked = loop.body, tuple(replace(s, status=Status.PROVED) for s in loop.stacked)
         else:
-            status, shared, body, stacked = self._body(frame, loop, turns, inner, older)
-        self.bindings.close(since)
+            scope = self._outside(loop, env)
+            status, shared, body, stacked = self._body(frame, loop, turns, inner, older, scope)
+        self.bindings.close(since, older)
         self.state.pop()
         invariant = tuple(replace(i, turn=s) for i, s in zip(loop.invariant, status, strict=True))
         return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, goes_on is True
 
     def _body(
-        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Scope
     ) -> tuple[list[Status], tuple[Shared, ...], core.Block, tuple[core.Stacked, ...]]:
         """The body: what becomes of the invariant at its end, the shapes that it stacks, itself simplified, and the stacks."""
         block = frame.block()
@@ -187,9 +190,9 @@ class Loops(Part):
         if not wrong:
             grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
             status = [self._claim(block, i, at_end, AFTER, g) for i, g in zip(loop.invariant, grown, strict=True)]
-        given = [self._shape_of(e) for e in entries[len(loop.carries) :]]
-        given = given if len(given) == len(loop.stacked) else [()] * len(loop.stacked)
-        pairs = list(zip(loop.stacked, given, strict=True))
+        lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
+        types = [self._told(block, s, e, scope) for s, e in zip(loop.stacked, lasts, strict=True)]
+        pairs = list(zip(types, map(self._shape_of, lasts), strict=True))
         following = self._following(loop, turns, env, at_end, older)
         stacked = tuple(self._same(block, loop, s, g, turns, following, older) for s, g in pairs)
         shared = tuple(self._shared(s, g, older) for s, g in pairs)
@@ -215,6 +218,29 @@ class Loops(Part):
         for carry in loop.carries:
             self.bindings.bind(frame, inner, carry.name, inner[carry.name], carry.span)
         return turns, inner
+
+    def _surely(self, loop: core.Loop, turns: Turns, at_entry: Env) -> Cond | None:
+        """The condition on sizes under which there is a turn; None where something else decides it."""
+        conds: list[Cond] = [] if loop.range is None else [lt(turns.start, turns.stop)]
+        if loop.cond is not None:
+            cond = loop.cond.result
+            if loop.cond.stmts or not isinstance(cond, core.BoolExpr):
+                return None
+            try:
+                truth = ShapeLevel(self.state, at_entry).truth(cond)
+            except Poisoned:
+                return None
+            if isinstance(truth, Undecided):
+                return None
+            conds.append(truth)
+        return all_of(*conds)
+
+    def _firsts(self, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> list[Cond]:
+        """What the sizes that change from turn to turn are in the first one."""
+        found = [] if loop.index is None else [eq(turns.index, turns.start)]
+        for carry in loop.carries:
+            found += map(eq, self._sizes(env, carry), self._sizes(at_entry, carry))
+        return found
 
     def _condition(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[core.Block | None, bool | None]:
         """The condition of a turn, which holds in it; and whether it holds or fails before each turn, where that is known."""
@@ -286,6 +312,27 @@ class Loops(Part):
 
     # What is stacked
 
+    def _outside(self, loop: core.Loop, env: Env) -> Scope:
+        """The names that the type of what is stacked may speak of."""
+        own = {c.name for c in loop.carries} | {loop.index}
+        return Scope(self.state, {n: e for n, e in env.items() if n not in own}, self.visitor.outside, None)
+
+    def _told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Scope) -> core.Stacked:
+        """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
+        span = stacked.span
+        if stacked.dtype is not None or is_wrong(entry.value):
+            return stacked
+        value = entry.value if isinstance(entry.value, TensorInfo) else None
+        shape = None if value is None else scope.shape(self.state.resolve(value.shape), span)
+        dtype = None if value is None or value.dtype is None else scope.dtype(value.dtype, span)
+        if shape is None or dtype is None:
+            asked = ToldBy(span, stacked.name, "rank" if shape is None else "dtype")
+            return replace(stacked, status=self.prover.judge(frame, UNDECIDED, asked, claim=True, empty_rule=False)[0])
+        found = replace(stacked, shape=shape, dtype=dtype)
+        if not frame.quiet:
+            self.program.solutions.stacks[span] = found
+        return found
+
     def _shape_of(self, entry: Entry) -> Shape:
         return self.state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
 
@@ -321,6 +368,8 @@ class Loops(Part):
     ) -> core.Stacked:
         """The claim that the turns share the sizes that are left open: those of a turn are those of the next, if there is one.
         Where they never are, that is an error if there are two turns."""
+        if stacked.dtype is None:
+            return stacked
         if None not in stacked.shape:
             return replace(stacked, status=Status.PROVED)
         cond, differ = self._of_two_turns(stacked, shape, following, older)
@@ -409,7 +458,7 @@ class Loops(Part):
 
     def _count(self, loop: core.Loop, turns: Turns) -> Size:
         """How many turns there are: what the range says, or what only the run decides."""
-        most = smax(0, ceildiv(turns.stop - turns.start, turns.step))
+        most = self._most(turns)
         if loop.range is not None and loop.cond is None:
             return most
         count = self.state.size("?")
@@ -417,6 +466,11 @@ class Loops(Part):
         if loop.range is not None:
             self.state.assume(le(count, most))
         return count
+
+    def _most(self, turns: Turns) -> Size:
+        """How many turns a range has."""
+        found = ceildiv(turns.stop - turns.start, turns.step)
+        return found if self.prover.decide(ge(found, 0)) is True else smax(0, found)
 
     def _ended(self, frame: Frame, loop: core.Loop, turns: Turns, count: Size, env: Env) -> None:
         """Behind a loop its condition does not hold, or its range is run through."""
@@ -431,11 +485,12 @@ class Loops(Part):
         except Poisoned:
             return
         if not isinstance(truth, Undecided):
-            most = smax(0, ceildiv(turns.stop - turns.start, turns.step))
-            self.state.assume(any_of(negate(truth), eq(count, most)))
+            self.state.assume(any_of(negate(truth), eq(count, self._most(turns))))
 
     def _stack(self, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
         """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn."""
+        if stacked.dtype is None:
+            return TensorInfo((count, self.state.segment("?")), self.state.dtype_symbol("?"), None)
         level = ShapeLevel(self.state, env)
         found: list[Size | Segment] = [count]
         common: dict[int, Size] = {}
@@ -490,9 +545,13 @@ def _at(loop: core.Loop, env: Env, index: Size) -> Env:
     return env if loop.index is None else {**env, loop.index: Entry(SizeValue(index), loop.span)}
 
 
-def _surely(loop: core.Loop, turns: Turns) -> Cond | None:
-    """The condition on sizes under which there is a turn; None where something else decides it."""
-    return lt(turns.start, turns.stop) if loop.range is not None and loop.cond is None else None
+def _ends(loop: core.Loop, turns: Turns) -> tuple[tuple[str, Size], ...]:
+    """The index in the first turn and in the last, where each of them comes if there is a turn, with how that is said."""
+    if loop.index is None or loop.cond is not None:
+        return ()
+    last = turns.start + (ceildiv(turns.stop - turns.start, turns.step) - 1) * turns.step
+    ends = (("first", turns.start), ("last", last))
+    return tuple((f"in the {which} turn, where {loop.index} is {render(size)}", size) for which, size in ends)
 
 
 def _is_older(size: Size, newest: int) -> bool:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..lang import codes, core
 from ..lang.core import Status
+from ..lang.dtypes import DType
 from ..lang.node import replace
+from ..ops.axes import indices
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
+from ..ops.elements import COUNTED, REFUSES, ROUNDED, SELECTS, SPELT, count, rounded
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
+from .arms import arms
 from .bindings import Bindings
-from .branches import arms
 from .frame import Frame
 from .known.finding import Finding
 from .known.state import State
@@ -26,6 +29,7 @@ from .known.values import (
     Env,
     ListValue,
     Made,
+    NumberValue,
     Poison,
     SizeValue,
     TupleValue,
@@ -99,7 +103,9 @@ def _applied(
     if any(isinstance(e.value, Poison) or _has_poison(e.value) for _, e in entries):
         return Entry(POISON, call.span), replace(after, guard=True)
     info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
-    ctx = SymbolicCtx(prover, frame, info)
+    number = bindings.number_of_call(row.name, entries)
+    ctx = SymbolicCtx(prover, frame, info, _counted(row, dict(entries), number))
+    ctx.count = _count(bindings, row, dict(entries))
     wild = _wildcards(given)
     target = next((v for p, v in given if p.kind == "target"), None)
     if wild and not frame.quiet and target is not None and visitor.program.solutions.is_free(target):
@@ -115,8 +121,62 @@ def _applied(
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)
         after = visitor.program.solutions.put(after)
-    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row))
-    return entry, replace(after, guard=ctx.residual) if ctx.residual else after
+    value = _with_range(ctx, row, dict(entries), value)
+    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row), number=number)
+    if ctx.residual:
+        return entry, replace(after, guard=True)
+    return entry, replace(after, sure=not _may_refuse(row, dict(entries), state))
+
+
+def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> bool:
+    """Whether a call whose shapes and dtypes are right may fail for its elements. A number need not fit an unknown dtype."""
+    if row.name in REFUSES:
+        given = entries.get(REFUSES[row.name])
+        return (
+            given is not None and not isinstance(given.value, NumberValue | SizeValue) or row.name == "size_to_tensor"
+        )
+    tensors = [e.value for e in entries.values() if isinstance(e.value, TensorInfo)]
+    dtypes = [None if t.dtype is None else state.dtype(t.dtype) for t in tensors]
+    if any(isinstance(e.value, NumberValue) for e in entries.values()) and not all(
+        isinstance(d, DType) for d in dtypes
+    ):
+        return True
+    return row.name in SPELT and not all(isinstance(d, DType) and d.kind != "string" for d in dtypes)
+
+
+def _with_range(ctx: Any, row: Primitive, entries: Mapping[str, Entry], value: Value) -> Value:
+    """What selects among elements gives some of the same range."""
+    given = entries[SELECTS[row.name]].value if SELECTS.get(row.name) in entries else None
+    if not isinstance(given, TensorInfo) or given.most is None:
+        return value
+    if isinstance(value, TupleValue):
+        first, *others = value.items
+        return TupleValue((_with_range(ctx, row, entries, first), *others))
+    if not isinstance(value, TensorInfo) or value.data is not None or not plain(value.shape):
+        return value
+    known = indices(ctx, value.shape, given.most)
+    return replace(value, data=known.data, most=known.most)
+
+
+def _count(bindings: Bindings, row: Primitive, entries: Mapping[str, Entry]) -> int | None:
+    """The size that the data decides, where that is a literal."""
+    what, param = COUNTED.get(row.name) or ("rounded", ROUNDED.get(row.name, ""))
+    elements = bindings.elements(entries[param]) if param in entries else None
+    if elements is None:
+        return None
+    if what != "rounded":
+        return count(what, elements)
+    [number] = elements
+    return rounded(number) if isinstance(number, int | float) else None
+
+
+def _counted(row: Primitive, entries: Mapping[str, Entry], number: int | None) -> tuple[object, ...] | None:
+    """What counts the sizes that only the data decides; None where nobody knows."""
+    if row.name in COUNTED:
+        what, param = COUNTED[row.name]
+        number = entries[param].number if param in entries else None
+        return None if number is None else (what, number)
+    return None if number is None else (number,)
 
 
 _SORTS = {"size": core.SIZE, "sizes": core.SHAPE, "shape": core.SHAPE, "target": core.SHAPE, "dtype": core.DTYPE}
@@ -203,19 +263,21 @@ def _unread(param: Param) -> Requirement:
 
 _UNREADABLE = object()
 _RULE, _LEAST = 60_000, 600  # steps that a shape rule may take, and may where the program has spent all
-# Kinds of parameters that take sizes, and the rank of a tensor that is given for them.
-_RANKS = {"size": 0, "sizes": 1, "shape": 1, "target": 1}
+# Kinds of parameters that take sizes, and the ranks that a tensor may have which is given for them.
+_RANKS = {"size": (0,), "sizes": (1, 0), "shape": (1,), "target": (1,)}
 
 
 def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry]) -> None:
-    """A tensor that is given where sizes are wanted has integers, in a row, or one of them where it is one size."""
+    """A tensor that is given where sizes are wanted has integers, in a row, or one of them where that is a size."""
     for param in row.params:
         value = entries[param.name].value if param.name in entries and param.kind in _RANKS else None
         if not isinstance(value, TensorInfo):
             continue
-        rank, shape, given = _RANKS[param.kind], ctx.state.resolve(value.shape), Argument(param.name)
-        if plain(shape) and len(shape) != rank:
-            phrase = f"the {'sizes' if rank else 'size'} in {{0}} to be a tensor of rank {rank}"
+        ranks, shape, given = _RANKS[param.kind], ctx.state.resolve(value.shape), Argument(param.name)
+        if plain(shape) and len(shape) not in ranks:
+            phrase = (
+                f"the {'sizes' if ranks[0] else 'size'} in {{0}} to be a tensor of rank {' or '.join(map(str, ranks))}"
+            )
             ctx.fail(OfRank(phrase, (given,), f"its rank is {len(shape)}"))
         if value.dtype is not None:
             ctx.require_dtype(DTypeIn(given, value.dtype, ("integer",)))
@@ -306,7 +368,7 @@ def _results(row: Primitive, result: Any, dtypes: list[AnyDType | None]) -> Valu
 
 def _one(out: Any, dtype: AnyDType | None) -> TensorInfo:
     if isinstance(out, Out):
-        return TensorInfo(tuple(out.shape), dtype, out.data)
+        return TensorInfo(tuple(out.shape), dtype, out.data, out.most)
     return TensorInfo(tuple(out), dtype)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ..lang import core
 from ..lang.node import Node
@@ -49,6 +49,10 @@ class Program:
         self._fuel_for: dict[str, int] = {}
         # The functions that have been checked and in whose bodies nothing can fail.
         self.sure: set[str] = set()
+        # What may fail or be chosen in the body of each, and in what that calls and is inlined in it.
+        self.open: dict[str, int] = {}
+        # Those of them that end, run no code of Python's own and refuse no elements.
+        self.total: set[str] = set()
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
         self.explained: str | None = None
 
@@ -112,11 +116,12 @@ def names_bound(program: core.Program) -> dict[str, frozenset[str]]:
     functions = [(f.name, f) for f in program.functions]
     if program.main is not None:
         functions.append(("", program.main))
-    return {name: frozenset(_bound_below(function)) for name, function in functions}
+    return {name: frozenset(bound_below(function)) for name, function in functions}
 
 
-def _bound_below(function: core.Function) -> Iterator[str]:
-    for node in walk(function, without=lambda node: isinstance(node, core.FnSort)):
+def bound_below(piece: object) -> Iterator[str]:
+    """The names that are bound in a piece of a program."""
+    for node in walk(piece, without=lambda node: isinstance(node, core.FnSort)):
         if isinstance(node, core.Function | core.Lambda):
             yield from (p.name for p in node.params)
         elif isinstance(node, core.Let | core.MatchShape):
@@ -156,6 +161,36 @@ def _words(user: Node) -> Iterator[str]:
             stack.extend(node)
         elif isinstance(node, Node):
             stack.extend(getattr(node, f) for f in node._compared)
+
+
+def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:
+    """Whether the simplified body of a function ends and cannot fail."""
+    return all(map(_cannot_fail, walk(body, *promises)))
+
+
+def left_open(program: Program, *parts: object) -> int:
+    """How much of a simplified piece of a program is left to the run: checks, arms, and those of what it calls."""
+    return sum(_left_open(program, node) for node in walk(*parts))
+
+
+def _left_open(program: Program, node: Node) -> int:
+    if isinstance(node, core.Call):
+        callee = program.functions.get(node.callee.name)
+        own = callee is not None and not program.is_opaque(callee)
+        return node.guard + (program.open.get(node.callee.name, 0) if own else 0)
+    if isinstance(node, core.Assert | core.MatchShape | core.Stacked):
+        return node.status is core.Status.RESIDUAL
+    return isinstance(node, core.If)
+
+
+def _cannot_fail(node: Node) -> bool:
+    if isinstance(node, core.Call):
+        return node.sure
+    if isinstance(node, core.Invariant):
+        return node.entry is node.turn is core.Status.PROVED
+    if isinstance(node, core.Assert | core.MatchShape | core.Stacked):
+        return node.status is core.Status.PROVED
+    return not isinstance(node, core.Loop) or node.range is not None
 
 
 def is_signature(function: core.Function) -> bool:

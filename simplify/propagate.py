@@ -26,8 +26,8 @@ from .known.fresh import settle, unknown
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
-from .program import Program
-from .solver.conditions import ge, substitute_cond
+from .program import Program, is_total, left_open
+from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
 from .solver.terms import Purse, Share, Size, substitute
@@ -171,6 +171,9 @@ class _Checker:
         result, wrapper, impl = walk.function_body(function, impl, env)
         if not walk.prover.may_fail:
             self.program.sure.add(function.name)
+            if is_total((impl or wrapper).body, wrapper.promises):
+                self.program.total.add(function.name)
+        self.program.open[function.name] = left_open(self.program, wrapper.body)
         params = {n: opened.get(n, e) for n, e in params.items()}
         self._close(walk, function.name, params, result)
         known = walk.state.facts.conditions()[:said]
@@ -255,7 +258,9 @@ class _Checker:
 
     def _bind_params(self, walk: Walk, function: core.Function, env: Env) -> Env:
         params = {
-            p.name: Entry(unknown(walk.state, p.sort, p.name), core.param_span(function, p.name))
+            p.name: Entry(
+                unknown(walk.state, p.sort, p.name), core.param_span(function, p.name), number=walk.bindings.number()
+            )
             for p in function.params
         }
         env.update(params)
@@ -304,7 +309,7 @@ class _Checker:
         return replace(const, value=value, checks=tuple(checks))
 
 
-CallResult = tuple[Value, State, tuple[Diagnostic, ...]]
+CallResult = tuple[Value, State, tuple[Diagnostic, ...], tuple[Cond, ...]]
 
 
 class ArgumentShape(Node):
@@ -320,27 +325,31 @@ def result_shapes(
     arguments: Mapping[str, ArgumentShape | int | str],
 ) -> CallResult:
     """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
-    and what is wrong with the call."""
+    what is wrong with the call, and what has to hold so that it works."""
     checker = _Checker(checked.before, lookup, Options(), lambda _: None)
     for const in checked.before.consts:
         checker._const(const)
     checker.log = Log(certain=True)
     walk = checker._walk(f"@{name}")
+    walk.prover.thorough = True
     names: dict[str, Size] = {}
     impls = checker.program.impls.get(name)
     env = checker._env(walk, impls or checker.program.functions[name])
     if impls is not None:
         given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
-        return (
-            walk.lists.call_with(walk.frame, impls, given, env).value,
-            walk.state,
-            tuple(map(told, choose(checker.log)[0])),
-        )
+        return _called(checker, walk, walk.lists.call_with(walk.frame, impls, given, env))
     function = checker.program.functions[name]
     params = function.params
     entries = tuple(Entry(_argument(walk.state, p.name, arguments[p.name], names), function.span) for p in params)
     result = walk.calls.call_with(walk.frame, function, entries, env)
-    return result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
+    return _called(checker, walk, result)
+
+
+def _called(checker: _Checker, walk: Walk, result: Entry) -> CallResult:
+    conditions = (
+        any_of(*(negate(c) for c in d.path if c is not None), d.cond) for d in walk.prover.demands if d.cond is not None
+    )
+    return result.value, walk.state, tuple(map(told, choose(checker.log)[0])), tuple(dict.fromkeys(conditions))
 
 
 def _argument(state: State, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:

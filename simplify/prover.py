@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..lang.core import Status
+from ..lang.node import replace
+from .arms import with_the_wrong_size
 from .findings import Log
 from .frame import Frame
 from .known.finding import Asked, Finding
@@ -12,7 +14,7 @@ from .known.outcome import IN_FULL, Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
-from .solver.conditions import Cond, all_of, any_of, cond_variables, ge, negate
+from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, ge, negate
 from .solver.facts import Verdict
 from .solver.points import Point
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
@@ -35,6 +37,8 @@ class Prover:
         # The checks that stayed open, for what the function demands.
         self.demands: list[Demand] = []
         self.dtype_demands: list[DTypeDemand] = []
+        # Whether what is asked in the bodies of functions that are called is among them.
+        self.thorough = False
         # The newest of the sizes that come in; what is newer was made on the way.
         self.newest_input = 0
         # What the sizes of a witness have to satisfy, so that a run with them does not end before it gets there.
@@ -68,21 +72,38 @@ class Prover:
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED), None
         if verdict.kind == "refuted" and self._reachable(frame):
-            if self._is_told(frame):
-                found = self._report(frame, asked, self._refutation(frame, truth, asked, sizes))
-            self.hinder(frame)
-            return self._record(frame, Status.REFUTED), found
+            return self._refuted(frame, truth, asked, sizes)
+        if frame.turn is not None and frame.path == frame.turn.path and not isinstance(truth, Undecided | bool):
+            for turn, index in frame.turn.ends:
+                self.state.facts.push()
+                self.state.facts.assume(eq(frame.turn.index, index))
+                try:
+                    if self._verdict(truth).kind == "refuted" and self.state.facts.possible(True):
+                        return self._refuted(frame, truth, asked, sizes, turn)
+                finally:
+                    self.state.facts.pop()
         cond = None if isinstance(truth, Undecided) else truth
+        if demand and (not frame.quiet or (self.thorough and not frame.trial)):
+            self.demands.append(Demand(cond, frame.path))
         if not frame.quiet:
-            if demand:
-                self.demands.append(Demand(cond, frame.path))
             only_empty = empty_rule and cond is not None and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
                 only = None if cond is None or self.is_brief else only_where(self.state, cond)
                 witness = None if self.is_brief else self._witness(frame, truth, sizes)
                 found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
+                if claim and cond is not None and not only_empty:
+                    found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
+
+    def _refuted(
+        self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size], turn: str = ""
+    ) -> tuple[Status, Finding | None]:
+        found = None
+        if self._is_told(frame):
+            found = self._report(frame, asked, replace(self._refutation(frame, truth, asked, sizes), turn=turn))
+        self.hinder(frame)
+        return self._record(frame, Status.REFUTED), found
 
     def _refutation(self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size]) -> Outcome:
         if self.is_brief:
@@ -123,8 +144,8 @@ class Prover:
         """Whether it holds only where one of the sizes is 0, and none of them is known to be 0. A size that changes from turn
         to turn may be 0 in one and not in another."""
         symbolic = [s for s in dict.fromkeys(self.state.settled(s) for s in sizes) if not isinstance(s, int)]
-        if frame.havoc is not None:
-            symbolic = [s for s in symbolic if all(v.serial <= frame.havoc for v in variables(s))]
+        if frame.turn is not None:
+            symbolic = [s for s in symbolic if all(v.serial <= frame.turn.since for v in variables(s))]
         if not symbolic or 0 in sizes:
             return False
         self.state.facts.push()
@@ -137,25 +158,30 @@ class Prover:
     def _witness(self, frame: Frame, truth: Truth, sizes: Iterable[Size]) -> dict[str, int] | None:
         if isinstance(truth, Undecided):
             return None
-        symbolic = [s for s in sizes if not isinstance(s, int)]
-        return self._shown(self._point(truth, False, symbolic, self._given(frame)))
+        of_turns = (c for c in frame.path if c is not None and frame.turn is not None)
+        symbolic = [
+            *(s for s in sizes if not isinstance(s, int)),
+            *(of_atom(v) for c in of_turns for v in cond_variables(c)),
+        ]
+        return self._point(truth, False, symbolic, self._given(frame))
 
     def _smallest(self, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
         """The smallest sizes of at least 1 with which a run gets where `given` holds."""
         symbolic = [s for s in sizes if not isinstance(s, int)]
-        found = self._shown(self._point(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic, given))
+        found = self._point(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic, given)
         inside = {v.name for s in symbolic for v in variables(s)}
         return {name: n for name, n in (found or {}).items() if name in inside} or None
 
-    def _point(self, cond: Cond, wanted: bool, sizes: Iterable[Size], given: tuple[Cond, ...]) -> Point | None:
+    def _point(self, cond: Cond, wanted: bool, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
+        """Sizes that come in with which a run gets where `given` holds, and a condition holds there or not."""
         if False in given:
             return None
         self.state.facts.push()
         for hurdle in given:
             self.state.facts.assume(hurdle)
-        point = self.state.facts.witness(cond, wanted, sizes)
+        shown = self._shown(self.state.facts.witness(cond, wanted, sizes))
         self.state.facts.pop()
-        return point
+        return shown
 
     def _shown(self, point: Point | None) -> dict[str, int] | None:
         if point is None or not all(map(self._is_given, point)):
@@ -169,7 +195,7 @@ class Prover:
         """What holds of sizes with which a run gets here, as far as it is not a fact; False where nobody knows."""
         if None in frame.path or False in self.hurdles or len(self.hurdles) > _MOST_HURDLES:
             return (False,)
-        return tuple(self.hurdles)
+        return (*self.hurdles, *(frame.turn.firsts if frame.turn is not None else ()))
 
     def hinder(self, frame: Frame, passes: Cond = False) -> None:
         """No run gets on from here, but where `passes` holds: that is said of the sizes that come in, or not at all."""
@@ -184,9 +210,12 @@ class Prover:
         if frame.trial:
             return
         self.may_fail = True
-        if isinstance(truth, Undecided) and not of_dtypes:
-            self.hinder(frame)
-        elif not isinstance(truth, Undecided) and frame.path:
+        if isinstance(truth, Undecided):
+            if not of_dtypes:
+                self.hinder(frame)
+        elif any(v in self.state.opaque for v in cond_variables(truth)):
+            self.hinder(frame)  # which values there are is not known: there may be none with which it holds
+        elif frame.path:
             self.hinder(frame, truth)
 
     def _speaks_of_inputs(self, cond: Cond) -> bool:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from ..lang import core
-from ..lang.node import Node, replace
+from ..lang.node import PROVENANCE, Node, replace
 from ..lang.walk import rewrite
 
+T = TypeVar("T")
+# The names in what is known are the checker's.
+_NOT_NAMED = PROVENANCE | {"known"}
 
-def renamed(stmt: core.Stmt, names: dict[str, core.Value]) -> core.Stmt:
-    """`names` maps the callee's names to what the caller calls them; the origins stay the callee's."""
+
+def renamed(piece: T, names: dict[str, core.Value], *, annotated: bool = False) -> T:
+    """`names` maps the callee's names to what the caller calls them; the origins stay the callee's. With `annotated` the
+    tensors that annotations inside are about are renamed too."""
 
     def change(node: Node) -> Node:
         if isinstance(node, core.Variable) and node.name in names:
@@ -20,12 +27,17 @@ def renamed(stmt: core.Stmt, names: dict[str, core.Value]) -> core.Stmt:
             return replace(node, tensor=_name_of(names, node.tensor))
         if isinstance(node, core.MatchShape):
             binds = tuple(_name_of(names, b) for b in node.binds)
-            return replace(node, tensor=_name_of(names, node.tensor), binds=binds)
+            node = replace(node, tensor=_name_of(names, node.tensor), binds=binds)
         if isinstance(node, core.Let):
             return replace(node, names=tuple(_name_of(names, n) for n in node.names))
+        if isinstance(node, core.Carry | core.Param):
+            return replace(node, name=_name_of(names, node.name))
+        if annotated and isinstance(node, core.Assert | core.MatchShape) and node.origin.declared is not None:
+            declared = replace(node.origin.declared, tensor=_name_of(names, node.origin.declared.tensor))
+            return replace(node, origin=replace(node.origin, declared=declared))
         return node
 
-    return rewrite(stmt, change)
+    return rewrite(piece, change, _NOT_NAMED)
 
 
 def _name_of(names: dict[str, core.Value], name: str) -> str:

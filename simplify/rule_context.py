@@ -44,7 +44,12 @@ class Refuted(Exception):
 class SymbolicCtx:
     """What a shape rule asks at check time; preconditions are judged as they come."""
 
-    def __init__(self, prover: Prover, frame: Frame, info: CallInfo) -> None:
+    def __init__(self, prover: Prover, frame: Frame, info: CallInfo, counted: tuple[object, ...] | None = None) -> None:
+        # What counts the sizes that only the data decides, as far as that is known.
+        self.counted = counted
+        # That size, where it stands in the program.
+        self.count: int | None = None
+        self._fresh = 0
         self.prover = prover
         self.frame = frame
         self.state = prover.state
@@ -195,6 +200,25 @@ class SymbolicCtx:
         return all(self.decide(le(1, size)) is True for size in sizes)
 
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
+        self._fresh += 1
+        if self.count is not None:
+            return self.count if at_most is None else self._smaller(self.count, at_most)
+        if self.counted is None:
+            return self._new(name, at_least, at_most)
+        key = (*self.counted, name, self._fresh)
+        known = self.state.counted.get(key)
+        if known is None:
+            known = self.state.counted[key] = self._new(name, at_least, at_most)
+        elif at_most is not None:
+            self.state.assume(le(known, at_most))
+        return known
+
+    def _smaller(self, a: Size, b: Size) -> Size:
+        if self.decide(le(a, b)):
+            return a
+        return b if self.decide(le(b, a)) else self.min(a, b)
+
+    def _new(self, name: str, at_least: Size | None, at_most: Size | None) -> Size:
         state = self.state
         size = state.size(f"?{name}", nonneg=at_least is not None)
         variable = single_var(size)
@@ -330,7 +354,7 @@ class _Outline(SymbolicCtx):
         return self.fresh("size")
 
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
-        return super().fresh(name, 0 if at_least is not None else None)
+        return super()._new(name, 0 if at_least is not None else None, None)
 
     def element(self, at_least: Size, at_most: Size) -> Size | None:
         return None

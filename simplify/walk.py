@@ -194,7 +194,8 @@ class Walk:
                 return Entry(TextValue(expr.value), expr.span), expr
             case core.TensorLit():
                 data = literal_data(expr)
-                return Entry(TensorInfo(expr.shape, expr.dtype, data), expr.span, (expr.span,) * len(expr.shape)), expr
+                value, axes = TensorInfo(expr.shape, expr.dtype, data), (expr.span,) * len(expr.shape)
+                return Entry(value, expr.span, axes, number=self.bindings.number_of_literal(expr)), expr
             case core.Load():
                 found = self.program.header(expr)
                 return Entry(found or unknown(self.state, core.TENSOR, expr.key or "weights"), expr.span), expr

@@ -1,7 +1,8 @@
-"""The -1 of a reshape to the size that it stands for whatever the numbers are, written in the names of its scope.
+"""The -1 of a reshape to the size that it stands for whatever the numbers are, and the type of what a loop stacks where a turn
+tells it, both written in the names of their scope.
 
-`[b, t, h * k]` reshaped to `[b, -1, h, k]` has t there, also where h is 0: numbers alone would not tell. So what a function's
-own walk finds is kept in the core, where every later reader of the call has it.
+`[b, t, h * k]` reshaped to `[b, -1, h, k]` has t there, also where h is 0: numbers alone would not tell; nor does a loop
+without a turn tell what it stacks. So what a function's own walk finds is kept in the core, where every later reader has it.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from itertools import combinations
 from typing import Any, TypeGuard, TypeVar
 
 from ..lang import core
+from ..lang.dtypes import DType
 from ..lang.node import Node
 from ..lang.source import Span
 from ..lang.walk import rewrite
-from ..ops.model import Segment, TensorInfo
+from ..ops.model import AnyDType, Segment, TensorInfo
 from .known.state import State
-from .known.values import Entry, Env, SizeValue, plain
+from .known.values import DTypeValue, Entry, Env, Shape, ShapeValue, SizeValue, plain
 from .solver.conditions import Cond, eq
 from .solver.terms import Size, Term, floordiv, of_atom
 
@@ -28,10 +30,11 @@ Decide = Callable[[Cond], bool | None]
 
 
 class Solutions:
-    """What each -1 of a program stands for, by its place; and those that somebody has read without it."""
+    """What each -1 of a program stands for, by its place, and those that somebody has read without it; and what loops stack."""
 
     def __init__(self) -> None:
         self.found: dict[Span, core.SizeExpr] = {}
+        self.stacks: dict[Span, core.Stacked] = {}
         self._read: set[Span] = set()
 
     def read(self, value: core.Value) -> core.Value:
@@ -51,10 +54,16 @@ class Solutions:
 
     def put(self, tree: T) -> T:
         """A tree with the solutions that are known in the places of the -1."""
-        return rewrite(tree, self._solved) if self.found else tree
+        return rewrite(tree, self._solved) if self.found or self.stacks else tree
 
     def _solved(self, node: Node) -> Node:
+        if isinstance(node, core.Stacked):
+            return self.stacked(node)
         return self.found.get(node.span, node) if _is_open(node) else node
+
+    def stacked(self, stacked: core.Stacked) -> core.Stacked:
+        """What a loop stacks, with its type if that was found."""
+        return self.stacks.get(stacked.span, stacked) if stacked.dtype is None else stacked
 
 
 def _is_open(node: object) -> TypeGuard[core.SizeLit]:
@@ -99,6 +108,37 @@ class Scope:
         parts = [self._monomial(mono, factor, span) for mono, factor in size.mons.items()]
         known = [p for p in parts if p is not None]
         return reduce(lambda a, b: core.SizeOp(span, "+", a, b), known) if len(known) == len(parts) else None
+
+    def shape(self, shape: Shape, span: Span) -> tuple[core.SizeExpr | core.Splice | None, ...] | None:
+        """A shape over the names: None for a size that they do not tell; none at all where they do not tell its rank."""
+        found: list[core.SizeExpr | core.Splice | None] = []
+        while len(shape):
+            name, splice = next(((n, s) for n, s in self._splices() if shape[: len(s)] == s), ("", ()))
+            if splice:
+                found.append(core.Splice(span, name))
+            elif isinstance(shape[0], Segment):
+                return None
+            else:
+                found.append(self.written(shape[0], span))
+            shape = shape[max(len(splice), 1) :]
+        return tuple(found)
+
+    def _splices(self) -> Iterator[tuple[str, Shape]]:
+        """The names of shapes of unknown rank."""
+        for name, entry in self.entries.items():
+            dims = self.state.resolve(entry.value.dims) if isinstance(entry.value, ShapeValue) else ()
+            if any(isinstance(d, Segment) for d in dims):
+                yield name, dims
+
+    def dtype(self, dtype: AnyDType, span: Span) -> core.DTypeExpr | None:
+        dtype = self.state.dtype(dtype)
+        if isinstance(dtype, DType):
+            return core.DTypeLit(span, dtype)
+        for name, entry in self.entries.items():
+            value = entry.value
+            if isinstance(value, DTypeValue | TensorInfo) and value.dtype and self.state.dtype(value.dtype) == dtype:
+                return core.DTypeVar(span, name) if isinstance(value, DTypeValue) else core.DTypeOf(span, name)
+        return None
 
     def _monomial(self, mono: tuple[Any, ...], factor: int, span: Span) -> core.SizeExpr | None:
         atoms = [self._named(of_atom(atom), span) for atom in mono]

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from rxlang import pipeline
+from rxlang import load, pipeline
 from rxlang.cli.main import invoke
 from rxlang.helps.actual import explained
 from rxlang.interp.run import ShapeError
@@ -146,3 +146,17 @@ def test_a_run_that_the_mend_was_written_for_goes_on(tmp_path: Path, capsys: pyt
         invoke(["run", str(path), "--arg", "x=float32[2,3]:ones", "--arg", "w=float32[5,3]:ones", "--call", "@f"]) == 0
     )
     assert "Tensor([2, 5], float32)" in capsys.readouterr().out
+
+
+def test_from_python_a_failure_says_all_that_the_command_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.rx").write_text("@main = fn(x : Tensor, w : Tensor) : Tensor {\n  @matmul(@relu(x), w)\n}\n")
+    with pytest.raises(ShapeError) as caught:
+        load("p.rx").main(np.ones((2, 3), np.float32), np.ones((5, 3), np.float32))
+    said = str(caught.value)
+    assert "help: transpose `w`" in said and "`w`                [5, 3]" in said
+    given = ["--call", "@main", "--arg", "x=float32[2,3]:ones", "--arg", "w=float32[5,3]:ones"]
+    assert invoke(["run", "p.rx", *given]) == 3
+    assert said in capsys.readouterr().err

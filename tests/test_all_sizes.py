@@ -217,7 +217,7 @@ def test_no_real_bug_is_told_a_name_that_nobody_wrote() -> None:
 ELEMENTS = {
     "an index that is computed": (
         "@f = fn(m : Tensor([n, n], float32), i : Size) : Tensor where i >= 0, i < n {\n"
-        "  let p : Size = @item(@argmax(m[i:, i], axis=0)) + i\n  m[p]\n}\n"
+        "  let p : Size = @item(@argmax(m[i:, i], axis=0)) + 2 * i\n  m[p]\n}\n"
     ),
     "an index in an index": (
         "@f = fn(m : Tensor([n], float32), t : Tensor([], int64)) : Tensor { m[@item(t) * 2 + 1] }\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import ml_dtypes
@@ -461,3 +462,80 @@ def test_a_size_that_only_the_run_decides_has_a_name_that_can_be_read_back() -> 
     sizes = [*module.f.shapes(x=("k",), m=("k",)), module.g.shapes(x=("k",))[1], *module.h.shapes(x=("k",))]
     assert [rx.Size(str(size)) == size for size in sizes] == [True, True, True]
     assert rx.Size("k") not in sizes
+
+
+# What shapes() tells beside the shape
+
+EXACT = """@mm = fn(x : Tensor([a, b], float32), y : Tensor([c, d], float32)) : Tensor([a, d], float32) { @matmul(x, y) }
+@open = fn(x : Tensor([a, b], float32), y : Tensor([c, d], float32)) : Tensor { @mm(x, y) }
+@kept = fn(x : Tensor([n], float32), m : Tensor([n], bool)) { (x, @filter(x, m)) }
+@rows = fn(x : Tensor([n * 4], float32)) : Tensor { if (n > 3) { @reshape(x, [-1, 8]) } else { @reshape(x, [-1, 1]) } }
+@by = fn(x : Tensor([n, d], float32)) : Tensor { @exp(x) }
+@one = fn(x : Tensor([n], float32)) : Tensor where n == 1 { x }
+@list = [@by, @one]
+"""
+
+
+def test_a_size_says_whether_it_is_exact_and_what_bounds_it() -> None:
+    module = rx.loads(EXACT)
+    (n,), (k,) = module.kept.shapes(x=("3 * j",), m=("3 * j",))
+    assert (n.exactness, n.bound) == ("exact", None)
+    assert (k.exactness, k.bound) == ("upper_bound", rx.Size("j * 3")) and k != k.bound
+    assert rx.Size(k).bound == k.bound and (k + 0).exactness == "exact"
+    rows, _ = module.rows.shapes(x=("4 * n",))
+    assert rows.exactness == "unknown" and rows.bound is None
+
+
+@pytest.mark.parametrize("name", ["mm", "open"])
+def test_shapes_come_with_the_conditions_under_which_they_are_right(name: str) -> None:
+    function = getattr(rx.loads(EXACT), name)
+    found = function.shapes(x=("a", "b"), y=("c", "d"))
+    assert found == (rx.Size("a"), rx.Size("d"))
+    assert found.conditions == ("b == c",)
+    assert function.shapes(x=(2, 3), y=(3, 5)).conditions == ()
+
+
+def test_a_condition_of_an_arm_holds_where_the_arm_is_taken() -> None:
+    module = rx.loads(EXACT)
+    assert module.rows.shapes(x=("4 * n",)).conditions == ("n <= 3 || n % 2 == 0",)
+    assert module.rows.shapes(x=(16,)).conditions == ()
+    assert module.rows.shapes(x=("k",)).conditions[0] == "k % 4 == 0"
+
+
+def test_shapes_that_fit_nowhere_are_refused() -> None:
+    module = rx.loads(EXACT)
+    for call in (
+        lambda: module.mm.shapes(x=(2, 3), y=(4, 5)),
+        lambda: module.rows.shapes(x=(20,)),
+        lambda: module.list.shapes(x=(2,)),
+        lambda: module.kept.shapes(x=("k",), m=("k + 1",)),
+    ):
+        with pytest.raises(rx.ShapeError):
+            call()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "@matmul(x, y)",
+        "x + y",
+        "@concat([x, y], axis=1)",
+        "@reshape(x, [-1, 2]) + y",
+        "let z = @matmul(x, @matrix_transpose(y))\n  assert z.dim(1) >= 1\n  z",
+        "if (a > 1) { @matmul(x, y) } else { x + y }",
+    ],
+)
+def test_a_call_works_where_its_conditions_hold_and_nowhere_else(body: str) -> None:
+    head = "@f = fn(x : Tensor([a, b], float32), y : Tensor([c, d], float32)) {\n  "
+    module = rx.loads(f"{head}{body} }}", allow_empty=True)
+    conditions = module.f.shapes(x=("a", "b"), y=("c", "d")).conditions
+    texts = [c.replace("&&", "and").replace("||", "or").replace("!(", "not (") for c in conditions]
+    for sizes in product(range(4), repeat=4):
+        values = dict(zip("abcd", sizes, strict=True))
+        wanted = all(eval(text, {"min": min, "max": max}, values) for text in texts)
+        try:
+            module.f(np.zeros(sizes[:2], np.float32), np.zeros(sizes[2:], np.float32))
+            works = True
+        except rx.ShapeError:
+            works = False
+        assert works == wanted, (values, conditions)

@@ -58,7 +58,7 @@ def test_an_operation_becomes_the_primitive_that_it_stands_for(operation: str, b
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
-        ("z = grid_sample(im,x)", "no primitive stands for `grid_sample`"),
+        ("z = pixel_sort(im,x)", "no primitive stands for `pixel_sort`"),
         ("z = softmax(x,temperature=2)", "@softmax has no attribute `temperature`"),
         ("z = relu(x,2,3)", "@relu takes no argument `2`"),
         ("z = flatten(x,1,2,3)", "flatten: too many positional arguments"),

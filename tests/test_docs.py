@@ -14,8 +14,10 @@ it is a session, and its output is compared. Other blocks are for reading.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import doctest
+import io
 import os
 import re
 import shlex
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from rxlang.cli.main import invoke
 from rxlang.ops.registry import lookup
 from rxlang.ops.registry import names as primitives
 
@@ -34,7 +37,8 @@ RUN = [d for d in DOCUMENTS if d.name != "errors.md"]  # its pages are run by te
 FENCE = re.compile(
     r"(?:^<!-- rx: (?P<says>[^>]*?) -->\n+)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
-COMMANDS = {"rx": [sys.executable, "-m", "rxlang"], "python": [sys.executable], "cat": ["cat"]}
+COMMANDS = {"python": [sys.executable], "cat": ["cat"]}
+PLAIN = {"NO_COLOR": "1", "COLUMNS": "100"}
 
 
 class Block(NamedTuple):
@@ -58,11 +62,33 @@ def blocks(text: str) -> list[Block]:
     ]
 
 
-def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    plain = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
-    return subprocess.run(
-        command, cwd=folder, env=plain, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60
-    )
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+
+
+def run(program: str, arguments: list[str], folder: Path) -> Done:
+    """What a command prints, errors included; rx runs in this process."""
+    if program == "rx":
+        return run_rx(arguments, folder)
+    done = subprocess.run(
+        [*COMMANDS[program], *arguments], cwd=folder, env={**os.environ, **PLAIN}, text=True, timeout=60,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return Done(done.returncode, done.stdout)
+
+
+def run_rx(arguments: list[str], folder: Path) -> Done:
+    said = io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+    ):
+        for name, value in PLAIN.items():
+            patch.setenv(name, value)
+        return Done(invoke(arguments), said.getvalue())
 
 
 def agrees(printed: str, expected: str) -> bool:
@@ -89,7 +115,7 @@ def check_program(block: Block, folder: Path) -> None:
         return
     name = next((word for word in block.says if word.endswith(".rx")), f"line{block.line}.rx")
     (folder / name).write_text(block.text, encoding="utf-8")
-    done = run([*COMMANDS["rx"], "check", name], folder)
+    done = run_rx(["check", name], folder)
     assert done.returncode == int("rejected" in block.says), f"line {block.line}:\n{done.stdout}"
 
 
@@ -102,13 +128,13 @@ def session(block: Block, folder: Path) -> str:
 def answered(part: str, folder: Path) -> str:
     command, _, expected = part.partition("\n")
     program, *arguments = shlex.split(command)
-    printed = run([*COMMANDS[program], *arguments], folder).stdout
+    printed = run(program, arguments, folder).stdout
     return part if agrees(printed, expected) else "\n".join([command, *lines_of(printed)]) + "\n"
 
 
 def check_python(document: Path, folder: Path) -> None:
     """Run the document's Python, in a process of its own: what it registers and changes stays there."""
-    done = run([*COMMANDS["python"], __file__, str(document)], folder)
+    done = run("python", [__file__, str(document)], folder)
     assert done.returncode == 0, done.stdout
 
 

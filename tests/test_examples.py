@@ -13,10 +13,11 @@ import rxlang as rx
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
-CACHE = ROOT / ".cache" / "minilm"
+CACHE = ROOT / ".cache"
 PROGRAMS = sorted(EXAMPLES.rglob("*.rx"))
-WRONG = {"ff_wrong.rx": ["E301"]}
-NEEDS_WEIGHTS = {"minilm.rx", "weights.rx"}
+WRONG = {"ff_wrong.rx": ["E301"], "draft.rx": ["W311", "W311"]}
+# The examples whose weights are trained, and the file that has them.
+TRAINED = {"minilm": "model.safetensors", "vad": "vad.npz"}
 
 
 def name(path: Path) -> str:
@@ -24,9 +25,14 @@ def name(path: Path) -> str:
 
 
 def checked(path: Path) -> rx.Report:
-    if path.name in NEEDS_WEIGHTS and not (CACHE / "model.safetensors").is_file():
+    folder = path.parent.name
+    if folder in TRAINED and not has_weights(folder):
         pytest.skip("the weights are not there: `make weights` fetches them")
-    return rx.check_source(path.read_text(encoding="utf-8"), filename=str(path), roots=[CACHE])
+    return rx.check_source(path.read_text(encoding="utf-8"), filename=str(path), roots=[CACHE / folder])
+
+
+def has_weights(example: str) -> bool:
+    return (CACHE / example / TRAINED[example]).is_file()
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=name)
@@ -78,37 +84,6 @@ def test_the_perceptron_is_numpys(dtype: str) -> None:
     assert y.dtype == dtype
 
 
-# The shapes of the weights for 3 channels, with 4 and 8 inside.
-UNET = [(4, 3, 3, 3), (4, 4, 3, 3), (8, 4, 3, 3), (8, 8, 3, 3), (8, 4, 2, 2), (4, 8, 3, 3), (4, 4, 3, 3)]
-
-
-def convolved(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """A 3 by 3 convolution that keeps height and width, and what is below 0 cut off."""
-    padded = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
-    return np.maximum(np.einsum("nchwij,ocij->nohw", windows, weight), 0)
-
-
-@pytest.mark.parametrize("height, width", [(2, 2), (6, 10)])
-def test_the_level_of_a_u_net_is_numpys(height: int, width: int) -> None:
-    rng = np.random.default_rng(3)
-    weights = [rng.standard_normal(s).astype(np.float32) / 5 for s in UNET]
-    down1, down2, inner1, inner2, grow, up1, up2 = weights
-    x = rng.standard_normal((2, 3, height, width)).astype(np.float32)
-    kept = convolved(convolved(x, down1), down2)
-    small = kept.reshape(2, 4, height // 2, 2, width // 2, 2).max(axis=(3, 5))
-    worked = convolved(convolved(small, inner1), inner2)
-    grown = np.einsum("nchw,coij->nohiwj", worked, grow).reshape(2, 4, height, width)
-    wanted = convolved(convolved(np.concatenate([kept, grown], axis=1), up1), up2)
-    np.testing.assert_allclose(rx.load(EXAMPLES / "unet.rx").unet(x, *weights), wanted, rtol=1e-3, atol=1e-4)
-
-
-def test_the_level_of_a_u_net_refuses_an_odd_image_at_its_door() -> None:
-    module = rx.load(EXAMPLES / "unet.rx")
-    with pytest.raises(rx.ShapeError, match="@unet needs `h % 2 == 0` to hold, but h is 7"):
-        module.unet(np.zeros((1, 3, 7, 8), np.float32), *(np.zeros(s, np.float32) for s in UNET))
-
-
 def gpt_block(x: np.ndarray, heads: int) -> np.ndarray:
     rng = np.random.default_rng(9)
     d = x.shape[-1]
@@ -138,7 +113,7 @@ def tour(examples: Path) -> str:
 
 
 def test_the_tour_ends_with_the_table_of_similarities() -> None:
-    if not (CACHE / "model.safetensors").is_file():
+    if not has_weights("minilm"):
         pytest.skip("the weights are not there: `make weights` fetches them")
     assert tour(EXAMPLES).endswith("1.000")
 

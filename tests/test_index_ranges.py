@@ -89,3 +89,53 @@ def test_an_index_of_one_arm_or_of_the_first_turn_is_not_taken_for_the_others(tm
         module.arm(t, np.bool_(False))
     with pytest.raises(rxlang.ShapeError, match="holds 4|index 4"):
         module.turn(t, 1)
+
+
+# An index tensor over `m : [n, d]`, neither of them empty, and the least table that all its elements are certain to be in.
+INDEX_TENSORS = [
+    ("@argmax(m, axis=1)", "d"),
+    ("@argmin(m, axis=0)", "n"),
+    ("@argsort(m, axis=1)", "d"),
+    ("@argsort(@flatten(m))", "n * d"),
+    ("@topk(m, 1, axis=0)[1]", "n"),
+    ("@nonzero(m)[0]", "n"),
+    ("@nonzero(m)[1]", "d"),
+    ("@searchsorted(m[0], @flatten(m))", "d + 1"),
+]
+# Ways to come to one of its elements.
+READ = ["@flatten(i)[0]", "@max(i)", "@flatten(@flip(i, axis=0))[-1]", "@reshape(@sort(i), [-1])[0]", "@min(i) + 0"]
+
+
+def read_program(tensor: str, table: str, read: str) -> str:
+    parts = {"[0]": "let (i, _) = ", "[1]": "let (_, i) = "}
+    end = tensor[-3:]
+    made = f"{parts[end]}{tensor[:-3]}" if tensor.startswith(("@topk", "@nonzero")) else f"let i = {tensor}"
+    return f"""@main = fn(m : Tensor([n, d], float64), t : Tensor([{table}], float64)) : Tensor where n >= 1, d >= 1 {{
+  {made}
+  if (@sum(@shape(i)) > 0) {{
+    assert i.dim(0) >= 1
+    let k : Size = @item({read})
+    t[k] }} else {{ t[0] }} }}
+"""
+
+
+@pytest.mark.parametrize("read", READ)
+@pytest.mark.parametrize(("tensor", "table"), INDEX_TENSORS)
+def test_every_element_of_an_index_tensor_is_in_range(tensor: str, table: str, read: str) -> None:
+    def told(size: str) -> list[str]:
+        report = pipeline.check_text(read_program(tensor, size, read), "read.rx", Path("."))
+        return [d.message for d in report.diagnostics if "needs `indices`" in d.message and d.severity == "warning"]
+
+    assert told(f"{table} + 1") == []
+    assert not [m for m in told(table) if "k" in m]
+    assert told("q")
+
+
+@pytest.mark.parametrize(("tensor", "table"), INDEX_TENSORS)
+def test_an_index_is_as_large_as_is_said(tensor: str, table: str) -> None:
+    n, d = 3, 2
+    sizes = {"n": n, "d": d, "n * d": n * d, "d + 1": d + 1}
+    module = rxlang.loads(read_program(tensor, table, READ[0]))
+    for seed in range(5):
+        m = np.random.default_rng(seed).normal(size=(n, d))
+        assert module.main(m, np.ones(sizes[table])) == 1.0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from support.random_shape_loops import Maker
 
 TRIES = int(os.environ.get("RX_FUZZ", "12"))
 INPUTS = 8
+CASES = 10 * TRIES
 
 
 def said(source: str) -> list[Diagnostic]:
@@ -79,7 +82,7 @@ GROWING = """@f = fn(x : Tensor([s], float64), n : Size{more}) where n >= 0, s >
 
 def test_a_stack_whose_turns_surely_differ_is_an_error_where_two_are_certain() -> None:
     (error,) = said(GROWING.format(more="", range="4", cond=""))
-    assert error.code == "E302" and "axis 0 is m in a turn and m * 2 in the next" in error.message
+    assert error.code == "E302" and "axis 0 is p in a turn and p * 2 in the next" in error.message
 
 
 @pytest.mark.parametrize(
@@ -137,6 +140,7 @@ GROWN = """@f = fn(x : Tensor([s, d], float32), n : Size) : {result} where n >= 
     ("head", "more", "axis", "wanted"),
     [
         ("for i in range(n)", "1, d", 0, ["Tensor([s + i, d]", "Tensor([s + n, d]"]),
+        ("for i in range(n)", "2, d", 0, ["Tensor([s + i * 2, d]", "Tensor([s + n * 2, d]"]),
         ("for i in range(n)", "s, 2", 1, ["Tensor([s, d + i * 2]", "Tensor([s, d + n * 2]"]),
         ("for i in range(1, n)", "2, d", 0, ["Tensor([s + (i - 1) * 2, d]", "Tensor([s + (n - 1) * 2, d]"]),
         ("for i in range(n + 1)", "n, d", 0, ["Tensor([s + i * n, d]", "Tensor([s + (n + 1) * n, d]"]),
@@ -148,6 +152,29 @@ def test_a_carry_that_grows_takes_the_result_with_it(head: str, more: str, axis:
     assert all(text in mended for text in wanted) and not said(mended)
 
 
+@pytest.mark.parametrize(
+    ("result", "wanted"),
+    [
+        (
+            "(Tensor([s, d], float32), Tensor([s], float32))",
+            ["Tensor([s + i, d]", "Tensor([s + i]", "(Tensor([s + n, d]"],
+        ),
+        ("(Tensor([s + n, d], float32), Tensor([s + n], float32))", ["Tensor([s + i, d]", "Tensor([s + i]"]),
+        ("Tensor", ["Tensor([s + i, d]", "Tensor([s + i]"]),
+    ],
+)
+def test_two_carries_that_grow_together_have_one_mend(result: str, wanted: list[str]) -> None:
+    mended = first_mend(f"""@f = fn(x : Tensor([s, d], float32), w : Tensor([s], float32), n : Size) : {result} where n >= 1 {{
+  let (a, b) = for i in range(n) with (a : Tensor([s, d], float32) = x, b : Tensor([s], float32) = w) {{
+    let h = @reshape(@matmul(b, a), [1, d])
+    (@concat([a, h], axis=0), @concat([b, @ones([1], float32)], axis=0))
+  }}
+  {"@matmul(b, a)" if result == "Tensor" else "(a, b)"}
+}}
+""")
+    assert all(text in mended for text in wanted) and not said(mended)
+
+
 def test_a_carry_that_grows_says_so_where_no_result_is_declared() -> None:
     mended = first_mend(GROWN.format(result="Tensor", head="for i in range(n)", more="1, d", axis=0))
     assert "acc : Tensor([s + i, d]" in mended and not said(mended)
@@ -156,6 +183,77 @@ def test_a_carry_that_grows_says_so_where_no_result_is_declared() -> None:
 def first_mend(source: str) -> str:
     """The program with its first help, and no help empties a tensor."""
     report = with_helps(pipeline.check_text(source, "x.rx", Path(".")), Path("."))
-    (error,) = [d for d in report.diagnostics if d.severity == "error"]
+    error = next(d for d in report.diagnostics if d.severity == "error")
     assert all(edit.text.strip() != "0" for help in error.helps for edit in help.edits)
     return applied(source, error.helps[0].edits)
+
+
+# The first turn and the last
+
+
+def indexed(seed: int) -> tuple[str, Callable[[int], list[bool]]]:
+    """A loop that takes an element in each turn; and of a size n whether each turn's index is in range."""
+    draw = Random(seed)
+    start, step = draw.choice((0, 0, 1, 2)), draw.choice((1, 1, 2, 3))
+    stop = draw.choice(("n", "n + 1", "n - 1", "5", "2 * n"))
+    size = draw.choice(("n", "n + 1", "5", "2 * n", "n + 4"))
+    index = draw.choice(("i", "i + 1", "i - 1", "2 * i", "n - i", "i - n", "i + 4"))
+    text = (
+        f"@f = fn(x : Tensor([{size}], float32), y : Tensor([n], float32)) : Tensor([], float32) where n >= 1 {{\n"
+        f"  for i in range({start}, {stop}, {step}) with (a = @sum(y)) {{ a + x[{index}] }}\n}}\n"
+    )
+
+    def turns(n: int) -> list[bool]:
+        whole = eval(size, {"n": n})
+        return [-whole <= eval(index, {"n": n, "i": i}) < whole for i in range(start, eval(stop, {"n": n}), step)]
+
+    return text, turns
+
+
+def test_an_index_that_fails_in_the_first_or_the_last_turn_is_refuted_and_no_other() -> None:
+    refuted = 0
+    for seed in range(CASES):
+        text, turns = indexed(seed)
+        found = said(text)
+        ran = [turns(n) for n in (*range(1, 9), 40)]
+        if any(d.severity == "error" for d in found):
+            refuted += 1
+            assert not any(fits and all(fits) for fits in ran), text
+        elif not any(d.code == "W311" for d in found):
+            assert all(map(all, ran)), text
+        if all(fits and not (fits[0] and fits[-1]) for fits in ran):
+            assert any(d.severity == "error" for d in found), text
+    assert refuted > CASES / 8
+
+
+@pytest.mark.parametrize(
+    ("loop", "turn"),
+    [
+        ("for i in range(8) with (a = r) { a + x[i + 1] }", "in the last turn, where i is 7"),
+        ("for i in range(n + 1) with (a = r) { a + y[i] }", "in the last turn, where i is n"),
+        ("for i in range(1, n) with (a = r) { a + y[i - n - 1 + i] }", ""),
+        ("for i in range(2, 6) with (a = r) { a + x[i - 11] }", "in the first turn, where i is 2"),
+        ("for j in range(n) with (a = r) { for i in range(9) with (b = a) { b + x[i] } }", "in the last turn, where i is 8"),
+        ("for i in range(9) with (a = r) { if (i < k) { a + x[i] } else { a } }", ""),
+        ("for i in range(9) with (a = r) while (a[0] > 0.0) { a + x[i] }", ""),
+        ("for i in range(k) with (a = r) { a + x[i] }", ""),
+    ],
+)  # fmt: skip
+def test_an_error_of_a_turn_says_which(loop: str, turn: str) -> None:
+    types = "x : Tensor([8, d], float32), y : Tensor([n, d], float32), r : Tensor([d], float32), k : Size"
+    found = said(f"@f = fn({types}) where k >= 0, d >= 1 {{\n  {loop}\n}}\n")
+    errors = [d for d in found if d.severity == "error"]
+    assert [turn in d.message for d in errors] == [True] * bool(turn)
+
+
+@pytest.mark.parametrize(
+    ("loop", "mended"),
+    [
+        ("for i in range(n + 1) with (a = r) { a + y[i] }", "for i in range(n) with (a = r) { a + y[i] }"),
+        ("for i in range(n) with (a = r) { a + y[i + 1] }", "for i in range(n) with (a = r) { a + y[i] }"),
+        ("for i in range(9) with (a = r) { a + x[i] }", "for i in range(8) with (a = r) { a + x[i] }"),
+    ],
+)
+def test_a_range_that_goes_one_too_far_has_its_mend(loop: str, mended: str) -> None:
+    types = "x : Tensor([8, d], float32), y : Tensor([n, d], float32), r : Tensor([d], float32)"
+    assert mended in first_mend(f"@f = fn({types}) {{\n  {loop}\n}}\n")

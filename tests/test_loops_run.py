@@ -8,8 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +24,7 @@ from rxlang.interp.trace import progress, running
 from rxlang.interp.words import evaluate
 from rxlang.lang import core
 from rxlang.lang.files import Files
+from support.memory import peak
 from support.random_loops import Maker
 
 HERE = Path(".")
@@ -301,15 +300,6 @@ HELD = {
 }
 
 
-def peak(function: Callable[..., Any], *args: Any) -> int:
-    tracemalloc.start()
-    try:
-        function(*args)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("name", HELD)
 def test_many_turns_take_the_memory_of_a_few(name: str) -> None:
     x = np.zeros(125_000)
@@ -526,11 +516,12 @@ def test_ctrl_c_in_a_turn_names_the_loop_and_the_turn(tmp_path: Path) -> None:
     path = tmp_path / "endless.rx"
     path.write_text("let r = while (true) with (acc = @zeros([3], float64)) {\n  acc + 1.0\n}\n")
     code = (
-        "import signal, sys, threading\n"
+        "import signal, sys, threading, time\n"
         "from rxlang.cli.main import invoke\nfrom rxlang.interp.trace import running\n"
         "me = threading.get_ident()\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it\n"
         "def stop():\n"
-        "    while not any(turn.done for place in running(me) for turn in place.turns):\n        pass\n"
+        "    while not any(turn.done for place in running(me) for turn in place.turns):\n        time.sleep(0.01)\n"
         "    signal.raise_signal(signal.SIGINT)\n"
         "threading.Thread(target=stop, daemon=True).start()\n"
         f"sys.exit(invoke(['run', {str(path)!r}]))\n"

@@ -627,7 +627,8 @@ def test_a_dimension_that_no_tensor_has_is_named_with_its_axis() -> None:
     ("sizes", "call", "code", "needs"),
     [
         ("Tensor([3, 2], int64)", "@reshape(x, s)", "E314", "the sizes in `s` to be a tensor of rank 1, but its rank is 2"),
-        ("Tensor([], int64)", "@tile(x, s)", "E314", "the sizes in `s` to be a tensor of rank 1, but its rank is 0"),
+        ("Tensor([2, 3], int64)", "@tile(x, s)", "E314", "the sizes in `s` to be a tensor of rank 1 or 0, but its rank is 2"),
+        ("Tensor([], int64)", "@broadcast_to(x, s)", "E314", "the sizes in `s` to be a tensor of rank 1, but its rank is 0"),
         ("Tensor([2], int64)", "@tril(x, s)", "E314", "the size in `s` to be a tensor of rank 0, but its rank is 1"),
         ("Tensor([3], float32)", "@zeros(s, int8)", "E313", "`s` to have an integer dtype, but it has float32"),
         ("Tensor([], bool)", "@repeat(x, s, axis=0)", "E313", "`s` to have an integer dtype, but it has bool"),

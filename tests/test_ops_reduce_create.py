@@ -41,7 +41,8 @@ REDUCTIONS: dict[str, tuple[Any, tuple[str, ...], bool]] = {
     "argmax": (np.argmax, REAL, True),
     "argmin": (np.argmin, REAL, True),
 }
-ALONG = {"softmax", "log_softmax", "cumulative_sum", "cumulative_prod"}
+RUNNING = {"cumulative_max": np.maximum, "cumulative_min": np.minimum, "cumulative_logsumexp": np.logaddexp}
+ALONG = {"softmax", "log_softmax", "cumulative_sum", "cumulative_prod", *RUNNING}
 NORMS = {"layer_norm", "rms_norm"}
 CREATE = {
     "zeros", "ones", "zeros_like", "ones_like", "full", "full_like", "arange", "linspace", "eye", "one_hot", "cast",
@@ -145,6 +146,21 @@ def test_the_limits_of_logsumexp() -> None:
     x = np.array([[-np.inf, -np.inf], [np.inf, 0], [1e5, 1e5]])
     ops.close(ops.call("logsumexp", x=x, axis=(1,)), np.array([-np.inf, np.inf, 1e5 + np.log(2)]))
     assert ops.call("logsumexp", x=np.zeros((0,))) == -np.inf
+
+
+@pytest.mark.parametrize("name", RUNNING)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_each_element_of_a_running_reduction_is_that_of_the_ones_up_to_it(name: str, reverse: bool) -> None:
+    whole = name.replace("cumulative_", "")
+    for seed in range(ROUNDS):
+        random = np.random.default_rng(seed)
+        x = ops.draw(random, ops.draw_shape(random), "float64", -2, 2)
+        for axis in range(-x.ndim, x.ndim):
+            result = np.moveaxis(ops.call(name, x=x, axis=axis, reverse=reverse), axis, 0)
+            front = np.moveaxis(x, axis, 0)
+            assert result.shape == front.shape
+            for i, row in enumerate(result):
+                ops.close(row, ops.call(whole, x=front[i:] if reverse else front[: i + 1], axis=(0,)))
 
 
 @pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])

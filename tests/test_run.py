@@ -395,10 +395,12 @@ def test_the_tensors_of_a_list_are_told_each_by_itself(call: str, needs: str) ->
     ("call", "given", "ends"),
     [
         ("@roll(x, s)", "int64[]:ones", "Tensor([6], float32)"),
-        ("@roll(x, s)", "int64[1]:ones", "a size is a rank-0 integer tensor, not Tensor([1], int64)"),
+        ("@roll(x, s)", "int64[1]:ones", "Tensor([6], float32)"),
+        ("@roll(x, s)", "int64[1, 1]:ones", "a shape is a rank-1 integer tensor, not Tensor([1, 1], int64)"),
         ("@roll(x, s)", "float32[]:ones", "a size is a rank-0 integer tensor, not Tensor([], float32)"),
         ("@tile(x, s)", "int4[1]:ones", "Tensor([6], float32)"),
-        ("@tile(x, s)", "int64[]:ones", "a shape is a rank-1 integer tensor, not Tensor([], int64)"),
+        ("@tile(x, s)", "int64[]:ones", "Tensor([6], float32)"),
+        ("@broadcast_to(x, s)", "int64[]:ones", "a shape is a rank-1 integer tensor, not Tensor([], int64)"),
         ("@tile(x, s)", "float32[1]:ones", "a shape is a rank-1 integer tensor, not Tensor([1], float32)"),
     ],
 )

@@ -205,7 +205,14 @@ DOES: list[Callable[[Learner], None]] = [
     Learner.unify, Learner.restrict, Learner.assume, Learner.assume, Learner.assume, Learner.ask, Learner.write,
     Learner.make, Learner.segment_dim, Learner.segment_rank, Learner.dim_between, Learner.unsure, Learner.inner,
 ]  # fmt: skip
-TRIED = {f.__name__ for f in DOES} | {"size", "dimension", "unknown_integer", "segment", "dtype_symbol"}
+TRIED = {f.__name__ for f in DOES} | {
+    "size",
+    "dimension",
+    "leave_unnamed",
+    "unknown_integer",
+    "segment",
+    "dtype_symbol",
+}
 ASKS = {
     "settled", "upper_bound", "resolve", "spread", "has_rank_of", "rank", "dtype", "allowed", "same_dtype", "in_class",
     "serial", "fresh_name", "push", "pop", "bases_of", "past", "called",

@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
@@ -90,3 +91,45 @@ def test_asserted_is_what_an_annotation_says_and_nothing_proved(
     assert (results["@f"], results["@g"], results["@h"]) == ((True, [False, True]), (False, []), (False, []))
     text = listed(path, capsys)
     assert [line.split()[0] for line in text.splitlines() if "asserted" in line] == ["a", "d", "result"]
+
+
+# What is made of the k rows of x that a mask keeps, and what is said of how many rows it has.
+BOUNDS = {
+    "a": "n",
+    "a[:m]": "n",
+    "@concat([a, a, x], axis=0)": "n * 3",
+    "@pad(x, [(0, n - a.dim(0)), (0, 0)])": "n * 2",
+    "@filter(a, a[:, 0] > 0.0)": "n",
+    "@filter(a, a[:, 0] > 0.0)[:m]": "n",
+    "@few(x, m)": "m",
+    "@few(@few(x, 9), 7)": "7",
+    "@least(x, m)": "min(m, n)",
+    "@least(@zeros([8, 2], float32), 5)": "5",
+    "@least(@zeros([4, 2], float32), 5)": "4",
+    "@reshape(a, [-1])": "n * 2",
+}
+LIMITED = """@few = fn(x : Tensor([n, 2], float32), m : Size) : Tensor([k, 2], float32) where m >= 0, k <= m {
+  @filter(x, x[:, 0] > 0.0)[:m]
+}
+@least = fn(x : Tensor([n, 2], float32), m : Size) : Tensor([k, 2], float32) where m >= 0, k <= n, k <= m {
+  @filter(x, x[:, 0] > 0.0)[:m]
+}
+@f = fn(x : Tensor([n, 2], float32), m : Size, mask : Tensor([n], bool)) : Tensor where m >= 0 {
+  let a = @filter(x, mask)
+  BODY
+}
+"""
+
+
+@pytest.mark.parametrize(("body", "most"), BOUNDS.items())
+def test_of_a_size_that_the_data_decides_its_bound_is_told(body: str, most: str) -> None:
+    report = rx.check_source(LIMITED.replace("BODY", body))
+    assert report.checked is not None and not [d for d in report.diagnostics if d.severity != "note"]
+    (found,) = [f for f in report.checked.shapes if f.name == "@f"]
+    assert found.result is not None
+    assert found.result.bounds[0] == most
+    function = rx.loads(LIMITED.replace("BODY", body)).f
+    for n in (4, 9):
+        for mask in (np.ones(n, bool), np.zeros(n, bool), np.arange(n) % 2 == 0):
+            made = function(np.ones((n, 2), np.float32), 3, mask)
+            assert made.shape[0] <= eval(most, {"n": n, "m": 3, "min": min})

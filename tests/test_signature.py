@@ -124,7 +124,24 @@ SIGNATURES = {
     ),
     "dimensions beside a stretch stay what they are": (
         "@f = fn(x : Tensor([n * 2, *s, k + 1], float32)) : Tensor { -x }",
-        "@f = fn(x : Tensor([n * 2, *s, k + 1], float32))",
+        "@f = fn(x : Tensor([n * 2, *s, k + 1], float32)) : Tensor([n * 2, *s, k + 1], float32)",
+    ),
+    "a result has the stretch that a parameter names": (
+        "@f = fn(x : Tensor([*s, t, d], float32), y : Tensor([*s, t, d], float32)) { @matmul(x, @matrix_transpose(y)) }",
+        "@f = fn(x : Tensor([*s, t, d], float32), y : Tensor([*s, t, d], float32)) : Tensor([*s, t, t], float32)",
+    ),
+    "a stretch alone": (
+        "@f = fn(x : Tensor([*s, 3], float32)) : Tensor { @sum(x, axis=-1) }",
+        "@f = fn(x : Tensor([*s, 3], float32)) : Tensor([*s], float32)",
+    ),
+    "stretches of two parameters": (
+        "@f = fn(x : Tensor([n, *s], float32), y : Tensor([m, *u], float32)) { (-y, -x) }",
+        "@f = fn(x : Tensor([n, *s], float32), y : Tensor([m, *u], float32)) "
+        ": (Tensor([m, *u], float32), Tensor([n, *s], float32))",
+    ),
+    "a stretch without a name has none in the result": (
+        "@f = fn(x : Tensor([..., d], float32)) : Tensor { -x }",
+        "@f = fn(x : Tensor([..., d], float32))",
     ),
     "what a declared size asks for is not forgotten": (
         "@f = fn(x : Tensor([p - n], float32), p : Size) : Tensor { -x }",
@@ -175,6 +192,10 @@ SIGNATURES = {
         " : Tensor([s, 2, (a * b - b * max(a - s, 0)) // (s * 2)], float32)"
         " where s >= 1, (a * b - b * max(a - s, 0)) % (s * 2) == 0",
     ),
+    "a rank that is shared": (
+        "@f = fn(x : Tensor([n, *t], float32), y : Tensor([*t, m], float32)) : Tensor {\n  assert y.rank == 3\n  x\n}",
+        "@f = fn(x : Tensor([n, k, p], float32), y : Tensor([k, p, m], float32)) : Tensor([n, k, p], float32)",
+    ),
 }
 
 
@@ -195,8 +216,6 @@ UNSAYABLE = {
     "elements": "@f = fn(x : Tensor([n], float32), k : Tensor([], int64)) : Tensor { x[0:4 // @item(k)] }",
     "a rank that differs": "@f = fn(x : Tensor([n, 2], float32), y : Tensor([n], float32)) : Tensor([n], float32) {\n"
     "  if (n > 3) { x } else { y }\n}",
-    "a rank that is shared": "@f = fn(x : Tensor([n, *t], float32), y : Tensor([*t, m], float32)) : Tensor {\n"
-    "  assert y.rank == 3\n  x\n}",
     "any rank": "@f = fn(x : Tensor(?, float32), y : Tensor(?, float32)) : Tensor { x + y }",
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import sys
-import tracemalloc
 import warnings
 import zlib
 from pathlib import Path
@@ -24,6 +23,7 @@ from rxlang.interp.trace import failure
 from rxlang.lang import core
 from rxlang.lang.files import Files
 from support import ops, random_calls, random_programs
+from support.memory import peak
 
 HERE = Path(".")
 TRIES = int(os.environ.get("RX_FUZZ", "60"))
@@ -108,15 +108,6 @@ def test_each_binding_has_its_data_where_it_is_known() -> None:
 
 
 # Memory
-
-
-def peak(function: Any, *args: Any) -> int:
-    tracemalloc.start()
-    try:
-        function(*args)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 CHAINS = {

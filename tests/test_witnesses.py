@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from rxlang import pipeline
-from support import random_programs, replay, shape_bugs, small_programs
+from support import random_programs, random_shape_loops, replay, shape_bugs, small_programs
 from test_calls import ROWS as CALLS
 from test_calls import program as call_of
 from test_docs import DOCUMENTS, blocks
@@ -27,6 +27,13 @@ def drawn() -> Programs:
         yield f"random {seed}", random_programs.Maker(seed).source + random_programs.LIBRARY
     for seed in range(RUNS // 3):
         yield f"small {seed}", small_programs.Maker(seed).program() + small_programs.LIBRARY
+
+
+def loops() -> Programs:
+    for seed in range(RUNS // 3):
+        yield f"loops {seed}", random_shape_loops.Maker(seed).source
+    for name, (text, _) in IN_A_TURN.items():
+        yield name, text
 
 
 def in_documents() -> Programs:
@@ -52,7 +59,7 @@ def found_wrong() -> Programs:
         yield path.name, path.read_text()
 
 
-@pytest.mark.parametrize("programs", [drawn, in_documents], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("programs", [drawn, loops, in_documents], ids=lambda f: f.__name__)
 def test_every_witness_of_a_program_is_a_run_that_fails_there(programs: object) -> None:
     assert callable(programs)
     assert [(name, wrong) for name, text in programs() if (wrong := replay.wrong_witnesses(text))] == []
@@ -69,6 +76,56 @@ def test_every_witness_of_a_known_case_is_a_run_that_fails_there(programs: objec
 
 def test_every_witness_of_a_file_is_a_run_that_fails_there() -> None:
     assert [(p.name, wrong) for p in FILES if (wrong := replay.wrong_witnesses(p.read_text(), p.parent))] == []
+
+
+# Programs that may fail in a turn, and the witness: the sizes of a first turn.
+IN_A_TURN = {
+    "an index": (
+        "@f = fn(x : Tensor([n, d], float32)) { for i in range(n) stack (y : Tensor([d], float32)) { x[i + 1] } }",
+        {"n": 1, "d": 1, "i": 0},
+    ),
+    "a body": (
+        "@f = fn(x : Tensor([n], float32), w : Tensor([m], float32), k : Size) { for i in range(k) with (a = x) { a + w } }",
+        {"n": 2, "m": 3, "k": 1, "i": 0},
+    ),
+    "a range that begins elsewhere": (
+        "@f = fn(x : Tensor([n], float32), k : Size) { for i in range(k, n) stack (y : float32) { x[i - 2] } }",
+        {"k": 0, "n": 1, "i": 0},
+    ),
+    "a loop in a loop": (
+        "@f = fn(x : Tensor([n], float32)) { for i in range(n) stack (y : float32) {\n"
+        " let z = for j in range(i, n) stack (w : float32) { x[i + j + 1] }\n @sum(z) } }",
+        {"n": 1, "i": 0, "j": 0},
+    ),
+    "a carried size": (
+        "@f = fn(x : Tensor([n], float32)) where n >= 1 {\n"
+        " while (k > 1) with (k : Size = n, y : Tensor([k], float32) = x) where k >= 1 { (k // 2, y[0:k - k // 2]) } }",
+        {"n": 3, "k": 3},
+    ),
+    "a condition of the data": (
+        "@f = fn(x : Tensor([n], float32), w : Tensor([m], float32), go : bool) {\n"
+        " while (go) with (y = x, go : bool = go) { (y + w, go) } }",
+        None,
+    ),
+    "behind what may fail": (
+        "@f = fn(x : Tensor([n], float32), w : Tensor([m], float32), k : Size) {\n"
+        " for i in range(k) with (a = x) { let b = a + w\n a[i:i + n] } }",
+        {"n": 2, "m": 3, "k": 1, "i": 0},
+    ),
+    "never in the first turn": (
+        "@f = fn(x : Tensor([n], float32), k : Size) where k >= 0, n >= 1 { for i in range(k) stack (y : float32) { x[i] } }",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_A_TURN)
+def test_a_witness_in_a_turn_is_a_first_turn_that_fails(name: str) -> None:
+    text, wanted = IN_A_TURN[name]
+    found = [
+        d.witness for d in pipeline.check_text(text, "x.rx", ROOT).diagnostics if d.severity in ("warning", "error")
+    ]
+    assert found and [w for w in found if w] == [wanted] * (wanted is not None)
 
 
 def test_a_witness_that_no_run_shows_is_noticed() -> None:

@@ -69,7 +69,10 @@ def slice_(x: Array, starts: Ints, stops: Ints, axes: Ints | None, steps: Ints |
 
 
 @kernel("pad")
-def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Array) -> Array:
+def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Array, axes: Ints | None) -> Array:
+    if axes is not None:
+        along = {i % x.ndim: pair for i, pair in zip(axes, pads, strict=True)}
+        pads = [along.get(i, (0, 0)) for i in range(x.ndim)]
     if mode == "constant":
         return np.pad(x, _pairs(pads), mode="constant", constant_values=x.dtype.type(0) if value is None else value)
     how: Callable[..., Array] = np.pad

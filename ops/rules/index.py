@@ -246,7 +246,7 @@ def update_slice(ctx: Ctx, x: TensorInfo, update: TensorInfo, starts: tuple[Dim,
 
 
 @primitive("nonzero", "x: tensor", "T:any -> int64...", results="tuple", onnx=("NonZero",))
-def nonzero(ctx: Ctx, x: TensorInfo) -> list[Shape]:
+def nonzero(ctx: Ctx, x: TensorInfo) -> list[Out]:
     """Where the elements are not 0: for each axis the positions, `[k]`, in row-major order; the data decides k.
 
     The rank is at least 1. Array API `nonzero`; ONNX NonZero stacks the result.
@@ -254,7 +254,7 @@ def nonzero(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     dims = ctx.dims(x)
     rank_at_least(ctx, "x", dims, 1)
     k = ctx.fresh("k", 0, product(dims))
-    return [(k,)] * len(dims)
+    return [Out((k,), None, dim - 1) for dim in dims]
 
 
 @primitive("unique_values", "x: tensor", "T:ordered -> T")
@@ -275,7 +275,7 @@ def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Out:
     choice(ctx, "side", side, ("left", "right"))
     (length,) = ranked(ctx, "x", x, 1)
     shape = known_shape(ctx, values)
-    return Out(shape, indices(ctx, shape, length))
+    return indices(ctx, shape, length)
 
 
 # By order
@@ -284,21 +284,18 @@ def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Out:
 @primitive("sort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> T")
 def sort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Shape:
     """The elements in order along one axis; NaN counts as the largest. Array API `sort`."""
-    return _ordered(ctx, x, axis)
-
-
-@primitive("argsort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> int64")
-def argsort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Shape:
-    """The positions that sort one axis; equal elements keep their order. NaN counts as the largest. Array API
-    `argsort`.
-    """
-    return _ordered(ctx, x, axis)
-
-
-def _ordered(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
     shape = known_shape(ctx, x)
     place(ctx, shape, axis)
     return shape
+
+
+@primitive("argsort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> int64")
+def argsort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
+    """The positions that sort one axis; equal elements keep their order. NaN counts as the largest. Array API
+    `argsort`.
+    """
+    shape = known_shape(ctx, x)
+    return Out(shape, None, shape[place(ctx, shape, axis)] - 1)
 
 
 @primitive(
@@ -320,7 +317,7 @@ def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Out]
     not_negative(ctx, Argument("k", k))
     ctx.require(AtMost(Argument("k", k), axis_of("x", shape, i)))
     chosen = put(shape, i, k)
-    return [Out(chosen), Out(chosen, indices(ctx, chosen, shape[i] - 1))]
+    return [Out(chosen), indices(ctx, chosen, shape[i] - 1)]
 
 
 @primitive("truncate", "x: tensor, size: tensor, axis: int = 0", "T:any, S:{float32, float64, int64} -> T")

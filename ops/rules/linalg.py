@@ -6,7 +6,7 @@ from typing import Any
 
 from ...lang import codes
 from ...lang.node import replace
-from ..axes import Shape, axis_of, known_shape, larger, place, places, put, same, smaller, without
+from ..axes import Shape, axis_of, is_plain, known_shape, larger, place, places, put, same, smaller, without
 from ..broadcast import broadcast
 from ..einsum import Equation, parse_equation
 from ..model import Ctx, Dim, RankUnknown, Segment, TensorInfo
@@ -156,10 +156,10 @@ def tensordot(
     Paired sizes are equal; the result has the other axes of `x`, then those of `y`. Array API `tensordot`, whose
     `axes` is here either a number or the two lists.
     """
-    a, b = ctx.dims(x), ctx.dims(y)
+    a, b = known_shape(ctx, x), known_shape(ctx, y)
     left, right = _pairs(ctx, a, b, axes, x_axes, y_axes)
     for i, j in zip(left, right, strict=True):
-        ctx.require(Equal(Axis("x", i, a[i]), Axis("y", j, b[j])))
+        ctx.require(Equal(axis_of("x", a, i), axis_of("y", b, j)))
     kept = tuple(d for i, d in enumerate(a) if i not in left)
     return kept + tuple(d for j, d in enumerate(b) if j not in right)
 
@@ -175,6 +175,8 @@ def _pairs(
             ctx.fail(Other("as many axes in y_axes as in x_axes", but=but))
         return places(ctx, a, x_axes, "x_axes"), places(ctx, b, y_axes, "y_axes")
     most = min(len(a), len(b))
+    if axes >= 0 and not is_plain((*a, *b)):
+        return places(ctx, a, tuple(range(-axes, 0)), "axes"), places(ctx, b, tuple(range(axes)), "axes")
     if not 0 <= axes <= most:
         ctx.fail(OfRank(f"axes to be between 0 and {most}, the smaller of the two ranks", but=f"it is {axes}"))
     return tuple(range(len(a) - axes, len(a))), tuple(range(axes))

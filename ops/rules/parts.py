@@ -293,30 +293,44 @@ def _slice_data(data: Any, start: Dim, stop: Dim, step: Dim) -> Any:
 
 @primitive(
     "pad",
-    'x: tensor, pads: pairs, mode: str = "constant", value: tensor = none',
+    'x: tensor, pads: pairs, mode: str = "constant", value: tensor = none, axes: ints = none',
     "T:any, T -> T",
     onnx=("Pad",),
     needs={"pads": "exact"},
 )
-def pad(ctx: Ctx, x: TensorInfo, pads: tuple[tuple[Dim, Dim], ...], mode: str, value: TensorInfo | None) -> Shape:
-    """`pads[i]` more elements before and after axis i: each size grows by both.
+def pad(
+    ctx: Ctx,
+    x: TensorInfo,
+    pads: tuple[tuple[Dim, Dim], ...],
+    mode: str,
+    value: TensorInfo | None,
+    axes: tuple[int, ...] | None,
+) -> Shape:
+    """`pads[i]` more elements before and after axis i, or along `axes[i]`: each size grows by both.
 
     No pad is negative (a slice removes elements). `mode` is constant (with `value`, else 0), edge, reflect, or wrap.
     `reflect` mirrors without repeating the border: each pad is smaller than its axis. `edge` and `wrap` need an axis
     that is not empty where they pad. `numpy.pad`, ONNX Pad.
     """
-    shape = ctx.dims(x)
+    shape = known_shape(ctx, x) if axes is not None else ctx.dims(x)
     choice(ctx, "mode", mode, ("constant", "edge", "reflect", "wrap"))
-    if len(pads) != len(shape):
+    if axes is not None and len(pads) != len(axes):
+        asked = Other(
+            "a pair in {0} for each of `axes`", (Argument("pads"),), f"they are {len(pads)} and {len(axes)}", ()
+        )
+        ctx.fail(asked)
+    if axes is None and len(pads) != len(shape):
         given, each = (Argument("pads"), Argument("x")), f"a pair in {{0}} for each of the {len(shape)} axes of {{1}}"
         ctx.fail(Other(each, given, f"it has {len(pads)}", ()))
     if value is not None and ctx.rank(value) != 0:
         ctx.fail(Other("{0} to be a scalar", (Argument("value"),)))
-    for i, pair in enumerate(pads):
+    result = list(shape)
+    for i, pair in zip(range(len(pads)) if axes is None else places(ctx, shape, axes, "axes"), pads, strict=True):
         for n, side in enumerate(pair):
-            not_negative(ctx, Pad(i, bool(n), side, "axis"))
-            _room(ctx, shape[i], side, mode, i)
-    return tuple(total((before, d, after)) for d, (before, after) in zip(shape, pads, strict=True))
+            not_negative(ctx, Pad(number(shape, i), bool(n), side, "axis"))
+            _room(ctx, shape[i], side, mode, number(shape, i))
+        result[i] = total((pair[0], shape[i], pair[1]))
+    return tuple(result)
 
 
 def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:

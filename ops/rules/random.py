@@ -32,7 +32,7 @@ def _drawn(ctx: Ctx, key: TensorInfo, shape: Shape, dtype: Any) -> Shape:
 
 @primitive("random_key", "seed: size", "-> uint64")
 def random_key(ctx: Ctx, seed: Dim) -> Shape:
-    """The key `[2]` of a seed, for the other random functions: equal keys give equal numbers, on every machine.
+    """The key `[2]` of a seed, uint64, for the other random functions: equal keys give equal numbers, on every machine.
 
     A key is used once; `random_split` makes others of it.
     """
@@ -81,7 +81,7 @@ def random_categorical(ctx: Ctx, key: TensorInfo, logits: TensorInfo, axis: int)
     shape = known_shape(ctx, logits)
     i = place(ctx, shape, axis)
     ctx.require(AtLeast(axis_of("logits", shape, i), 1))
-    return Out(without(shape, i), indices(ctx, without(shape, i), shape[i] - 1))
+    return indices(ctx, without(shape, i), shape[i] - 1)
 
 
 @primitive("random_permutation", "key: tensor, n: size", f"{_KEY} -> int64", needs={"n": "exact"})

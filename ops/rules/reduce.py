@@ -125,7 +125,7 @@ def _index_of(name: str, onnx: str, which: str) -> None:
         shape, gone = reduced(ctx, x, None if axis is None else (axis,), keepdims)
         not_empty(ctx, x, gone)
         own = known_shape(ctx, x)
-        return Out(shape, indices(ctx, shape, product(own[i] for i in gone) - 1))
+        return indices(ctx, shape, product(own[i] for i in gone) - 1)
 
     doc = f"""The index of the {which} element along `axis`, the first one of several; of the flattened tensor if `axis`
     is left out. A nan counts as {which}. An axis of size 0 is refused, and one out of range.

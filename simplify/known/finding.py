@@ -39,6 +39,10 @@ class Asked(Node):
         """The values, and the axes of them, that it speaks of."""
         return ()
 
+    def given(self) -> Iterable[tuple[Entry | None, int | None]]:
+        """The values that may have come from an `if`, with those axes."""
+        return self.sizes()
+
     def concerned(self, state: State) -> Iterable[Size]:
         """The sizes that an example speaks of."""
         return ()

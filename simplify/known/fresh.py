@@ -43,7 +43,7 @@ def settle(state: State, entry: Entry) -> Entry:
 def _settled(state: State, value: Value) -> Value:
     if isinstance(value, TensorInfo):
         dtype = None if value.dtype is None else state.dtype(value.dtype)
-        return TensorInfo(state.resolve(value.shape), dtype, value.data)
+        return replace(value, shape=state.resolve(value.shape), dtype=dtype)
     if isinstance(value, SizeValue):
         return SizeValue(state.settled(value.size))
     if isinstance(value, TupleValue):

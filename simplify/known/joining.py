@@ -62,7 +62,7 @@ def _as_tensor(value: Value) -> Value:
 def _join_tensors(state: State, a: TensorInfo, b: TensorInfo, cases: Cases) -> TensorInfo:
     shape = _join_shapes(state, state.resolve(a.shape), state.resolve(b.shape), cases)
     dtype = None if a.dtype is None and b.dtype is None else _join_dtypes(state, a.dtype, b.dtype)
-    return TensorInfo(shape, dtype, a.data if a.data == b.data else None)
+    return TensorInfo(shape, dtype, a.data if a.data == b.data else None, a.most if a.most == b.most else None)
 
 
 def _join_shapes(state: State, a: Shape, b: Shape, cases: Cases) -> Shape:

@@ -83,9 +83,27 @@ def _fixed(level: ShapeLevel, parts: list[Part], shape: Shape, found: Found) -> 
     if plain(middle_parts) and plain(middle_shape) or differ_in_rank(middle_parts, middle_shape):
         return False
     alone = len(middle_shape) == 1 and _open(middle_shape[0]) and middle_shape[0] not in middle_parts
-    if alone and not any(isinstance(p, _Bind) for p in middle_parts):
-        found.segments.append((middle_shape[0], middle_parts))
+    if alone:
+        found.segments.append((middle_shape[0], _named(level, middle_shape[0], middle_parts, found)))
     return UNDECIDED
+
+
+def _named(level: ShapeLevel, segment: Segment, parts: tuple[Part, ...], found: Found) -> Shape:
+    """The parts of a segment, with dimensions of it for those that get a name: what stands before all stretches is counted
+    from the front, what stands behind them from the end."""
+    stretches = [i for i, p in enumerate(parts) if _open(p)] or [len(parts)]
+    named: list[Size | Segment] = []
+    for i, part in enumerate(parts):
+        if not isinstance(part, _Bind):
+            named.append(part)  # type: ignore[arg-type]
+            continue
+        if stretches[0] < i < stretches[-1]:
+            dim = level.state.dimension(part.name)
+        else:
+            dim = level.state.segment_dim(segment, i if i < stretches[0] else i - len(parts))
+        found.names[part.name] = dim
+        named.append(dim)
+    return tuple(named)
 
 
 def _around(level: ShapeLevel, parts: list[Part], at: int, shape: Shape, found: Found) -> Truth:

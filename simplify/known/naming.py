@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from ...lang import core
 from ...lang.dtypes import DTYPES
+from ...lang.node import replace
 from ...ops.model import AnyDType, DTypeSymbol, TensorInfo
 from ..solver.conditions import eq, ge
 from ..solver.sizes import single_var
@@ -142,8 +143,8 @@ def _name_inside(
     else:
         dims = list(shape)
         dims[axis] = written
-        value = TensorInfo(tuple(dims), entry.value.dtype, entry.value.data)
-        rebind(env, tensor, Entry(value, entry.span, entry.axes))
+        value = replace(entry.value, shape=tuple(dims))
+        rebind(env, tensor, Entry(value, entry.span, entry.axes, number=entry.number))
 
 
 def _at(shape: Shape, axis: int) -> Size | None:

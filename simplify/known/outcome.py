@@ -26,13 +26,14 @@ IN_FULL = 100
 
 class Outcome(Node):
     """How an obligation ended: whether only empty tensors satisfy it, a smallest witness (names to sizes) for which it fails,
-    `smallest`, the least sizes where all do, the facts that a refutation needs; of what is open its condition, if it is one on
-    sizes, and for which of them alone it can hold."""
+    `smallest`, the least sizes where all do, the facts that a refutation needs, and in which turn of a loop it fails; of what
+    is open its condition, if it is one on sizes, and for which of them alone it can hold."""
 
     status: Status
     only_empty: bool = False
     witness: dict[str, int] | None = None
     smallest: dict[str, int] | None = None
     reasons: tuple[object, ...] = ()
+    turn: str = ""
     cond: Cond | None = None
     only: str | None = None

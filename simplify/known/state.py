@@ -6,15 +6,16 @@ from contextlib import suppress
 from copy import copy
 from itertools import count
 
+from ...lang import core
 from ...lang.dtypes import DTYPES, DType
 from ...ops.dtypes_column import dtypes_of
 from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
 from ..solver.conditions import Cond, eq, ge
 from ..solver.facts import Facts
 from ..solver.sizes import only_var, single_var
-from ..solver.terms import Size, Term, TooLarge, Var, of_atom, substitute, var, variables
+from ..solver.terms import Atom, Max, Mono, Size, Term, TooLarge, Var, close, of_atom, smin, substitute, var, variables
 from ..solver.trail import Kept, Past, Table
-from .values import Entry, SegmentSymbol, Shape, Value, plain
+from .values import Entry, SegmentSymbol, Shape, plain
 
 _ALL = frozenset(DTYPES.values())
 
@@ -44,16 +45,18 @@ class State:
         self.impossible = False
         # A condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
         self.unsure = False
-        self._scopes: list[tuple[bool, bool]] = []
+        self._scopes: list[tuple[bool, bool, int]] = []
         # Sizes that only the run decides, with their upper bounds: their display is not an expression over the inputs.
         self.opaque: Kept[Var, Size | None] = Kept(trail)
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: Table[Var, None] = Table(trail)
-        self.unnamed: list[Var] = []  # all that ever were, in their order
+        self.unnamed: list[Var] = []  # all that ever were anonymous, in their order
         self.used_names: set[str] = set()
         self._primes: dict[str, int] = {}
         # What walks of inlined bodies gave, by the function's name and its arguments.
-        self.inlined: Table[tuple[object, ...], Value] = Table(trail)
+        self.inlined: Table[tuple[object, ...], tuple[Entry, core.Block]] = Table(trail)
+        # The sizes that only the data decides, by what counts them.
+        self.counted: Table[tuple[object, ...], Size] = Table(trail)
         # Sizes that are one of several: each with the condition under which it is that one.
         self.choices: Table[Var, tuple[tuple[Cond, Size], ...]] = Table(trail)
         # The common size of some that were broadcast together, by those; and of a common size which those are.
@@ -70,11 +73,12 @@ class State:
 
     def push(self) -> None:
         self.facts.push()
-        self._scopes.append((self.impossible, self.unsure))
+        self._scopes.append((self.impossible, self.unsure, len(self.unnamed)))
 
     def pop(self) -> None:
         self.facts.pop()
-        self.impossible, self.unsure = self._scopes.pop()
+        self.impossible, self.unsure, unnamed = self._scopes.pop()
+        del self.unnamed[unnamed:]
 
     def past(self) -> State:
         """What is known of values now, to be looked up later; nothing is known there of facts."""
@@ -167,18 +171,30 @@ class State:
             self.opaque.begin(after, self.opaque[variable])
 
     def upper_bound(self, size: Size) -> Size | None:
-        """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n."""
+        """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n, and n for
+        `n - k` and for `min(k, m)`, which is k less a maximum that is never below 0."""
         if isinstance(size, int):
             return size
         bounds: dict[Var, Size] = {}
+        kept: dict[Mono, int] = {}
         for mono, factor in size.mons.items():
-            open_ = [a for a in mono if not isinstance(a, Var) or a in self.opaque]
-            for atom in open_:
+            open_ = [a for a in mono if self._is_open(a)]
+            if not open_ or factor > 0:
+                kept[mono] = factor
+            if open_ and not all(isinstance(a, Max) or (isinstance(a, Var) and a.nonneg) for a in mono):
+                return None
+            for atom in open_ if factor > 0 else ():
                 bound = self.opaque.get(atom) if isinstance(atom, Var) else None
-                if bound is None or factor < 0 or not isinstance(atom, Var):
+                if bound is None or not isinstance(atom, Var):
                     return None
                 bounds[atom] = bound
-        return substitute(size, bounds)
+        if not bounds and len(kept) == len(size.mons):
+            return size
+        return self.upper_bound(substitute(close(kept), bounds))
+
+    def _is_open(self, atom: Atom) -> bool:
+        """Whether only the run decides it."""
+        return atom in self.opaque if isinstance(atom, Var) else any(v in self.opaque for v in atom.vars)
 
     def _may_be_written(self, variable: Var, size: Size) -> bool:
         """Whether a variable that nobody has named, or that only the run decides, is better written as the size."""
@@ -191,8 +207,9 @@ class State:
         """`size <= bound`: an upper bound for a size that only the run decides."""
         found = single_var(size)
         known = any(v in self.opaque for v in variables(bound))
-        if found is not None and not known and self.opaque.get(found, bound) is None:
-            self.opaque[found] = bound
+        if found is not None and not known and found in self.opaque:
+            before = self.opaque[found]
+            self.opaque[found] = bound if before is None else smin(before, bound)
 
     # Shapes
 

@@ -113,13 +113,15 @@ class Made(Node):
 
 class Entry(Node):
     """A name in scope: its value and where that comes from. `axes` has the place that fixed each dimension, `items` the
-    entries that a list was made of, `origin` the call that made the value."""
+    entries that a list was made of, `origin` the call that made the value. Entries with the same `number` are the same value
+    (value numbering); None tells nothing."""
 
     value: Value
     span: Span
     axes: tuple[Span | None, ...] = ()
     items: tuple[Entry, ...] = ()
     origin: Made | None = None
+    number: int | None = None
 
     def place(self, axis: int | None) -> Span:
         if axis is not None and -len(self.axes) <= axis < len(self.axes):

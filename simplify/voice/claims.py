@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ...lang import codes, core
 from ...lang.codes import Code
@@ -66,6 +67,9 @@ class Claim(Asked):
         ranges, blamed = ranges_of(state, self.stmt, self.env), _blamed(state, self.stmt, self.env, self.entry)
         return replace(self, env=dict(self.env), ranges=ranges, blamed=blamed)
 
+    def given(self) -> Iterable[tuple[Entry | None, int | None]]:
+        return ((self.entry, self.stmt.origin.axis),)
+
     def subject(self, state: State) -> Subject:
         return replace(of_check(state, self.stmt, self.env), grown=self.grown)
 
@@ -87,8 +91,8 @@ class Claim(Asked):
         needs, found = wording(state, stmt, env, subject, self.ranges)
         speaker = finding.function if is_result else "the annotation" if origin.claim else "the assertion"
         speaker = "match_shape" if declared.kind == "match_shape" else speaker
-        if origin.what == "where":
-            speaker = {"carry": "the loop", "range": "the range"}.get(declared.kind, speaker)
+        if origin.what == "where" or declared.of_rows:
+            speaker = declared.of_loop or speaker
         speaker = "the function value" if is_result and declared.subject.split(",")[0] == "the result" else speaker
         code = codes.E313 if origin.what == "dtype" else codes.E302 if origin.claim else codes.E303
         if entry is None:
@@ -275,7 +279,25 @@ class SharedBy(Asked):
             axis, now, then = self.differ
             sizes = [size_text(size, finding.state) for size in (now, then)]
             found = f"axis {axis} is {sizes[0]} in a turn and {sizes[1]} in the next"
-        return finish(finding, codes.E302, f"the stack needs `{self.name}` to have one shape in all turns", found)
+        what = _stacked(self.span, self.name)
+        return finish(finding, codes.E302, f"the stack needs {what} to have one shape in all turns", found)
+
+
+class ToldBy(Asked):
+    """That the rank or the dtype (`what`) is known of what a loop stacks, where only a turn tells it."""
+
+    span: Span
+    name: str
+    what: str
+
+    def said(self, finding: Finding) -> Diagnostic:
+        needs = f"the {self.what} of {_stacked(self.span, self.name)} to be known even where no turn runs"
+        return finish(finding, codes.E302, f"the stack needs {needs}")
+
+
+def _stacked(span: Span, name: str) -> str:
+    """What is stacked, as the user knows it."""
+    return f"`{name}`" if span.text.startswith(name) else "what each turn gives"
 
 
 class Fits(Asked):

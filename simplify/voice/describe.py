@@ -195,13 +195,15 @@ def _ends(dims: list[Dim]) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
 def _dim(size: Size, state: State) -> Dim:
     """Text, exactness and upper bound of one dimension."""
     size = state.settled(size)
-    if isinstance(size, int):
-        return size, "exact", None
-    unknown = [v for v in variables(size) if v in state.opaque]
-    if not unknown:
-        return size_text(size, state), "exact", None
+    known, bound = exactness(size, state)
+    if known == "exact":
+        return size if isinstance(size, int) else size_text(size, state), known, None
+    return "?", known, None if bound is None else render(bound)
+
+
+def exactness(size: Size, state: State) -> tuple[str, Size | None]:
+    """Whether a size is known exactly, at most (with that bound), or not; what bounds it has a name of somebody's."""
+    if isinstance(size, int) or not any(v in state.opaque for v in variables(size)):
+        return "exact", None
     bound = state.upper_bound(size)
-    text = None if bound is None else render(bound)
-    if text is None or "?" in text:  # nobody has a name for what bounds it
-        return "?", "unknown", None
-    return "?", "upper_bound", text
+    return ("unknown", None) if bound is None or "?" in render(bound) else ("upper_bound", bound)

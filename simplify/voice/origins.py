@@ -21,11 +21,13 @@ _NO_SIZES = frozenset(("axis", "axis1", "axis2", "axes", "start", "end", "sectio
 class Place:
     """A place and, where a call made the size there, that call."""
 
-    __slots__ = ("span", "made")
+    __slots__ = ("joined", "made", "span")
 
-    def __init__(self, span: Span, made: Made | None) -> None:
+    def __init__(self, span: Span, made: Made | None, joined: Entry | None = None) -> None:
         self.span = span
         self.made = made
+        # The value, where it comes from an `if`.
+        self.joined = joined
 
 
 def place_of(state: State, entry: Entry, axis: int) -> Place:
@@ -37,7 +39,7 @@ def place_of(state: State, entry: Entry, axis: int) -> Place:
             return Place(entry.span, None)
         before = _before(state, entry, axis)
         if before is None:
-            return Place(entry.span, entry.origin)
+            return Place(entry.span, entry.origin, entry if entry.origin.guards else None)
         entry, axis = before
 
 

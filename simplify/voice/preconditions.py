@@ -30,11 +30,11 @@ from ...ops.wording import ranked, sentence
 from ..known.finding import About, Asked, Finding
 from ..known.outcome import Outcome
 from ..known.state import State
-from ..known.values import Entry
+from ..known.values import Entry, plain
 from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
-from .describe import dtype_text, size_text, type_text
+from .describe import dtype_text, exactness, size_text, type_text
 from .origins import is_open, place_of, rank_of
 from .spoken import CallInfo, Operands
 from .subject import of_call
@@ -102,7 +102,7 @@ class Precondition(Asked):
         equation = _equation(operands, asked, at, totals, outcome)
         witness = outcome.witness or (outcome.smallest if equation else None)
         example = _example(state, totals or _two_sizes(operands, at), witness)
-        remarks = (shapes, equation, _rounded(call) if reshapes else "", example)
+        remarks = (shapes, equation, *((_rounded(call), _inexact(operands, call)) if reshapes else ()), example)
         help_ = _dtype_help(finding, self) if outcome.status is Status.RESIDUAL else None
         needs = f"{operation(call)} needs {needs}"
         return finish(finding, code, needs, found, caption, tuple(labels), help_, remarks, witness)
@@ -127,6 +127,19 @@ def _equation(operands: Operands, asked: Requirement, at: At, totals: Totals | N
         return equations.remainder(state, *divided)
     sizes = totals or (_two_sizes(operands, at) if isinstance(asked, Equal) else None)
     return equations.without_solution(state, *sizes) if sizes is not None else ""
+
+
+def _inexact(operands: Operands, call: CallInfo) -> str:
+    """`shape needs an exact size; axis 1 of `y` is at most 7`: which axes are not known well enough."""
+    state, found = operands.state, []
+    for param, entry in call.operands():
+        shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
+        for axis, size in enumerate(shape if plain(shape) else ()):
+            known, bound = exactness(state.settled(size), state)
+            if known != "exact":
+                said = "not known" if bound is None else f"at most {size_text(bound, state)}"
+                found.append(f"axis {axis} of {operands.argument(param)} is {said}")
+    return f"`shape` needs an exact size; {listed(found)}" if found and "shape" in call.row.needs else ""
 
 
 def _rounded(call: CallInfo) -> str:

@@ -11,8 +11,9 @@ from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ..known.finding import Finding
 from ..known.outcome import Sufficient
+from ..known.values import Entry, plain
 from .because import labelled
-from .describe import type_text
+from .describe import size_text, type_text
 from .subject import with_conditions
 
 
@@ -42,13 +43,28 @@ def _in_one_arm(finding: Finding, said: Diagnostic) -> Diagnostic:
         Label(arm.span, f"this arm gives {type_text(arm.value, finding.state)}"),
         Label(said.span, "this needs another one"),
     ]
-    shape = finding.state.resolve(arm.value.shape) if isinstance(arm.value, TensorInfo) else ()
-    found = f"it has rank {len(shape)}" if finding.outcome.status is Status.RESIDUAL else said.sentence.found
-    claim = f"{replace(said.sentence, found=found).claim} from one arm of this `if`"
+    found = (
+        said.sentence.found
+        if finding.outcome.status is Status.REFUTED
+        else _in_arm(finding, joined, arm, said.sentence)
+    )
+    here = [label for label in said.labels if label.span == joined.span]
+    claim, which = replace(said.sentence, found=found).claim, "one arm of this `if`"
+    if found:
+        claim, which = f"{claim} from {which}", "that arm"
     return saying(
-        said, Sentence(claim, verdict="this fails whenever that arm is taken"), code=codes.E315, severity="error", caption="",
-        span=joined.span, labels=tuple(label for label in labels if label.span != joined.span), witness=None, notes=(),
+        said, Sentence(claim, verdict=f"this fails whenever {which} is taken"), code=codes.E315, severity="error", caption="",
+        span=joined.span, labels=(*(n for n in labels if n.span != joined.span), *here), witness=None, notes=(),
     )  # fmt: skip
+
+
+def _in_arm(finding: Finding, joined: Entry, arm: Entry, sentence: Sentence) -> str:
+    """What an arm has where the check asks for something else."""
+    shapes = [finding.state.resolve(e.value.shape) if isinstance(e.value, TensorInfo) else () for e in (joined, arm)]
+    if len(shapes[0]) != len(shapes[1]) or not all(map(plain, shapes)):
+        return f"it has rank {len(shapes[1])}"
+    sizes = [size_text(own, finding.state) for both, own in zip(*shapes, strict=True) if both != own]
+    return f"it is {sizes[0]}" if sentence.found.startswith("it is ") and len(sizes) == 1 else ""
 
 
 def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
@@ -97,7 +113,8 @@ def finish(
     outcome, span, remarks, make = finding.outcome, finding.asked.span, tuple(filter(None, remarks)), warning
     sentence = Sentence(needs, found, "this could not be proved and is checked at run time")
     if outcome.status is Status.REFUTED:
-        sentence, make = Sentence(needs, found, "" if code.is_whole else "this always fails"), error
+        verdict = f"this fails {outcome.turn}" if outcome.turn else "" if code.is_whole else "this always fails"
+        sentence, make = Sentence(needs, found, verdict), error
     elif outcome.only_empty:
         code, make = codes.E310, error if finding.is_error else warning
         sentence = Sentence(needs, found, "this works only on empty tensors")

@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from rxlang.helps.tree import integer
 from rxlang.lang import sweet
 from rxlang.lang.node import Node
 from rxlang.lang.parser import parse
@@ -190,15 +191,6 @@ def _named(call: Node) -> dict[str, sweet.Arg]:
     return dict(pairs)
 
 
-def _literal(expr: Node) -> int | None:
-    match expr:
-        case sweet.IntLit(value=value):
-            return value
-        case sweet.Unary(op="-", operand=sweet.IntLit(value=value)):
-            return -value
-    return None
-
-
 def _without(call: sweet.Call, arg: sweet.Arg) -> Change:
     """The call without an argument that is not its first one."""
     before = call.args[call.args.index(arg) - 1]
@@ -222,7 +214,7 @@ def wrong_axis(place: Place) -> Iterator[Change]:
         if name not in AXES:
             continue
         for expr in arg.value.items if isinstance(arg.value, sweet.ListExpr) else (arg.value,):
-            axis = _literal(expr)
+            axis = integer(expr)
             if axis is not None:
                 others = (axis - 1, axis + 1, -1) if axis > 0 else (1, -1) if axis == 0 else (axis - 1, 1, 0)
                 yield from (_put(expr, str(o)) for o in dict.fromkeys(others) if o != axis)
@@ -279,7 +271,7 @@ def pad(place: Place) -> Iterator[Change]:
 
 def _moved_pair(pair: Node, by: int) -> str:
     sides = pair.items if isinstance(pair, sweet.TupleExpr) else ()
-    values = [_literal(s) for s in sides]
+    values = [integer(s) for s in sides]
     return f"({', '.join(_text(s) if v is None else str(max(v + by, 0)) for s, v in zip(sides, values, strict=True))})"
 
 
@@ -296,7 +288,7 @@ def stride(place: Place) -> Iterator[Change]:
     if strides is None or not isinstance(strides.value, sweet.ListExpr) or not isinstance(place.node, sweet.Call):
         return
     yield _without(place.node, strides)
-    values = [_literal(i) or 1 for i in strides.value.items]
+    values = [integer(i) or 1 for i in strides.value.items]
     for by in (-1, 1):
         if min(values) + by >= 1:
             yield _put(strides.value, f"[{', '.join(str(v + by) for v in values)}]")

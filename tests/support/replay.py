@@ -74,6 +74,12 @@ def parse(text: str, aliases: Mapping[str, str]) -> Type:
     text = " ".join(text.split())
     if text in aliases:
         return parse(aliases[text], {k: v for k, v in aliases.items() if k != text})
+    name, _, given = text.partition("(")
+    pattern = next((a for a in aliases if name and a.startswith(f"{name}(")), None)
+    if pattern is not None:
+        put_in = dict(zip(split(pattern[len(name) + 1 : -1]), split(given[:-1]), strict=True))
+        body = re.sub(r"\w+", lambda word: put_in.get(word[0], word[0]), aliases[pattern])
+        return parse(body, {k: v for k, v in aliases.items() if k != pattern})
     if text.startswith("Tensor("):
         shape, dtype = [*split(text[7:-1]), "?"][:2]
         return Type("tensor", shape, dtype)
@@ -221,7 +227,7 @@ class Replay:
         self.checked = checked
         self.program = checked.before
         self.base = base
-        self.aliases = dict(re.findall(r"^type (\w+) = (.*)$", text, re.MULTILINE))
+        self.aliases = dict(re.findall(r"^type (\w+(?:\(.*?\))?) = (.*)$", text, re.MULTILINE))
         self._machine: Machine | None = None
         self.draw = Draw(0, {})
 

@@ -1,0 +1,233 @@
+"""`@map(f, xs)`, `@fold(f, init, xs)` and `@scan(f, init, xs)` to the loops over the rows of `xs` that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from ..lang import codes, core, sweet
+from ..lang.source import Span
+from . import arguments, patterns, shapes
+from .binding import Leaf
+from .code import Code, Typed, spelled
+from .errors import count, fail
+from .parts import leaf_sorts, together
+from .scope import SHAPE_SORTS, Entry, Scope
+from .shapes import OVER_ROWS
+from .sorts import describe, expand
+from .world import FnInfo, Unit
+
+
+def call(code: Code, expr: sweet.Call, name: str) -> Typed:
+    """The loop; what it reads is named before it, and is seen by nothing else."""
+    if not code.may_hoist:
+        fail(
+            codes.E221,
+            f"@{name} is a loop, which cannot stand here",
+            expr.span,
+            help="bind it before, and use the name",
+        )
+    outside, code.scope = code.scope, Scope(code.scope)
+    try:
+        return _Rows(code, expr, name).loop()
+    finally:
+        code.scope = outside
+
+
+class _Rows:
+    """One such call: the function, what it begins with, and the tensors whose rows it gets."""
+
+    def __init__(self, code: Code, expr: sweet.Call, name: str) -> None:
+        self.code = code
+        self.name = name
+        self.span = expr.span
+        first, self.rows = self._arguments(expr)
+        self.init = first.get("init")
+        self.given = first["f"]
+        self.function, self.sort = self._function(self.given)
+
+    def _arguments(self, expr: sweet.Call) -> tuple[dict[str, sweet.Expr], list[sweet.Expr]]:
+        wanted, name = (*OVER_ROWS[self.name], "xs"), f"@{self.name}"
+        given: dict[str, sweet.Expr] = {}
+        rows: list[sweet.Expr] = []
+        for position, arg in enumerate(expr.args):
+            found = arg.name.name if arg.name is not None else wanted[min(position, len(wanted) - 1)]
+            if found not in wanted:
+                fail(codes.E205, f"{name} has no parameter `{found}`; its parameters are {', '.join(wanted)}", arg.span)
+            if found == "xs":
+                rows.append(arg.value)
+            elif found in given:
+                fail(codes.E205, f"{name} gets `{found}` twice", arg.span)
+            given[found] = arg.value
+        missing = next((w for w in wanted if w not in given), None)
+        if missing is not None:
+            help = f"`{name}({', '.join(wanted)})`: f is called with each row of xs"
+            fail(codes.E205, f"{name} is called without `{missing}`", expr.span, help=help)
+        return given, rows
+
+    def _function(self, expr: sweet.Expr) -> tuple[sweet.Expr, core.FnSort]:
+        """The function as what a turn calls, and its sort."""
+        value, sort = self.code.hooks.value(self.code, expr)
+        if not isinstance(sort, core.FnSort):
+            fail(
+                codes.E206,
+                f"`f` is a function; this is {describe(sort)}",
+                expr.span,
+                help="`@f` is a function as a value",
+            )
+        wanted, has = len(self.rows) + (self.init is not None), len(sort.signature.params)
+        if wanted != has and sort.text != "?":
+            what = "what is carried and " if self.init is not None else ""
+            rows = "a row" if len(self.rows) == 1 else f"a row of each of {len(self.rows)} tensors"
+            fail(
+                codes.E205,
+                f"@{self.name} calls `f` with {what}{rows}; this one takes {count(has, 'argument')}",
+                expr.span,
+            )
+        return (expr if isinstance(expr, sweet.FnName) else self._hidden(value, sort, expr.span, "f")), sort
+
+    def _hidden(self, value: core.Value, sort: core.Sort, span: Span, base: str) -> sweet.Name:
+        """A value by a name that the user cannot know."""
+        code = self.code
+        named = value if isinstance(value, core.Variable) else code.name(value, sort, base)
+        assert isinstance(named, core.Variable)
+        name = named.name if code.scope.find(named.name) is None else code.fresh(base)
+        code.scope.bind(Entry(name, sort, named, span, "let"))
+        return sweet.Name(span, name)
+
+    # The loop
+
+    def loop(self) -> Typed:
+        code, span = self.code, self.span
+        carries = self._carries()
+        rows, length = self._claimed(code.each(partial(self._tensor, x) for x in self.rows))
+        index = sweet.Ident(span, code.fresh("i"))
+        at = sweet.Name(span, index.name)
+        given = [sweet.Name(span, c.name.name) for c in carries]
+        items: list[sweet.Expr] = [*given, *(sweet.Index(x.span, x, (at,)) for x in rows)]
+        called = sweet.Call(span, self.function, tuple(sweet.Arg(i.span, None, i) for i in items))
+        stmts, result, stacked = self._turn(called)
+        range_ = sweet.Call(span, sweet.Name(span, "range"), (sweet.Arg(span, None, length),))
+        stack, body = self._stack(stacked), sweet.Block(span, stmts, result)
+        value, sort = code.hooks.loop(code, sweet.For(span, index, range_, carries, (), None, stack, body))
+        return self._together(value, sort, stacked)
+
+    def _tensor(self, expr: sweet.Expr) -> sweet.Name:
+        return self._hidden(arguments.tensor(self.code, expr), core.TENSOR, expr.span, "xs")
+
+    def _claimed(self, rows: list[sweet.Name]) -> tuple[list[sweet.Name], sweet.Name]:
+        """That each tensor has rows, all of them as many; and the name of how many."""
+        code, before = self.code, len(self.code.annotated)
+        names = [code.fresh("rows"), *(code.fresh("row") for _ in rows)]
+        for x, row in zip(rows, names[1:], strict=True):
+            tensor, span = self._tensor_of(x), x.span
+            ranks = core.Compare(span, ">=", core.RankOf(span, tensor), core.SizeLit(span, 1))
+            self._claim(tensor, ranks, "rank", spelled(span))
+            if x is not rows[0]:
+                first, shown = core.DimOf(span, self._tensor_of(rows[0]), 0), [spelled(y.span) for y in (x, rows[0])]
+                lengths = core.Compare(span, "==", core.DimOf(span, tensor, 0), first)
+                self._claim(tensor, lengths, "where", " == ".join(f"{y}.dim(0)" for y in shown))
+            shape = (sweet.Name(span, names[0]), sweet.Splice(span, sweet.Ident(span, row)))
+            type_ = sweet.TensorType(span, sweet.ListExpr(span, shape), None)
+            patterns.solve(code, [Leaf(span, tensor, type_, "match_shape", spelled(span))], named=True)
+        del code.annotated[before:]
+        return rows, sweet.Name(self.span, names[0])
+
+    def _tensor_of(self, name: sweet.Name) -> str:
+        tensor = self.code.scope.entries[name.name].expr
+        assert isinstance(tensor, core.Var)
+        return tensor.name
+
+    def _claim(self, tensor: str, cond: core.Compare, what: str, text: str) -> None:
+        declared = core.Declared(cond.span, f"@{self.name}", spelled(cond.span), tensor, None, (), self.code.function)
+        self.code.emit(core.Assert(cond.span, cond, None, core.Origin(cond.span, what, True, declared, None, text)))
+
+    def _carries(self) -> tuple[sweet.Carry, ...]:
+        if self.init is None:
+            return ()
+        name = sweet.Ident(self.init.span, self.code.fresh("acc"))
+        return (sweet.Carry(self.init.span, name, self._type_of_first(self.init), self.init),)
+
+    def _type_of_first(self, init: sweet.Expr) -> sweet.Type | None:
+        """What is carried keeps the type of its first value; a size and a number take that of the function's parameter."""
+        sort = self.sort.signature.params[0].sort
+        if isinstance(sort, core.BaseSort) and sort in SHAPE_SORTS:
+            return sweet.NamedType(init.span, sort.name)
+        if not shapes.is_literal(self.code, init):
+            return None
+        declared = (p.type and expand(unit, p.type) for unit, fn in self._declared() for p in fn.params[:1])
+        type_ = next(declared, None)
+        shown = spelled(init.span)
+        if isinstance(type_, sweet.NamedType):
+            return type_
+        return fail(
+            codes.E227, f"`{shown}` is a number without a dtype, and needs one to be carried", init.span,
+            help=f"`tensor({shown}, float32)` is one of float32",
+        )  # fmt: skip
+
+    def _declared(self) -> Iterator[tuple[Unit, sweet.Fn]]:
+        """The function as it is written, with its file."""
+        given = self.given
+        if isinstance(given, sweet.Lambda):
+            yield self.code.unit, given.fn
+        elif isinstance(given, sweet.FnName):
+            target = self.code.world.target(self.code.unit, given.name)
+            if isinstance(target, FnInfo):
+                yield target.unit, target.decl.fn
+
+    def _turn(self, called: sweet.Call) -> tuple[tuple[sweet.Stmt, ...], sweet.Expr, core.Sort | None]:
+        """The statements of a turn, its result, and the sort of what it leaves to be stacked."""
+        given = self.sort.signature.result or core.TENSOR
+        if self.name == "fold" or given == core.TENSOR and self.name == "map":
+            return (), called, None if self.name == "fold" else given
+        name = sweet.Ident(self.span, self.code.fresh("made"))
+        made = sweet.Name(self.span, name.name)
+        let = sweet.Let(self.span, (name,), False, None, False, called)
+        if self.name == "map":
+            return (let,), _tuple(self.span, list(_parts(made, given))), given
+        pair = isinstance(given, core.TupleSort) and len(given.items) == 2 and not self._is_carried(given)
+        if not pair:
+            return (let,), _tuple(self.span, [made, *_parts(made, given)]), given
+        assert isinstance(given, core.TupleSort)
+        carried, left = (_part(made, i) for i in (0, 1))
+        return (let,), _tuple(self.span, [carried, *_parts(left, given.items[1])]), given.items[1]
+
+    def _is_carried(self, given: core.Sort) -> bool:
+        """Whether the function gives just what it was given first."""
+        return arguments.fits(given, self.sort.signature.params[0].sort)
+
+    def _stack(self, stacked: core.Sort | None) -> tuple[sweet.Param, ...]:
+        open_ = sweet.TensorType(self.span, sweet.Unknown(self.span), sweet.Unknown(self.span))
+        names = (sweet.Ident(self.span, self.code.fresh("y")) for _ in leaf_sorts(stacked))
+        return tuple(sweet.Param(self.span, name, open_, None) for name in names)
+
+    def _together(self, value: core.Value, sort: core.Sort, stacked: core.Sort | None) -> Typed:
+        """The loop's value, with what a tuple of the function's was stacked to as a tuple again."""
+        if not isinstance(stacked, core.TupleSort):
+            return value, sort
+        assert isinstance(sort, core.TupleSort)
+        names = tuple(self.code.fresh("y") for _ in sort.items)
+        self.code.emit(core.Let(self.span, names, True, None, value))
+        parts = [core.variable(self.span, n, s) for n, s in zip(names, sort.items, strict=True)]
+        first = len(OVER_ROWS[self.name]) - 1
+        whole = together(self.span, stacked, iter(parts[first:]))
+        if not first:
+            return whole, stacked
+        return core.TupleValue(self.span, (parts[0], whole)), core.TupleSort((sort.items[0], stacked))
+
+
+def _part(expr: sweet.Expr, position: int) -> sweet.Expr:
+    return sweet.Index(expr.span, expr, (sweet.IntLit(expr.span, position),))
+
+
+def _parts(expr: sweet.Expr, sort: core.Sort) -> Iterator[sweet.Expr]:
+    """The parts of a value that are no tuples."""
+    if isinstance(sort, core.TupleSort):
+        for position, item in enumerate(sort.items):
+            yield from _parts(_part(expr, position), item)
+    else:
+        yield expr
+
+
+def _tuple(span: Span, items: list[sweet.Expr]) -> sweet.Expr:
+    return items[0] if len(items) == 1 else sweet.TupleExpr(span, tuple(items))

@@ -1,0 +1,267 @@
+"""Rules and conditions over sizes some of which are not known: a call of a primitive, or a condition, to what is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, assert_never
+
+import numpy as np
+
+from ..lang import core
+from ..lang.dtypes import DTYPES, DType
+from ..lang.source import NOWHERE
+from ..ops.dtypes_column import dtypes_of
+from ..ops.ground import GroundCtx, Violation, evaluate
+from ..ops.model import WILDCARD, AnyDType, Param, Primitive, RankUnknown, TensorInfo
+from ..ops.requirements import DTypeRequirement, Requirement, condition
+from .dtypes import dtype_of
+from .guards import Undefined, ceildiv, exact, floor, modulo, seen, tensor_info
+
+
+class Open(Exception):
+    """Nothing is known of it."""
+
+
+class Unknown:
+    """A size that only the data decides: equal to itself, and to no other that can be told."""
+
+    def _made(self, *_: object) -> Unknown:
+        return Unknown()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __neg__ = _made
+    __rfloordiv__ = __rmod__ = _made
+
+    def _asked(self, *_: object) -> NoReturn:
+        raise Open
+
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __bool__ = _asked
+
+    def __str__(self) -> str:
+        return "?"
+
+
+Sizes = int | Unknown
+
+
+class PartialCtx(GroundCtx):
+    """A rule's context where some sizes are unknown and what depends on them is open: only what surely fails is a violation."""
+
+    def require(self, asked: Requirement, cond: bool | None = None) -> None:
+        if (condition(asked, self) if cond is None else cond) is False:
+            raise Violation(asked)
+
+    def require_either(self, known: bool | None, asked: DTypeRequirement) -> None:
+        self.require(asked, known is True)
+
+    def eq(self, a: Any, b: Any) -> Any:
+        return compare("==", a, b)
+
+    def ne(self, a: Any, b: Any) -> Any:
+        return compare("!=", a, b)
+
+    def le(self, a: Any, b: Any) -> Any:
+        return compare("<=", a, b)
+
+    def lt(self, a: Any, b: Any) -> Any:
+        return compare("<", a, b)
+
+    def any_of(self, *conds: bool | None) -> Any:
+        return True if True in conds else None if None in conds else False
+
+    def all_of(self, *conds: bool | None) -> Any:
+        return False if False in conds else None if None in conds else True
+
+    def min(self, *sizes: Any) -> Any:
+        return _known(min, sizes)
+
+    def max(self, *sizes: Any) -> Any:
+        return _known(max, sizes)
+
+    def ceildiv(self, a: Any, b: Any) -> Any:
+        return _known(ceildiv, (a, b))
+
+    def common(self, *sizes: Any) -> Any:
+        one = {size for size in sizes if size != 1}
+        return next(iter(one), 1) if len(one) <= 1 else next((s for s in one if isinstance(s, int)), Unknown())
+
+    def factor(self, product: Any, other: Any) -> Any:
+        return _known(floor, (product, other))
+
+    def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> Any:
+        return Unknown()
+
+    def fits(self, value: Any, dtype: AnyDType | None) -> bool:
+        return isinstance(value, int) and super().fits(value, dtype)
+
+
+def _known(function: Any, sizes: Sequence[Any]) -> Any:
+    return function(*sizes) if all(isinstance(size, int) for size in sizes) else Unknown()
+
+
+def compare(op: str, a: Any, b: Any) -> bool | None:
+    """A comparison of sizes, of shapes, of dtypes or of truths; None where it is open."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        equal = PartialCtx().all_of(len(a) == len(b), *(compare("==", x, y) for x, y in zip(a, b, strict=False)))
+        return equal if op == "==" or equal is None else not equal
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
+        return (op in ("==", "<=", ">=")) if a is b else None
+    return bool(_COMPARISONS[op](a, b))
+
+
+_COMPARISONS: Mapping[str, Any] = {
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+_OPERATIONS: Mapping[str, Any] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+    "min": min, "max": max, "//": floor, "%": modulo, "/": exact, "ceildiv": ceildiv,
+}  # fmt: skip
+
+
+# Expressions of the shape level
+
+
+def shape_level(e: core.ShapeLevel | core.Splice, env: Mapping[str, Any]) -> Any:
+    """An expression over what is known of its names; raises Open where nothing is, and Undefined where it has no value."""
+    match e:
+        case core.SizeLit(value=value) | core.BoolConst(value=value):
+            return value
+        case core.DTypeLit(dtype=dtype):
+            return dtype
+        case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Splice():
+            return looked_up(env, e.name)
+        case core.RankOf(tensor=tensor):
+            return len(_tensor(env, tensor).shape)
+        case core.DimOf(tensor=tensor, axis=axis):
+            shape = _tensor(env, tensor).shape
+            if not -len(shape) <= axis < len(shape):
+                raise Open
+            return shape[axis]
+        case core.ShapeOf(tensor=tensor):
+            return _tensor(env, tensor).shape
+        case core.DTypeOf(tensor=tensor):
+            return _tensor(env, tensor).dtype
+        case core.SizeOp(op=op, left=left, right=right):
+            return _known(_OPERATIONS[op], (shape_level(left, env), shape_level(right, env)))
+        case core.ShapeLit(dims=dims):
+            parts = [(d, shape_level(d, env)) for d in dims]
+            return tuple(s for d, p in parts for s in (p if isinstance(d, core.Splice) else (p,)))
+        case core.Compare() | core.InClass() | core.Not() | core.Logic():
+            return truth(e, env)
+        case _:
+            assert_never(e)
+
+
+def truth(e: core.BoolExpr, env: Mapping[str, Any]) -> bool | None:
+    """A condition; None where it is open."""
+    try:
+        match e:
+            case core.Compare(op=op, left=left, right=right):
+                return compare(op, shape_level(left, env), shape_level(right, env))
+            case core.InClass(item=item, choices=choices):
+                return shape_level(item, env) in dtypes_of(choices)
+            case core.Not(operand=operand):
+                inner = truth(operand, env)
+                return None if inner is None else not inner
+            case core.Logic(op=op, left=left, right=right):
+                decisive, first = op == "||", truth(left, env)
+                return first if first is decisive else truth(right, env) if first is not None else None
+            case core.BoolConst() | core.BoolVar():
+                return shape_level(e, env)  # type: ignore[no-any-return]
+            case _:
+                assert_never(e)
+    except Open:
+        return None
+
+
+def looked_up(env: Mapping[str, Any], slot: str) -> Any:
+    found = env.get(slot)
+    if found is None:
+        raise Open
+    return found
+
+
+def _tensor(env: Mapping[str, Any], slot: str) -> TensorInfo[Any]:
+    found = looked_up(env, slot)
+    if not isinstance(found, TensorInfo):
+        raise Open
+    return found
+
+
+# Values from outside, and calls
+
+
+def info(value: Any) -> Any:
+    """What is known of a value that is there, but for the elements of tensors: of those that the program has itself too."""
+    if isinstance(value, np.ndarray | np.generic):
+        return TensorInfo(tuple(value.shape), dtype_of(value.dtype))
+    if isinstance(value, tuple | list):
+        return tuple(map(info, value))
+    return dtype_of(value) if isinstance(value, np.dtype) else value
+
+
+constant = tensor_info
+
+
+def primitive(row: Primitive, args: Sequence[Any]) -> Any:
+    """What a call of a primitive gives; raises Violation where it surely fails, and Open where nothing is known."""
+    try:
+        found = evaluate(row, seen(row, args, _info), PartialCtx())
+    except (RankUnknown, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        raise Open from None
+    if row.results == "size":
+        return found.size
+    return found.tensors if row.results == "tuple" else found.tensors[0]
+
+
+def _info(param: Param, value: Any) -> Any:
+    if value is None or isinstance(value, TensorInfo | DType):
+        return value
+    if param.kind in ("tensor", "index") and isinstance(value, bool | int | float):
+        name = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
+        keeps = param.kind == "index" and type(value) is int
+        return value if keeps else TensorInfo((), DTYPES[name], value if type(value) is int else None)
+    return tuple(_info(param, v) for v in value) if param.kind == "tensors" else value
+
+
+def argument(param: Param, v: core.Value | None, env: Mapping[str, Any]) -> Any:
+    """One argument of a primitive as its kernel takes it."""
+    is_shape = param.kind in ("ints", "sizes", "shape", "target")
+    if v is None:
+        return param.default
+    if isinstance(v, core.Number):
+        return (v.value,) if is_shape else float(v.value) if param.kind == "float" else v.value
+    if isinstance(v, core.ListValue | core.TupleValue):
+        return tuple(argument(_SIZE if is_shape else param, item, env) for item in v.items)
+    value = operand(v, env)
+    if param.kind == "target" and isinstance(v, core.ShapeLit) and len(v.dims) == len(value):
+        return tuple(WILDCARD if d == _MINUS_ONE else size for d, size in zip(v.dims, value, strict=True))
+    return (value,) if is_shape and isinstance(v, core.SizeExpr) else value
+
+
+_MINUS_ONE = core.SizeLit(NOWHERE, -1)
+_SIZE = Param("", "size")
+
+
+def operand(v: core.Value, env: Mapping[str, Any]) -> Any:
+    """What is known of an operand; raises Open."""
+    match v:
+        case core.Var(name=slot):
+            return looked_up(env, slot)
+        case core.Number(value=value) | core.Text(value=value):
+            return value
+        case core.TupleValue(items=items) | core.ListValue(items=items):
+            return tuple(known(item, env) for item in items)
+        case core.FnRef():
+            return v
+        case core.TensorLit() | core.Load() | core.Call() | core.If() | core.Loop() | core.Lambda():
+            raise TypeError(f"not an operand: {v!r}")
+    return shape_level(v, env)
+
+
+def known(v: core.Value, env: Mapping[str, Any]) -> Any:
+    """The same, None where nothing is known."""
+    try:
+        return operand(v, env)
+    except (Open, Undefined):
+        return None

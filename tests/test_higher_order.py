@@ -1,0 +1,255 @@
+"""`@map`, `@fold` and `@scan`: what they give, for every way to hand a function over, and what is said of their mistakes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import rxlang as rx
+from rxlang import pipeline
+from rxlang.cli.desugar import listing
+from rxlang.interp.run import ShapeError
+from rxlang.lang.diagnostics import Diagnostic
+from rxlang.lang.formatter import format_source
+from rxlang.lang.source import Source
+
+HERE = Path(".")
+X, V = "xs : Tensor([n, d], float32)", "Tensor([d], float32)"
+SIZES = [(3, 2), (0, 2), (1, 3), (2, 0)]
+LIBRARY = """@twice = fn(r : Tensor([d], float32)) : Tensor([2 * d], float32) { @concat([r, r], axis=0) }
+@open = fn(r) { @concat([r, r], axis=0) }
+@each = fn(f : fn(Tensor([d], float32)) : Tensor([d], float32), xs : Tensor([n, d], float32)) : Tensor([n, d], float32) {
+  @map(f, xs)
+}
+@any_relu = fn(xs) { @map(@relu, xs) }
+"""
+
+
+def said(source: str, base: Path = HERE, *severities: str) -> list[Diagnostic]:
+    found = pipeline.check_text(source, "x.rx", base).diagnostics
+    return [d for d in found if d.severity in (severities or ("error", "warning"))]
+
+
+def rows(n: int, d: int) -> Any:
+    return np.random.default_rng(n + d).standard_normal((n, d)).astype(np.float32)
+
+
+def same(found: Any, wanted: Any) -> None:
+    if isinstance(wanted, tuple):
+        assert isinstance(found, tuple) and len(found) == len(wanted)
+        for a, b in zip(found, wanted, strict=True):
+            same(a, b)
+        return
+    wanted = np.asarray(wanted)
+    assert np.asarray(found).shape == wanted.shape and np.asarray(found).dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
+
+
+def twice(x: Any) -> Any:
+    return np.concatenate([x, x], axis=-1)
+
+
+F = np.float32
+
+
+def sums(x: Any) -> Any:
+    return np.array([r.sum() for r in x], F)
+
+
+def running(x: Any) -> Any:
+    """The sums of the first 0, 1, 2, ... rows."""
+    return np.cumsum(np.pad(x, [(1, 0), (0, 0)]), axis=0, dtype=F)
+
+
+def relu(x: Any) -> Any:
+    return np.maximum(x, F(0))
+
+
+# The body of a function of `xs`, its result's type, and the same in NumPy: all of them proved, without a doubt.
+N_D, N_2D = "Tensor([n, d], float32)", "Tensor([n, 2 * d], float32)"
+PROGRAMS: dict[str, tuple[str, str, Any]] = {
+    "a primitive": ("@map(@relu, xs)", N_D, relu),
+    "a function": ("@map(@twice, xs)", N_2D, twice),
+    "one of another file": ("@map(@lib.twice, xs)", "Tensor([n, d * 2], float32)", twice),
+    "one without types": ("@map(@open, xs)", N_2D, twice),
+    "a lambda": ("@map(fn(r : V) : V { r * 2.0 }, xs)", N_D, lambda x: x * 2),
+    "a lambda that gives a scalar": (
+        "@map(fn(r : Tensor([p], float32)) { @sum(r) }, @pad(xs, [(0, 0), (0, 1)]))", "Tensor([n], float32)", sums,
+    ),
+    "a lambda with a name": ("let f = fn(r : V) { r + 1.0 }\n @map(f, xs)", N_D, lambda x: x + 1),
+    "a lambda that reads outside": (
+        "let c = @max(@pad(xs, [(1, 0), (0, 0)]), axis=0)\n @map(fn(r : V) { r - c }, xs)", N_D,
+        lambda x: x - np.pad(x, [(1, 0), (0, 0)]).max(0),
+    ),
+    "a parameter": ("@each(@relu, xs)", N_D, relu),
+    "a parameter of another file": ("@lib.each(fn(r : V) : V { -r }, xs)", N_D, lambda x: -x),
+    "several tensors": ("@map(@add, xs, xs * 2.0)", N_D, lambda x: x + x * 2),
+    "by keyword": ("@map(xs=xs, f=@relu)", N_D, relu),
+    "of the prelude": ("@prelude.map(@relu, xs)", N_D, relu),
+    "a tuple": (
+        "@map(fn(r : V) { (r * 2.0, (@sum(r), r)) }, xs)", f"({N_D}, (Tensor([n], float32), {N_D}))",
+        lambda x: (x * 2, (sums(x), x)),
+    ),
+    "a map in a map": (
+        "@map(fn(p : Tensor([3, d], float32)) { @map(@twice, p) }, @broadcast_to(@reshape(xs, [n, 1, d]), [n, 3, d]))",
+        "Tensor([n, 3, 2 * d], float32)", lambda x: twice(np.repeat(x[:, None], 3, 1)),
+    ),
+    "in arms": (
+        "if (n > 2) { @map(@relu, xs) } else { @map(@abs, xs) }", N_D, lambda x: relu(x) if len(x) > 2 else np.abs(x),
+    ),
+    "in a loop": (
+        "for i in range(2) with (acc = xs) { @map(@relu, acc) - 1.0 }", N_D, lambda x: relu(relu(x) - 1) - 1,
+    ),
+    "around a loop": ("@map(fn(r : V) { for i in range(3) with (acc = r) { acc * 2.0 } }, xs)", N_D, lambda x: x * 8),
+    "in a condition": (
+        "let b = @map(fn(r : V) { @all(r > 0.0) }, xs)\n if (@all(b)) { xs } else { -xs }", N_D,
+        lambda x: x if (x > 0).all() else -x,
+    ),
+    "beside a tensor called range": ("let range = xs\n @map(@relu, range)", N_D, relu),
+    "beside names of its own": ("let i = xs\n let y = i\n let rows = y\n @map(@relu, rows)", N_D, relu),
+    "a fold": ("@fold(@add, @zeros([d], float32), xs)", V, lambda x: running(x)[-1]),
+    "a fold of a size": ("@fold(fn(k : Size, r) : Size { k + r.dim(0) }, 0, xs)", "Size", lambda x: np.array(x.size)),
+    "a fold that begins with a number": (
+        "@fold(fn(a : float32, r : V) { a + 1.0 }, 0.0, xs)", "float32", lambda x: F(len(x)),
+    ),
+    "a fold over two": (
+        "@fold(fn(a : V, r : V, s : V) { a + r * s }, @zeros([d], float32), xs, xs)", V,
+        lambda x: running(x * x)[-1],
+    ),
+    "a fold of a tuple": (
+        "let (a, b) = @fold(fn(c : (V, V), r : V) { let (a, b) = c\n (b, r) }, (xs[0], xs[0]), xs)\n a", V,
+        lambda x: x[max(len(x) - 2, 0)],
+    ),
+    "a scan": (
+        "@scan(fn(c : V, r : V) : (V, float32) { (c + r, @sum(r)) }, @zeros([d], float32), xs)",
+        f"({V}, Tensor([n], float32))", lambda x: (running(x)[-1], sums(x)),
+    ),
+    "a scan that stacks what it carries": (
+        "@scan(@add, @zeros([d], float32), xs)", f"({V}, {N_D})", lambda x: (running(x)[-1], running(x)[1:]),
+    ),
+    "a part of a scan": ("@scan(@add, @zeros([d], float32), xs)[1]", N_D, lambda x: running(x)[1:]),
+    "a scan of tuples": (
+        "@scan(fn(c : (V, float32), r : V) { let (a, b) = c\n ((a + r, b + 1.0), (a, r)) }, "
+        "(@zeros([d], float32), tensor(0.0, float32)), xs)", f"(({V}, float32), ({N_D}, {N_D}))",
+        lambda x: ((running(x)[-1], F(len(x))), (running(x)[:-1], x)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rows_are_mapped_folded_and_scanned_as_in_numpy(name: str, tmp_path: Path) -> None:
+    body, result, wanted = PROGRAMS[name]
+    (tmp_path / "lib.rx").write_text(LIBRARY)
+    path, where = tmp_path / "x.rx", " where n >= 1" if "xs[0]" in body else ""
+    body = re.sub(r"\bV\b", V, body)
+    path.write_text(f'import "lib.rx" as lib\n{LIBRARY}@f = fn({X}) : {result}{where} {{\n {body}\n}}\n')
+    doubts = [
+        d.message for d in said(path.read_text(), tmp_path) if d.span.source.name == "x.rx" and d.function == "@f"
+    ]
+    assert not doubts
+    module = rx.load(path)
+    for n, d in SIZES:
+        if n or not where:
+            same(module.f(rows(n, d)), wanted(rows(n, d)))
+
+
+def test_a_function_without_types_maps_rows_of_any_rank_and_knows_their_shape_without_a_row() -> None:
+    module = rx.loads(LIBRARY)
+    for shape in ((2, 3), (0, 3), (0, 5, 2), (0,)):
+        same(module.any_relu(np.ones(shape, np.float32)), np.ones(shape, np.float32))
+    spliced = rx.loads("@f = fn(xs : Tensor([n, *s, d], float16)) : Tensor([n, *s, d], float16) { @map(@relu, xs) }")
+    same(spliced.f(np.ones((0, 2, 3), np.float16)), np.ones((0, 2, 3), np.float16))
+
+
+def test_a_function_of_the_program_goes_before_and_a_primitive_where_no_function_is_given() -> None:
+    module = rx.loads("@map = fn(x, y) { x + y }\n@f = fn(x : Tensor([n], float32)) { @map(x, x) }")
+    same(module.f(np.ones(2, np.float32)), np.full(2, 2, np.float32))
+    module = rx.loads("@f = fn(x : Tensor([1, 4, 6], float32)) { @fold(x, [3, 4], [2, 2]) }")
+    assert module.f(np.ones((1, 4, 6), np.float32)).shape == (1, 1, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        ("@map(@relu)", "E205", "@map is called without `xs`"),
+        ("@scan(@add, xs)", "E205", "@scan is called without `xs`"),
+        ("@map(xs, @relu)", "E206", "`f` is a function; this is a tensor"),
+        ("@map(@twice, xs, xs)", "E205", "@map calls `f` with a row of each of 2 tensors; this one takes 1 argument"),
+        ("@fold(@twice, xs, xs)", "E205", "@fold calls `f` with what is carried and a row; this one takes 1 argument"),
+        ("@map(@relu, axis=xs)", "E205", "@map has no parameter `axis`; its parameters are f, xs"),
+        ("@map(@relu, f=@relu, xs=xs)", "E205", "@map gets `f` twice"),
+        ("let f = @map\n xs", "E221", "`@map` can only be called"),
+        ("@fold(@add, 0.0, xs)", "E227", "`0.0` is a number without a dtype, and needs one to be carried"),
+        ("@vmap(@relu, xs)", "E202", "there is no function `@vmap`"),
+        ("@map(@relu, @sum(xs))", "E302", "@map needs `@sum(xs)` to have rank 1 or more, but it has rank 0"),
+        ("@map(@twice, @reshape(xs, [n, d, 1]))", "E301", "@twice needs `r` to have rank 1, but it has rank 2"),
+        ("@map(@add, xs, @pad(xs, [(1, 0), (0, 0)]))", "E302", "@map needs `@pad(xs, [(1, 0), (0, 0)]).dim(0) == xs.dim(0)`"),
+        ("@fold(@add, @zeros([d + 1], float32), xs)", "W311", "`+` needs axis 0 of `acc` (d + 1)"),
+        ("@map(fn(r : Tensor([d], float32)) { @filter(r, r > 0.0) }, xs)", "W311",
+         "the stack needs what each turn gives to have one shape in all turns"),
+        ("@map(if (@all(xs > 0.0)) { @relu } else { @exp }, xs)", "W311",
+         "the stack needs the rank of what each turn gives to be known even where no turn runs"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_said_in_the_words_of_the_call(body: str, code: str, message: str) -> None:
+    found = said(f"{LIBRARY.splitlines()[0]}\n@f = fn({X}) {{ {body} }}")
+    assert [d.code for d in found] == [code], [d.message for d in found]
+    assert message in found[0].message
+
+
+def test_tensors_with_another_number_of_rows_fail_before_the_first_turn() -> None:
+    source = "@f = fn(xs : Tensor([n], float32), ys : Tensor([m], float32)) { @map(@add, xs, ys) }"
+    (doubt,) = said(source)
+    assert "@map needs `ys.dim(0) == xs.dim(0)` to hold: this holds only if n == m" in doubt.message
+    with pytest.raises(ShapeError) as caught:
+        rx.loads(source).f(np.ones(2, np.float32), np.ones(3, np.float32))
+    assert (
+        caught.value.diagnostic.message
+        == "@map needs `ys.dim(0) == xs.dim(0)` to hold, but ys.dim(0) is 3, xs.dim(0) is 2"
+    )
+
+
+def test_what_no_row_tells_is_refused_only_where_there_is_none() -> None:
+    module = rx.loads("@f = fn(xs : Tensor([n], float32), c : bool) { @map(if (c) { @relu } else { @exp }, xs) }")
+    same(module.f(np.ones(2, np.float32), np.array(True)), np.ones(2, np.float32))
+    with pytest.raises(ShapeError, match="no turn ran, and only a turn tells the shape and the dtype"):
+        module.f(np.ones(0, np.float32), np.array(True))
+
+
+def test_turns_that_the_data_gives_other_shapes_fail_in_their_turn() -> None:
+    module = rx.loads(f"@f = fn({X}) {{ @map(fn(r : {V}) {{ @filter(r, r > 0.0) }}, xs) }}")
+    same(module.f(np.array([[1, -1], [-1, 2]], np.float32)), np.array([[1], [2]], np.float32))
+    with pytest.raises(ShapeError, match=r"in turn 2 \(i = 1\), what each turn gives needs one shape in all turns"):
+        module.f(np.array([[1, -1], [1, 2]], np.float32))
+
+
+def test_the_core_is_a_loop_and_reads_back_as_it_is() -> None:
+    source = f"{LIBRARY}@f = fn({X}) {{ @scan(@add, @sum(xs, axis=0), xs) }}"
+    program, _ = pipeline.desugar_text(source, "x.rx", HERE)
+    assert program is not None
+    text = listing(program)
+    assert "for i in range(rows)" in text and "stack (y : Tensor(?, ?))" in text
+    again, found = pipeline.desugar_text(text, "y.rx", HERE)
+    assert again is not None and listing(again) == text, found
+
+
+def test_the_simplified_core_says_what_a_turn_stacks() -> None:
+    report = pipeline.check_text(f"{LIBRARY}@f = fn({X}) {{ @map(@twice, xs) }}", "x.rx", HERE)
+    assert report.checked is not None
+    assert "stack (y : Tensor([xs.dim(1) * 2], float32))" in listing(report.checked.program)
+
+
+def test_a_stack_of_the_user_may_leave_its_type_to_the_turn() -> None:
+    loop = "for i in range(n) stack (y : Tensor(?, ?)) { @pad(xs[i], [(0, 1)]) }"
+    source = f"@f = fn({X}) : Tensor([n, d + 1], float32) {{ {loop} }}"
+    assert said(source) == []
+    for n, d in SIZES:
+        assert rx.loads(source).f(rows(n, d)).shape == (n, d + 1)
+
+
+def test_the_formatter_keeps_calls_over_rows() -> None:
+    text = f"@f = fn({X}) {{\n  @map(fn(r : {V}) {{ r }}, xs)\n}}\n"
+    assert format_source(Source("x.rx", text)) == (text, ())
