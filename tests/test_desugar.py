@@ -523,7 +523,7 @@ def test_a_name_that_may_be_a_slip_is_told_with_the_name_that_is_near() -> None:
         ("let y = x\n  -y", True),
         ("let y = @relu(x)\n  -(y + 1.0) * 2.0", True),
         ("let y = x\n  -y + x", True),
-        ("let y = x -\n  x", True),
+        ("let y = x -\n  x", False),
         ("let y = x - x", False),
         ("let y = x", False),
     ],
