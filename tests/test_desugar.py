@@ -518,6 +518,23 @@ def test_a_name_that_may_be_a_slip_is_told_with_the_name_that_is_near() -> None:
     assert found.span.text == "dd" and found.help is not None and found.help.startswith("did you mean `d`?")
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("let y = x\n  -y", True),
+        ("let y = @relu(x)\n  -(y + 1.0) * 2.0", True),
+        ("let y = x\n  -y + x", True),
+        ("let y = x -\n  x", False),
+        ("let y = x - x", False),
+        ("let y = x", False),
+    ],
+)
+def test_a_result_that_begins_with_a_minus_is_told_how_it_is_written(body: str, told: bool) -> None:
+    _, found = run(f"@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) {{\n  {body}\n}}")
+    (said,) = [d for d in found if d.code == "E210"]
+    assert said.help is not None and ("`(-y)`" in said.help) is told
+
+
 def test_an_underscore_may_stand_for_several_parts_of_a_tuple() -> None:
     text = "@f = fn(x : Tensor([n, 3], float32)) : Tensor { let (a, _, _) = @split(x, 3, axis=1); a }"
     assert "let (a, _, _) = @split(x, 3, axis=1)" in assertions(find(fine(text), "f"))
