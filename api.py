@@ -21,6 +21,7 @@ from .lang import core
 from .lang.checked import Checked
 from .lang.diagnostics import Diagnostic, RxError
 from .lang.files import Files
+from .lang.given import Given, read_given
 from .lang.node import Node
 from .lang.render import render_text
 from .lang.source import Span
@@ -209,16 +210,18 @@ def load(
     strict: bool = False,
     allow_empty: bool = False,
     allow_extern: bool = False,
+    given: Sequence[str] = (),
 ) -> Module:
     """Check a program and make its functions callable; raises CheckError where it is rejected.
 
     Imports and weights are read below the program's own folder and `roots`. `strict` and `allow_empty` are those of
-    `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name.
+    `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name. What is `given`, like
+    `"@f: 1 <= n, n <= 64"`, holds at the doors of functions beside what the program says; `@*` are all that have such sizes.
     """
     place = Path(path)
     data = place.read_bytes()
     files = Files(place.parent, _paths(roots))
-    options = CheckOptions(strict=strict, allow_empty=allow_empty)
+    options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
     return _ready(report, files, allow_extern, options)
 
@@ -231,10 +234,11 @@ def loads(
     strict: bool = False,
     allow_empty: bool = False,
     allow_extern: bool = False,
+    given: Sequence[str] = (),
 ) -> Module:
     """The same for a program's text; files are looked for in the folder of `filename`."""
     base = Path(filename).parent
-    options = CheckOptions(strict=strict, allow_empty=allow_empty)
+    options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
     return _ready(report, Files(base, _paths(roots)), allow_extern, options)
 
@@ -246,9 +250,10 @@ def check_source(
     roots: Sequence[PathText] = (),
     strict: bool = False,
     allow_empty: bool = False,
+    given: Sequence[str] = (),
 ) -> Report:
     """Check a program's text: the diagnostics, how many assertions were proved and how many are left. Nothing is run."""
-    options = CheckOptions(strict=strict, allow_empty=allow_empty)
+    options = CheckOptions(strict, allow_empty, _conditions(given))
     return pipeline.check_text(text, filename, Path(filename).parent, _paths(roots), options)
 
 
@@ -258,9 +263,18 @@ def _paths(roots: Sequence[PathText]) -> tuple[Path, ...]:
     return tuple(Path(r) for r in roots)
 
 
+def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
+    try:
+        return tuple(map(read_given, [texts] if isinstance(texts, str) else texts))
+    except RxError as problem:
+        raise ValueError(str(problem)) from None
+
+
 def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptions) -> Module:
     if not report.ok or report.checked is None:
         raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
+    if report.unmet:
+        raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
         return Module(report.checked, files, allow_extern)
     except RxError as problem:  # weights that are not there

@@ -23,6 +23,7 @@ from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
 from .lang.files import Files
+from .lang.given import Given
 from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode
@@ -45,6 +46,8 @@ class Report(Node):
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
     checked: Checked | None
+    # What was given and meets no function of the program.
+    unmet: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -72,7 +75,7 @@ def check_text(
 def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
     options = options or Options()
     files = Files(base, roots)
-    modules, program, diagnostics = _desugared(source, files)
+    modules, program, diagnostics = _desugared(source, files, options.given)
     names = tuple(loaded.module.source.name for loaded in (modules.entry, *modules.imports))
     if program is None:
         return Report(names, tuple(in_order(list(diagnostics))), Counts(), None)
@@ -81,7 +84,8 @@ def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), optio
     everything = [*diagnostics, *weights.diagnostics, *checked.diagnostics]
     if options.strict:
         everything = [_strict(d) for d in everything]
-    return Report(names, tuple(in_order(everything)), checked.counts, checked)
+    unmet = () if any(d.severity == "error" for d in diagnostics) else _unmet(program, options.given)
+    return Report(names, tuple(in_order(everything)), checked.counts, checked, unmet)
 
 
 def ready(
@@ -122,11 +126,19 @@ def shapes_of_call(checked: Checked, function: str, arguments: Mapping[str, Argu
     return result_shapes(checked, lookup, function, arguments)
 
 
-def _desugared(source: Source, files: Files) -> tuple[Modules, core.Program | None, tuple[Diagnostic, ...]]:
+def _desugared(
+    source: Source, files: Files, given: tuple[Given, ...] = ()
+) -> tuple[Modules, core.Program | None, tuple[Diagnostic, ...]]:
     modules, syntax = load_program(source, files)
-    program, sorts = desugar(modules, lookup)
+    program, sorts = desugar(modules, lookup, given)
     diagnostics = (*syntax, *sorts)
     return modules, program, diagnostics
+
+
+def _unmet(program: core.Program, given: tuple[Given, ...]) -> tuple[str, ...]:
+    """What was given for functions that are not there, or have no such sizes."""
+    asked = {id(c.span.source) for f in program.functions for c in f.checks} if given else set()
+    return tuple(g.source.text for g in given if id(g.source) not in asked)
 
 
 def _strict(diagnostic: Diagnostic) -> Diagnostic:

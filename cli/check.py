@@ -13,7 +13,7 @@ from ..lang.diagnostics import Diagnostic
 from ..simplify.known.outcome import Options
 from .examine import Examined, Wish, examine_all
 from .explanation import unknown
-from .files import Program, Unusable, conclude, folders, read_programs
+from .files import Program, Unusable, all_met, conclude, conditions, folders, given_option, read_programs
 from .following import followed
 from .terminal import plural, print_diagnostics, summary
 
@@ -47,6 +47,7 @@ class Outcome(NamedTuple):
     is_flag=True,
     help="Apply the helps that leave no choice, and write the files back; the others are left with a reason.",
 )
+@given_option
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
@@ -59,6 +60,7 @@ def check(
     signature: bool,
     explained: str | None,
     fix: bool,
+    given: tuple[str, ...],
     stats: bool,
     roots: tuple[str, ...],
 ) -> int:
@@ -68,7 +70,8 @@ def check(
     """
     places = folders(roots)
     programs, unread = read_programs(paths)
-    wish = Wish(places, Options(strict=strict, allow_empty=allow_empty), signature, explained)
+    options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
+    wish = Wish(places, options, signature, explained)
     if fix:
         programs = _fixed(programs, wish, form)
     began = time.perf_counter()
@@ -81,6 +84,7 @@ def check(
     if stats:
         click.echo(_stats(outcome), err=beside)
     conclude(unread)
+    all_met(text for text in given if found and all(text in one.unmet for one in found))
     return 1 if outcome.rejected else 0
 
 

@@ -30,7 +30,7 @@ class Wish(NamedTuple):
 class Examined(NamedTuple):
     """What checking one program gave, as plain data that can travel between processes. `counts` is None if it did not get so
     far; `extra` are the lines that `--signature` and `--explain` ask for; `known` are the names that it has where it has not
-    the one to be explained."""
+    the one to be explained; `unmet` is what was given and meets none of its functions."""
 
     files: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -39,6 +39,7 @@ class Examined(NamedTuple):
     ok: bool
     extra: tuple[str, ...]
     known: tuple[str, ...] | None = None
+    unmet: tuple[str, ...] = ()
 
 
 def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
@@ -69,6 +70,7 @@ def examine(program: Program, wish: Wish) -> Examined:
         report.ok,
         (*signed, *((told,) if told is not None else ())),
         names(checked) if wish.explained is not None and told is None else None,
+        report.unmet,
     )
 
 

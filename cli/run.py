@@ -17,7 +17,7 @@ from ..lang.cells import shown
 from ..lang.diagnostics import RxError
 from ..lang.files import Files
 from ..simplify.known.outcome import Options
-from .files import Program, Unusable, folders, read_program, reason
+from .files import Program, Unusable, all_met, conditions, folders, given_option, read_program, reason
 from .terminal import plural, print_diagnostics
 
 REJECTED, FAILED = 1, 3
@@ -32,6 +32,7 @@ REJECTED, FAILED = 1, 3
 @click.option(
     "--stats", is_flag=True, help="Also print how many checks were proved and ran, and the time per function."
 )
+@given_option
 @click.option("--allow-extern", is_flag=True, help="Let extern functions run the Python callables that they name.")
 @click.option("--allow-empty", is_flag=True, help="What works only on empty tensors is a warning, no error.")
 @click.option(
@@ -44,6 +45,7 @@ def run(
     out: str | None,
     seed: int,
     stats: bool,
+    given: tuple[str, ...],
     allow_extern: bool,
     allow_empty: bool,
     roots: tuple[str, ...],
@@ -54,7 +56,7 @@ def run(
     (3, '[[1, 2], [3, 4]]:int8') or a generated tensor ('float32[2,3]:random', zeros, ones, arange).
     """
     program, places = read_program(file), folders(roots)
-    options = Options(allow_empty=allow_empty)
+    options = Options(allow_empty=allow_empty, given=conditions(given))
     report = pipeline.check_bytes(program.data, program.name, program.base, places, options)
     if not report.ok:
         from ..helps.offer import with_helps  # what runs does not wait for it
@@ -63,6 +65,7 @@ def run(
     print_diagnostics([d for d in report.diagnostics if d.severity != "note"])
     if not report.ok or report.checked is None:
         return REJECTED
+    all_met(report.unmet)
     job = Job(program, report, Files(program.base, places), allow_extern, stats)
     return job.run(name.removeprefix("@") if name else None, args, out, seed)
 
