@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .. import pipeline
 from ..lang.checked import Counts, Demands
+from ..lang.choices import Choice, choices
 from ..lang.diagnostics import Diagnostic
 from ..simplify.known.outcome import Options
 from .explanation import explanation, names
@@ -25,6 +26,7 @@ class Wish(NamedTuple):
     options: Options
     signature: bool = False
     explained: str | None = None
+    guards: bool = False
 
 
 class Examined(NamedTuple):
@@ -40,6 +42,7 @@ class Examined(NamedTuple):
     extra: tuple[str, ...]
     known: tuple[str, ...] | None = None
     unmet: tuple[str, ...] = ()
+    guards: tuple[Choice, ...] = ()
 
 
 def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
@@ -71,6 +74,7 @@ def examine(program: Program, wish: Wish) -> Examined:
         (*signed, *((told,) if told is not None else ())),
         names(checked) if wish.explained is not None and told is None else None,
         report.unmet,
+        tuple(choices(checked.program)) if wish.guards else (),
     )
 
 
