@@ -14,7 +14,7 @@ from . import pipeline
 from .helps.actual import explained
 from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
-from .interp.dtypes import PLAIN
+from .interp.plans import PlanCounts, quick_class
 from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, outward, own
 from .interp.trees import nodes_of
 from .lang import core
@@ -80,29 +80,32 @@ class Function:
         assert function is not None
         self._module = module
         self._core = function
-        # -1 sends a call with anything but tensors the general way.
-        self._count = len(function.params) if all(p.sort == core.TENSOR for p in function.params) else -1
-        # Whether the door leaves a dtype open, so that one may come that NumPy's own functions do not treat well.
-        self._any_dtype = not module._machine.fixes_dtypes(name)
+        self._plans = module._machine.plans(name)
+        self._table = self._plans.table
+        self._class = quick_class([p.sort for p in function.params])
         self._recursive = module._machine.recursive
-        self._entry: Callable[..., Any] = module._machine.code.function(name)
         self.__name__ = name
         self.__doc__ = function.signature
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if named or len(args) != self._count:
+        if named:
             return self._call_with(args, named)
-        for arg in args:
-            if type(arg) is not ndarray or (self._any_dtype and arg.dtype not in PLAIN):
-                return self._call_with(args, named)
         try:
-            result = self._entry(*args) if not self._recursive else deeply(self._entry, *args)
+            plan = self._table[self._class(*args)]
+        except (KeyError, TypeError, AttributeError, IndexError):  # a new class, or no plain arrays
+            return self._call_with(args, named)
+        next(plan.taken)
+        if plan is not self._plans.last:
+            self._plans.changed(plan, "used again")
+        try:
+            result = plan.run(*args) if not self._recursive else deeply(plan.run, *args)
         except RUNTIME_ERRORS as problem:
-            if not all(arg.dtype.isnative for arg in args):  # the door has refused it: it is converted first
-                return self._call_with(args, named)
             raise self._module._machine.explained(problem) from cause_of(problem)
         # What is neither an argument nor a view has memory of its own.
-        if type(result) is ndarray and result.base is None and not any(result is arg for arg in args):
+        if type(result) is ndarray and result.base is None:
+            for arg in args:
+                if result is arg:
+                    return result.copy()
             return result
         return own(outward(result), args)
 
@@ -121,6 +124,11 @@ class Function:
     def signature(self) -> str:
         """The signature as the program has it."""
         return self._core.signature
+
+    @property
+    def plans(self) -> PlanCounts:
+        """The plans that there are, by shape class, with how often each was used again."""
+        return self._plans.counts()
 
     @property
     def residual(self) -> tuple[Check, ...]:

@@ -14,7 +14,7 @@ would make its answers meaningless. Files are opened by lang/files.py, below the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode
 from .lang.source import Source
+from .lang.walk import walk
 from .lang.weights import BadWeights, Header, read_header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
@@ -36,7 +37,7 @@ from .simplify.known.outcome import Options
 from .simplify.propagate import ArgumentShape, CallResult, check, result_shapes
 
 if TYPE_CHECKING:
-    from .interp.run import Explain, Machine
+    from .interp.run import Explain, Fast, Machine
 
 
 class Report(Node):
@@ -95,9 +96,11 @@ def ready(
     allow_extern: bool = False,
     instrument: bool = False,
     explain: Explain | None = None,
+    fast: Fast | None = None,
 ) -> Machine:
     """Lower and compile what was checked and evaluate its consts: from here on its functions can be called. `explain` finds
-    the reason of a check that fails then, and a mend.
+    the reason of a check that fails then, and a mend; `fast` gives the programs to try first for calls of a function, which are
+    this one under hints.
 
     Raises RxError where weights cannot be read, and ShapeError where a const is not what it is said to be.
     """
@@ -105,7 +108,26 @@ def ready(
     from .interp.run import Options as RunOptions
 
     options = RunOptions(allow_extern, instrument=instrument)
-    return Machine(checked.program, files, options, checked.headers, explain)
+    return Machine(checked.program, files, options, checked.headers, explain, fast)
+
+
+def hinted(checked: Checked, hints: tuple[Given, ...], recheck: Callable[[Given], Report]) -> Fast:
+    """For a function's name the program as it is where a hint for it holds: `recheck` checks it with one more condition.
+
+    A hint decides nothing. It would, for a function that others call: their calls would be held to it, and lists of
+    implementations would choose by it. Such a function has no fast path, nor has one whose sizes the program refuses.
+    """
+    program = checked.program
+    called = {n.name for n in walk(program.functions, program.consts, program.main) if isinstance(n, core.FnRef)}
+    called |= {choice for impls in program.impls for choice in impls.choices}
+
+    def fast(name: str) -> Iterator[core.Program]:
+        for hint in hints if name not in called else ():
+            report = recheck(replace(hint, pattern=name)) if hint.is_for(name) else None
+            if report is not None and report.ok and report.checked is not None and not report.unmet:
+                yield report.checked.program
+
+    return fast
 
 
 def desugar_text(

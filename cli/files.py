@@ -119,17 +119,17 @@ given_option = click.option(
 )  # fmt: skip
 
 
-def conditions(texts: Iterable[str]) -> tuple[Given, ...]:
-    """The conditions that `--given` names."""
+def conditions(texts: Iterable[str], option: str = "--given") -> tuple[Given, ...]:
+    """The conditions that an option names."""
     try:
         return tuple(map(read_given, texts))
     except RxError as wrong:
-        raise Unusable("\n".join(f"--given: {d.message}" for d in wrong.diagnostics)) from wrong
+        raise Unusable("\n".join(f"{option}: {d.message}" for d in wrong.diagnostics)) from wrong
 
 
-def all_met(unmet: Iterable[str]) -> None:
+def all_met(unmet: Iterable[str], option: str = "--given") -> None:
     """Unusable if something that was given meets no function."""
-    missing = [f"--given {text!r}: no function of that name has such sizes" for text in unmet]
+    missing = [f"{option} {text!r}: no function of that name has such sizes" for text in unmet]
     if missing:
         raise Unusable("\n".join(missing))
 
