@@ -161,19 +161,24 @@ class Loops(Part):
         firsts = (*outer, *self._firsts(loop, turns, inner, at_entry))
         frame = replace(frame, turn=Turn(older, frame.path, firsts, turns.index, _ends(loop, turns)))
         cond, goes_on = self._condition(frame, loop, inner)
-        if (empty or goes_on is False) and all(s.dtype is not None for s in loop.stacked):
-            if not frame.quiet:
-                self.prover.log.remark(never_run(self.prover.function, loop))
-            status = [Status.PROVED] * len(loop.invariant)
-            shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
-            body, stacked = loop.body, tuple(replace(s, status=Status.PROVED) for s in loop.stacked)
-        else:
-            scope = self._outside(loop, env)
-            status, shared, body, stacked = self._body(frame, loop, turns, inner, older, scope)
+        walk = self._never if empty or goes_on is False else self._body
+        status, shared, body, stacked = walk(frame, loop, turns, inner, older, self._outside(loop, env))
         self.bindings.close(since, older)
         self.state.pop()
         invariant = tuple(replace(i, turn=s) for i, s in zip(loop.invariant, status, strict=True))
         return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, goes_on is True
+
+    def _never(
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Scope
+    ) -> tuple[list[Status], tuple[Shared, ...], core.Block, tuple[core.Stacked, ...]]:
+        """The same of a loop without a turn: nothing in it fails, and it is read for the types alone that only a turn tells."""
+        if not frame.quiet:
+            self.prover.log.remark(never_run(self.prover.function, loop))
+        stacked = loop.stacked
+        if any(s.dtype is None for s in stacked):
+            *_, stacked = self._body(replace(frame, quiet=True), loop, turns, env, older, scope)
+        stacked = tuple(replace(s, status=Status.PROVED) for s in stacked)
+        return [Status.PROVED] * len(loop.invariant), ({},) * len(stacked), loop.body, stacked
 
     def _body(
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Scope
@@ -329,7 +334,7 @@ class Loops(Part):
             asked = ToldBy(span, stacked.name, "rank" if shape is None else "dtype")
             return replace(stacked, status=self.prover.judge(frame, UNDECIDED, asked, claim=True, empty_rule=False)[0])
         found = replace(stacked, shape=shape, dtype=dtype)
-        if not frame.quiet:
+        if not frame.trial:
             self.program.solutions.stacks[span] = found
         return found
 

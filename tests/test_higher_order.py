@@ -164,6 +164,28 @@ def test_a_function_without_types_maps_rows_of_any_rank_and_knows_their_shape_wi
     same(spliced.f(np.ones((0, 2, 3), np.float16)), np.ones((0, 2, 3), np.float16))
 
 
+def test_of_no_row_at_all_the_shape_is_known() -> None:
+    function = "@f = fn(xs : Tensor([0, d], float32)) : Tensor([0, 2 * d], float32) { @map(@twice, xs) }"
+    source = f"{LIBRARY.splitlines()[0]}\n{function}"
+    assert said(source) == []
+    same(rx.loads(source).f(rows(0, 3)), np.zeros((0, 6), np.float32))
+
+
+def test_what_is_mapped_folded_and_scanned_is_never_written_into() -> None:
+    module = rx.loads("""type Two(n, d) = (Tensor([n, d], float32), Tensor([d], float32), Tensor([n, d], float32))
+    @f = fn(x : Tensor([n, d], float32)) : Two(n, d) where n >= 1 {
+      let y = x + 1.0
+      let (last, sums) = @scan(fn(a : Tensor([d], float32), r : Tensor([d], float32)) { a + r }, y[0], y)
+      let most = @fold(fn(a : Tensor([d], float32), r : Tensor([d], float32)) { a * r + last }, y[0], y)
+      (y, most - most + last, @map(fn(r : Tensor([d], float32)) { r * 1.0 }, y))
+    }""")
+    x = rows(3, 2)
+    y, last, copy = module.f(x)
+    same(x, rows(3, 2))
+    same((y, copy), (x + 1, x + 1))
+    np.testing.assert_allclose(last, (x + 1).sum(0) + x[0] + 1, rtol=1e-6)
+
+
 def test_a_function_of_the_program_goes_before_and_a_primitive_where_no_function_is_given() -> None:
     module = rx.loads("@map = fn(x, y) { x + y }\n@f = fn(x : Tensor([n], float32)) { @map(x, x) }")
     same(module.f(np.ones(2, np.float32)), np.full(2, 2, np.float32))
