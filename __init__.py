@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from .api import check_source as check_source
     from .api import load as load
     from .api import loads as loads
+    from .condition import Condition as Condition
     from .lang.diagnostics import Diagnostic as Diagnostic
     from .pipeline import Report as Report
     from .size import Size as Size
+    from .size import max as max
+    from .size import min as min
 
-# Where each public name is found.
+# Where each public name is found. `min` and `max`, of sizes, take nobody's by `import *`.
 _PUBLIC = {
     "load": ".api",
     "loads": ".api",
@@ -25,8 +28,11 @@ _PUBLIC = {
     "Report": ".pipeline",
     "Diagnostic": ".lang.diagnostics",
     "Size": ".size",
+    "Condition": ".condition",
+    "max": ".size",
+    "min": ".size",
 }
-__all__ = ["CheckError", "Diagnostic", "Report", "ShapeError", "Size", "check_source", "load", "loads"]
+__all__ = ["CheckError", "Condition", "Diagnostic", "Report", "ShapeError", "Size", "check_source", "load", "loads"]
 
 
 def __getattr__(name: str) -> Any:

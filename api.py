@@ -14,13 +14,14 @@ from . import pipeline
 from .helps.actual import explained
 from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
-from .interp.dtypes import PLAIN
+from .interp.plans import PlanCounts, quick_class
 from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, outward, own
 from .interp.trees import nodes_of
 from .lang import core
 from .lang.checked import Checked
 from .lang.diagnostics import Diagnostic, RxError
 from .lang.files import Files
+from .lang.given import Given, read_given
 from .lang.node import Node
 from .lang.render import render_text
 from .lang.source import Span
@@ -79,29 +80,32 @@ class Function:
         assert function is not None
         self._module = module
         self._core = function
-        # -1 sends a call with anything but tensors the general way.
-        self._count = len(function.params) if all(p.sort == core.TENSOR for p in function.params) else -1
-        # Whether the door leaves a dtype open, so that one may come that NumPy's own functions do not treat well.
-        self._any_dtype = not module._machine.fixes_dtypes(name)
+        self._plans = module._machine.plans(name)
+        self._table = self._plans.table
+        self._class = quick_class([p.sort for p in function.params])
         self._recursive = module._machine.recursive
-        self._entry: Callable[..., Any] = module._machine.code.function(name)
         self.__name__ = name
         self.__doc__ = function.signature
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if named or len(args) != self._count:
+        if named:
             return self._call_with(args, named)
-        for arg in args:
-            if type(arg) is not ndarray or (self._any_dtype and arg.dtype not in PLAIN):
-                return self._call_with(args, named)
         try:
-            result = self._entry(*args) if not self._recursive else deeply(self._entry, *args)
+            plan = self._table[self._class(*args)]
+        except (KeyError, TypeError, AttributeError, IndexError):  # a new class, or no plain arrays
+            return self._call_with(args, named)
+        next(plan.taken)
+        if plan is not self._plans.last:
+            self._plans.changed(plan, "used again")
+        try:
+            result = plan.run(*args) if not self._recursive else deeply(plan.run, *args)
         except RUNTIME_ERRORS as problem:
-            if not all(arg.dtype.isnative for arg in args):  # the door has refused it: it is converted first
-                return self._call_with(args, named)
             raise self._module._machine.explained(problem) from cause_of(problem)
         # What is neither an argument nor a view has memory of its own.
-        if type(result) is ndarray and result.base is None and not any(result is arg for arg in args):
+        if type(result) is ndarray and result.base is None:
+            for arg in args:
+                if result is arg:
+                    return result.copy()
             return result
         return own(outward(result), args)
 
@@ -120,6 +124,11 @@ class Function:
     def signature(self) -> str:
         """The signature as the program has it."""
         return self._core.signature
+
+    @property
+    def plans(self) -> PlanCounts:
+        """The plans that there are, by shape class, with how often each was used again."""
+        return self._plans.counts()
 
     @property
     def residual(self) -> tuple[Check, ...]:
@@ -210,16 +219,18 @@ def load(
     strict: bool = False,
     allow_empty: bool = False,
     allow_extern: bool = False,
+    given: Sequence[str] = (),
 ) -> Module:
     """Check a program and make its functions callable; raises CheckError where it is rejected.
 
     Imports and weights are read below the program's own folder and `roots`. `strict` and `allow_empty` are those of
-    `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name.
+    `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name. What is `given`, like
+    `"@f: 1 <= n, n <= 64"`, holds at the doors of functions beside what the program says; `@*` are all that have such sizes.
     """
     place = Path(path)
     data = place.read_bytes()
     files = Files(place.parent, _paths(roots))
-    options = CheckOptions(strict=strict, allow_empty=allow_empty)
+    options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
     return _ready(report, files, allow_extern, options)
 
@@ -232,10 +243,11 @@ def loads(
     strict: bool = False,
     allow_empty: bool = False,
     allow_extern: bool = False,
+    given: Sequence[str] = (),
 ) -> Module:
     """The same for a program's text; files are looked for in the folder of `filename`."""
     base = Path(filename).parent
-    options = CheckOptions(strict=strict, allow_empty=allow_empty)
+    options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
     return _ready(report, Files(base, _paths(roots)), allow_extern, options)
 
@@ -247,9 +259,10 @@ def check_source(
     roots: Sequence[PathText] = (),
     strict: bool = False,
     allow_empty: bool = False,
+    given: Sequence[str] = (),
 ) -> Report:
     """Check a program's text: the diagnostics, how many assertions were proved and how many are left. Nothing is run."""
-    options = CheckOptions(strict=strict, allow_empty=allow_empty)
+    options = CheckOptions(strict, allow_empty, _conditions(given))
     return pipeline.check_text(text, filename, Path(filename).parent, _paths(roots), options)
 
 
@@ -259,9 +272,18 @@ def _paths(roots: Sequence[PathText]) -> tuple[Path, ...]:
     return tuple(Path(r) for r in roots)
 
 
+def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
+    try:
+        return tuple(map(read_given, [texts] if isinstance(texts, str) else texts))
+    except RxError as problem:
+        raise ValueError(str(problem)) from None
+
+
 def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptions) -> Module:
     if not report.ok or report.checked is None:
         raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
+    if report.unmet:
+        raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
         return Module(report.checked, files, allow_extern)
     except RxError as problem:  # weights that are not there

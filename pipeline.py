@@ -14,7 +14,7 @@ would make its answers meaningless. Files are opened by lang/files.py, below the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,12 @@ from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
 from .lang.files import Files
+from .lang.given import Given
 from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode
 from .lang.source import Source
+from .lang.walk import walk
 from .lang.weights import BadWeights, Header, read_header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
@@ -36,7 +38,7 @@ from .simplify.propagate import ArgumentShape, CallResult, check, result_shapes
 from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
-    from .interp.run import Explain, Machine
+    from .interp.run import Explain, Fast, Machine
 
 
 class Report(Node):
@@ -46,6 +48,8 @@ class Report(Node):
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
     checked: Checked | None
+    # What was given and meets no function of the program.
+    unmet: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -73,7 +77,7 @@ def check_text(
 def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
     options = options or Options()
     files = Files(base, roots)
-    modules, program, diagnostics = _desugared(source, files)
+    modules, program, diagnostics = _desugared(source, files, options.given)
     names = tuple(loaded.module.source.name for loaded in (modules.entry, *modules.imports))
     if program is None:
         return Report(names, tuple(in_order(list(diagnostics))), Counts(), None)
@@ -82,7 +86,8 @@ def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), optio
     everything = [*diagnostics, *weights.diagnostics, *checked.diagnostics]
     if options.strict:
         everything = [_strict(d) for d in everything]
-    return Report(names, tuple(in_order(everything)), checked.counts, checked)
+    unmet = () if any(d.severity == "error" for d in diagnostics) else _unmet(program, options.given)
+    return Report(names, tuple(in_order(everything)), checked.counts, checked, unmet)
 
 
 def ready(
@@ -92,9 +97,11 @@ def ready(
     allow_extern: bool = False,
     instrument: bool = False,
     explain: Explain | None = None,
+    fast: Fast | None = None,
 ) -> Machine:
     """Lower and compile what was checked and evaluate its consts: from here on its functions can be called. `explain` finds
-    the reason of a check that fails then, and a mend.
+    the reason of a check that fails then, and a mend; `fast` gives the programs to try first for calls of a function, which are
+    this one under hints.
 
     Raises RxError where weights cannot be read, and ShapeError where a const is not what it is said to be.
     """
@@ -102,7 +109,26 @@ def ready(
     from .interp.run import Options as RunOptions
 
     options = RunOptions(allow_extern, instrument=instrument)
-    return Machine(checked.program, files, options, checked.headers, explain)
+    return Machine(checked.program, files, options, checked.headers, explain, fast)
+
+
+def hinted(checked: Checked, hints: tuple[Given, ...], recheck: Callable[[Given], Report]) -> Fast:
+    """For a function's name the program as it is where a hint for it holds: `recheck` checks it with one more condition.
+
+    A hint decides nothing. It would, for a function that others call: their calls would be held to it, and lists of
+    implementations would choose by it. Such a function has no fast path, nor has one whose sizes the program refuses.
+    """
+    program = checked.program
+    called = {n.name for n in walk(program.functions, program.consts, program.main) if isinstance(n, core.FnRef)}
+    called |= {choice for impls in program.impls for choice in impls.choices}
+
+    def fast(name: str) -> Iterator[core.Program]:
+        for hint in hints if name not in called else ():
+            report = recheck(replace(hint, pattern=name)) if hint.is_for(name) else None
+            if report is not None and report.ok and report.checked is not None and not report.unmet:
+                yield report.checked.program
+
+    return fast
 
 
 def desugar_text(
@@ -130,11 +156,19 @@ def call_on_shapes(
     return result_shapes(checked, lookup, function, arguments)
 
 
-def _desugared(source: Source, files: Files) -> tuple[Modules, core.Program | None, tuple[Diagnostic, ...]]:
+def _desugared(
+    source: Source, files: Files, given: tuple[Given, ...] = ()
+) -> tuple[Modules, core.Program | None, tuple[Diagnostic, ...]]:
     modules, syntax = load_program(source, files)
-    program, sorts = desugar(modules, lookup)
+    program, sorts = desugar(modules, lookup, given)
     diagnostics = (*syntax, *sorts)
     return modules, program, diagnostics
+
+
+def _unmet(program: core.Program, given: tuple[Given, ...]) -> tuple[str, ...]:
+    """What was given for functions that are not there, or have no such sizes."""
+    asked = {id(c.span.source) for f in program.functions for c in f.checks} if given else set()
+    return tuple(g.source.text for g in given if id(g.source) not in asked)
 
 
 def _strict(diagnostic: Diagnostic) -> Diagnostic:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import lcm
+from operator import index
 from typing import Any
 
-from .simplify.solver import rendering, terms
+from .condition import Condition
+from .simplify.solver import conditions, rendering, terms
+from .simplify.solver.conditions import Cond
 from .simplify.solver.exprs import ExpressionError, Scope, read_size
 from .simplify.solver.terms import Floor, Max, Term, Var
 
 # Names may end in primes, which Python's may not.
 _QUOTED = re.compile(r"\w+'+")
 _PRIME = "__prime"
+_HIGHEST_POWER = 64
 
 
 class Size:
     """A size that may depend on names: `Size("(n + 1) // 2")`. `str` is Rx syntax.
 
     Two sizes are equal where their normal forms are: `Size("n * 4") == Size("2 * n * 2")`. A name is a size of at least 0.
-    Text that divides by a number below 1 (`k // 0`), or by `/` where a rest may be left (`n / 2`; `n * 4 / 2` is a size), is a
+    `+ - * // %`, `**` with a literal, `rx.min` and `rx.max` make sizes; `< <= > >=` and `.equals` make a Condition. Text that
+    divides by a number below 1 (`k // 0`), or by `/` where a rest may be left (`n / 2`; `n * 4 / 2` is a size), is a
     ValueError, like text that is no size at all.
     """
 
@@ -113,6 +118,34 @@ class Size:
 
     __index__ = __int__
 
+    # Conditions
+
+    def equals(self, other: Size | int) -> Condition:
+        """The condition that both are one number: `==` only compares normal forms, and is never undecided."""
+        return self._compared("==", other, conditions.eq)
+
+    def __lt__(self, other: Size | int) -> Condition:
+        return self._compared("<", other, conditions.lt)
+
+    def __le__(self, other: Size | int) -> Condition:
+        return self._compared("<=", other, conditions.le)
+
+    def __gt__(self, other: Size | int) -> Condition:
+        return self._compared(">", other, conditions.gt)
+
+    def __ge__(self, other: Size | int) -> Condition:
+        return self._compared(">=", other, conditions.ge)
+
+    def _compared(self, op: str, other: Size | int, made: Callable[[terms.Size, terms.Size], Cond]) -> Condition:
+        left, right = self._term, _term(other)
+        text = f"{self} {op} {rendering.render(right)}"
+        return Condition(text, made(left, right), (*_divisors(left), *_divisors(right)))
+
+    # Arithmetic
+
+    def __neg__(self) -> Size:
+        return Size._of(-1 * self._term)
+
     def __add__(self, other: Size | int) -> Size:
         return Size._of(self._term + _term(other))
 
@@ -141,9 +174,43 @@ class Size:
     def __rmod__(self, other: Size | int) -> Size:
         return Size._of(terms.mod(_term(other), _divisor(self)))
 
+    def __pow__(self, exponent: int) -> Size:
+        if isinstance(exponent, bool) or not isinstance(exponent, int):
+            raise TypeError(f"a size is raised to a literal power, not to {exponent!r}")
+        if not 0 <= exponent <= _HIGHEST_POWER:
+            raise ValueError(f"a size is raised to a power from 0 to {_HIGHEST_POWER}, not to {exponent}")
+        return Size._of(_power(self._term, exponent))
+
+
+def min(*sizes: Size | int) -> Size:
+    """The least of sizes, which may depend on names: `rx.min(n, 8)`."""
+    return _extreme("min", terms.smin, sizes)
+
+
+def max(*sizes: Size | int) -> Size:
+    """The greatest of sizes, which may depend on names: `rx.max(n - 8, 0)`."""
+    return _extreme("max", terms.smax, sizes)
+
+
+def _extreme(name: str, chosen: Callable[..., terms.Size], sizes: Sequence[Size | int]) -> Size:
+    if not sizes:
+        raise TypeError(f"rx.{name} takes at least one size")
+    return Size._of(chosen(*map(_term, sizes)))
+
+
+def _power(term: terms.Size, exponent: int) -> terms.Size:
+    result: terms.Size = 1
+    for _ in range(exponent):
+        result = result * term
+    return result
+
 
 def _term(value: Size | int) -> terms.Size:
-    return value._term if isinstance(value, Size) else value
+    if isinstance(value, Size):
+        return value._term
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"a size is an int or a Size, not {value!r}")
+    return index(value)
 
 
 def _divisor(value: Size | int) -> terms.Size:
@@ -271,12 +338,8 @@ def _from_sympy(expr: object) -> terms.Size:
             return _from_sum(expr)
         case sympy.Mul():
             return _from_product(expr)
-        case sympy.Pow() if expr.exp.is_Integer and 0 <= int(expr.exp) <= 64:
-            base = _from_sympy(expr.base)
-            result: terms.Size = 1
-            for _ in range(int(expr.exp)):
-                result = result * base
-            return result
+        case sympy.Pow() if expr.exp.is_Integer and 0 <= int(expr.exp) <= _HIGHEST_POWER:
+            return _power(_from_sympy(expr.base), int(expr.exp))
         case sympy.floor():
             return terms.floordiv(*_fraction(expr.args[0]))
         case sympy.ceiling():

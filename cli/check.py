@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import click
 
+from ..lang.cells import shown
 from ..lang.checked import Counts
+from ..lang.choices import Choice
 from ..lang.diagnostics import Diagnostic
 from ..simplify.known.outcome import Options
 from .examine import Examined, Wish, examine_all
 from .explanation import unknown
-from .files import Program, Unusable, conclude, folders, read_programs
+from .files import Program, Unusable, all_met, conclude, conditions, folders, given_option, read_programs
 from .following import followed
 from .terminal import plural, print_diagnostics, summary
 
@@ -47,6 +49,8 @@ class Outcome(NamedTuple):
     is_flag=True,
     help="Apply the helps that leave no choice, and write the files back; the others are left with a reason.",
 )
+@given_option
+@click.option("--guards", is_flag=True, help="Print what plans, branches and implementations are chosen by, and where.")
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
@@ -59,6 +63,8 @@ def check(
     signature: bool,
     explained: str | None,
     fix: bool,
+    given: tuple[str, ...],
+    guards: bool,
     stats: bool,
     roots: tuple[str, ...],
 ) -> int:
@@ -68,19 +74,21 @@ def check(
     """
     places = folders(roots)
     programs, unread = read_programs(paths)
-    wish = Wish(places, Options(strict=strict, allow_empty=allow_empty), signature, explained)
+    options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
+    wish = Wish(places, options, signature, explained, guards)
     if fix:
         programs = _fixed(programs, wish, form)
     began = time.perf_counter()
     found = list(followed(examine_all(programs, wish), len(programs), "checking"))
     outcome = _gathered(programs, found, time.perf_counter() - began)
-    _print(outcome, form)
+    _print(outcome, form, [guard for one in found for guard in one.guards] if guards else None)
     beside = form in ("json", "sarif")  # standard output has one object then
     for line in _asked_for(found, explained):
         click.echo(line, err=beside)
     if stats:
         click.echo(_stats(outcome), err=beside)
     conclude(unread)
+    all_met(text for text in given if found and all(text in one.unmet for one in found))
     return 1 if outcome.rejected else 0
 
 
@@ -140,17 +148,24 @@ def _sum(counts: Sequence[Counts]) -> Counts:
     return Counts(*(sum(getattr(count, field) for count in counts) for field in fields))
 
 
-def _print(outcome: Outcome, form: str) -> None:
+def _print(outcome: Outcome, form: str, guards: Sequence[Choice] | None) -> None:
     if form == "text":
         print_diagnostics(outcome.diagnostics)
-        click.echo(summary(outcome.names, outcome.rejected, outcome.counts, outcome.diagnostics))
-        return
-    from .machine import written  # these formats are not loaded for people
+    else:
+        from .machine import written  # these formats are not loaded for people
 
-    for text in written(form, outcome.files, outcome.diagnostics, outcome.counts or Counts()):
-        click.echo(text)
-    if form == "github":
+        for text in written(form, outcome.files, outcome.diagnostics, outcome.counts or Counts(), guards):
+            click.echo(text)
+    if form in ("text", "github"):
         click.echo(summary(outcome.names, outcome.rejected, outcome.counts, outcome.diagnostics))
+    for guard in guards or () if form != "json" else ():
+        click.echo(_guard(guard), err=form == "sarif")
+
+
+def _guard(guard: Choice) -> str:
+    line, column = guard.span.source.position(guard.span.start)
+    place = f"{guard.span.source.name}:{line}:{column}"
+    return shown(f"{place}: {guard.function}: {guard.chosen} if {guard.condition}")
 
 
 def _stats(outcome: Outcome) -> str:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .. import pipeline
 from ..lang.checked import Counts, Demands
+from ..lang.choices import Choice, choices
 from ..lang.diagnostics import Diagnostic
 from ..simplify.known.outcome import Options
 from .explanation import explanation, names
@@ -25,12 +26,13 @@ class Wish(NamedTuple):
     options: Options
     signature: bool = False
     explained: str | None = None
+    guards: bool = False
 
 
 class Examined(NamedTuple):
     """What checking one program gave, as plain data that can travel between processes. `counts` is None if it did not get so
     far; `extra` are the lines that `--signature` and `--explain` ask for; `known` are the names that it has where it has not
-    the one to be explained."""
+    the one to be explained; `unmet` is what was given and meets none of its functions."""
 
     files: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -39,6 +41,8 @@ class Examined(NamedTuple):
     ok: bool
     extra: tuple[str, ...]
     known: tuple[str, ...] | None = None
+    unmet: tuple[str, ...] = ()
+    guards: tuple[Choice, ...] = ()
 
 
 def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
@@ -69,6 +73,8 @@ def examine(program: Program, wish: Wish) -> Examined:
         report.ok,
         (*signed, *((told,) if told is not None else ())),
         names(checked) if wish.explained is not None and told is None else None,
+        report.unmet,
+        tuple(choices(checked.program)) if wish.guards else (),
     )
 
 

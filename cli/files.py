@@ -15,6 +15,8 @@ from typing import NamedTuple
 import click
 
 from ..lang.cells import shown
+from ..lang.diagnostics import RxError
+from ..lang.given import Given, read_given
 
 STDIN = "-"
 
@@ -109,6 +111,27 @@ def folders(paths: Iterable[str]) -> tuple[Path, ...]:
     if missing:
         raise Unusable("\n".join(f"--root {path!r} is not a folder" for path in missing))
     return tuple(Path(path) for path in paths)
+
+
+given_option = click.option(
+    "--given", "given", multiple=True, metavar="COND",
+    help="What holds at the door of functions beside what the file says, like '@f: 1 <= n, n <= 64'; @* are all that have n.",
+)  # fmt: skip
+
+
+def conditions(texts: Iterable[str], option: str = "--given") -> tuple[Given, ...]:
+    """The conditions that an option names."""
+    try:
+        return tuple(map(read_given, texts))
+    except RxError as wrong:
+        raise Unusable("\n".join(f"{option}: {d.message}" for d in wrong.diagnostics)) from wrong
+
+
+def all_met(unmet: Iterable[str], option: str = "--given") -> None:
+    """Unusable if something that was given meets no function."""
+    missing = [f"{option} {text!r}: no function of that name has such sizes" for text in unmet]
+    if missing:
+        raise Unusable("\n".join(missing))
 
 
 def _found(paths: Iterable[str], unread: list[str]) -> Iterator[str]:

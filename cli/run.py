@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,17 @@ from .. import pipeline
 from ..interp.trees import as_called, reachable
 from ..lang import core
 from ..lang.cells import shown
+from ..lang.checked import Checked
 from ..lang.diagnostics import RxError
 from ..lang.files import Files
+from ..lang.given import Given
+from ..lang.node import replace
 from ..simplify.known.outcome import Options
-from .files import Program, Unusable, folders, read_program, reason
+from .files import Program, Unusable, all_met, conditions, folders, given_option, read_program, reason
 from .terminal import plural, print_diagnostics
 
 REJECTED, FAILED = 1, 3
+MOST_CHANGES = 100
 
 
 @click.command()
@@ -32,6 +38,9 @@ REJECTED, FAILED = 1, 3
 @click.option(
     "--stats", is_flag=True, help="Also print how many checks were proved and ran, and the time per function."
 )
+@click.option("--log", is_flag=True, help="Tell each change of the shapes that functions are called with.")
+@given_option
+@click.option("--hint", "hints", multiple=True, metavar="COND", help="Sizes to be fast for, like '@f: n = 128'.")
 @click.option("--allow-extern", is_flag=True, help="Let extern functions run the Python callables that they name.")
 @click.option("--allow-empty", is_flag=True, help="What works only on empty tensors is a warning, no error.")
 @click.option(
@@ -44,6 +53,9 @@ def run(
     out: str | None,
     seed: int,
     stats: bool,
+    log: bool,
+    given: tuple[str, ...],
+    hints: tuple[str, ...],
     allow_extern: bool,
     allow_empty: bool,
     roots: tuple[str, ...],
@@ -54,7 +66,7 @@ def run(
     (3, '[[1, 2], [3, 4]]:int8') or a generated tensor ('float32[2,3]:random', zeros, ones, arange).
     """
     program, places = read_program(file), folders(roots)
-    options = Options(allow_empty=allow_empty)
+    options = Options(allow_empty=allow_empty, given=conditions(given))
     report = pipeline.check_bytes(program.data, program.name, program.base, places, options)
     if not report.ok:
         from ..helps.offer import with_helps  # what runs does not wait for it
@@ -63,15 +75,42 @@ def run(
     print_diagnostics([d for d in report.diagnostics if d.severity != "note"])
     if not report.ok or report.checked is None:
         return REJECTED
-    job = Job(program, report, Files(program.base, places), allow_extern, stats)
+    all_met(report.unmet)
+    fast = _fast(program, places, options, report.checked, conditions(hints, "--hint")) if hints else None
+    job = Job(program, report, Files(program.base, places), allow_extern, stats, Told(log), fast)
     return job.run(name.removeprefix("@") if name else None, args, out, seed)
+
+
+def _fast(
+    program: Program, places: tuple[Path, ...], options: Options, checked: Checked, hints: tuple[Given, ...]
+) -> Any:
+    """The program under each hint; Unusable where one meets no function."""
+
+    def recheck(*more: Given) -> pipeline.Report:
+        given = replace(options, given=(*options.given, *more))
+        return pipeline.check_bytes(program.data, program.name, program.base, places, given)
+
+    report = recheck(*hints)
+    all_met(report.unmet, "--hint")
+    sources = {id(hint.source) for hint in hints}
+    wrong = [d.message for d in report.diagnostics if d.code < "E3" and id(d.span.source) in sources]
+    if wrong:
+        raise Unusable("\n".join(f"--hint: {message}" for message in wrong))
+    return pipeline.hinted(checked, hints, recheck)
 
 
 class Job:
     """One run of a checked program."""
 
     def __init__(
-        self, program: Program, report: pipeline.Report, files: Files, allow_extern: bool, stats: bool
+        self,
+        program: Program,
+        report: pipeline.Report,
+        files: Files,
+        allow_extern: bool,
+        stats: bool,
+        told: Told,
+        fast: Any,
     ) -> None:
         assert report.checked is not None
         self.report = report
@@ -80,6 +119,8 @@ class Job:
         self.files = files
         self.allow_extern = allow_extern
         self.stats = stats
+        self.told = told
+        self.fast = fast
         self.name = shown(program.name)
         self.called = ""
 
@@ -97,8 +138,10 @@ class Job:
             raise Unusable(f"{self.name} has a script, which takes no arguments; --call @f calls a function")
         began = time.perf_counter()
         try:
-            machine = pipeline.ready(self.checked, self.files, allow_extern=True, instrument=self.stats)
-            results = _with_progress(lambda: self._results(machine, function, values))
+            watched = self.stats or self.told.log
+            machine = pipeline.ready(self.checked, self.files, allow_extern=True, instrument=watched, fast=self.fast)
+            run = partial(self._results, machine, function, values)
+            results = _with_progress(partial(self.told.listen, run) if watched else run)
         except ShapeError as problem:
             from ..helps.actual import explained  # what runs well does not wait for it
 
@@ -157,14 +200,53 @@ class Job:
         left = counts.residual + counts.entry
         click.echo(
             f"checks: {counts.proved} proved, {left} left ({counts.residual} inside, {counts.entry} at doors); "
-            f"{machine.code.ran[0]} executed"
+            f"{sum(code.ran[0] for code in machine.codes())} executed"
         )
         click.echo(f"weights: {plural(machine.weights.count, 'array')} read")
         click.echo(f"time: {seconds * 1e3:.2f} ms")
-        times = sorted(machine.code.times.items(), key=lambda item: -item[1][1])
-        for name, (calls, spent) in times:
+        times: dict[str, tuple[int, int]] = {}
+        for name, (calls, spent) in (item for code in machine.codes() for item in code.times.items()):
+            before = times.get(name, (0, 0))
+            times[name] = before[0] + calls, before[1] + spent
+        for name, (calls, spent) in sorted(times.items(), key=lambda item: -item[1][1]):
             if calls:
                 click.echo(f"  @{name}: {plural(calls, 'call')}, {spent / 1e6:.2f} ms")
+        for name, counts in machine.plan_counts().items():
+            click.echo(f"@{name}: compiled {machine.compiled}, plans made {counts.made}, plans used {counts.used}")
+        for line in self.told.lines:
+            click.echo(f"  {line}")
+        if self.told.more:
+            click.echo(f"  and {self.told.more} more changes of shapes")
+
+
+class Told(logging.Handler):
+    """The changes of shapes that a run is told of: they are kept, and with `log` written as they come."""
+
+    def __init__(self, log: bool) -> None:
+        super().__init__(logging.INFO)
+        self.log = log
+        self.lines: list[str] = []
+        self.more = 0
+
+    def listen(self, action: Callable[[], list[tuple[str, Any]]]) -> list[tuple[str, Any]]:
+        """What an action gives; its changes of shapes are told."""
+        logger = logging.getLogger("rxlang")
+        before = logger.level
+        logger.addHandler(self)
+        logger.setLevel(logging.INFO)
+        try:
+            return action()
+        finally:
+            logger.removeHandler(self)
+            logger.setLevel(before)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if len(self.lines) < MOST_CHANGES:
+            self.lines.append(record.getMessage())
+        else:
+            self.more += 1
+        if self.log:
+            click.echo(record.getMessage(), err=True)
 
 
 def _say_where(stop: KeyboardInterrupt) -> None:

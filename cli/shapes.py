@@ -11,7 +11,8 @@ from .. import pipeline
 from ..lang.checked import Binding, FunctionShapes
 from ..lang.formats import shapes_object
 from ..lang.node import replace
-from .files import folders, read_program
+from ..simplify.known.outcome import Options
+from .files import all_met, conditions, folders, given_option, read_program
 from .terminal import print_diagnostics
 
 
@@ -20,17 +21,20 @@ from .terminal import print_diagnostics
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
 )
+@given_option
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
 )
-def shapes(file: str, form: str, roots: tuple[str, ...]) -> int:
+def shapes(file: str, form: str, given: tuple[str, ...], roots: tuple[str, ...]) -> int:
     """Print what is known of each binding's shape and dtype.
 
     A size is exact unless it is said to be at most something, or unknown.
     """
     program = read_program(file)
-    report = pipeline.check_bytes(program.data, program.name, program.base, folders(roots))
+    options = Options(given=conditions(given))
+    report = pipeline.check_bytes(program.data, program.name, program.base, folders(roots), options)
     print_diagnostics(report.diagnostics)
+    all_met(report.unmet)
     if report.checked is None:
         return 1
     if form == "json":

@@ -169,7 +169,9 @@ class Binder:
                     self._bind_splice(i, item)
                 waiting.remove(i)
         for i in waiting:
-            first, second, *_ = self._unknown_splices(i)
+            first, second, *_ = *self._unknown_splices(i), None, None
+            if first is None or second is None:
+                continue  # they were told of at another shape
             label = Label(first.span, "the length of this one is unknown too")
             self._error(codes.E209, "a shape can have only one splice of unknown length", second.span, labels=(label,))
             self.bad_leaves.add(i)

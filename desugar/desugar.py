@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, RxError, error, in_order
+from ..lang.given import Given
 from ..lang.modules import Modules
 from ..lang.pause import collector_paused
 from ..lang.walk import walk
@@ -26,12 +27,14 @@ from .world import FnInfo, ImplsInfo, World
 
 
 @collector_paused
-def desugar(modules: Modules, lookup: Callable[[str], Primitive | None]) -> tuple[core.Program, tuple[Diagnostic, ...]]:
+def desugar(
+    modules: Modules, lookup: Callable[[str], Primitive | None], given: Sequence[Given] = ()
+) -> tuple[core.Program, tuple[Diagnostic, ...]]:
     """The core of a program, and everything that is wrong with its names, sorts and arguments.
 
-    Functions with errors are left out, and so is what calls them.
+    Functions with errors are left out, and so is what calls them. What is `given` is asked for at doors like a `where`.
     """
-    world = World(modules, lookup)
+    world = World(modules, lookup, given)
     declare(world)
     hooks = Hooks(value, block, lambda info, span: translator.result(info, span), lambda_, loop)
     translator = Translator(world, hooks)

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
+from ..lang.given import Given
 from ..lang.node import replace
 from ..lang.source import Span
 from ..lang.walk import walk
@@ -292,6 +293,9 @@ class Wrapper:
                 self.later.append(condition)
             else:
                 self._condition(condition)
+        for given in self.unit.world.given:
+            if given.is_for(self.info.name):
+                self._given(given)
         if self.info.is_choice:
             self._qualify()
 
@@ -303,15 +307,27 @@ class Wrapper:
                 return
             self.domain += 1
 
-    def _asserted(self, stmt: sweet.Assert) -> bool:
-        """Whether a condition speaks of nothing but the parameters; then it is asserted here."""
+    def _given(self, given: Given) -> None:
+        """Conditions from outside; a pattern is for those functions that have the sizes."""
+        for condition in given.conditions:
+            if not given.names_many or self._meant(condition) is not None:
+                self._condition(condition)
+
+    def _meant(self, condition: sweet.Expr) -> core.BoolExpr | None:
+        """A condition over nothing but the parameters; None where it is another one."""
         trial = Code(self.unit, self.info.name, set(self.taken), self.code.hooks)
         trial.may_hoist, trial.compounds, trial.scope = False, self.code.compounds, self.code.scope
         told = len(self.unit.world.diagnostics)
         try:
-            cond = shapes.condition(trial, stmt.cond)
+            return shapes.condition(trial, condition)
         except RxError:
             del self.unit.world.diagnostics[told:]
+            return None
+
+    def _asserted(self, stmt: sweet.Assert) -> bool:
+        """Whether a condition speaks of nothing but the parameters; then it is asserted here."""
+        cond = self._meant(stmt.cond)
+        if cond is None:
             return False
         declared = self._declared(stmt.cond)
         origin = core.Origin(stmt.cond.span, "where", False, declared, None, spelled(stmt.cond.span))

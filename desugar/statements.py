@@ -73,9 +73,23 @@ def block_result(
     return settled(value, type_), sort
 
 
+def _goes_on_with_minus(stmt: sweet.Stmt) -> bool:
+    """Whether a `let` ends in a difference whose `-` begins a line."""
+    expr = stmt.value if isinstance(stmt, sweet.Let) else None
+    while isinstance(expr, sweet.Binary):
+        before, minus, _ = expr.span.source.text[expr.left.span.end : expr.right.span.start].partition("-")
+        if minus and "\n" in before:
+            return True
+        expr = expr.left
+    return False
+
+
 def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
     if node.result is None:
-        fail(codes.E210, "this block has no result", node.span, help="its last line has to be an expression")
+        help = "its last line has to be an expression"
+        if node.stmts and _goes_on_with_minus(node.stmts[-1]):
+            help = "a `-` that begins a line goes on the line before: a negative result is written `(-y)`"
+        fail(codes.E210, "this block has no result", node.span, help=help)
     if want is not None:
         return arguments.direct(code, node.result, want), want
     found = shapes.level(code, node.result)

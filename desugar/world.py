@@ -8,6 +8,7 @@ from typing import assert_never
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Diagnostic, Edit, Label, RxError, error
+from ..lang.given import Given
 from ..lang.modules import Loaded, Modules
 from ..lang.source import Span
 from ..lang.walk import walk
@@ -128,8 +129,10 @@ class Unit:
 class World:
     """The whole program. `scope` holds the consts of all files under unambiguous names (`::attn.width`)."""
 
-    def __init__(self, modules: Modules, lookup: Lookup) -> None:
+    def __init__(self, modules: Modules, lookup: Lookup, given: Sequence[Given] = ()) -> None:
         self.lookup = lookup
+        # What holds at the doors of functions beside what the program says.
+        self.given = given
         self.diagnostics: list[Diagnostic] = []
         self.scope = Scope()
         self.units = [Unit(loaded, self) for loaded in (*modules.imports, modules.entry)]

@@ -21,7 +21,7 @@ from ..ops.model import TensorInfo
 from . import partly
 from .dtypes import numpy_dtype
 from .guards import Failed, Ghost, Undefined, Violation
-from .partly import Open, Unknown
+from .partly import Consts, Open, Unknown
 from .steps import (
     RESULT,
     Bind,
@@ -68,6 +68,11 @@ class Ahead:
         self.unseen = self._reaching(lambda step: isinstance(step, Invoke) and step.way in _UNSEEN)
         self._needed: dict[tuple[int, frozenset[str]], frozenset[int]] = {}
         self._late: dict[str, bool] = {}
+
+    def follow(self, name: str, args: Sequence[Any]) -> None:
+        """Make what checks of a call can be made before it; raises Foreseen where one surely fails."""
+        if name in self.routines and self.is_late(name):
+            _Following(self).enter(self.routines[name], args)
 
     def guarded(self, name: str, entry: Callable[..., Any]) -> Callable[..., Any]:
         """The function, which makes what checks it can before it begins, once for each class of shapes."""
@@ -176,7 +181,7 @@ class _Following:
 
     def __init__(self, ahead: Ahead) -> None:
         self.ahead = ahead
-        self.consts = _Consts(ahead.space)
+        self.consts = Consts(ahead.space)
         self.steps = _STEPS
         self.places: list[tuple[Routine, Place | None, Mapping[str, Any]]] = []
         self.turns: tuple[Turn, ...] = ()
@@ -449,30 +454,6 @@ class _Following:
         *callers, place = (place for _, place, _ in self.places if place is not None)
         given = tuple({p: _shown(v) for p, v in args.items() if v is not None} for _, _, args in self.places)
         raise Foreseen(Failure(problem, place, values, tuple(callers), given)) from problem
-
-
-class _Consts(Mapping[str, Any]):
-    """What is known of slots, behind those of the routine the program's own tensors."""
-
-    def __init__(self, space: Mapping[str, Any]) -> None:
-        self.space = space
-        self.env: Env = {}
-        self._known: Env = {}
-
-    def __getitem__(self, slot: str) -> Any:
-        if slot in self.env:
-            return self.env[slot]
-        if slot not in self._known:
-            value = self.space.get(slot)
-            is_tensor = isinstance(value, np.ndarray | np.generic)
-            self._known[slot] = partly.constant(value) if is_tensor else partly.info(value)
-        return self._known[slot]
-
-    def __iter__(self) -> Any:
-        return iter(self.env)
-
-    def __len__(self) -> int:
-        return len(self.env)
 
 
 def _shown(value: Any) -> Any:

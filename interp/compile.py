@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
 from operator import attrgetter
@@ -18,15 +18,16 @@ from ..lang.pause import collector_paused
 from ..ops.model import WILDCARD
 from . import guards, stacks
 from .ahead import Ahead
-from .dispatch import HELPERS, primitive_value, write_list
+from .dispatch import HELPERS, UNFIT, primitive_value, write_list
 from .dtypes import numpy_dtype
-from .entry_checks import write_routine
+from .entry_checks import write_planned, write_routine
 from .kernels import constants
 from .lower import Lowered, lower
 from .names import mangle
+from .plan import Planner, Table, planned
 from .steps import Routine, outputs
 from .text import RoutineText
-from .trace import FILENAME
+from .trace import FILENAME, Foreseen
 from .unit import Unit
 
 Weights = Callable[[core.Load], Any]
@@ -34,8 +35,8 @@ Weights = Callable[[core.Load], Any]
 
 class Options(Node):
     """`direct` calls NumPy's functions without a kernel in between, which is right for the plain dtypes; `reuse` has them write
-    into the memory of tensors that are not read any more. `guard_all` runs every precondition and every entry check, as an
-    unsimplified program needs. `instrument` counts the checks that run and takes the time of each function."""
+    into the memory of tensors that are not read any more. `guard_all` runs every precondition and every entry check at every
+    call, as an unsimplified program needs. `instrument` counts the checks that run and takes the time of each function."""
 
     allow_extern: bool = False
     direct: bool = True
@@ -51,7 +52,7 @@ class ExternError(Exception):
 class Code:
     """A compiled program: its functions by Rx name. `source` is the generated Python text."""
 
-    def __init__(self, unit: Unit, program: core.Program, options: Options, lowered: Lowered) -> None:
+    def __init__(self, unit: Unit, program: core.Program, options: Options, lowered: Lowered, table: Table) -> None:
         self.options = options
         self.shown = lowered.shown
         self.source, sites = unit.text()
@@ -65,23 +66,45 @@ class Code:
         self.ahead = Ahead(lowered.routines, unit.owners, self.namespace)
         if options.instrument:
             self._time_functions(program)
+        lists = {i.name: i.choices for i in program.impls}
+        self.planner = Planner(table, lowered.routines, lists, self.namespace)
 
     def function(self, name: str) -> Callable[..., Any]:
         """The function as it is called from outside: with its door."""
         return self._guarded(name, self.namespace["f_" + mangle(name)])
 
     def _guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        quiet = self._quietly(function)
+        quiet = self.quietly(function)
         return quiet if self.options.guard_all else self.ahead.guarded(name, quiet)
 
-    def _quietly(self, function: Callable[..., object]) -> Callable[..., Any]:
+    def admits(self, name: str, args: Sequence[Any], *, decided: bool) -> bool:
+        """Whether a function's door lets arguments in (a list has none of its own; that of a `decided` call has), and nothing
+        that their shapes decide fails behind it."""
+        door = self.namespace.get("d_" + mangle(name))
+        try:
+            if door is not None and not decided:
+                door(*args)
+            if not self.options.guard_all:
+                self.ahead.follow(name, args)
+        except (*UNFIT, Foreseen, RecursionError):
+            return False
+        return True
+
+    def behind_door(self, name: str) -> Callable[..., Any]:
+        """The function without its door; with it where that does more than to check."""
+        routine = self.planner.routines.get(name)
+        if routine is None or routine.wrapped or routine.kind == "extern":
+            return self.function(name)
+        return self.quietly(self.namespace["b_" + mangle(name)])
+
+    def quietly(self, function: Callable[..., object]) -> Callable[..., Any]:
         """NumPy's own functions warn of infinities and the like, kernels do not; what calls the first is silenced once."""
         silent = any(name.startswith("np_") for name in self.namespace)
         return np.errstate(all="ignore")(function) if silent else function
 
     def init(self) -> None:
         """Evaluate the consts; to be called once, before anything else."""
-        self._quietly(self.namespace["consts"])()
+        self.quietly(self.namespace["consts"])()
         for name, value in self.namespace.items():
             if name.startswith("c_"):
                 constants.declare(value)
@@ -99,8 +122,10 @@ class Code:
         for function in program.functions:
             if function.name in owners:
                 continue
-            name = ("f_" if function.kind == "private" else "b_") + mangle(function.name)
-            self.namespace[name] = _timed(self.namespace[name], self.times.setdefault(function.name, [0, 0]))
+            for prefix in ("f_" if function.kind == "private" else "b_", "g_"):
+                name = prefix + mangle(function.name)
+                if name in self.namespace:
+                    self.namespace[name] = _timed(self.namespace[name], self.times.setdefault(function.name, [0, 0]))
 
 
 _HELPERS: dict[str, Any] = {
@@ -126,14 +151,17 @@ def compile_program(program: core.Program, weights: Weights | None = None, optio
     """Lower, write and compile; nothing of the program is executed but the reading of its weights."""
     options = options or Options()
     lowered = lower(program, guard_all=options.guard_all)
-    unit = _write(program, lowered, weights or _no_weights, options)
+    lists = () if options.guard_all else tuple(i.name for i in program.impls)
+    asking = () if options.guard_all else lowered.routines
+    table = planned(asking, lists, hosted=options.instrument)
+    unit = _write(program, lowered, table, weights or _no_weights, options)
     if unit.direct and (unit.extended or any(f.kind == "extern" for f in program.functions)):
         options = replace(options, direct=False)
-        unit = _write(program, lowered, weights or _no_weights, options)
-    return Code(unit, program, options, lowered)
+        unit = _write(program, lowered, table, weights or _no_weights, options)
+    return Code(unit, program, options, lowered, table)
 
 
-def _write(program: core.Program, lowered: Lowered, weights: Weights, options: Options) -> Unit:
+def _write(program: core.Program, lowered: Lowered, table: Table, weights: Weights, options: Options) -> Unit:
     functions: dict[str, core.Function | core.Impls] = {f.name: f for f in program.functions}
     functions.update({i.name: i for i in program.impls})
     unit = Unit(functions, direct=options.direct, reuse=options.reuse, count_checks=options.instrument)
@@ -142,6 +170,8 @@ def _write(program: core.Program, lowered: Lowered, weights: Weights, options: O
     _write_consts(unit, lowered.consts)
     for routine in lowered.routines:
         write_routine(unit, routine)
+    for asking in table.values():
+        write_planned(unit, asking)
     for impls in program.impls:
         write_list(unit, impls)
     unit.finish()

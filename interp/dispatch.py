@@ -18,7 +18,7 @@ from .names import mangle
 from .steps import Site
 from .unit import Unit
 
-_UNFIT = (guards.Failed, guards.Undefined, IndexError, TypeError, AttributeError)
+UNFIT = (guards.Failed, guards.Undefined, IndexError, TypeError, AttributeError)
 # Of a parameter what the door asks of its dtype, in order: a dtype, or the position of the argument that has the same one.
 # None where it takes no tensor.
 Asked = tuple[tuple[DType | int, ...] | None, ...]
@@ -106,7 +106,7 @@ Reasons = list[tuple[str, BaseException]]
 def _admits(door: Callable[..., None], args: Sequence[object], name: str, reasons: Reasons) -> bool:
     try:
         door(*args)
-    except _UNFIT as problem:
+    except UNFIT as problem:
         reasons.append((name, problem))
         return False
     return True

@@ -7,12 +7,22 @@ from collections.abc import Iterable, Sequence
 from ..lang import core
 from ..lang.node import replace
 from .names import mangle
+from .plan import Planned
 from .steps import Bind, Check, Match, Routine, Site, Step, inside, outputs, reads
 from .text import RoutineText
 from .unit import Unit
 
 # What the combined test may raise on values that do not fit; the checks one by one then say which one failed.
 _UNFIT = "(Failed, ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
+
+
+def write_planned(unit: Unit, planned: Planned) -> None:
+    """`g_name`: what comes after the checks, with a plan's answers for what it asks."""
+    routine, places = planned.routine, planned.places
+    unit.write(0, f"def g_{mangle(routine.name)}({', '.join(('plan', *routine.params))}):")
+    text = RoutineText(unit, routine.name, places=places)
+    text.write(f"{', '.join(text.answers.values())}, = plan")
+    text.routine((*_believed(_needed(routine.entry, inside(routine.body))), *routine.body.steps))
 
 
 def write_routine(unit: Unit, routine: Routine) -> None:

@@ -94,6 +94,20 @@ class PartialCtx(GroundCtx):
         return isinstance(value, int) and super().fits(value, dtype)
 
 
+class _SureCtx(PartialCtx):
+    """What is open is not good enough."""
+
+    def require(self, asked: Requirement, cond: bool | None = None) -> None:
+        super().require(asked, cond)
+        if (condition(asked, self) if cond is None else cond) is not True:
+            raise Open
+
+    def decide(self, cond: bool | None) -> bool:
+        if cond is None:
+            raise Open
+        return cond
+
+
 def _known(function: Any, sizes: Sequence[Any]) -> Any:
     return function(*sizes) if all(isinstance(size, int) for size in sizes) else Unknown()
 
@@ -214,6 +228,24 @@ def primitive(row: Primitive, args: Sequence[Any]) -> Any:
     return found.tensors if row.results == "tuple" else found.tensors[0]
 
 
+def surely(row: Primitive, args: Sequence[Any]) -> bool:
+    """Whether all that a primitive requires of such arguments holds, whatever their elements are."""
+    try:
+        evaluate(row, seen(row, args, _info), _SureCtx())
+    except (Open, Violation, RankUnknown, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        return False
+    return not any(map(_hides, args))
+
+
+def _hides(value: object) -> bool:
+    """Whether a rule would look at elements of a tensor that are not known."""
+    if isinstance(value, tuple):
+        return any(map(_hides, value))
+    if not isinstance(value, TensorInfo) or value.data is not None or len(value.shape) > 1:
+        return False
+    return isinstance(value.dtype, DType) and value.dtype.kind in ("int", "uint")
+
+
 def _info(param: Param, value: Any) -> Any:
     if value is None or isinstance(value, TensorInfo | DType):
         return value
@@ -265,3 +297,27 @@ def known(v: core.Value, env: Mapping[str, Any]) -> Any:
         return operand(v, env)
     except (Open, Undefined):
         return None
+
+
+class Consts(Mapping[str, Any]):
+    """What is known of slots, behind those of the routine the program's own tensors."""
+
+    def __init__(self, space: Mapping[str, Any]) -> None:
+        self.space = space
+        self.env: dict[str, Any] = {}
+        self._known: dict[str, Any] = {}
+
+    def __getitem__(self, slot: str) -> Any:
+        if slot in self.env:
+            return self.env[slot]
+        if slot not in self._known:
+            value = self.space.get(slot)
+            is_tensor = isinstance(value, np.ndarray | np.generic)
+            self._known[slot] = constant(value) if is_tensor else info(value)
+        return self._known[slot]
+
+    def __iter__(self) -> Any:
+        return iter(self.env)
+
+    def __len__(self) -> int:
+        return len(self.env)

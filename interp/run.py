@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from threading import RLock
 from typing import Any, NoReturn, assert_never
 
 import numpy as np
@@ -23,9 +24,13 @@ from .dispatch import asked, with_dtypes
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
+from .names import mangle
+from .plans import Made, PlanCounts, Plans
 from .trace import failure
 from .trees import as_called, is_recursive
 
+# For a function's name the programs to try first.
+Fast = Callable[[str], Iterable[core.Program]]
 # How many Python frames a program's recursion may take; a call takes two or three.
 RECURSION = 20_000
 
@@ -103,19 +108,83 @@ class Machine:
         options: Options | None = None,
         headers: Mapping[tuple[str, str | None], Header] | None = None,
         explain: Explain | None = None,
+        fast: Fast | None = None,
     ) -> None:
         self.program = program
         self.explain = explain
+        self.fast = fast or (lambda _: ())
         self.options = options or Options()
         self.weights = WeightReader(files, headers)
         self.recursive = is_recursive(program)
         self._extended: Code | None = None
+        self._plans: dict[str, Plans] = {}
+        self._fast: dict[tuple[str, bool], tuple[Code, ...]] = {}
+        self._lock = RLock()
+        self.compiled = 0
         self.code = self._compiled(self.options)
 
     def _compiled(self, options: Options) -> Code:
-        code = compile_program(self.program, self.weights, options)
+        code = self._code(self.program, options)
+        self.compiled += 1
         self.attempt(code.init)
         return code
+
+    def _code(self, program: core.Program, options: Options) -> Code:
+        code = compile_program(program, self.weights, options)
+        if options.instrument:
+            for name in [*(f.name for f in program.functions), *(i.name for i in program.impls)]:
+                code.namespace["h_" + mangle(name)] = partial(self._hosted, name, False)
+                code.namespace["i_" + mangle(name)] = partial(self._hosted, name, True)
+        return code
+
+    # Plans
+
+    def plans(self, name: str) -> Plans:
+        """The plans of a function that may be called by this name."""
+        with self._lock:
+            if name not in self._plans:
+                function = self.function(name)
+                assert function is not None
+                self._plans[name] = Plans(replace(function, name=name), partial(self._planned, name))
+            return self._plans[name]
+
+    def codes(self) -> tuple[Code, ...]:
+        """All that may have run."""
+        more = () if self._extended is None else (self._extended,)
+        return self.code, *more, *(code for codes in self._fast.values() for code in codes)
+
+    def plan_counts(self) -> dict[str, PlanCounts]:
+        """Of each function that was called what became of its plans."""
+        return {name: plans.counts() for name, plans in self._plans.items()}
+
+    def _planned(self, name: str, args: Sequence[Any], decided: bool) -> Made | None:
+        """What runs calls with such arguments, where a door lets them in: that of a hint first, which asks for more."""
+        with self._lock:
+            general = self.code_for(args)
+            for code in (*self._hinted(name, general), general):
+                if code.admits(name, args, decided=decided and code is general):
+                    return code.behind_door(name), partial(self._refined, code, name)
+            return None
+
+    def _refined(self, code: Code, name: str, args: Sequence[Any]) -> Callable[..., Any] | None:
+        """The same with the answers that shapes give; None where there is nothing to ask."""
+        with self._lock:
+            run = code.planner.entered(name, args) if code.planner.asks(name) else None
+            return None if run is None else code.quietly(run)
+
+    def _hinted(self, name: str, general: Code) -> tuple[Code, ...]:
+        """The code of a function under each hint for it, with the consts that there are."""
+        key = name, general.options.direct
+        if key not in self._fast:
+            self._fast[key] = tuple(self._code(program, general.options) for program in self.fast(name))
+            for code in self._fast[key]:
+                code.namespace.update((n, v) for n, v in general.namespace.items() if n.startswith("c_"))
+        return self._fast[key]
+
+    def _hosted(self, name: str, decided: bool, *args: Any, **named: Any) -> Any:
+        """A call of a function inside a program whose plans are counted."""
+        run = self.plans(name).find(args, decided=decided) if not named else None
+        return (run or self.code_for(args).function(name))(*args, **named)
 
     def code_for(self, args: Sequence[object]) -> Code:
         """What runs a call with these arguments: NumPy's functions are called directly only where all dtypes are plain."""
@@ -143,17 +212,10 @@ class Machine:
         impls = next((i for i in self.program.impls if i.name == name), None)
         return as_called(self.program, impls) if found is None and impls is not None else found
 
-    def fixes_dtypes(self, name: str) -> bool:
-        """Whether the door of a function lets only arrays of NumPy's own dtypes in."""
-        function = next((f for f in self.program.functions if f.name == name), None)
-        if function is None:
-            return False
-        wanted = [expected_dtype(function, p.name) for p in function.params]
-        return all(d is not None and numpy_dtype(d) in PLAIN for d in wanted)
-
     def call(self, name: str, args: Sequence[object]) -> Any:
         """Call a function with converted arguments."""
-        return own(outward(self.attempt(self.code_for(args).function(name), *args)), args)
+        run = self.plans(name).find(args) or self.code_for(args).function(name)
+        return own(outward(self.attempt(run, *args)), args)
 
     def script(self) -> dict[str, Any]:
         """Run the script; its names with their values, in order."""
@@ -287,7 +349,7 @@ def _convert(function: core.Function, param: core.Param, sort: core.Sort, value:
 
 
 def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
-    if type(value) is np.ndarray and value.dtype in PLAIN:
+    if type(value) is np.ndarray and (value.dtype in PLAIN or _is_for_the_door(function, param, value)):
         return value
     if isinstance(value, np.ma.MaskedArray):
         raise _unfit(function, param, "an array without a mask", value)
@@ -298,6 +360,12 @@ def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
         return checked(value)
     except ValueProblem:
         raise _unfit(function, param, "an array of numbers, bools or strings", value) from None
+
+
+def _is_for_the_door(function: core.Function, param: core.Param, value: Any) -> bool:
+    """Whether the door has the words for an array of a dtype that it does not let in anyway."""
+    wanted = expected_dtype(function, param.name)
+    return wanted is not None and numpy_dtype(wanted) in PLAIN and value.dtype.isnative
 
 
 def _shape_level(function: core.Function, param: core.Param, sort: str, value: Any) -> Any:

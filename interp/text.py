@@ -49,16 +49,19 @@ METHODS = {
 DEEPEST = 40
 DEEPEST_LOOPS = 16
 _PREFIXES = {"checked": "f_", "decided": "b_", "extern": "x_", "list": "f_"}
+_HOSTED = {"checked": "h_", "decided": "i_", "extern": "x_", "list": "h_"}
 _MINUS_ONE = core.SizeLit(NOWHERE, -1)
 
 
 class RoutineText(ShapeTexts):
     """Writes one Python function, whose header stands already."""
 
-    def __init__(self, unit: Unit, function: str, indent: int = 1) -> None:
+    def __init__(self, unit: Unit, function: str, indent: int = 1, places: Sequence[Step] = ()) -> None:
         super().__init__(unit)
         self.function = function
         self.indent = indent
+        # The local that holds the answer of a plan, for each step that has one.
+        self.answers = {id(step): f"p{number}" for number, step in enumerate(places)}
         # How much of the list of steps lies before this one, and how much this one is.
         self.done, self.share = 0.0, 1.0
         self.around: tuple[Around, ...] = ()
@@ -101,17 +104,17 @@ class RoutineText(ShapeTexts):
         match step:
             case Compute():
                 self._finish(step, self.compute(step))
-            case Invoke(callee=callee, way=way):
-                name = self.local(callee) if way == "value" else _PREFIXES[way] + mangle(callee)
+            case Invoke():
                 given = map(self._listed, step.takes, step.inputs) if step.takes else map(self.operand, step.inputs)
-                self._finish(step, f"{name}({', '.join(given)})")
+                self._finish(step, f"{self._callee(step)}({', '.join(given)})")
             case Bind(value=value):
-                self._finish(step, self.operand(value))
+                answer, text = self.answers.get(id(step)), self.operand(value)
+                self._finish(step, f"{text} if {answer} is None else {answer}" if answer else text)
             case Read(value=value, kind=kind):
                 self._finish(step, f"as_{kind}({self.operand(value)})")
             case Check(cond=cond):
-                self._count()
-                self.write(f"if {self.negated(cond)}: raise Failed", step)
+                self._count(step)
+                self.write(f"if {self._open(step)}{self.negated(cond)}: raise Failed", step)
                 self._release(step.last)
             case Match():
                 self._match(step)
@@ -155,9 +158,23 @@ class RoutineText(ShapeTexts):
         if slots:
             self.write(f"del {', '.join(map(self.local, slots))}")
 
-    def _count(self) -> None:
+    def _callee(self, step: Invoke) -> str:
+        """What is called: a function value, what a plan has chosen, or the function as it is entered."""
+        if step.way == "value":
+            return self.local(step.callee)
+        if id(step) in self.answers:
+            return self.answers[id(step)]
+        ways = _HOSTED if self.unit.hosts(step.callee) else _PREFIXES
+        return ways[step.way] + mangle(step.callee)
+
+    def _count(self, step: Step) -> None:
         if self.unit.count_checks:
-            self.write("ran[0] += 1")
+            answer = self.answers.get(id(step))
+            self.write(f"if {answer}: ran[0] += 1" if answer else "ran[0] += 1")
+
+    def _open(self, step: Step) -> str:
+        """What stands before a condition that a plan may have decided."""
+        return f"{self.answers[id(step)]} and " if id(step) in self.answers else ""
 
     # Branches
 
@@ -257,7 +274,7 @@ class RoutineText(ShapeTexts):
         """What a turn leaves goes into one buffer, which the first turn makes, or into a list that grows."""
         buffer, value = self.local(step.output), self.local(step.value)
         if step.checked:
-            self._count()
+            self._count(step)
         if step.total is None:
             if step.checked:
                 self.write(f"if {buffer} and {value}.shape != {buffer}[0].shape: raise Failed", step)
@@ -295,12 +312,12 @@ class RoutineText(ShapeTexts):
         fits, binds, tests = self.pattern(step, whole)
         self.write(f"{whole} = {self.local(step.tensor)}.shape")
         if step.checked:
-            self._count()
-            self.write(f"if not ({fits}): raise Failed", step)
+            self._count(step)
+            self.write(f"if {self._open(step)}not ({fits}): raise Failed", step)
         for slot, text in binds:
             self.write(f"{slot} = {text}")
         if step.checked and tests:
-            self.write(f"if not ({' and '.join(tests)}): raise Failed", step)
+            self.write(f"if {self._open(step)}not ({' and '.join(tests)}): raise Failed", step)
         self._release(step.last)
 
     def pattern(self, step: Match, whole: str) -> tuple[str, list[tuple[str, str]], list[str]]:
@@ -365,10 +382,11 @@ class RoutineText(ShapeTexts):
         row, inputs = step.row, step.inputs
         texts = list(map(self._argument, row.params, inputs))
         if step.guard:
-            self._count()
+            self._count(step)
             literals = tuple(i for i, v in enumerate(inputs) if isinstance(v, core.Number))
             guard = self.unit.constant(("guard", row.name, literals), lambda: make_guard(row.name, literals))
-            self.write(f"{guard}({', '.join(texts)})", step)
+            answer = self.answers.get(id(step))
+            self.write(f"{f'if {answer}: ' if answer else ''}{guard}({', '.join(texts)})", step)
         if self.unit.direct and row.name in METHODS and texts[0].isidentifier() and "WILDCARD" not in texts[-1]:
             sizes = inputs[-1]
             if (

@@ -167,7 +167,7 @@ def _values(site: Site, names: Mapping[str, str], frame: FrameType) -> dict[str,
 
 
 def _given(names: Mapping[str, str], frame: FrameType) -> dict[str, Any]:
-    """The parameters of the Python function that a frame runs; not those whose locals were given to other slots."""
-    code, taken = frame.f_code, set(names.values())
+    """The parameters of the Python function that a frame runs; not those whose locals were given to other slots, nor a plan."""
+    code, taken = frame.f_code, {"plan", *names.values()}
     params = code.co_varnames[: code.co_argcount]
     return {p: frame.f_locals[p] for p in params if p in frame.f_locals and p not in taken}

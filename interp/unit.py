@@ -85,6 +85,15 @@ class Unit:
         self.primitives.add(row.name)
         return "p_" + mangle(row.name)
 
+    def hosts(self, name: str) -> bool:
+        """Whether calls of a function go by its plans: where they are counted, all but those of an implementation."""
+        found = self.functions.get(name)
+        return (
+            self.count_checks
+            and found is not None
+            and not (isinstance(found, core.Function) and found.kind == "private")
+        )
+
     def row(self, name: str) -> Primitive:
         found = rows.lookup(name.removeprefix("prelude."))
         if found is None:

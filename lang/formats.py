@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from .cells import shown
 from .checked import Binding, Counts, FunctionShapes
+from .choices import Choice
 from .diagnostics import Diagnostic, Edit, Help
 from .source import NOWHERE, Span
 
@@ -29,14 +30,23 @@ def span_object(span: Span) -> Object:
 # JSON
 
 
-def check_object(files: Sequence[str], diagnostics: Iterable[Diagnostic], counts: Counts) -> Object:
-    """What `rx check --format json` prints."""
+def check_object(
+    files: Sequence[str], diagnostics: Iterable[Diagnostic], counts: Counts, guards: Iterable[Choice] | None = None
+) -> Object:
+    """What `rx check --format json` prints, `guards` where somebody asks for them."""
+    chosen = {} if guards is None else {"guards": [guard_object(guard) for guard in guards]}
     return {
         "version": 1,
         "files": list(files),
         "diagnostics": [diagnostic_object(d) for d in diagnostics],
         "assertions": {name: getattr(counts, name) for name in ("total", "proved", "refuted", "residual", "entry")},
+        **chosen,
     }
+
+
+def guard_object(guard: Choice) -> Object:
+    texts = {name: getattr(guard, name) for name in ("kind", "function", "condition", "chosen")}
+    return {**texts, "file": guard.span.source.name, "span": span_object(guard.span)}
 
 
 def diagnostic_object(diagnostic: Diagnostic) -> Object:

@@ -8,7 +8,7 @@ from . import codes, sweet
 from .build import TreeBuilder
 from .diagnostics import Diagnostic, RxError, error, in_order
 from .lalr import MAX_DEPTH, Parser, Stuck, TooDeep, too_deep, tree_rules
-from .lexer import scan, unreadable
+from .lexer import KIND, scan, unreadable
 from .lines import BEGINNINGS, CLOSER, END, OPENER, Lines, Unbalanced, find_lines
 from .node import replace
 from .pause import collector_paused
@@ -17,7 +17,7 @@ from .source import Source, Span
 MAX_PROBLEMS = 100
 """After so many mistakes no more are looked for in a file."""
 
-__all__ = ["MAX_DEPTH", "decode", "parse", "parse_expr", "parse_type"]
+__all__ = ["MAX_DEPTH", "decode", "parse", "parse_conditions", "parse_expr", "parse_type"]
 
 
 def decode(data: bytes, name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
@@ -147,35 +147,60 @@ def _one_for_each_mistake(source: Source, lexical: list[Diagnostic], others: lis
 
 def parse_expr(text: str) -> sweet.Expr:
     """One expression; raises RxError."""
-    result: sweet.Expr = _parse_part(text, "expression")
-    return result
+    [result] = _parse_parts(Source("<text>", text), "expression")
+    made: sweet.Expr = result
+    return made
 
 
 def parse_type(text: str) -> sweet.Type:
     """One type; raises RxError."""
-    result: sweet.Type = _parse_part(text, "type")
-    return result
+    [result] = _parse_parts(Source("<text>", text), "type")
+    made: sweet.Type = result
+    return made
 
 
-def _parse_part(text: str, start: str) -> Any:
-    source = Source("<text>", text)
-    tokens = scan(source)
+def parse_conditions(source: Source, begin: int) -> tuple[sweet.Expr, ...]:
+    """Conditions with commas between them, from an offset on, where `=` means `==` as in an `assert`; raises RxError."""
+    return tuple(_parse_parts(source, "expression", begin, several=True))
+
+
+def _parse_parts(source: Source, start: str, begin: int = 0, *, several: bool = False) -> list[Any]:
+    tokens = scan(Source(source.name, " " * begin + source.text[begin:]))
     builder = TreeBuilder(source)
-    whole = Span(source, 0, len(text))
-    value = None
+    whole = Span(source, begin, len(source.text))
+    values = []
     problems = list(tokens.problems)
+    at = 0
     try:
         lines = find_lines(tokens)
-        value = Parser(text, tree_rules(builder)).parse(lines.kinds, lines.starts, lines.ends, start)
+        parts = _conditions(lines) if several else [slice(None)]
+        for part in parts:
+            at = part.start or 0
+            kinds, starts, ends = lines.kinds[part], lines.starts[part], lines.ends[part]
+            values.append(Parser(source.text, tree_rules(builder)).parse(kinds, starts, ends, start))
     except Unbalanced:
         problems.append(error(codes.E105, "the brackets do not match", whole))
     except Stuck as stuck:
-        at = stuck.at
+        at += stuck.at
         span = Span(source, lines.starts[at], lines.ends[at]) if at < len(lines.kinds) else whole
-        problems.append(error(codes.E101, f"`{text}` cannot be read as {start}", span))
+        problems.append(error(codes.E101, f"`{whole.text.strip()}` cannot be read as {start}", span))
     except TooDeep as deep:
         problems.append(too_deep(Span(source, deep.start, deep.end)))
     problems += builder.problems
     if problems:
         raise RxError(*in_order(problems))
-    return value
+    return values
+
+
+def _conditions(lines: Lines) -> list[slice]:
+    """Where the conditions between the commas outside of brackets stand; a `=` there is read as `==`."""
+    depth, first = 0, 0
+    found = []
+    for i, kind in enumerate(lines.kinds):
+        depth += (kind in OPENER) - (kind in CLOSER)
+        if depth == 0 and kind == KIND["EQUAL"]:
+            lines.kinds[i] = KIND["COMPARE"]
+        elif depth == 0 and kind == KIND["COMMA"]:
+            found.append(slice(first, i))
+            first = i + 1
+    return [*found, slice(first, len(lines.kinds))]

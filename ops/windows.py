@@ -9,7 +9,7 @@ from ..lang.node import Node
 from .axes import Shape, larger, not_negative, smaller
 from .model import Ctx, Dim, TensorInfo, Trait
 from .operands import attribute_at_least, choice, is_one, rank_at_least
-from .requirements import At, AtLeast, Axis, Entry, Other, Pad, Requirement
+from .requirements import At, AtLeast, AtMost, Axis, Entry, Other, Pad, Plus, Requirement, Written
 
 LAYOUTS = ("channels_first", "channels_last")
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
@@ -166,7 +166,9 @@ def _require_room(ctx: Ctx, size: Dim, need: Dim, shift: Dim, windows: Windows, 
 def _room(size: Dim, need: Dim, windows: Windows, axis: int, at: At) -> Requirement:
     pads, own = windows.low + windows.high, Axis("x", axis, size)
     if not isinstance(need, int) or not isinstance(windows.extent, int) or not isinstance(pads, int):
-        return Other("{0} and its padding to be at least the extent of the kernel", (own,), blamed=at)
+        if isinstance(pads, int) and pads == 0:
+            return Other("{0} to be at least the extent of the kernel", (own,), blamed=at)
+        return AtMost(Written("the extent of the kernel", windows.extent), Plus(own, Written("its padding", pads)))
     padding = f" with {pads} of padding" if pads else ""
     return AtLeast(own, need, f"for a kernel of extent {windows.extent}{padding}")
 

@@ -270,6 +270,7 @@ WRONG = [
     ("@f = fn(x : Tensor([a * b])) : Tensor([a * b]) { @zeros([a], int8) }", "E201", "nothing is called `a` here"),
     ("@f = fn(x : Tensor([h * 0])) : Tensor { x }", "E208", "`h * 0` is 0 for every `h`"),
     ("@f = fn(x : Tensor([*s, *t])) : Tensor { x }", "E209", "only one splice of unknown length"),
+    ("@f = fn(x : Tensor([*s, *s]), y : Tensor([*s, *s])) : Tensor { x }", "E209", "only one splice of unknown length"),
     ("@f = fn(x : Tensor([..., *t])) : Tensor { x }", "E209", "only one splice of unknown length"),
     ("@f = fn(x : Tensor, x : Size) : Tensor { x }", "E203", "two parameters are called `x`"),
     ("@f = fn(x : Tensor([x])) : Tensor { x }", "E206", "`x` is a tensor; a Size is needed here"),
@@ -515,6 +516,23 @@ def test_a_name_that_may_be_a_slip_is_told_with_the_name_that_is_near() -> None:
     report = pipeline.check_text(text, "slip.rx", Path("."))
     (found,) = [d for d in report.diagnostics if d.code == "N201"]
     assert found.span.text == "dd" and found.help is not None and found.help.startswith("did you mean `d`?")
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("let y = x\n  -y", True),
+        ("let y = @relu(x)\n  -(y + 1.0) * 2.0", True),
+        ("let y = x\n  -y + x", True),
+        ("let y = x -\n  x", False),
+        ("let y = x - x", False),
+        ("let y = x", False),
+    ],
+)
+def test_a_result_that_begins_with_a_minus_is_told_how_it_is_written(body: str, told: bool) -> None:
+    _, found = run(f"@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) {{\n  {body}\n}}")
+    (said,) = [d for d in found if d.code == "E210"]
+    assert said.help is not None and ("`(-y)`" in said.help) is told
 
 
 def test_an_underscore_may_stand_for_several_parts_of_a_tuple() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.cli.main import invoke
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
@@ -24,6 +26,7 @@ def name(path: Path) -> str:
     return str(path.relative_to(EXAMPLES))
 
 
+@cache
 def checked(path: Path) -> rx.Report:
     folder = path.parent.name
     if folder in TRAINED and not has_weights(folder):
@@ -48,9 +51,8 @@ def test_nothing_of_the_example_is_left_to_check_but_at_the_doors(path: Path) ->
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=name)
-def test_the_example_is_in_canonical_layout(path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "rxlang", "fmt", "--check", str(path)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_the_example_is_in_canonical_layout(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["fmt", "--check", str(path)]) == 0, capsys.readouterr()
 
 
 def test_the_fast_flatten_adds_up_groups_of_four() -> None:

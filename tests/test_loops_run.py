@@ -94,7 +94,7 @@ def test_random_loops_do_what_python_does_to_the_last_bit_however_they_run() -> 
             before = bits((x, w))
             with np.errstate(all="ignore"):
                 expected = bits(made.expected(x, w, n))
-                for machine in ways:
+                for machine in (*ways, *ways):  # the second time by a plan
                     assert bits(machine.call("main", [x, w, n])) == expected, f"seed {seed}, n = {n}\n{made.source}"
             assert bits((x, w)) == before, "an argument was written into"
     assert written_into > 0

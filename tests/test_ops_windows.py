@@ -554,3 +554,18 @@ def test_a_network_with_symbolic_height_and_width_is_proved(text: str) -> None:
     assert [d.message for d in report.diagnostics] == []
     assert report.checked is not None
     assert report.checked.counts.residual == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("@conv1d(x, w, dilations=step)", "axis 2 of `x` to be at least the extent of the kernel, but it is t"),
+        ("@conv1d(x, w)", "axis 2 of `x` to be at least the extent of the kernel, but they are t and k"),
+        ("@conv1d(x, w, pads=step)", "the extent of the kernel to be at most axis 2 of `x` (t) plus its padding"),
+        ("@max_pool1d(x, step)", "axis 2 of `x` to be at least the extent of the kernel, but it is t"),
+    ],
+)
+def test_a_kernel_is_not_told_for_its_extent_where_it_is_dilated_or_padded(call: str, said: str) -> None:
+    parameters = "x : Tensor([b, c, t], float32), w : Tensor([c, c, k], float32), step : Size"
+    report = rx.check_source(f"@f = fn({parameters}) : Tensor where step >= 2, k >= 2, t >= 1 {{ {call} }}")
+    assert [said in d.message for d in report.diagnostics if d.code == "W311"] == [True]

@@ -23,6 +23,9 @@ and `pads` as pairs, before and after each axis: `[(1, 1), (2, 2)]`, or `[(1, 1)
 
 The last column names the parameters that take sizes: any expression over sizes will do (`strides=p`, `scales=[2, n]`), and what
 it has to be is claimed like everything else that a call needs. Other numbers, words and truth values stand in the program.
+
+`@map(f, xs)`, `@fold(f, init, xs)` and `@scan(f, init, xs)`, which call a function with each row of a tensor, are
+[loops](language.md#functions-over-rows).
 """
 ELSEWHERE = """What NumPy, PyTorch, TensorFlow, Keras, JAX and ONNX call differently. `rx check` asks whether the one on the
 left is meant where a program calls the one on the right."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.cli.main import invoke
 
 FOLDER = Path(__file__).resolve().parent / "programs"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.rx"))
@@ -49,6 +50,10 @@ def loaded(name: str) -> rx.Module:
 
 def test_there_are_at_least_thirty_programs() -> None:
     assert len(NAMES) >= 30
+
+
+def test_the_programs_are_in_canonical_layout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["fmt", "--check", *(str(FOLDER / f"{name}.rx") for name in NAMES)]) == 0, capsys.readouterr()
 
 
 @pytest.mark.parametrize("name", NAMES)

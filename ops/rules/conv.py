@@ -147,7 +147,8 @@ def _define_conv(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
         _bias(ctx, bias, w[where.outputs], where.outputs, 1)
         windows = _windows(ctx, w, where, strides, pads, auto_pad, dilations)
         sizes = tuple(
-            count_windows(ctx, a[axis], window, axis, (("x", axis), ("weight", k)))
+            # The kernel's size is its extent unless it is dilated.
+            count_windows(ctx, a[axis], window, axis, (("x", axis), ("weight", k))[: 1 + (window.extent is w[k])])
             for axis, k, window in zip(where.spatial, where.kernel, windows, strict=True)
         )
         return where.result(a[0], w[where.outputs], sizes)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from ...lang.core import Status
+from ...lang.given import Given
 from ...lang.node import Node
 from ..solver.conditions import Cond
 
 
 class Options(Node):
-    """`allow_empty` turns what works only on empty tensors from an error into a warning."""
+    """`allow_empty` turns what works only on empty tensors from an error into a warning. What is `given` holds at doors."""
 
     strict: bool = False
     allow_empty: bool = False
+    given: tuple[Given, ...] = ()
 
 
 class Sufficient(str):

@@ -122,9 +122,11 @@ class Maker:
 
     def statements(self, scope: Scope, number: int, depth: int) -> None:
         for _ in range(number):
-            kind = self.random.randrange(10)
+            kind = self.random.randrange(11)
             if kind < 5 or depth == 0:
                 self.let(scope)
+            elif kind == 10:
+                self.rows(scope)
             elif kind < 7:
                 self.branch(scope, depth)
             elif kind < 8:
@@ -145,6 +147,27 @@ class Maker:
         self.write(f"let {function} = fn(z : {TENSOR}) : {TENSOR} {{ {body[0]} }}")
         self.write("", f"{function} = lambda z: {body[1]}")
         self.write(f"let {result} = {function}({given[0]})", f"{own} = {function}({given[1]})")
+        scope.tensors[result] = own
+
+    def rows(self, scope: Scope) -> None:
+        """`@map`, `@fold` or `@scan` of a function that reads what is around it."""
+        result, own, z, c = self.name(scope), self.fresh("p"), self.fresh("z"), self.fresh("c")
+        kind, over, first = self.random.choice(["map", "fold", "scan"]), self.tensor(scope, 1), self.tensor(scope, 1)
+        inner = Scope(scope.tensors if kind == "map" else {**scope.tensors, c: c}, scope.sizes)
+        made = self.tensor(inner, 1)
+        given = f"fn({z} : float64)" if kind == "map" else f"fn({c} : {TENSOR}, {z} : float64)"
+        call = f"@{kind}({given} {{ {made[0]} * {z} }}, {'' if kind == 'map' else first[0] + ', '}{over[0]})"
+        bound = f"({result}, {own})" if kind == "scan" else result
+        self.write(f"let {bound} = @sum({call}, axis=0)" if kind == "map" else f"let {bound} = {call}")
+        self.write("", f"{own}, {c} = [], {first[1]}")
+        self.write("", f"for {z} in {over[1]}:")
+        self.write("", f" {c} = np.multiply({made[1]}, {z})")
+        self.write("", f" {own}.append({c})")
+        if kind == "scan":
+            total = self.fresh("p")
+            self.write(f"let {total} = @sum({own}, axis=0)", f"{total} = np.sum(np.array({own}), axis=0)")
+            scope.tensors[total] = total
+        self.write("", f"{own} = np.sum(np.array({own}), axis=0)" if kind == "map" else f"{own} = {c}")
         scope.tensors[result] = own
 
     def branch(self, scope: Scope, depth: int) -> None:

@@ -118,8 +118,10 @@ class Maker:
 
     def statements(self, scope: Scope, number: int, depth: int) -> None:
         for _ in range(number):
-            kind = self.random.randrange(12)
-            if kind < 4 or depth == 0:
+            kind = self.random.randrange(13)
+            if kind == 12:
+                self.rows(scope)
+            elif kind < 4 or depth == 0:
                 value, size = self.vector(scope)
                 self.bind(scope, value, size)
             elif kind < 6:
@@ -167,6 +169,39 @@ class Maker:
         self.write("  }")
         self.write(f"let {result} = {name}({self.vector(scope)[0]})")
         scope.vectors[result] = f"{result}.dim(0)"
+
+    def rows(self, scope: Scope) -> None:
+        """`@map`, `@fold` or `@scan` over vectors, with a function that has sizes of its own or from outside."""
+        name, ys = self.fresh("v"), self.fresh("y")
+        over, (first, size) = self.vector(scope, 1)[0], self.vector(scope, 1)
+        inner, other = scope.inner(), self.size(scope)
+        typed = self.random.choice(["", " : Tensor([_c], float64)", f" : Tensor([{size}], float64)"])
+        inner.vectors["c"] = size if typed.endswith(f"[{size}], float64)") else "c.dim(0)"
+        body = self.random.choice(["c * q", "c[0:] + q", self.vector(inner, 1)[0]])
+        match self.random.randrange(5):
+            case 0:
+                line, made = (
+                    f"let {name} = @sum(@map(fn(q : float64) {{ @full([{other}], q) }}, {over}), axis=0)",
+                    other,
+                )
+            case 1:
+                line, made = f"let {name} = @map(fn(p : float64, q) {{ p * q }}, {first}, {over})", size
+            case 2:
+                line, made = f"let {name} = @fold(fn(c{typed}, q : float64) {{ {body} }}, {first}, {over})", size
+            case 3:
+                made = f"{ys}.dim(0)"
+                self.write(f"let {ys} = @map(fn(q : float64) {{ {self.vector(scope, 1)[0]} }}, {over})")
+                line = f"let {name} = @reshape({ys}, [{ys}.dim(0) * {ys}.dim(1)])"
+            case _:
+                line, made = (
+                    f"let ({name}, {ys}) = @scan(fn(c{typed}, q : float64) {{ {body} }}, {first}, {over})",
+                    size,
+                )
+        self.guards.append(None)  # there may be no row
+        self.write(line)
+        self.write("# what is said of a turn is said of this line")
+        self.guards.pop()
+        scope.vectors[name] = f"{name}.dim(0)" if self.chance(0.5) else made
 
     # Loops
 

@@ -15,6 +15,9 @@ _ENDLESS = 1 << 62
 class TooLarge(ArithmeticError):
     """A size that nobody can reason about: of too many parts, or of too large numbers."""
 
+    def __str__(self) -> str:
+        return "the size is too large to be written out"
+
 
 class OutOfSteps(TooLarge):
     """The allowance is used up."""

@@ -1,0 +1,176 @@
+"""The plans of a function: for each class of shapes, dtypes and sizes at its door what runs it, the least recently used go.
+
+A plan is looked up without a lock: a dictionary and counters of C are shared between threads as they are. What is made, thrown
+away or told of is under one lock.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import count
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from ..lang import core
+from .guards import describe
+
+# Who wants to know hears of each change of shapes.
+LOG = logging.getLogger("rxlang")
+# So many plans of a function are kept.
+KEPT = 64
+
+# What runs a class of calls, and what gives the same with the answers of its shapes, where there are any.
+Made = tuple[Callable[..., Any], Callable[[Sequence[Any]], Callable[..., Any] | None]]
+Make = Callable[[Sequence[Any], bool], Made | None]
+
+
+class Plan:
+    """What runs calls of one shape class, which `parts` describe, one for each argument. Its answers are worked out when the
+    class comes for the second time: of many shapes that come once none is worth it. `stamp` is when it was used last,
+    counted in changes of shapes."""
+
+    __slots__ = ("_looks", "number", "parts", "run", "stamp", "taken")
+
+    def __init__(self, number: int, parts: tuple[str, ...], made: Made) -> None:
+        self.number = number
+        self.parts = parts
+        self.run: Callable[..., Any] = partial(self._second, *made)
+        self.stamp = 0
+        self.taken = count()
+        self._looks = 0
+
+    def _second(self, first: Callable[..., Any], refine: Callable[[Sequence[Any]], Any], *args: Any) -> Any:
+        """The second call of the class."""
+        self.run = refine(args) or first
+        return self.run(*args)
+
+    def uses(self) -> int:
+        """How often it was taken again; to be asked under the lock, since a counter is read by counting."""
+        self._looks += 1
+        return next(self.taken) - self._looks + 1
+
+
+class PlanCounts(dict[str, int]):
+    """Shape classes with how often the plan of each was used again. `made` and `used` count those too that are gone."""
+
+    def __init__(self, kept: Mapping[str, int], made: int, used: int) -> None:
+        super().__init__(kept)
+        self.made = made
+        self.used = used
+
+
+class Plans:
+    """The plans of one function; `make` gives what runs a class of arguments, or None where its door refuses them (where a
+    call is `decided` it has let them in)."""
+
+    def __init__(self, function: core.Function, make: Make) -> None:
+        self.name = function.name
+        self.params = tuple(p.name for p in function.params)
+        self.table: dict[Any, Plan] = {}
+        self.last: Plan | None = None
+        self._clock = count(1)
+        self._make = make
+        self._made = 0
+        self._gone = 0
+        self._lock = RLock()  # whoever is told of a change may ask for the counts
+
+    def find(self, args: Sequence[Any], *, decided: bool = False) -> Callable[..., Any] | None:
+        """What runs a call with converted arguments; None where there is no plan, and the call is made as ever."""
+        try:
+            key = shape_class(args)
+        except TypeError:  # a function is among them
+            return None
+        plan = self.table.get(key)
+        if plan is None:
+            return self._new(key, args, decided)
+        next(plan.taken)
+        if plan is not self.last:
+            self.changed(plan, "used again")
+        return plan.run
+
+    def _new(self, key: object, args: Sequence[Any], decided: bool) -> Callable[..., Any] | None:
+        made = self._make(args, decided)
+        if made is None:
+            return None
+        with self._lock:
+            plan = self.table.get(key)
+            if plan is None:
+                self._kept(key, Plan(self._made + 1, tuple(map(_part, self.params, args)), made))
+            else:  # another thread was faster
+                next(plan.taken)
+        return made[0]
+
+    def _kept(self, key: object, plan: Plan) -> None:
+        self._made += 1
+        if len(self.table) >= KEPT:
+            oldest = min(self.table, key=lambda k: self.table[k].stamp)
+            self._gone += self.table.pop(oldest).uses()
+        self.table[key] = plan
+        self.changed(plan, "made")
+
+    def changed(self, plan: Plan, how: str) -> None:
+        """The shapes are others than those of the call before: only then the order of use is another one."""
+        before, self.last = self.last, plan
+        plan.stamp = next(self._clock)
+        if LOG.isEnabledFor(logging.INFO):
+            same = before.parts if before is not None else ()
+            told = [part for i, part in enumerate(plan.parts) if part not in same[i : i + 1]]
+            LOG.info("@%s: %s: plan %d %s", self.name, ", ".join(told) or "no arguments", plan.number, how)
+
+    def counts(self) -> PlanCounts:
+        with self._lock:
+            kept = {", ".join(plan.parts): plan.uses() for plan in self.table.values()}
+            return PlanCounts(kept, self._made, self._gone + sum(kept.values()))
+
+
+def _part(param: str, value: Any) -> str:
+    return f"{param} {':' if isinstance(value, np.ndarray | np.generic) else '='} {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    """The type of a tensor, and what is none as it is."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown, value))})"
+    return str(value).lower() if isinstance(value, int | float | np.dtype) else describe(value)
+
+
+# What plans depend on
+
+
+def shape_class(args: Sequence[Any]) -> tuple[Any, ...]:
+    """Shapes and dtypes of tensors, and what is no tensor itself; TypeError where there is a function."""
+    return tuple(part for arg in args for part in _class_of(arg))
+
+
+def _class_of(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, np.ndarray | np.generic):
+        return np.ndarray, value.shape, value.dtype
+    if isinstance(value, tuple):
+        return tuple, len(value), *shape_class(value)
+    if isinstance(value, int | float | np.dtype):
+        return type(value), value
+    raise TypeError(f"{type(value).__name__} has no shape")
+
+
+def quick_class(sorts: Sequence[core.Sort]) -> Callable[..., tuple[Any, ...]]:
+    """The same of arguments as they come from outside, where all are tensors, sizes and tuples of them; what is anything else
+    than plain arrays, ints and tuples fails, or is of a class that no plan has."""
+    names = [f"a{i}" for i in range(len(sorts))]
+    texts = [text for name, sort in zip(names, sorts, strict=True) for text in _texts(name, sort)]
+    made: Callable[..., tuple[Any, ...]] = eval(
+        f"lambda {', '.join(names)}: ({', '.join(texts)}{',' if texts else ''})"
+    )
+    return made
+
+
+def _texts(name: str, sort: core.Sort) -> list[str]:
+    if isinstance(sort, core.TupleSort):
+        inside = [text for i, s in enumerate(sort.items) for text in _texts(f"{name}[{i}]", s)]
+        return [f"type({name})", f"len({name})", *inside]
+    if sort == core.TENSOR:
+        return [f"type({name})", f"{name}.shape", f"{name}.dtype"]
+    return [f"type({name})", name]

@@ -1,0 +1,40 @@
+"""Conditions given from outside, `@embed: 1 <= b, b <= 64`: which functions, and what holds at their doors."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+
+from . import codes, sweet
+from .diagnostics import RxError, error
+from .node import Node
+from .parser import parse_conditions
+from .source import Source, Span
+
+_PATTERN = re.compile(r"\s*@([^\s:@]+)\s*:")
+
+
+class Given(Node):
+    """Conditions for the functions whose names a pattern has, as a shell's: `@*` are all, `@attn.*` those of an import."""
+
+    source: Source
+    pattern: str
+    conditions: tuple[sweet.Expr, ...]
+
+    @property
+    def names_many(self) -> bool:
+        """Whether it is for whatever has the sizes that it speaks of."""
+        return any(sign in self.pattern for sign in "*?[")
+
+    def is_for(self, function: str) -> bool:
+        return function == self.pattern or fnmatchcase(function, self.pattern)
+
+
+def read_given(text: str) -> Given:
+    """Raises RxError for what is none."""
+    source = Source("given", text)
+    found = _PATTERN.match(text)
+    if found is None:
+        whole = Span(source, 0, len(text))
+        raise RxError(error(codes.E101, f"`{text}` is not like `@f: n >= 1`", whole))
+    return Given(source, found[1], parse_conditions(source, found.end()))
