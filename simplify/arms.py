@@ -59,6 +59,16 @@ def with_the_wrong_rank(
     return None
 
 
+def is_of_data(joined: Entry | None) -> bool:
+    """Whether a value comes from an `if` whose arm no sizes decide."""
+    return (
+        joined is not None
+        and joined.origin is not None
+        and bool(joined.origin.guards)
+        and not any(joined.origin.guards)
+    )
+
+
 def with_the_wrong_size(
     state: State, path: Path, cond: Cond, given: Iterable[tuple[Entry | None, int | None]]
 ) -> Arm | None:
@@ -66,7 +76,7 @@ def with_the_wrong_size(
     always false of."""
     for entry, axis in given:
         joined = None if entry is None or axis is None else place_of(state, entry, axis).joined
-        if joined is None or joined.origin is None or any(joined.origin.guards):
+        if joined is None or not is_of_data(joined):
             continue
         for arm in arms(state, path, joined):
             if _fails_in(state, cond, joined, arm):

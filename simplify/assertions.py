@@ -11,7 +11,7 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
-from .arms import with_the_wrong_rank
+from .arms import is_of_data, with_the_wrong_rank
 from .frame import Frame
 from .known import matching, naming
 from .known.finding import Finding
@@ -53,7 +53,7 @@ class Assertions(Part):
         asked = Claim(stmt, env, *(self._behind(origin, truth, env) if origin.claim and truth is not True else ()))
         sizes, empty_rule = dims_of_subject(origin, env, self.state), origin.declared is not None
         status, doubt = self.prover.judge(frame, truth, asked, claim=origin.claim, sizes=sizes, empty_rule=empty_rule)
-        if doubt is not None and doubt.is_doubt and origin.claim:
+        if doubt is not None and doubt.is_doubt and origin.claim and is_of_data(asked.entry):
             doubt.arm = with_the_wrong_rank(self.state, frame.path, stmt, asked.entry)
         self._keep(frame, stmt, status, env)
 

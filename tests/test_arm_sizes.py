@@ -1,0 +1,36 @@
+"""A claim that an arm of an `if` on data can never satisfy by a size is that arm's mistake; other doubts stay doubts."""
+
+from __future__ import annotations
+
+import pytest
+import rxlang as rx
+
+HEAD = "@f = fn(c : Tensor([], bool), x : Tensor([3], float32), y : Tensor([6], float32), z : Tensor([n], float32), n : Size)"
+NEVER = [
+    ": Tensor([6], float32) { if (c) { x } else { y } }",
+    ": Tensor { let a : Tensor([3], float32) = if (c) { x } else { y }\n a }",
+    ": Tensor { let a = if (c) { x } else { y }\n a + y }",
+    ": Tensor { let a = if (c) { y } else { x }\n @reshape(@exp(a), [2, 3]) }",
+    ": Tensor { let a = if (c) { @stack([x, x]) } else { @stack([y, y]) }\n @matmul(a, @ones([3, 2], float32)) }",
+    ": Tensor { @g(if (c) { x } else { y }) }\n@g = fn(x : Tensor([3], float32)) : Tensor { x }",
+    ": Tensor([6], float32) { if (c) { y } else { if (c) { y } else { x } } }",
+]
+PERHAPS = [
+    ": Tensor([6], float32) { if (c) { y } else { z } }",
+    ": Tensor { let a = if (c) { x } else { z }\n a + x }",
+    ": Tensor { let a = if (c) { x } else { y }\n a + z }",
+    ": Tensor { let a = if (c) { x } else { y }\n let b ! Tensor([6], float32) = a\n b }",
+    ": Tensor { let a = if (c) { x } else { y }\n assert a.dim(0) == 6\n a + y }",
+]
+
+
+@pytest.mark.parametrize("body", NEVER)
+def test_an_arm_that_fails_by_a_size_is_an_error_of_the_if(body: str) -> None:
+    errors = [d for d in rx.check_source(HEAD + body).diagnostics if d.severity == "error"]
+    assert [d.code for d in errors] == ["E315"]
+    assert "whenever" in errors[0].message and any("this arm gives" in label.message for label in errors[0].labels)
+
+
+@pytest.mark.parametrize("body", PERHAPS)
+def test_what_an_arm_may_satisfy_is_none(body: str) -> None:
+    assert rx.check_source(HEAD + body).ok
