@@ -88,8 +88,13 @@ class Frame(Node):
         return replace(self, path=(*self.path, taken))
 
     def tried(self, captured: list[Finding] | None = None) -> Frame:
-        """The same place, asked only whether something would hold there."""
-        return replace(self, out=self.out.inner(), quiet=True, trial=True, captured=captured)
+        """The same place, asked only whether something would hold there, whichever turn it is."""
+        return replace(self.left_over(), quiet=True, trial=True, captured=captured)
+
+    def left_over(self) -> Frame:
+        """The frame of what runs only where nothing else was chosen: in some turns, and maybe not in the first or the last."""
+        turn = None if self.turn is None else replace(self.turn, ends=())
+        return replace(self, out=self.out.inner(), turn=turn)
 
     def silent(self, site: Span) -> Frame:
         """For statements of an inlined wrapper: their values matter, not their code."""

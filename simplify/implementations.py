@@ -147,7 +147,7 @@ class Lists(Part):
         base, newest = self.state.facts.count, self.state.serial()
         for name, member in choices:
             self.state.push()
-            asked = frame.block() if member is choices[-1][1] else frame.tried()
+            asked = frame.left_over() if member is choices[-1][1] else frame.tried()
             value = self._given(asked, member, _to(call, name), found, env)
             guard = tuple(c for c, _ in self.state.facts.conditions(base) if is_older(c, newest))
             results.append((settle(self.state, value), guard))

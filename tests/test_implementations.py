@@ -297,6 +297,31 @@ def test_what_is_chosen_before_the_run_is_what_the_run_would_choose() -> None:
                     assert program.wanted(x) is None, (seed, text, errors[0].message, x.shape)
 
 
+_BOUNDS = {"i == {}": int.__eq__, "i >= {}": int.__ge__, "i <= {}": int.__le__, "i != {}": int.__ne__}
+
+
+def test_a_member_that_fits_in_some_turns_only_is_chosen_in_those() -> None:
+    rng = random.Random(5)
+    for _ in range(TOTAL // 2):
+        bounds = [(rng.choice(tuple(_BOUNDS)), rng.randrange(4)) for _ in range(rng.randint(2, 3))]
+        start, stop = rng.randint(0, 1), rng.randint(2, 4)
+        heads = [f"fn(x : float32, i : Size) : float32 where {text.format(k)} {{ x * 4.0 + {m}.0 }}"
+                 for m, (text, k) in enumerate(bounds)]  # fmt: skip
+        listed = ", ".join(f"@m{m}" for m in range(len(heads)))
+        text = "\n".join(f"@m{m} = {head}" for m, head in enumerate(heads)) + f"\n@list = [{listed}]\n"
+        text += (
+            f"@main = fn(x : float32) : Tensor {{ for i in range({start}, {stop}) with (a = x) {{ @list(a, i) }} }}\n"
+        )
+        wanted: float | None = 0.0
+        for i in range(start, stop):
+            chosen = next((m for m, (b, k) in enumerate(bounds) if _BOUNDS[b](i, k)), None)
+            wanted = None if wanted is None or chosen is None else wanted * 4 + chosen
+        if any(d.severity == "error" for d in rx.check_source(text).diagnostics):
+            assert wanted is None, text
+        else:
+            assert _same(_result(rx.loads(text), np.float32(0)), None if wanted is None else np.float32(wanted)), text
+
+
 def _enters(annotation: str, x: Any) -> bool:
     return _result(_probe(annotation), x) is not None
 
