@@ -84,7 +84,8 @@ class _Rows:
                 f"@{self.name} calls `f` with {what}{rows}; this one takes {count(has, 'argument')}",
                 expr.span,
             )
-        return (expr if isinstance(expr, sweet.FnName) else self._hidden(value, sort, expr.span, "f")), sort
+        named = isinstance(expr, sweet.FnName) or _is_bare(expr)
+        return (expr if named else self._hidden(value, sort, expr.span, "f")), sort
 
     def _hidden(self, value: core.Value, sort: core.Sort, span: Span, base: str) -> sweet.Name:
         """A value by a name that the user cannot know."""
@@ -105,12 +106,23 @@ class _Rows:
         at = sweet.Name(span, index.name)
         given = [sweet.Name(span, c.name.name) for c in carries]
         items: list[sweet.Expr] = [*given, *(sweet.Index(x.span, x, (at,)) for x in rows)]
-        called = sweet.Call(span, self.function, tuple(sweet.Arg(i.span, None, i) for i in items))
+        before, called = self._called(items)
         stmts, result, stacked = self._turn(called)
         range_ = sweet.Call(span, sweet.Name(span, "range"), (sweet.Arg(span, None, length),))
-        stack, body = self._stack(stacked), sweet.Block(span, stmts, result)
+        stack, body = self._stack(stacked), sweet.Block(span, (*before, *stmts), result)
         value, sort = code.hooks.loop(code, sweet.For(span, index, range_, carries, (), None, stack, body))
         return self._together(value, sort, stacked)
+
+    def _called(self, items: list[sweet.Expr]) -> tuple[tuple[sweet.Stmt, ...], sweet.Expr]:
+        """A call of the function; a lambda that says nothing of its parameters stands in the turn, where they are known."""
+        match self.function:
+            case sweet.Lambda(fn=sweet.Fn(params=params, body=sweet.Block(stmts=stmts, result=result))) if (
+                result is not None
+            ):
+                names = tuple(p.name for p in params)
+                at_once = sweet.Let(self.span, names, len(names) > 1, None, False, _tuple(self.span, items))
+                return (at_once, *stmts), result
+        return (), sweet.Call(self.span, self.function, tuple(sweet.Arg(i.span, None, i) for i in items))
 
     def _tensor(self, expr: sweet.Expr) -> sweet.Name:
         return self._hidden(arguments.tensor(self.code, expr), core.TENSOR, expr.span, "xs")
@@ -175,7 +187,7 @@ class _Rows:
             if isinstance(target, FnInfo):
                 yield target.unit, target.decl.fn
 
-    def _turn(self, called: sweet.Call) -> tuple[tuple[sweet.Stmt, ...], sweet.Expr, core.Sort | None]:
+    def _turn(self, called: sweet.Expr) -> tuple[tuple[sweet.Stmt, ...], sweet.Expr, core.Sort | None]:
         """The statements of a turn, its result, and the sort of what it leaves to be stacked."""
         given = self.sort.signature.result or core.TENSOR
         if self.name == "fold" or given == core.TENSOR and self.name == "map":
@@ -214,6 +226,15 @@ class _Rows:
         if not first:
             return whole, stacked
         return core.TupleValue(self.span, (parts[0], whole)), core.TupleSort((sort.items[0], stacked))
+
+
+def _is_bare(expr: sweet.Expr) -> bool:
+    """Whether it is a lambda that says nothing of its parameters, nor of its result."""
+    if not isinstance(expr, sweet.Lambda):
+        return False
+    fn = expr.fn
+    says = fn.result is not None or fn.where or any(p.type is not None or p.default is not None for p in fn.params)
+    return not says and fn.body is not None and fn.body.result is not None
 
 
 def _part(expr: sweet.Expr, position: int) -> sweet.Expr:

@@ -76,6 +76,18 @@ PROGRAMS: dict[str, tuple[str, str, Any]] = {
     "one of another file": ("@map(@lib.twice, xs)", "Tensor([n, d * 2], float32)", twice),
     "one without types": ("@map(@open, xs)", N_2D, twice),
     "a lambda": ("@map(fn(r : V) : V { r * 2.0 }, xs)", N_D, lambda x: x * 2),
+    "a lambda that says nothing": ("@map(fn(r) { r * 2.0 }, xs)", N_D, lambda x: x * 2),
+    "lambdas in each other": (
+        "@map(fn(xs) { @map(fn(r) { @sum(r) }, xs) }, @broadcast_to(@reshape(xs, [n, 1, d]), [n, 3, d]))",
+        "Tensor([n, 3], float32)", lambda x: np.repeat(sums(x)[:, None], 3, 1),
+    ),
+    "a lambda whose parameters have names of outside": (
+        "let a = @ones([d], float32)\n @fold(fn(xs, a) { let b = xs + a\n let a = b\n a }, a, xs)", V,
+        lambda x: running(np.concatenate([np.ones_like(x[:1]), x]))[-1] if len(x) else np.ones(x.shape[1], F),
+    ),
+    "a scan by a lambda": (
+        "let (a, b) = @scan(fn(c, r) { (c + r, @sum(r)) }, @zeros([d], float32), xs)\n b", "Tensor([n], float32)", sums,
+    ),
     "a lambda that gives a scalar": (
         "@map(fn(r : Tensor([p], float32)) { @sum(r) }, @pad(xs, [(0, 0), (0, 1)]))", "Tensor([n], float32)", sums,
     ),
