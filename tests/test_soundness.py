@@ -183,7 +183,7 @@ def assert_refuted(refutations: list[tuple[Diagnostic, Run]], oracle: Run, args:
 def assert_shapes(checked: Checked, args: Args, result: Any) -> None:
     """The result's shape as the checker knows it from the arguments' shapes."""
     given = {n: a if isinstance(a, int) else ArgumentShape(tuple(a.shape)) for n, a in args.items()}
-    value, state, diagnostics, _ = pipeline.shapes_of_call(checked, "main", given)
+    value, state, diagnostics = pipeline.shapes_of_call(checked, "main", given)
     assert not [d.message for d in diagnostics if d.severity == "error"], shown(args)
     if isinstance(value, Poison):
         return
