@@ -79,9 +79,11 @@ def _is_there(asked: DType | str, places: Mapping[str, int]) -> bool:
 
 def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[Any]:
     """Literal numbers with the dtype that a function's door asks for: the one that they get where the check decides."""
-    if len(asked) != len(args) or not any(map(_is_number, args)):
+    if len(asked) != len(args) or not any(map(guards.is_literal, args)):
         return args
-    return [a if q is None or not _is_number(a) else _typed(a, q, args) for a, q in zip(args, asked, strict=True)]
+    return [
+        a if q is None or not guards.is_literal(a) else _typed(a, q, args) for a, q in zip(args, asked, strict=True)
+    ]
 
 
 def _typed(number: Any, asked: Sequence[DType | int], args: Sequence[Any]) -> Any:
@@ -90,10 +92,6 @@ def _typed(number: Any, asked: Sequence[DType | int], args: Sequence[Any]) -> An
     if dtype is None or not number_fits(number, dtype):
         dtype = WEAK[type(number)]
     return np.array(number, dtype=numpy_dtype(dtype))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, bool | int | float)
 
 
 def _dtype_of(value: object) -> DType | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..lang.dtypes import DTYPES, DType
+from ..lang.weak import kind_fits
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.ground import NeedsData, Violation, evaluate
 from ..ops.model import TRACKED, WILDCARD, Param, Primitive, TensorInfo
@@ -172,7 +173,7 @@ def guard(row: Primitive, args: Sequence[object]) -> None:
 
 def seen(row: Primitive, args: Sequence[object], info: Callable[[Param, object], object]) -> dict[str, Any]:
     """The arguments as the rule takes them, each as `info` gives it; a literal number takes its dtype from the others."""
-    literals = [p.name for p, a in zip(row.params, args, strict=True) if p.kind in _TENSORS and _is_literal(a)]
+    literals = [p.name for p, a in zip(row.params, args, strict=True) if p.kind in _TENSORS and is_literal(a)]
     values = {p.name: info(p, a) for p, a in zip(row.params, args, strict=True)}
     if literals:
         known = _variables(row, values, literals)
@@ -181,8 +182,9 @@ def seen(row: Primitive, args: Sequence[object], info: Callable[[Param, object],
     return values
 
 
-def _is_literal(value: object) -> bool:
-    return isinstance(value, bool | int | float)
+def is_literal(value: object) -> bool:
+    """Whether an argument is a number that the program has: float64's scalars, which kernels give, are Python's floats too."""
+    return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
 
 
 def _info(param: Param, value: Any) -> Any:
@@ -203,7 +205,7 @@ def _info(param: Param, value: Any) -> Any:
 
 def tensor_info(value: Any) -> TensorInfo:
     """A tensor as a rule sees it: shape, dtype, and its elements where they may be a shape."""
-    if _is_literal(value):
+    if is_literal(value):
         return TensorInfo((), _default(value), value if type(value) is int else None)
     data = None
     if _is_tracked(value):
@@ -242,9 +244,7 @@ def _typed(info: object, dtype: DType | None) -> Any:
     """A literal takes the other operand's dtype where that can hold it."""
     if dtype is None or not isinstance(info, TensorInfo) or not isinstance(info.dtype, DType):
         return info
-    ranks = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
-    fits = ranks.get(info.dtype.kind, 4) <= ranks.get(dtype.kind, -1)
-    return TensorInfo(info.shape, dtype, info.data) if fits else info
+    return TensorInfo(info.shape, dtype, info.data) if kind_fits(info.dtype, dtype) else info
 
 
 def describe(value: object) -> str:
@@ -291,6 +291,7 @@ __all__ = [
     "exact",
     "floor",
     "guard",
+    "is_literal",
     "make_guard",
     "modulo",
     "tensor_info",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from . import core
-from .dtypes import DType, int_range
+from .dtypes import WEAK, DType, int_range
 
 
 def asked_dtypes(function: core.Function, param: str) -> Iterator[DType | str]:
@@ -22,11 +22,14 @@ def asked_dtypes(function: core.Function, param: str) -> Iterator[DType | str]:
                     yield b if a == param else a
 
 
+def kind_fits(literal: DType, dtype: DType) -> bool:
+    """Whether literal numbers of one dtype can be elements of another, their range aside."""
+    if literal.kind == "bool":
+        return dtype.kind == "bool"
+    return dtype.kind in (("float", "complex") if literal.kind == "float" else ("int", "uint", "float", "complex"))
+
+
 def number_fits(number: int | float | bool, dtype: DType) -> bool:
     """Whether a literal number can be an element of this dtype."""
-    if isinstance(number, bool):
-        return dtype.kind == "bool"
-    if isinstance(number, int):
-        low, high = int_range(dtype) if dtype.kind in ("int", "uint") else (number, number)
-        return dtype.kind in ("int", "uint", "float", "complex") and low <= number <= high
-    return dtype.kind in ("float", "complex")
+    low, high = int_range(dtype) if dtype.kind in ("int", "uint") else (number, number)
+    return kind_fits(WEAK[type(number)], dtype) and low <= number <= high

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..lang.dtypes import DType
 from ..lang.node import Node
 
 if TYPE_CHECKING:
@@ -285,7 +284,7 @@ class OneDType(Node):
 class NumbersFit(Node):
     """Numbers that are written as operands fit the others' dtype."""
 
-    dtype: DType
+    dtype: AnyDType
     number: str
 
 

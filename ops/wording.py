@@ -168,7 +168,8 @@ def _of_attributes(asked: r.Requirement, words: Callable[[r.Quantity], str], ope
         case r.OneDType():
             return "its operands to have one dtype", ""
         case r.NumbersFit(dtype=dtype, number=number):
-            return f"numbers that {dtype.name} can hold, not {number}", ""
+            holds = "the others' dtype" if dtype.name.startswith("?") else dtype.name
+            return f"numbers that {holds} can hold, not {number}", ""
     raise LookupError(type(asked).__name__)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..lang.dtypes import DTYPES, WEAK, DType
-from ..lang.weak import number_fits
+from ..lang.weak import kind_fits, number_fits
 from ..ops.dtypes_column import Column, Word, part_of
 from ..ops.model import TENSORS, AnyDType, DTypeSymbol, Primitive, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, NumbersFit, OneDType
-from .known.values import POISON, NumberValue, Value
+from .known.values import POISON, UNDECIDED, NumberValue, Value
 from .rule_context import SymbolicCtx
 
 
@@ -58,12 +58,22 @@ def _check_numbers(
         letters[letter] = WEAK[float if float in kinds else int if int in kinds else bool]
         _check_operand(ctx, word, letters, letters[letter], letter)
         return
-    dtype = ctx.state.dtype(letters[letter])
-    if not isinstance(dtype, DType):
-        return
     for number in numbers:
-        if not number_fits(number, dtype):
+        dtype = ctx.state.dtype(letters[letter])
+        if not isinstance(dtype, DType):
+            _check_kind(ctx, number, dtype)
+        elif not number_fits(number, dtype):
             ctx.judged(NumbersFit(dtype, _number_text(number)), False)
+
+
+def _check_kind(ctx: SymbolicCtx, number: int | float | bool, dtype: AnyDType) -> None:
+    """Of a dtype that is not known a number has the kind: what is out of its range is refused when it runs, what is of another
+    kind would be widened."""
+    allowed = ctx.state.allowed(dtype)
+    fitting = frozenset(one for one in allowed if kind_fits(WEAK[type(number)], one))
+    if fitting != allowed:
+        ctx.judged(NumbersFit(dtype, _number_text(number)), UNDECIDED if fitting else False)
+        ctx.state.restrict(dtype, fitting)
 
 
 def _number_text(number: int | float | bool) -> str:

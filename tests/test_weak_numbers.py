@@ -103,3 +103,51 @@ def test_a_size_becomes_a_tensor_of_the_dtype_that_is_named() -> None:
     assert rx.loads(text).f(np.full((2, 4), 6, "float32")).tolist() == [[3] * 4] * 2
     assert rx.loads(text).g(np.ones(3, "float32")).dtype == np.float32
     assert not rx.check_source("let s = @size_to_tensor(3, string)\n").ok
+
+
+LITERALS = {"1": "iufc", "-1": "iufc", "1.5": "fc", "true": "b", "2 * 3": "iufc"}
+CALLS = ("@where(m, x, {})", "@equal(x, {})", "x + {}", "@maximum(x, {})", "@pad(x, [(1, 1)], value={})")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kinds", ["", "where d in numeric", "where d in integer", "where d in inexact", "where d in real"]
+)
+def test_beside_a_dtype_that_is_not_known_nothing_is_widened(kinds: str) -> None:
+    for call in CALLS:
+        for literal, fitting in LITERALS.items():
+            text = f"@f = fn(x : Tensor([n], d), m : Tensor([n], bool)) : Tensor {kinds} {{ {call.format(literal)} }}\n"
+            report = rx.check_source(text)
+            module = None if any(d.severity == "error" for d in report.diagnostics) else rx.loads(text)
+            for dtype in ("int16", "float32", "complex64", "bool"):
+                x = np.array([1, 0, 2], dtype)
+                try:
+                    found = None if module is None else module.f(x, np.array([True, False, True]))
+                except rx.ShapeError:
+                    assert any(d.code == "W311" for d in report.diagnostics) or _door_refuses(kinds, x), (text, dtype)
+                    continue
+                assert found is None or (x.dtype.kind in fitting and found.dtype in (x.dtype, np.bool_)), (text, dtype)
+
+
+def _door_refuses(kinds: str, x: np.ndarray) -> bool:
+    try:
+        rx.loads(f"@f = fn(x : Tensor([n], d)) : Tensor {kinds} {{ x }}\n").f(x)
+    except rx.ShapeError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("call", ["y + x", "y * x - y", "@where(x > x, y, x)", "@maximum(y, x)", "@l(x, y)"])
+@pytest.mark.parametrize("scalar", ["y", "@sum(y)", "@item_of(y)"])
+def test_a_scalar_that_is_computed_is_no_literal(call: str, scalar: str) -> None:
+    text = f"""@item_of = fn(y : Tensor) : Tensor {{ @reshape(y, [1])[0] }}
+@one = fn(x : Tensor([3], d), y : Tensor([], d)) : Tensor where d in floating {{ x + y }}
+@two = fn(x : Tensor(?, d), y : Tensor([], d)) : Tensor where d in floating {{ x - y }}
+@l = [@one, @two]
+@f = fn(x : Tensor, y : Tensor) : Tensor {{ let y = {scalar}; {call} }}
+"""
+    f = rx.loads(text).f
+    assert f(np.ones(3, np.float32), np.float32(2)).dtype == np.float32
+    for y in (np.float64(2), np.array(2.0)):
+        assert f(np.ones(3), y).dtype == np.float64
+        with pytest.raises(rx.ShapeError):
+            f(np.ones(3, np.float32), y)
