@@ -1,0 +1,274 @@
+"""A routine to a pair: a shape program, which works out sizes from sizes, and a data program over memory that is allocated by
+them.
+
+Checking knows each result's shape over names of its own. Here they get slots: where a shape has a name that has none yet, the
+tensor delivers it. What the parameters deliver is the first stage of the shape program, at the door; what a step of the data
+program delivers (the data decides it, or a turn of a loop changes it) begins another stage behind that step. A size is worked
+out in the first stage that has what it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ..lang import core
+from ..lang.node import Node, replace
+from ..lang.source import NOWHERE
+from ..lang.walk import walk
+from .kernels.registry import VIEWS
+from .names import mangle
+from .reuse import in_rows
+from .steps import RESULT, Bind, Block, Branch, Closure, Compute, Loop, Place, Routine, Step, outputs
+from .trees import names_of
+
+Delivered = Mapping[str, core.Known]  # what is known of slots
+
+
+class Built(Node):
+    """A shape that a stage gives: of what the data program puts into a slot. `dims` is None where its sizes are not all known
+    before it is there."""
+
+    slot: str
+    dims: tuple[core.SizeExpr, ...] | None
+    dtype: core.DTypeExpr
+
+
+class Stage(Node):
+    """A part of a shape program: what it binds, in order, and the shapes that it builds. `after` is the step of the data
+    program that delivers what it begins with, None at the begin of a list of steps; `around` are the loops and branches around
+    it, outermost first."""
+
+    sizes: tuple[Bind, ...]
+    built: tuple[Built, ...]
+    after: Step | None
+    around: tuple[Step, ...]
+
+
+class Pair(Node):
+    """A routine as shape program and data program. The data program has the sizes of each stage at the stage's place."""
+
+    stages: tuple[Stage, ...]
+    data: Routine
+
+
+def pair(routine: Routine) -> Pair:
+    """Work out where each size of a routine is known, and allocate by them."""
+    return _Pairing(routine).run()
+
+
+class _Stage:
+    """A stage while it grows: what it binds, of which something needs those that are `used`."""
+
+    def __init__(self, after: Step | None, around: tuple[Step, ...]) -> None:
+        self.after = after
+        self.around = around
+        self.sizes: dict[str, Bind] = {}
+        self.built: list[Built] = []
+        self.used: set[str] = set()
+
+    def binds(self) -> tuple[Bind, ...]:
+        return tuple(bind for slot, bind in self.sizes.items() if slot in self.used)
+
+
+class _Scope:
+    """The stages that lie before a place, and the slots of the names and the sizes that they know."""
+
+    def __init__(self) -> None:
+        self.stages: list[_Stage] = []
+        self.names: dict[str, str] = {}
+        self.made: dict[core.SizeExpr, str] = {}
+
+    def copy(self) -> _Scope:
+        copied = _Scope()
+        copied.stages, copied.names, copied.made = list(self.stages), dict(self.names), dict(self.made)
+        return copied
+
+
+class _Pairing:
+    def __init__(self, routine: Routine) -> None:
+        self.routine = routine
+        self.known = dict(routine.known)
+        self.rows = in_rows(routine.body)
+        # By list of steps and position the stage that begins there; by Compute its memory.
+        self.stages: dict[tuple[int, int], _Stage] = {}
+        self.places: dict[int, Place] = {}
+        # Of each slot that a stage binds, the stage and its number among those before it and it.
+        self.owners: dict[str, tuple[_Stage, int]] = {}
+        self.around: tuple[Step, ...] = ()
+        self.taken: dict[str, int] = {}
+
+    def run(self) -> Pair:
+        self._list(self.routine.body, _Scope(), {p: self.known[p] for p in self.routine.params if p in self.known})
+        stages = (Stage(s.binds(), tuple(s.built), s.after, s.around) for s in self.stages.values())
+        return Pair(
+            tuple(s for s in stages if s.sizes or s.built), replace(self.routine, body=self._data(self.routine.body))
+        )
+
+    def _data(self, block: Block) -> Block:
+        """The steps of the data program: each result in its memory, the sizes of each stage at its place."""
+        steps: list[Step] = []
+        for number in range(len(block.steps) + 1):
+            stage = self.stages.get((id(block), number))
+            steps += stage.binds() if stage is not None else ()
+            steps += map(self._placed, block.steps[number : number + 1])
+        return replace(block, steps=tuple(steps))
+
+    def _placed(self, step: Step) -> Step:
+        match step:
+            case Compute():
+                return replace(step, place=self.places[id(step)]) if id(step) in self.places else step
+            case Branch():
+                return replace(step, then=self._data(step.then), orelse=self._data(step.orelse))
+            case Loop():
+                return replace(step, cond=self._data(step.cond), body=self._data(step.body))
+            case Closure():
+                return replace(step, body=self._data(step.body))
+        return step
+
+    # Lists of steps
+
+    def _list(self, block: Block, scope: _Scope, delivered: Delivered) -> None:
+        """A list of steps; its first stage begins with what is delivered."""
+        self._begin(scope, (id(block), 0), None, delivered)
+        for number, step in enumerate(block.steps, start=1):
+            self._step(step, scope)
+            if isinstance(step, Compute) and step.known is not None and isinstance(step.output, str):
+                self.known.setdefault(step.output, step.known)
+            slots = [slot for slot in outputs(step) if slot in self.known and slot not in step.last]
+            self._begin(scope, (id(block), number), step, {slot: self.known[slot] for slot in slots})
+
+    def _begin(self, scope: _Scope, place: tuple[int, int], after: Step | None, delivered: Delivered) -> None:
+        """The stage that begins with what is delivered; behind a step there is one if that is anything new."""
+        stage = _Stage(after, self.around)
+        scope.stages.append(stage)
+        for slot, known in delivered.items():
+            self._learn(scope, slot, known)
+        if after is None or stage.sizes:
+            self.stages[place] = stage
+        else:
+            scope.stages.pop()
+
+    def _step(self, step: Step, scope: _Scope) -> None:
+        match step:
+            case Compute():
+                self._compute(step, scope)
+            case Bind(value=core.Var() | core.TupleValue() as value, output=output) if output == RESULT:
+                for item in value.items if isinstance(value, core.TupleValue) else (value,):
+                    if isinstance(item, core.Var) and item.name in self.known:
+                        self._build(RESULT, self.known[item.name], scope)
+            case Branch():
+                for block in (step.then, step.orelse):
+                    self._inside(step, block, scope.copy(), {})
+            case Loop():
+                for block in (step.cond, step.body):
+                    self._inside(step, block, scope.copy(), step.known)
+            case Closure():  # it may be called when the sizes around it are others
+                self._inside(step, step.body, _Scope(), {})
+
+    def _inside(self, step: Step, block: Block, scope: _Scope, delivered: Delivered) -> None:
+        outside, self.around = self.around, (*self.around, step)
+        self._list(block, scope, delivered)
+        self.around = outside
+
+    def _compute(self, step: Compute, scope: _Scope) -> None:
+        """Memory for a result that has its own."""
+        if step.known is None or not isinstance(step.output, str) or not step.output:
+            return
+        own = step.into is None and step.row.name not in VIEWS
+        if step.output == RESULT or (own and step.known.shape != ()):
+            built = self._build(step.output, step.known, scope)
+            if own and built.dims:
+                self.places[id(step)] = Place(built.dims, built.dtype, step.output in self.rows)
+
+    def _build(self, slot: str, known: core.Known, scope: _Scope) -> Built:
+        dtype = self._dtype(known.dtype, scope)
+        dims = None if known.shape is None else [self._dim(d, scope) for d in known.shape]
+        found = None if dims is None or dtype is None else tuple(d for d in dims if d is not None)
+        if dims is None or dtype is None or found is None or len(found) < len(dims):
+            built = Built(slot, None, known.dtype)
+        else:
+            built = Built(slot, found, dtype)
+        numbers = [self.owners[name][1] for name in names_of(built.dims, built.dtype) if name in self.owners]
+        stage = scope.stages[-1 if built.dims is None else max(numbers, default=0)]
+        stage.built.append(built)
+        self._use(names_of(built.dims, built.dtype))
+        return built
+
+    def _use(self, slots: Iterable[str]) -> None:
+        for slot in slots:
+            stage, _ = self.owners.get(slot, (None, 0))
+            if stage is not None and slot not in stage.used:
+                stage.used.add(slot)
+                self._use(names_of(stage.sizes[slot].value))
+
+    # Sizes
+
+    def _learn(self, scope: _Scope, slot: str, known: core.Known) -> None:
+        """The names that have no slot yet, of what the slot holds."""
+        if known.shape is None and isinstance(known.data, core.SizeExpr):
+            self._solve(scope, known.data, core.SizeVar(NOWHERE, slot))
+        for axis, dim in enumerate(known.shape or ()):
+            self._solve(scope, dim, core.DimOf(NOWHERE, slot, axis))
+        if known.shape is not None and isinstance(known.dtype, core.DTypeVar) and known.dtype.name not in scope.names:
+            scope.names[known.dtype.name] = self._define(scope, "", core.DTypeOf(NOWHERE, slot))
+
+    def _solve(self, scope: _Scope, size: core.SizeExpr, value: core.SizeExpr) -> None:
+        """A size has a value: its only name without a slot gets one, if that tells what it is."""
+        match size:
+            case core.SizeVar(name=name) if name not in scope.names:
+                scope.names[name] = self._define(scope, name, value)
+            case core.SizeOp(op="+", left=left, right=right):
+                for one, other in ((left, right), (right, left)):
+                    known = self._over_slots(other, scope)
+                    if known is not None:
+                        return self._solve(scope, one, core.SizeOp(NOWHERE, "-", value, known))
+            case core.SizeOp(op="*", left=left, right=core.SizeLit(value=factor) as literal) if factor > 0:
+                self._solve(scope, left, core.SizeOp(NOWHERE, "//", value, literal))
+        return None
+
+    def _define(
+        self, scope: _Scope, name: str, value: core.SizeExpr | core.DTypeExpr, number: int | None = None
+    ) -> str:
+        """A slot that a stage binds: the last one, if nothing else is said."""
+        number = len(scope.stages) - 1 if number is None else number
+        slot = self._slot(name)
+        scope.stages[number].sizes[slot] = Bind(NOWHERE, value, slot)
+        self.owners[slot] = scope.stages[number], number
+        return slot
+
+    def _slot(self, name: str) -> str:
+        stem = f"z_{mangle(name)}" if name.replace("'", "").isidentifier() else "z"
+        count = self.taken[stem] = self.taken.get(stem, 0) + 1
+        return f"z{count}" if stem == "z" else stem if count == 1 else f"{stem}_{count}"
+
+    def _dim(self, size: core.SizeExpr, scope: _Scope) -> core.SizeExpr | None:
+        """A dimension as a number or a slot, made in the first stage that can tell. (A quotient may have none where nobody
+        asks for it.)"""
+        over = self._over_slots(size, scope)
+        if over is None or isinstance(over, core.SizeLit | core.SizeVar):
+            return over
+        if over not in scope.made:
+            latest = max((self.owners[name][1] for name in names_of(over)), default=0)
+            scope.made[over] = self._define(scope, "", over, None if _divides(over) else latest)
+        return core.SizeVar(NOWHERE, scope.made[over])
+
+    def _over_slots(self, size: core.SizeExpr, scope: _Scope) -> core.SizeExpr | None:
+        """A size over slots instead of the checker's names; None where one of them has no slot."""
+        match size:
+            case core.SizeVar(name=name):
+                return core.SizeVar(NOWHERE, scope.names[name]) if name in scope.names else None
+            case core.SizeOp(op=op, left=left, right=right):
+                a, b = self._over_slots(left, scope), self._over_slots(right, scope)
+                return None if a is None or b is None else core.SizeOp(NOWHERE, op, a, b)
+        return size if isinstance(size, core.SizeLit) else None
+
+    def _dtype(self, dtype: core.DTypeExpr, scope: _Scope) -> core.DTypeExpr | None:
+        if isinstance(dtype, core.DTypeVar):
+            return core.DTypeVar(NOWHERE, scope.names[dtype.name]) if dtype.name in scope.names else None
+        return dtype
+
+
+def _divides(size: core.SizeExpr) -> bool:
+    """Whether a size may have no value: it has a divisor that is not a number."""
+    quotients = (node for node in walk(size) if isinstance(node, core.SizeOp) and node.op == "//")
+    return any(not isinstance(node.right, core.SizeLit) for node in quotients)
