@@ -10,15 +10,18 @@ out in the first stage that has what it is made of.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain, count
 
 from ..lang import core
+from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.source import NOWHERE
 from ..lang.walk import walk
 from .kernels.registry import VIEWS
+from .lower import lower
 from .names import mangle
 from .reuse import in_rows
-from .steps import RESULT, Bind, Block, Branch, Closure, Compute, Loop, Place, Routine, Step, outputs
+from .steps import RESULT, Bind, Block, Branch, Check, Closure, Compute, Loop, Place, Routine, Step, outputs
 from .trees import names_of
 
 Delivered = Mapping[str, core.Known]  # what is known of slots
@@ -34,21 +37,44 @@ class Built(Node):
 
 
 class Stage(Node):
-    """A part of a shape program: what it binds, in order, and the shapes that it builds. `after` is the step of the data
-    program that delivers what it begins with, None at the begin of a list of steps; `around` are the loops and branches around
-    it, outermost first."""
+    """A part of a shape program: the tensors whose shapes it takes apart, with their ranks; the slots that it binds, in order;
+    and the shapes that it builds. `after` is the step of the data program that delivers what it begins with, None at the begin
+    of a list of steps; `around` are the loops and branches around it, outermost first."""
 
-    sizes: tuple[Bind, ...]
+    matched: tuple[tuple[str, int], ...]
+    sizes: tuple[tuple[str, core.SizeExpr | core.DTypeExpr], ...]
     built: tuple[Built, ...]
     after: Step | None
     around: tuple[Step, ...]
 
+    @property
+    def is_door(self) -> bool:
+        return self.after is None and not self.around
+
 
 class Pair(Node):
-    """A routine as shape program and data program. The data program has the sizes of each stage at the stage's place."""
+    """A routine as shape program and data program. The data program has the sizes of each stage at its place. `promises` are
+    checked of its result."""
 
     stages: tuple[Stage, ...]
     data: Routine
+    promises: tuple[Check, ...] = ()
+
+
+def pairs(program: core.Program) -> dict[str, Pair]:
+    """The pair of each function that can be called, by its name; a wrapper has the one of its implementation, behind its own
+    door. The script is `main`."""
+    routines = {r.name: r for r in lower(program).routines}
+    impls = {f.name: f.impl or f.name for f in program.functions if f.kind != "private"}
+    found: dict[str, Pair] = {}
+    for name, routine in routines.items():
+        if routine.kind == "script":
+            found[name] = pair(routine)
+        elif name in impls and routine.kind != "extern":
+            inner = routines.get(impls[name], routine)
+            promises = tuple(s for s in routine.body.steps if isinstance(s, Check)) if inner is not routine else ()
+            found[name] = replace(pair(replace(inner, name=name, entry=routine.entry)), promises=promises)
+    return found
 
 
 def pair(routine: Routine) -> Pair:
@@ -62,12 +88,16 @@ class _Stage:
     def __init__(self, after: Step | None, around: tuple[Step, ...]) -> None:
         self.after = after
         self.around = around
-        self.sizes: dict[str, Bind] = {}
+        self.sizes: dict[str, core.SizeExpr | core.DTypeExpr] = {}
         self.built: list[Built] = []
         self.used: set[str] = set()
+        self.ranks: dict[str, int] = {}
 
-    def binds(self) -> tuple[Bind, ...]:
-        return tuple(bind for slot, bind in self.sizes.items() if slot in self.used)
+    def finished(self) -> Stage:
+        sizes = tuple((slot, value) for slot, value in self.sizes.items() if slot in self.used)
+        made = Stage(tuple(self.ranks.items()), sizes, tuple(self.built), self.after, self.around)
+        read = names_of(*(value for _, value in sizes))
+        return made if made.is_door else replace(made, matched=tuple(m for m in made.matched if m[0] in read))
 
 
 class _Scope:
@@ -95,21 +125,20 @@ class _Pairing:
         # Of each slot that a stage binds, the stage and its number among those before it and it.
         self.owners: dict[str, tuple[_Stage, int]] = {}
         self.around: tuple[Step, ...] = ()
-        self.taken: dict[str, int] = {}
+        self.nameless = 0
 
     def run(self) -> Pair:
         self._list(self.routine.body, _Scope(), {p: self.known[p] for p in self.routine.params if p in self.known})
-        stages = (Stage(s.binds(), tuple(s.built), s.after, s.around) for s in self.stages.values())
-        return Pair(
-            tuple(s for s in stages if s.sizes or s.built), replace(self.routine, body=self._data(self.routine.body))
-        )
+        stages = (s.finished() for s in self.stages.values())
+        data = replace(self.routine, body=self._data(self.routine.body))
+        return Pair(tuple(s for s in stages if s.is_door or s.sizes or s.built), data)
 
     def _data(self, block: Block) -> Block:
         """The steps of the data program: each result in its memory, the sizes of each stage at its place."""
         steps: list[Step] = []
         for number in range(len(block.steps) + 1):
             stage = self.stages.get((id(block), number))
-            steps += stage.binds() if stage is not None else ()
+            steps += [Bind(NOWHERE, value, slot) for slot, value in stage.finished().sizes] if stage is not None else ()
             steps += map(self._placed, block.steps[number : number + 1])
         return replace(block, steps=tuple(steps))
 
@@ -174,11 +203,28 @@ class _Pairing:
         """Memory for a result that has its own."""
         if step.known is None or not isinstance(step.output, str) or not step.output:
             return
-        own = step.into is None and step.row.name not in VIEWS
-        if step.output == RESULT or (own and step.known.shape != ()):
+        own = step.into is None and self.owns(step)
+        is_size = step.known.shape is None and step.known.data is not None
+        if not is_size and (step.output == RESULT or (own and step.known.shape != ())):
             built = self._build(step.output, step.known, scope)
             if own and built.dims:
                 self.places[id(step)] = Place(built.dims, built.dtype, step.output in self.rows)
+
+    def owns(self, step: Compute) -> bool:
+        """Whether a result has memory of its own for certain, be it that of an operand that ends."""
+        assert step.known is not None
+        operand = self.known.get(step.inputs[0].name) if isinstance(step.inputs[0], core.Var) else None
+        known, dtype = step.known.dtype, operand.dtype if operand is not None else None
+        match VIEWS.get(step.row.name):
+            case None:
+                return True
+            case "another dtype":
+                return isinstance(dtype, core.DTypeLit) and isinstance(known, core.DTypeLit) and dtype != known
+            case "bounds":
+                return step.inputs[1:] != (None, None)
+            case "floats":
+                return isinstance(known, core.DTypeLit) and known.dtype.kind == "float"
+        return False
 
     def _build(self, slot: str, known: core.Known, scope: _Scope) -> Built:
         dtype = self._dtype(known.dtype, scope)
@@ -199,7 +245,7 @@ class _Pairing:
             stage, _ = self.owners.get(slot, (None, 0))
             if stage is not None and slot not in stage.used:
                 stage.used.add(slot)
-                self._use(names_of(stage.sizes[slot].value))
+                self._use(names_of(stage.sizes[slot]))
 
     # Sizes
 
@@ -207,10 +253,12 @@ class _Pairing:
         """The names that have no slot yet, of what the slot holds."""
         if known.shape is None and isinstance(known.data, core.SizeExpr):
             self._solve(scope, known.data, core.SizeVar(NOWHERE, slot))
+        if known.shape is not None:
+            scope.stages[-1].ranks[slot] = len(known.shape)
         for axis, dim in enumerate(known.shape or ()):
             self._solve(scope, dim, core.DimOf(NOWHERE, slot, axis))
         if known.shape is not None and isinstance(known.dtype, core.DTypeVar) and known.dtype.name not in scope.names:
-            scope.names[known.dtype.name] = self._define(scope, "", core.DTypeOf(NOWHERE, slot))
+            scope.names[known.dtype.name] = self._define(scope, "dtype", core.DTypeOf(NOWHERE, slot))
 
     def _solve(self, scope: _Scope, size: core.SizeExpr, value: core.SizeExpr) -> None:
         """A size has a value: its only name without a slot gets one, if that tells what it is."""
@@ -231,15 +279,18 @@ class _Pairing:
     ) -> str:
         """A slot that a stage binds: the last one, if nothing else is said."""
         number = len(scope.stages) - 1 if number is None else number
-        slot = self._slot(name)
-        scope.stages[number].sizes[slot] = Bind(NOWHERE, value, slot)
+        slot = self._slot(name, scope)
+        scope.stages[number].sizes[slot] = value
         self.owners[slot] = scope.stages[number], number
         return slot
 
-    def _slot(self, name: str) -> str:
-        stem = f"z_{mangle(name)}" if name.replace("'", "").isidentifier() else "z"
-        count = self.taken[stem] = self.taken.get(stem, 0) + 1
-        return f"z{count}" if stem == "z" else stem if count == 1 else f"{stem}_{count}"
+    def _slot(self, name: str, scope: _Scope) -> str:
+        """A slot that nothing else has there; what has no name may be bound further out later, and has one of its own."""
+        if not name.replace("'", "").isidentifier():
+            self.nameless += 1
+            return f"z{self.nameless}"
+        slot, taken = f"z_{mangle(name)}", {slot for stage in scope.stages for slot in stage.sizes}
+        return next(s for s in chain((slot,), (f"{slot}_{i}" for i in count(1))) if s not in taken)
 
     def _dim(self, size: core.SizeExpr, scope: _Scope) -> core.SizeExpr | None:
         """A dimension as a number or a slot, made in the first stage that can tell. (A quotient may have none where nobody
@@ -266,6 +317,14 @@ class _Pairing:
         if isinstance(dtype, core.DTypeVar):
             return core.DTypeVar(NOWHERE, scope.names[dtype.name]) if dtype.name in scope.names else None
         return dtype
+
+
+def bytes_of(dims: Iterable[core.SizeExpr], dtype: DType) -> core.SizeExpr:
+    """How much memory a tensor takes."""
+    size: core.SizeExpr = core.SizeLit(NOWHERE, -(-dtype.bits // 8))
+    for dim in dims:
+        size = core.SizeOp(NOWHERE, "*", dim, size)
+    return size
 
 
 def _divides(size: core.SizeExpr) -> bool:

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import assert_never
 
-from numpy import ufunc
-
 from ..lang import core
 from ..lang.node import replace
 from ..lang.source import NOWHERE

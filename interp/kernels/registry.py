@@ -43,8 +43,8 @@ FRESH: dict[str, str] = {}
 # Of the first, those that can write into an operand of the result's shape and dtype and give the same: a NumPy function as its
 # next argument, a kernel as `out`, which it may leave alone.
 INTO: set[str] = set()
-# Kernels whose result may be a view of an operand: `always`, where that operand lies row by row (`rows`), or where there is
-# nothing to do (`same`).
+# Kernels whose result may be a view of an operand: `always`, where that operand lies row by row (`rows`), where there is
+# nothing to do (`same`), and unless the call asks for another dtype, for bounds, or has floats.
 VIEWS: dict[str, str] = {
     **dict.fromkeys(("reshape", "flatten"), "rows"),
     **dict.fromkeys(
@@ -54,10 +54,12 @@ VIEWS: dict[str, str] = {
         "always",
     ),
     **dict.fromkeys(
-        ("cast", "clip", "relu", "ceil", "floor", "round", "trunc", "conj", "upsample", "pixel_shuffle", "pixel_unshuffle",
-         "depth_to_space", "space_to_depth", "matrix_power", "ifftn"),
+        ("conj", "upsample", "pixel_shuffle", "pixel_unshuffle", "depth_to_space", "space_to_depth", "matrix_power", "ifftn"),
         "same",
     ),
+    "cast": "another dtype",
+    "clip": "bounds",
+    **dict.fromkeys(("ceil", "floor", "round", "trunc"), "floats"),
 }  # fmt: skip
 
 
