@@ -32,6 +32,7 @@ from ..interp.steps import (
 from ..lang import core
 from ..lang.core_printer import print_expr
 from ..lang.dtypes import DTYPES
+from ..lang.formats import Object
 from ..lang.node import Node, replace
 from ..lang.source import NOWHERE
 from ..lang.walk import rewrite
@@ -50,6 +51,28 @@ def print_shape_program(pair: dps.Pair) -> str:
     head = f"@{pair.data.name}_shape = fn({', '.join(f'{shown.name(p)} : {s}' for p, s in _parameters(pair))}) {{"
     stages = [line for stage in pair.stages for line in _stage(pair, stage, shown)]
     return "\n".join((head, *(f"  {line}" for line in stages), "}"))
+
+
+def stages(pair: dps.Pair) -> list[Object]:
+    """The same as data: of each stage where it begins, what it binds and what it builds."""
+    shown = _Names(pair)
+    found: list[Object] = []
+    for stage in pair.stages:
+        matched = [{"tensor": shown.name(slot), "sizes": names} for slot, names in shown.matched(stage).items()]
+        bound = [{"name": shown.name(slot), "value": shown.value(value)} for slot, value in stage.sizes]
+        built = [_built_object(b, shown) for b in stage.built]
+        when = None if stage.is_door else _when(stage, shown)
+        found.append({"when": when, "match": matched, "sizes": bound, "shapes": built})
+    return found
+
+
+def _built_object(built: dps.Built, shown: _Names) -> Object:
+    dims = None if built.dims is None else [None if d is None else shown.size(d) for d in built.dims]
+    return {
+        "name": None if built.slot == RESULT else shown.name(built.slot),
+        "shape": dims,
+        "dtype": shown.value(built.dtype) if built.dtype is not None else None,
+    }
 
 
 def _parameters(pair: dps.Pair) -> Iterator[tuple[str, str]]:
@@ -94,9 +117,12 @@ def _built(built: dps.Built, shown: _Names) -> str:
     what = "out" if built.slot == RESULT else shown.name(built.slot)
     if built.dims is None:
         return f"# {what}: its shape is known when it is there"
-    sizes = "".join(f", {shown.size(d)}" for d in built.dims)
-    dtype = shown.value(built.dtype)
-    return f"build_shape_{len(built.dims)}({what}{sizes})  # {dtype}, {shown.bytes(built.dims, built.dtype)} bytes"
+    sizes = ", ".join("?" if d is None else shown.size(d) for d in built.dims)
+    whole = [d for d in built.dims if d is not None]
+    if len(whole) < len(built.dims) or built.dtype is None:
+        return f"# {what}: [{sizes}], the rest is known when it is there"
+    text = f"build_shape_{len(whole)}({', '.join((what, *map(shown.size, whole)))})"
+    return f"{text}  # {shown.value(built.dtype)}, {shown.bytes(whole, built.dtype)} bytes"
 
 
 def _is_of_sizes(cond: core.BoolExpr) -> bool:

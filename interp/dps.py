@@ -10,7 +10,6 @@ out in the first stage that has what it is made of.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain, count
 
 from ..lang import core
 from ..lang.dtypes import DType
@@ -28,12 +27,16 @@ Delivered = Mapping[str, core.Known]  # what is known of slots
 
 
 class Built(Node):
-    """A shape that a stage gives: of what the data program puts into a slot. `dims` is None where its sizes are not all known
-    before it is there."""
+    """The shape of what the data program puts into a slot, before it is there: a size that is not known then is None, and so is
+    a shape of which not even the rank is."""
 
     slot: str
-    dims: tuple[core.SizeExpr, ...] | None
-    dtype: core.DTypeExpr
+    dims: tuple[core.SizeExpr | None, ...] | None
+    dtype: core.DTypeExpr | None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.dims is not None and None not in self.dims and self.dtype is not None
 
 
 class Stage(Node):
@@ -53,11 +56,15 @@ class Stage(Node):
 
 
 class Pair(Node):
-    """A routine as shape program and data program. The data program has the sizes of each stage at its place. `promises` are
-    checked of its result."""
+    """A routine as shape program and data program. The data program has the sizes of each stage at its place. `sizes` are all
+    that a stage can bind, `shapes` those of the slots that something is known of, `turns` those of what loops carry, in a turn.
+    `promises` are checked of its result."""
 
     stages: tuple[Stage, ...]
     data: Routine
+    sizes: Mapping[str, core.SizeExpr | core.DTypeExpr]
+    shapes: Mapping[str, Built]
+    turns: Mapping[str, Built]
     promises: tuple[Check, ...] = ()
 
 
@@ -125,13 +132,16 @@ class _Pairing:
         # Of each slot that a stage binds, the stage and its number among those before it and it.
         self.owners: dict[str, tuple[_Stage, int]] = {}
         self.around: tuple[Step, ...] = ()
-        self.nameless = 0
+        self.taken: dict[str, int] = {}
+        self.shapes: dict[str, Built] = {}
+        self.turns: dict[str, Built] = {}
 
     def run(self) -> Pair:
         self._list(self.routine.body, _Scope(), {p: self.known[p] for p in self.routine.params if p in self.known})
         stages = (s.finished() for s in self.stages.values())
         data = replace(self.routine, body=self._data(self.routine.body))
-        return Pair(tuple(s for s in stages if s.is_door or s.sizes or s.built), data)
+        sizes = {slot: stage.sizes[slot] for slot, (stage, _) in self.owners.items()}
+        return Pair(tuple(s for s in stages if s.is_door or s.sizes or s.built), data, sizes, self.shapes, self.turns)
 
     def _data(self, block: Block) -> Block:
         """The steps of the data program: each result in its memory, the sizes of each stage at its place."""
@@ -163,8 +173,10 @@ class _Pairing:
             self._step(step, scope)
             if isinstance(step, Compute) and step.known is not None and isinstance(step.output, str):
                 self.known.setdefault(step.output, step.known)
-            slots = [slot for slot in outputs(step) if slot in self.known and slot not in step.last]
-            self._begin(scope, (id(block), number), step, {slot: self.known[slot] for slot in slots})
+            given = {slot: self.known[slot] for slot in outputs(step) if slot in self.known}
+            self.shapes.update({slot: self._shape(slot, known, scope) for slot, known in given.items()})
+            left = {slot: known for slot, known in given.items() if slot not in step.last}
+            self._begin(scope, (id(block), number), step, left)
 
     def _begin(self, scope: _Scope, place: tuple[int, int], after: Step | None, delivered: Delivered) -> None:
         """The stage that begins with what is delivered; behind a step there is one if that is anything new."""
@@ -189,8 +201,11 @@ class _Pairing:
                 for block in (step.then, step.orelse):
                     self._inside(step, block, scope.copy(), {})
             case Loop():
-                for block in (step.cond, step.body):
-                    self._inside(step, block, scope.copy(), step.known)
+                if step.cond.steps:
+                    self._inside(step, step.cond, scope.copy(), step.known)
+                inner = scope.copy()
+                self._inside(step, step.body, inner, step.known)
+                self.turns.update({slot: self._shape(slot, known, inner) for slot, known in step.known.items()})
             case Closure():  # it may be called when the sizes around it are others
                 self._inside(step, step.body, _Scope(), {})
 
@@ -207,8 +222,9 @@ class _Pairing:
         is_size = step.known.shape is None and step.known.data is not None
         if not is_size and (step.output == RESULT or (own and step.known.shape != ())):
             built = self._build(step.output, step.known, scope)
-            if own and built.dims:
-                self.places[id(step)] = Place(built.dims, built.dtype, step.output in self.rows)
+            dims = tuple(d for d in built.dims or () if d is not None)
+            if own and dims and built.is_whole and built.dtype is not None:
+                self.places[id(step)] = Place(dims, built.dtype, step.output in self.rows)
 
     def owns(self, step: Compute) -> bool:
         """Whether a result has memory of its own for certain, be it that of an operand that ends."""
@@ -227,18 +243,17 @@ class _Pairing:
         return False
 
     def _build(self, slot: str, known: core.Known, scope: _Scope) -> Built:
-        dtype = self._dtype(known.dtype, scope)
-        dims = None if known.shape is None else [self._dim(d, scope) for d in known.shape]
-        found = None if dims is None or dtype is None else tuple(d for d in dims if d is not None)
-        if dims is None or dtype is None or found is None or len(found) < len(dims):
-            built = Built(slot, None, known.dtype)
-        else:
-            built = Built(slot, found, dtype)
+        """A shape that the shape program gives, in the first stage that knows it."""
+        built = self._shape(slot, known, scope, define=True)
         numbers = [self.owners[name][1] for name in names_of(built.dims, built.dtype) if name in self.owners]
-        stage = scope.stages[-1 if built.dims is None else max(numbers, default=0)]
-        stage.built.append(built)
+        scope.stages[max(numbers, default=0) if built.is_whole else -1].built.append(built)
         self._use(names_of(built.dims, built.dtype))
         return built
+
+    def _shape(self, slot: str, known: core.Known, scope: _Scope, *, define: bool = False) -> Built:
+        over = self._dim if define else self._over_slots
+        dims = None if known.shape is None else tuple(over(d, scope) for d in known.shape)
+        return Built(slot, dims, self._dtype(known.dtype, scope))
 
     def _use(self, slots: Iterable[str]) -> None:
         for slot in slots:
@@ -279,18 +294,16 @@ class _Pairing:
     ) -> str:
         """A slot that a stage binds: the last one, if nothing else is said."""
         number = len(scope.stages) - 1 if number is None else number
-        slot = self._slot(name, scope)
+        slot = self._slot(name)
         scope.stages[number].sizes[slot] = value
         self.owners[slot] = scope.stages[number], number
         return slot
 
-    def _slot(self, name: str, scope: _Scope) -> str:
-        """A slot that nothing else has there; what has no name may be bound further out later, and has one of its own."""
-        if not name.replace("'", "").isidentifier():
-            self.nameless += 1
-            return f"z{self.nameless}"
-        slot, taken = f"z_{mangle(name)}", {slot for stage in scope.stages for slot in stage.sizes}
-        return next(s for s in chain((slot,), (f"{slot}_{i}" for i in count(1))) if s not in taken)
+    def _slot(self, name: str) -> str:
+        """A slot that nothing else has."""
+        stem = f"z_{mangle(name)}" if name.replace("'", "").isidentifier() else "z"
+        count = self.taken[stem] = self.taken.get(stem, 0) + 1
+        return f"z{count}" if stem == "z" else stem if count == 1 else f"{stem}_{count}"
 
     def _dim(self, size: core.SizeExpr, scope: _Scope) -> core.SizeExpr | None:
         """A dimension as a number or a slot, made in the first stage that can tell. (A quotient may have none where nobody
