@@ -7,7 +7,7 @@ loop the greatest turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count
 from math import prod
 from typing import Any
@@ -28,6 +28,7 @@ from .interp.steps import (
     Read,
     Stack,
     Step,
+    every,
     outputs,
 )
 from .lang import core
@@ -87,12 +88,12 @@ Value = Array | Size | Function | tuple[Any, ...] | None  # None: it holds nothi
 
 
 class Peak:
-    """The greatest of some sizes: those of which none is surely below another one."""
+    """The greatest of some sizes: those of which none is surely below another one. `of_turns` are names of sizes that each turn
+    of a loop has others of."""
 
-    def __init__(self, sizes: Iterable[Size] = ()) -> None:
+    def __init__(self) -> None:
         self.sizes: list[Size] = []
-        for size in sizes:
-            self.add(size)
+        self.of_turns: set[str] = set()
 
     def add(self, size: Size) -> None:
         if not any(_below(size, other) for other in self.sizes):
@@ -104,6 +105,11 @@ class Peak:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(sorted({name for size in self.sizes for name in size.names}))
+
+    @property
+    def per_turn(self) -> tuple[str, ...]:
+        """The names in it that say what a turn takes."""
+        return tuple(name for name in self.names if name in self.of_turns)
 
     def __str__(self) -> str:
         texts = sorted(map(str, self.sizes), key=lambda text: (-len(text), text))
@@ -330,14 +336,13 @@ class _Calls:
         frame, outside = self.frame, self.peak
         index = self.new(unmangled(step.index))
         frame.values[step.index] = index
-        first = {carry: frame.values.get(carry) for carry in step.carries}
-        self._begin_turn(step, first)
-        self.peak = Peak()
-        self.block(step.cond)
-        stacks = len(self.more)
-        self.block(step.body)
-        after = {c: frame.values.get(f) for c, f in zip(step.carries, step.following, strict=True)}
         limits = None if step.range is None else self._limits(step.range)
+        begin, stacks, held, named = dict(frame.values), len(self.more), self.held(), set(self.taken)
+        after = self._turn(step, frozenset())
+        own = frozenset(carry for carry, value in after.items() if not held.issuperset(_held(value)))
+        frame.values, self.more, self.taken = begin, self.more[:stacks], set(named)
+        after = self._turn(step, own)
+        outside.of_turns |= self.peak.of_turns | self.taken - named
         stacked, self.more = self.more[stacks:], self.more[:stacks]
         for size in self.peak.sizes:
             for more in stacked:
@@ -351,18 +356,24 @@ class _Calls:
             memory = Memory(next(self.numbers), _over_turns(size, index, limits))
             frame.values[made.output] = Array(None, Size(1), (memory,), None)
 
-    def _begin_turn(self, step: Loop, first: Mapping[str, Value]) -> None:
-        """What a turn is given: tensors of which the invariant tells the shape."""
-        self.frame.dims = {key: dim for key, dim in self.frame.dims.items() if key[0] not in first}
-        for carry, value in first.items():
-            built = self.frame.pair.turns.get(carry)
+    def _turn(self, step: Loop, own: Collection[str]) -> dict[str, Value]:
+        """What a turn gives, and in `peak` what is taken in it; the carries that are its own hold what the turn before made."""
+        frame, inside = self.frame, {slot for made in (*every(step.cond), *every(step.body)) for slot in outputs(made)}
+        frame.dims = {key: dim for key, dim in frame.dims.items() if key[0] not in inside.union(step.carries)}
+        frame.sizes = {}
+        for carry in step.carries:
+            value, built = frame.values.get(carry), frame.pair.turns.get(carry)
             if isinstance(value, Array) and built is not None:
                 dims = None if built.dims is None else self.dims(built, None)
-                made = Array(dims, value.itemsize)
-                held = (Memory(next(self.numbers), made.bytes),) if value.held and dims is not None else value.held
-                self.put(carry, Array(dims, value.itemsize, held, value.order))
+                made = Array(dims, value.itemsize, value.held, value.order)
+                memory = (Memory(next(self.numbers), made.bytes),) if carry in own else value.held
+                self.put(carry, Array(dims, value.itemsize, memory, value.order))
             elif isinstance(value, Size):
-                self.frame.values[carry] = self.new(unmangled(carry))
+                frame.values[carry] = self.new(unmangled(carry))
+        self.peak = Peak()
+        self.block(step.cond)
+        self.block(step.body)
+        return {c: frame.values.get(f) for c, f in zip(step.carries, step.following, strict=True)}
 
     def _limits(self, range_: core.Range) -> tuple[Size, Size]:
         """The first index, and the last one if there is a turn."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from ..lang.node import replace
 from ..simplify.known.outcome import Options
 from .files import Unusable, all_met, conditions, folders, given_option, read_program
 from .terminal import print_diagnostics
+
+if TYPE_CHECKING:
+    from .sized import Part
 
 
 @click.command()
@@ -51,12 +55,11 @@ def shapes(
     if report.checked is None:
         return 1
     given = _numbers(sizes)
-    if not report.ok or not (programs or memory):
-        parts = ()
-    else:
-        from . import sized  # loads NumPy
+    parts: tuple[Part, ...] = ()
+    if report.ok and (programs or memory):
+        from .sized import parts_of  # loads NumPy
 
-        parts = sized.parts(report.checked.program, programs=programs, memory=memory, sizes=given)
+        parts = parts_of(report.checked.program, programs=programs, memory=memory, sizes=given)
     if form == "json":
         found = shapes_object(report.checked.shapes)
         for part in parts:

@@ -20,7 +20,7 @@ class Part(Node):
     data: Object
 
 
-def parts(program: core.Program, *, programs: bool, memory: bool, sizes: Mapping[str, int]) -> tuple[Part, ...]:
+def parts_of(program: core.Program, *, programs: bool, memory: bool, sizes: Mapping[str, int]) -> tuple[Part, ...]:
     pairs = dps.pairs(program)
     return tuple(_part(program, pairs, name, programs, memory, sizes) for name in _in_order(program, pairs))
 
@@ -37,7 +37,8 @@ def _part(
     memory: bool,
     sizes: Mapping[str, int],
 ) -> Part:
-    texts, data = [], {}
+    texts: list[str] = []
+    data: Object = {}
     if programs:
         texts.append(print_shape_program(pairs[name]))
         data["program"] = stages(pairs[name])
@@ -54,16 +55,17 @@ def _memory(program: core.Program, pairs: Mapping[str, dps.Pair], name: str, siz
         missing = [size for size in found.names if size not in sizes]
         number = None if missing else found.at(sizes)
     except NotKnown as why:
-        return {"bytes": None, "number": None, "reason": str(why)}
+        return {"bytes": None, "number": None, "per_turn": [], "reason": str(why)}
     except ZeroDivisionError as why:
-        return {"bytes": str(found), "number": None, "reason": str(why)}
-    return {"bytes": str(found), "number": number, "reason": None}
+        return {"bytes": str(found), "number": None, "per_turn": list(found.per_turn), "reason": str(why)}
+    return {"bytes": str(found), "number": number, "per_turn": list(found.per_turn), "reason": None}
 
 
 def _told(name: str, memory: Object) -> Iterator[str]:
     if memory["bytes"] is None:
         yield f"{name}: not known ({memory['reason']})"
     else:
-        yield f"{name}: {memory['bytes']} bytes"
+        turns = ", ".join(memory["per_turn"])
+        yield f"{name}: {memory['bytes']} bytes" + (f", with {turns} as in a turn" if turns else "")
     if memory["number"] is not None and memory["bytes"] != str(memory["number"]):
         yield f"{' ' * len(name)}  {memory['number']} bytes for these sizes"

@@ -20,7 +20,7 @@ from .kernels.registry import VIEWS
 from .lower import lower
 from .names import mangle
 from .reuse import in_rows
-from .steps import RESULT, Bind, Block, Branch, Check, Closure, Compute, Loop, Place, Routine, Step, outputs
+from .steps import RESULT, Bind, Block, Branch, Check, Closure, Compute, Invoke, Loop, Place, Routine, Step, outputs
 from .trees import names_of
 
 Delivered = Mapping[str, core.Known]  # what is known of slots
@@ -78,15 +78,21 @@ def pairs(program: core.Program) -> dict[str, Pair]:
         if routine.kind == "script":
             found[name] = pair(routine)
         elif name in impls and routine.kind != "extern":
-            inner = routines.get(impls[name], routine)
-            promises = tuple(s for s in routine.body.steps if isinstance(s, Check)) if inner is not routine else ()
-            found[name] = replace(pair(replace(inner, name=name, entry=routine.entry)), promises=promises)
+            found[name] = _behind_door(routine, routines.get(impls[name], routine))
     return found
 
 
-def pair(routine: Routine) -> Pair:
-    """Work out where each size of a routine is known, and allocate by them."""
-    return _Pairing(routine).run()
+def _behind_door(wrapper: Routine, inner: Routine) -> Pair:
+    if inner is wrapper:
+        return pair(wrapper)
+    promises = tuple(step for step in wrapper.body.steps if isinstance(step, Check))
+    known = next((wrapper.known.get(slot) for step in wrapper.body.steps for slot in outputs(step)), None)
+    return replace(pair(replace(inner, name=wrapper.name, entry=wrapper.entry), known), promises=promises)
+
+
+def pair(routine: Routine, result: core.Known | None = None) -> Pair:
+    """Work out where each size of a routine is known, and allocate by them; of its `result` this is known at least."""
+    return _Pairing(routine, result).run()
 
 
 class _Stage:
@@ -99,6 +105,8 @@ class _Stage:
         self.built: list[Built] = []
         self.used: set[str] = set()
         self.ranks: dict[str, int] = {}
+        # The slots of sizes that are more than a name.
+        self.made: dict[core.SizeExpr, str] = {}
 
     def finished(self) -> Stage:
         sizes = tuple((slot, value) for slot, value in self.sizes.items() if slot in self.used)
@@ -108,22 +116,22 @@ class _Stage:
 
 
 class _Scope:
-    """The stages that lie before a place, and the slots of the names and the sizes that they know."""
+    """The stages that lie before a place, and the slots of the checker's names that they know."""
 
     def __init__(self) -> None:
         self.stages: list[_Stage] = []
         self.names: dict[str, str] = {}
-        self.made: dict[core.SizeExpr, str] = {}
 
     def copy(self) -> _Scope:
         copied = _Scope()
-        copied.stages, copied.names, copied.made = list(self.stages), dict(self.names), dict(self.made)
+        copied.stages, copied.names = list(self.stages), dict(self.names)
         return copied
 
 
 class _Pairing:
-    def __init__(self, routine: Routine) -> None:
+    def __init__(self, routine: Routine, result: core.Known | None) -> None:
         self.routine = routine
+        self.result = result
         self.known = dict(routine.known)
         self.rows = in_rows(routine.body)
         # By list of steps and position the stage that begins there; by Compute its memory.
@@ -193,10 +201,13 @@ class _Pairing:
         match step:
             case Compute():
                 self._compute(step, scope)
-            case Bind(value=core.Var() | core.TupleValue() as value, output=output) if output == RESULT:
-                for item in value.items if isinstance(value, core.TupleValue) else (value,):
-                    if isinstance(item, core.Var) and item.name in self.known:
-                        self._build(RESULT, self.known[item.name], scope)
+            case Bind(value=core.TupleValue(items=items), output=output) if output == RESULT:
+                for item in items:
+                    self._build_result(item, None, scope)
+            case Bind(value=value, output=output) if output == RESULT:
+                self._build_result(value, self.result, scope)
+            case Invoke(output=output) if output == RESULT:
+                self._build_result(None, self.result, scope)
             case Branch():
                 for block in (step.then, step.orelse):
                     self._inside(step, block, scope.copy(), {})
@@ -208,6 +219,13 @@ class _Pairing:
                 self.turns.update({slot: self._shape(slot, known, inner) for slot, known in step.known.items()})
             case Closure():  # it may be called when the sizes around it are others
                 self._inside(step, step.body, _Scope(), {})
+
+    def _build_result(self, value: core.Value | None, otherwise: core.Known | None, scope: _Scope) -> None:
+        known = self.known.get(value.name, otherwise) if isinstance(value, core.Var) else otherwise
+        if known is not None and known.shape is not None:
+            self._build(RESULT, known, scope)
+        elif isinstance(value, core.Var | None):
+            scope.stages[-1].built.append(Built(RESULT, None, None))
 
     def _inside(self, step: Step, block: Block, scope: _Scope, delivered: Delivered) -> None:
         outside, self.around = self.around, (*self.around, step)
@@ -311,10 +329,12 @@ class _Pairing:
         over = self._over_slots(size, scope)
         if over is None or isinstance(over, core.SizeLit | core.SizeVar):
             return over
-        if over not in scope.made:
-            latest = max((self.owners[name][1] for name in names_of(over)), default=0)
-            scope.made[over] = self._define(scope, "", over, None if _divides(over) else latest)
-        return core.SizeVar(NOWHERE, scope.made[over])
+        latest = max((self.owners[name][1] for name in names_of(over)), default=0)
+        number = len(scope.stages) - 1 if _divides(over) else latest
+        made = scope.stages[number].made
+        if over not in made:
+            made[over] = self._define(scope, "", over, number)
+        return core.SizeVar(NOWHERE, made[over])
 
     def _over_slots(self, size: core.SizeExpr, scope: _Scope) -> core.SizeExpr | None:
         """A size over slots instead of the checker's names; None where one of them has no slot."""

@@ -88,7 +88,9 @@ class Walk:
         frame = self.frame.block()
         for stmt in function.promises:
             self.stmt(frame, stmt, env)
-        wrapper = replace(function, params=params, promises=tuple(frame.out.stmts))
+        given_back = replace(call, known=(self.bindings.written.known(result.value),))
+        body = replace(function.body, stmts=(given_back,))
+        wrapper = replace(function, params=params, body=body, promises=tuple(frame.out.stmts))
         given = zip(impl.params, params, strict=True)
         inside = tuple(replace(p, known=q.known) for p, q in given)
         return env[call.names[0]], wrapper, replace(impl, params=inside, body=impl_body)
