@@ -21,10 +21,12 @@ from .interp.steps import (
     Bind,
     Block,
     Branch,
+    Check,
     Closure,
     Compute,
     Invoke,
     Loop,
+    Match,
     Read,
     Stack,
     Step,
@@ -32,11 +34,13 @@ from .interp.steps import (
     outputs,
 )
 from .lang import core
+from .lang.core_printer import print_expr
 from .lang.dtypes import DType
 from .lang.node import Node
 from .lang.source import NOWHERE
 from .simplify.solver import terms
-from .size import Size
+from .simplify.solver.rendering import render
+from .simplify.solver.terms import Size
 
 Limits = tuple[Size, Size]
 
@@ -65,7 +69,7 @@ class Array(Node):
     def count(self) -> Size:
         if self.dims is None:
             raise NotKnown("the rank of a tensor is not known")
-        return prod(self.dims, start=Size(1))
+        return prod(self.dims, start=1)
 
     @property
     def bytes(self) -> Size:
@@ -100,11 +104,13 @@ class Peak:
             self.sizes = [other for other in self.sizes if not _below(other, size)] + [size]
 
     def at(self, sizes: Mapping[str, int]) -> int:
-        return max((size.at(**sizes) for size in self.sizes), default=0)
+        """The bytes where the names have these values."""
+        point = {v: sizes[v.name] for size in self.sizes for v in terms.variables(size)}
+        return max((terms.evaluate(size, point) for size in self.sizes), default=0)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(sorted({name for size in self.sizes for name in size.names}))
+        return tuple(sorted({v.name for size in self.sizes for v in terms.variables(size)}))
 
     @property
     def per_turn(self) -> tuple[str, ...]:
@@ -112,7 +118,7 @@ class Peak:
         return tuple(name for name in self.names if name in self.of_turns)
 
     def __str__(self) -> str:
-        texts = sorted(map(str, self.sizes), key=lambda text: (-len(text), text))
+        texts = sorted(map(render, self.sizes), key=lambda text: (-len(text), text))
         return texts[0] if len(texts) == 1 else f"max({', '.join(texts)})" if texts else "0"
 
 
@@ -120,7 +126,10 @@ def peak(program: core.Program, pairs: Mapping[str, dps.Pair], name: str) -> Pea
     """The memory of a call of a function beyond its arguments, in the sizes of its signature; raises NotKnown."""
     calls = _Calls(pairs, {i.name: i.choices for i in program.impls})
     pair = pairs[name]
-    calls.run(name, [calls.argument(pair, p) for p in pair.data.params], ())
+    try:
+        calls.run(name, [calls.argument(pair, p) for p in pair.data.params], ())
+    except terms.TooLarge:
+        raise NotKnown("the expression is too large") from None
     return calls.peak
 
 
@@ -145,6 +154,7 @@ class _Calls:
         self.frames: list[_Frame] = []
         self.numbers = count()
         self.taken: set[str] = set()
+        self.names: dict[str, Size] = {}
         self.more: list[Size] = []  # what the loops around stack
         self.around: tuple[str, ...] = ()
 
@@ -160,7 +170,7 @@ class _Calls:
         if known is None:
             return None
         if known.shape is None and isinstance(known.data, core.SizeExpr):
-            return self._named(known.data, unmangled(slot))
+            return self._called(print_expr(known.data), unmangled(slot), nonneg=_is_natural(pair, slot))
         named = [self._named(d, f"{unmangled(slot)}_{axis}") for axis, d in enumerate(known.shape or ())]
         itemsize = _itemsize(known.dtype.dtype) if isinstance(known.dtype, core.DTypeLit) else self.new("itemsize")
         return Array(None if known.shape is None else tuple(named), itemsize, (), tuple(range(len(named))))
@@ -169,21 +179,26 @@ class _Calls:
         """A size of a signature; what nobody named is called as it is said."""
         match size:
             case core.SizeLit(value=value):
-                return Size(value)
+                return value
             case core.SizeVar(name=name):
-                self.taken.add(name)
-                return Size(name) if name.replace("'", "").isidentifier() else self.new(otherwise)
+                return self._called(name, name if name.replace("'", "").isidentifier() else otherwise)
             case core.SizeOp(op=op, left=left, right=right):
                 return _operation(op, self._named(left, otherwise), self._named(right, otherwise))
         return self.new(otherwise)
 
-    def new(self, name: str) -> Size:
+    def _called(self, checkers: str, name: str, *, nonneg: bool = True) -> Size:
+        """A size of a signature by the checker's name for it."""
+        if checkers not in self.names:
+            self.names[checkers] = self.new(name, nonneg=nonneg)
+        return self.names[checkers]
+
+    def new(self, name: str, *, nonneg: bool = True) -> Size:
         """A size that only the run decides."""
         plain = name if name.replace("'", "").isidentifier() else "size"
         while plain in self.taken:
             plain += "'"
         self.taken.add(plain)
-        return Size(plain)
+        return terms.var(plain, next(self.numbers), nonneg)
 
     def run(self, name: str, args: Sequence[Value], around: tuple[str, ...]) -> Value:
         if name in around:
@@ -194,6 +209,7 @@ class _Calls:
         frame = _Frame(self.pairs[name])
         self.frames.append(frame)
         self.put(frame.pair.data.params, tuple(args))
+        self.block(Block(frame.pair.data.entry))
         result = self.block(frame.pair.data.body)
         self.frames.pop()
         self.around = around
@@ -227,7 +243,7 @@ class _Calls:
             return self._joined_arrays([v for v in values if isinstance(v, Array)], before)
         if all(isinstance(v, tuple) for v in values):
             return tuple(self.joined(parts, before) for parts in zip(*values, strict=True))
-        return self.new("size") if isinstance(first, Size) else None
+        return self.new("size", nonneg=False) if isinstance(first, int | terms.Term) else None
 
     def _joined_arrays(self, arrays: Sequence[Array], before: set[Memory]) -> Array:
         ranks = {None if a.dims is None else len(a.dims) for a in arrays}
@@ -270,7 +286,13 @@ class _Calls:
             case Bind(value=value):
                 return self.put(step.output, self.shaped(step, self.value(value)))
             case Read(output=output):
-                return self.put(output, self.new(unmangled(output)))
+                return self.put(output, self.new(unmangled(output), nonneg=False))
+            case Match(tensor=tensor, dims=dims) if not any(isinstance(d, core.Splice) for d in dims):
+                sizes = [(d, self.size(core.DimOf(NOWHERE, tensor, axis))) for axis, d in enumerate(dims)]
+                frame_values = {
+                    d.name: size for d, size in sizes if isinstance(d, core.SizeVar) and d.name in step.binds
+                }
+                self.frame.values.update(frame_values)
             case Branch():
                 return self.branch(step)
             case Closure(output=output):
@@ -334,7 +356,8 @@ class _Calls:
     def loop(self, step: Loop) -> None:
         """One turn for all of them, with the index as a size; then what was taken at the greatest index."""
         frame, outside = self.frame, self.peak
-        index = self.new(unmangled(step.index))
+        start = step.range.start if step.range is not None else None
+        index = self.new(unmangled(step.index), nonneg=not isinstance(start, core.SizeLit) or start.value >= 0)
         frame.values[step.index] = index
         limits = None if step.range is None else self._limits(step.range)
         begin, stacks, held, named = dict(frame.values), len(self.more), self.held(), set(self.taken)
@@ -354,7 +377,7 @@ class _Calls:
             frame.values[carry] = _at_end(value, index, limits)
         for made, size in zip(step.stacked, stacked, strict=False):
             memory = Memory(next(self.numbers), _over_turns(size, index, limits))
-            frame.values[made.output] = Array(None, Size(1), (memory,), None)
+            frame.values[made.output] = Array(None, 1, (memory,), None)
 
     def _turn(self, step: Loop, own: Collection[str]) -> dict[str, Value]:
         """What a turn gives, and in `peak` what is taken in it; the carries that are its own hold what the turn before made."""
@@ -368,8 +391,8 @@ class _Calls:
                 made = Array(dims, value.itemsize, value.held, value.order)
                 memory = (Memory(next(self.numbers), made.bytes),) if carry in own else value.held
                 self.put(carry, Array(dims, value.itemsize, memory, value.order))
-            elif isinstance(value, Size):
-                frame.values[carry] = self.new(unmangled(carry))
+            elif isinstance(value, int | terms.Term):
+                frame.values[carry] = self.new(unmangled(carry), nonneg=False)
         self.peak = Peak()
         self.block(step.cond)
         self.block(step.body)
@@ -394,12 +417,12 @@ class _Calls:
     def compute(self, step: Compute) -> Value:
         slots = outputs(step)
         if step.row.results == "size":
-            return self.new(unmangled(slots[0])) if slots else None
+            return self.new(unmangled(slots[0]), nonneg=False) if slots else None
         operands = [self.value(v) for v in step.inputs if v is not None]
         arrays = [a for value in operands for a in _arrays(value)]
         if isinstance(step.output, tuple) or step.row.results == "tuple":
             return self._several(step, arrays)
-        made = self._made(step.output, arrays)
+        made = self._made(self.frame.pair.results.get(id(step.call)), arrays)
         if step.into is not None:
             into = self.frame.values.get(step.into)
             return Array(made.dims, made.itemsize, into.held if isinstance(into, Array) else (), made.order)
@@ -410,29 +433,29 @@ class _Calls:
 
     def _several(self, step: Compute, arrays: Sequence[Array]) -> Value:
         """Several results; of those that nobody tells apart, no more is known than that they hold what the operands do."""
+        shapes = self.frame.pair.shapes
         if VIEWS.get(step.row.name) == "always":
             held = tuple(m for a in arrays[:1] for m in a.held)
             slots = (step.output,) if isinstance(step.output, str) else step.output
-            made = tuple(Array(a.dims, a.itemsize, held) for a in (self._made(s, arrays) for s in slots))
+            made = tuple(Array(a.dims, a.itemsize, held) for a in (self._made(shapes.get(s), arrays) for s in slots))
             return made if isinstance(step.output, tuple) else made[0]
         if not isinstance(step.output, tuple):
             raise NotKnown(f"what @{step.row.name} gives is not taken apart")
-        parts = [self._made(slot, arrays) for slot in step.output]
-        self._fill(step, parts[0], sum((part.bytes for part in parts), Size(0)))
+        parts = [self._made(shapes.get(slot), arrays) for slot in step.output]
+        self._fill(step, parts[0], sum((part.bytes for part in parts), 0))
         return tuple(Array(a.dims, a.itemsize, (Memory(next(self.numbers), a.bytes),), a.order) for a in parts)
 
-    def _made(self, slot: str, arrays: Sequence[Array]) -> Array:
+    def _made(self, built: dps.Built | None, arrays: Sequence[Array]) -> Array:
         """A result before it holds anything."""
-        built = self.frame.pair.shapes.get(slot)
         if built is None:
-            return Array(None, Size(8))
+            return Array(None, 8)
         dims = None if built.dims is None else self.dims(built, None)
         return Array(dims, self._itemsize(built.dtype, arrays), (), tuple(range(len(dims or ()))))
 
     def _itemsize(self, dtype: core.DTypeExpr | None, arrays: Sequence[Array]) -> Size:
         if isinstance(dtype, core.DTypeLit):
             return _itemsize(dtype.dtype)
-        return next((a.itemsize for a in arrays), Size(8))
+        return next((a.itemsize for a in arrays), 8)
 
     def _fresh(self, step: Compute, arrays: Sequence[Array], made: Array) -> Array:
         if made.dims == ():
@@ -499,7 +522,7 @@ class _Calls:
     def size(self, size: core.SizeExpr) -> Size:
         match size:
             case core.SizeLit(value=value):
-                return Size(value)
+                return value
             case core.SizeVar(name=name):
                 return self._slot(name)
             case core.DimOf(tensor=tensor, axis=axis):
@@ -514,7 +537,7 @@ class _Calls:
     def _slot(self, slot: str) -> Size:
         frame = self.frame
         value, defined = frame.values.get(slot), frame.pair.sizes.get(slot)
-        if isinstance(value, Size):
+        if isinstance(value, int | terms.Term):
             return value
         if slot not in frame.sizes:
             made = self.size(defined) if isinstance(defined, core.SizeExpr) else self.new(unmangled(slot))
@@ -526,13 +549,24 @@ class _Calls:
 
 
 def _itemsize(dtype: DType) -> Size:
-    return Size(-(-dtype.bits // 8))
+    return -(-dtype.bits // 8)
 
 
 def _arrays(value: Value) -> list[Array]:
     if isinstance(value, tuple):
         return [a for part in value for a in _arrays(part)]
     return [value] if isinstance(value, Array) else []
+
+
+def _is_natural(pair: dps.Pair, slot: str) -> bool:
+    """Whether the door asks of a Size that it is not negative."""
+    conds = [step.cond for step in pair.data.entry if isinstance(step, Check) and isinstance(step.cond, core.Compare)]
+    least = {">=": 0, ">": -1, "==": 0}
+    return any(
+        isinstance(c.right, core.SizeLit) and c.op in least and c.right.value >= least[c.op]
+        for c in conds
+        if isinstance(c.left, core.SizeVar) and c.left.name == slot
+    )
 
 
 def _held(value: Value) -> list[Memory]:
@@ -609,65 +643,33 @@ def _operation(op: str, a: Size, b: Size) -> Size:
         case "*":
             return a * b
         case "//" | "/":
-            return a // b
+            return terms.floordiv(a, b)
         case "%":
-            return a % b
-    return Size(f"{op}({a}, {b})")
+            return terms.mod(a, b)
+        case "ceildiv":
+            return terms.ceildiv(a, b)
+    return terms.smax(a, b) if op == "max" else terms.smin(a, b)
 
 
 def _greatest(sizes: Sequence[Size]) -> Size:
     found = sizes[0]
     for size in sizes[1:]:
         if not _below(size, found):
-            found = size if _below(found, size) else _operation("max", found, size)
+            found = size if _below(found, size) else terms.smax(found, size)
     return found
 
 
 def _below(a: Size, b: Size) -> bool:
-    """Whether a size is surely at most another one: their difference is a sum of what is not negative."""
-    return _is_sum((b - a)._term)
-
-
-def _is_sum(size: terms.Size) -> bool:
-    if isinstance(size, int):
-        return size >= 0
-    return all(factor >= 0 and all(map(_is_natural, mono)) for mono, factor in size.mons.items())
-
-
-def _is_natural(atom: terms.Atom) -> bool:
-    """Whether a part of a size is not negative for certain."""
-    match atom:
-        case terms.Floor(num=num, den=den):
-            return _is_sum(num) and _is_sum(den)
-        case terms.Max():
-            return True
-    return atom.nonneg
+    """Whether a size is surely at most another one."""
+    return terms.is_nonneg(b - a)
 
 
 def _over_turns(size: Size, index: Size, limits: Limits | None) -> Size:
     """The greatest value over the turns of a loop, or more: what grows counts as in the last turn, what falls as in the first.
     Where nobody knows how many turns there are, the index stays."""
-    if limits is None or not set(index.names) & set(size.names):
+    if limits is None or isinstance(size, int):
         return size
-    first, last = limits
-    grows: Size = Size(0)
-    falls: Size = Size(0)
-    for part in _parts(size):
-        if _is_sum(part._term):
-            grows = grows + part
-        else:
-            falls = falls + part
-    return _with(grows, index, last) + _with(falls, index, first)
-
-
-def _parts(size: Size) -> list[Size]:
-    term = size._term
-    if isinstance(term, int):
-        return [size]
-    return [Size._of(terms.close({mono: factor})) for mono, factor in term.mons.items()]
-
-
-def _with(size: Size, index: Size, value: Size) -> Size:
-    """A size where the index has a value."""
-    [variable] = terms.variables(index._term)
-    return Size._of(terms.substitute(size._term, {variable: value._term}))
+    [variable] = terms.variables(index)
+    parts: list[Size] = [terms.close({mono: factor}) for mono, factor in size.mons.items()]
+    first, last = ({variable: limit} for limit in limits)
+    return sum((terms.substitute(p, last if terms.is_nonneg(p) else first) for p in parts), 0)

@@ -36,7 +36,10 @@ from ..lang.formats import Object
 from ..lang.node import Node, replace
 from ..lang.source import NOWHERE
 from ..lang.walk import rewrite
-from ..size import Size
+from ..simplify.solver.exprs import ExpressionError, Scope, read_size
+from ..simplify.solver.rendering import render
+from ..simplify.solver.sizes import only_var
+from ..simplify.solver.terms import substitute, var
 
 Lines = Iterator[str]
 
@@ -48,7 +51,7 @@ def print_pair(pair: dps.Pair) -> str:
 def print_shape_program(pair: dps.Pair) -> str:
     """The shape program: what it asserts and builds at the door, then the stages that the data program begins."""
     shown = _Names(pair)
-    head = f"@{pair.data.name}_shape = fn({', '.join(f'{shown.name(p)} : {s}' for p, s in _parameters(pair))}) {{"
+    head = f"@{pair.data.name}_shape = fn({', '.join(f'{shown.name(p)}{s}' for p, s in _parameters(pair))}) {{"
     stages = [line for stage in pair.stages for line in _stage(pair, stage, shown)]
     return "\n".join((head, *(f"  {line}" for line in stages), "}"))
 
@@ -78,9 +81,9 @@ def _built_object(built: dps.Built, shown: _Names) -> Object:
 def _parameters(pair: dps.Pair) -> Iterator[tuple[str, str]]:
     """The slots of the parameters that have a shape or are a size."""
     for slot in pair.data.params:
-        known = pair.data.known.get(slot)
-        if known is not None:
-            yield slot, "Shape" if known.shape is not None or known.data is None else "Size"
+        sort = _sort(pair.data.known.get(slot)).replace("Tensor", "Shape")
+        if sort:
+            yield slot, sort
 
 
 def _stage(pair: dps.Pair, stage: dps.Stage, shown: _Names) -> Lines:
@@ -147,6 +150,9 @@ class _Names:
     def __init__(self, pair: dps.Pair) -> None:
         self.pair = pair
         self.dims: dict[tuple[str, int], str] = {}
+        bound = [slot for stage in pair.stages for slot, value in stage.sizes if isinstance(value, core.SizeVar)]
+        sizes = [slot for slot, known in pair.data.known.items() if known.shape is None and known.data is not None]
+        self.signed = set(map(self.name, (*bound, *sizes)))
 
     def name(self, slot: str) -> str:
         if slot.startswith("z_"):
@@ -182,17 +188,20 @@ class _Names:
         return node
 
     def size(self, size: core.SizeExpr) -> str:
-        """A size in the solver's normal form, if it is over names alone."""
+        """A size in the solver's normal form, if it is over names alone; what is no extent may be negative."""
         text = print_expr(rewrite(size, self._renamed))
+        scope = Scope()
         try:
-            return str(Size(text))
-        except ValueError:
+            term = read_size(text, scope)
+        except ExpressionError:
             return text
+        named = {only_var(t): var(n, i, nonneg=n not in self.signed) for i, (n, t) in enumerate(scope.names.items())}
+        return render(substitute(term, named))
 
     def bytes(self, dims: Iterable[core.SizeExpr], dtype: core.DTypeExpr) -> str:
         if isinstance(dtype, core.DTypeLit):
             return self.size(dps.bytes_of(dims, dtype.dtype))
-        return f"{self.value(dtype)}.itemsize * ({self.size(dps.bytes_of(dims, DTYPES['int8']))})"
+        return f"{self.size(dps.bytes_of(dims, DTYPES['int8']))} * {self.value(dtype)}.itemsize"
 
 
 class _Data:
@@ -208,7 +217,7 @@ class _Data:
 
     def text(self) -> str:
         data = self.pair.data
-        params = [f"{self.shown.name(p)} : {_sort(data.known.get(p))}" for p in data.params]
+        params = [f"{self.shown.name(p)}{_sort(data.known.get(p))}" for p in data.params]
         promises = (f"assert {self.shown.value(check.cond)}" for check in self.pair.promises)
         body = [f"  {line}" for line in (*self.lines(data.body), *promises)]
         return "\n".join((f"@{data.name}_data = fn({', '.join(params)}) {{", *body, "}"))
@@ -314,4 +323,6 @@ class _Data:
 
 
 def _sort(known: core.Known | None) -> str:
-    return "Tensor" if known is None or known.shape is not None or known.data is None else "Size"
+    if known is None:
+        return ""
+    return " : Size" if known.shape is None and known.data is not None else " : Tensor"

@@ -22,11 +22,7 @@ class Part(Node):
 
 def parts_of(program: core.Program, *, programs: bool, memory: bool, sizes: Mapping[str, int]) -> tuple[Part, ...]:
     pairs = dps.pairs(program)
-    return tuple(_part(program, pairs, name, programs, memory, sizes) for name in _in_order(program, pairs))
-
-
-def _in_order(program: core.Program, pairs: Mapping[str, dps.Pair]) -> list[str]:
-    return [name for name in (*(f.name for f in program.functions), "main") if name in pairs]
+    return tuple(_part(program, pairs, name, programs, memory, sizes) for name in pairs)
 
 
 def _part(

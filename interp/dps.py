@@ -57,12 +57,13 @@ class Stage(Node):
 
 class Pair(Node):
     """A routine as shape program and data program. The data program has the sizes of each stage at its place. `sizes` are all
-    that a stage can bind, `shapes` those of the slots that something is known of, `turns` those of what loops carry, in a turn.
-    `promises` are checked of its result."""
+    that a stage can bind. `results` are the shapes of what kernels give, by the identity of the call, `shapes` those of what
+    other steps bind, `turns` those of what loops carry, in a turn. `promises` are checked of its result."""
 
     stages: tuple[Stage, ...]
     data: Routine
     sizes: Mapping[str, core.SizeExpr | core.DTypeExpr]
+    results: Mapping[int, Built]
     shapes: Mapping[str, Built]
     turns: Mapping[str, Built]
     promises: tuple[Check, ...] = ()
@@ -141,6 +142,7 @@ class _Pairing:
         self.owners: dict[str, tuple[_Stage, int]] = {}
         self.around: tuple[Step, ...] = ()
         self.taken: dict[str, int] = {}
+        self.results: dict[int, Built] = {}
         self.shapes: dict[str, Built] = {}
         self.turns: dict[str, Built] = {}
 
@@ -149,7 +151,8 @@ class _Pairing:
         stages = (s.finished() for s in self.stages.values())
         data = replace(self.routine, body=self._data(self.routine.body))
         sizes = {slot: stage.sizes[slot] for slot, (stage, _) in self.owners.items()}
-        return Pair(tuple(s for s in stages if s.is_door or s.sizes or s.built), data, sizes, self.shapes, self.turns)
+        told = tuple(s for s in stages if s.is_door or s.sizes or s.built)
+        return Pair(told, data, sizes, self.results, self.shapes, self.turns)
 
     def _data(self, block: Block) -> Block:
         """The steps of the data program: each result in its memory, the sizes of each stage at its place."""
@@ -237,6 +240,7 @@ class _Pairing:
         if step.known is None or not isinstance(step.output, str) or not step.output:
             return
         own = step.into is None and self.owns(step)
+        self.results[id(step.call)] = self._shape(step.output, step.known, scope)
         is_size = step.known.shape is None and step.known.data is not None
         if not is_size and (step.output == RESULT or (own and step.known.shape != ())):
             built = self._build(step.output, step.known, scope)
