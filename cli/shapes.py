@@ -54,12 +54,12 @@ def shapes(
     all_met(report.unmet)
     if report.checked is None:
         return 1
-    given = _numbers(sizes)
+    numbers = _numbers(sizes)
     parts: tuple[Part, ...] = ()
     if report.ok and (programs or memory):
         from .sized import parts_of  # loads NumPy
 
-        parts = parts_of(report.checked.program, programs=programs, memory=memory, sizes=given)
+        parts = parts_of(report.checked.program, programs=programs, memory=memory, sizes=numbers)
     if form == "json":
         found = shapes_object(report.checked.shapes)
         for part in parts:

@@ -10,6 +10,7 @@ out in the first stage that has what it is made of.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 
 from ..lang import core
 from ..lang.dtypes import DType
@@ -358,10 +359,8 @@ class _Pairing:
 
 def bytes_of(dims: Iterable[core.SizeExpr], dtype: DType) -> core.SizeExpr:
     """How much memory a tensor takes."""
-    size: core.SizeExpr = core.SizeLit(NOWHERE, -(-dtype.bits // 8))
-    for dim in dims:
-        size = core.SizeOp(NOWHERE, "*", dim, size)
-    return size
+    factors = (*dims, core.SizeLit(NOWHERE, -(-dtype.bits // 8)))
+    return reduce(lambda size, factor: core.SizeOp(NOWHERE, "*", size, factor), factors)
 
 
 def _divides(size: core.SizeExpr) -> bool:

@@ -467,7 +467,8 @@ class _Lowering:
         slots = tuple(map(self.scope.reserve, stmt.names))
         if isinstance(stmt.value, core.ShapeLevel):
             self.held.update(slots)
-        self.learn(slots, stmt.known or (None,) * len(slots))
+        if len(stmt.known) == len(slots):  # otherwise a tuple whose parts nobody knows
+            self.learn(slots, stmt.known)
         self.deliver(stmt.value, slots if stmt.is_tuple else slots[0])
         self.scope.names.update(zip(stmt.names, slots, strict=True))
 
