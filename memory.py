@@ -424,6 +424,7 @@ class _Calls:
             return self._several(step, arrays)
         made = self._made(self.frame.pair.results.get(id(step.call)), arrays)
         if step.into is not None:
+            self._fill(step, made, 0)
             into = self.frame.values.get(step.into)
             return Array(made.dims, made.itemsize, into.held if isinstance(into, Array) else (), made.order)
         view = self._view(step, arrays, made)
@@ -468,8 +469,7 @@ class _Calls:
         """While a kernel works there are its results and what it takes beside them."""
         row = SCRATCH.get(step.row.name)
         given = {p.name: self._given(v) for p, v in zip(step.row.params, step.inputs, strict=True)}
-        for beside in row(given, made) if row is not None else (0,):
-            self.note(size + beside)
+        self.note(size if row is None else size + row(given, made, terms.smin))
 
     def _given(self, value: core.Value | None) -> Any:
         """An argument as a row of scratch memory takes it."""

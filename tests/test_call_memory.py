@@ -111,9 +111,9 @@ def test_the_expression_is_what_a_call_takes(module: rx.Module, name: str) -> No
 
 def test_in_a_while_it_is_what_a_turn_takes(module: rx.Module) -> None:
     told = found(module, "halves")
-    assert told.names == told.per_turn == ("a_0",)
+    assert told.names == told.per_turn == ("p",)
     taken = memory.peak(module.halves, V.astype(np.float64), 10)
-    assert told.at({"a_0": 125_000}) == pytest.approx(
+    assert told.at({"p": 125_000}) == pytest.approx(
         taken, rel=0.01
     )  # the second turn's, whose tensor is the loop's own
 
@@ -130,7 +130,7 @@ def test_the_command_gives_the_expression_and_a_number(tmp_path: Path, capsys: p
     assert invoke(["shapes", str(path), "--memory", "--size", "s=1000", "--size", "d=250", "--size", "n=7"]) == 0
     out = capsys.readouterr().out.split("\n\n")
     assert out[0] == "@grow: s * d * 8 + d * n * 8 bytes\n       2014000 bytes for these sizes"
-    assert "@halves: a_0 * 8 + a_0 // 2 * 8 bytes, with a_0 as in a turn" in out
+    assert "@halves: p * 8 + p // 2 * 8 bytes, with p as in a turn" in out
     assert "@again: not known (@again calls itself)" in out
 
 
@@ -143,7 +143,7 @@ def test_a_size_without_a_number_is_wrong_usage(wrong: str, tmp_path: Path, caps
 
 
 MODELS = ["gpt2", "swin", "unet_transposed", "conformer"]
-OTHERS = ["12 layers", "VGG-16", "U-Net", "bert", "mixture_of_experts", "mobilenet", "resnet50", "unet_volumes"]
+OTHERS = ["12 layers", "VGG-16", "U-Net", "bert", "mixture_of_experts", "mobilenet", "resnet50", "seq2seq", "unet_volumes"]
 
 
 @pytest.mark.parametrize("name", MODELS + OTHERS * FULL)

@@ -49,8 +49,8 @@ VIEWS: dict[str, str] = {
     **dict.fromkeys(("reshape", "flatten"), "rows"),
     **dict.fromkeys(
         ("permute_dims", "matrix_transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "broadcast_to", "slice",
-         "split", "broadcast_arrays", "unstack", "flip", "diagonal", "truncate", "frame", "identity", "dropout", "real",
-         "imag", "positive"),
+         "split", "broadcast_arrays", "meshgrid", "unstack", "flip", "diagonal", "truncate", "frame", "identity", "dropout",
+         "real", "imag", "positive"),
         "always",
     ),
     **dict.fromkeys(
