@@ -143,7 +143,17 @@ def test_a_size_without_a_number_is_wrong_usage(wrong: str, tmp_path: Path, caps
 
 
 MODELS = ["gpt2", "swin", "unet_transposed", "conformer"]
-OTHERS = ["12 layers", "VGG-16", "U-Net", "bert", "mixture_of_experts", "mobilenet", "resnet50", "seq2seq", "unet_volumes"]
+OTHERS = [
+    "12 layers",
+    "VGG-16",
+    "U-Net",
+    "bert",
+    "mixture_of_experts",
+    "mobilenet",
+    "resnet50",
+    "seq2seq",
+    "unet_volumes",
+]
 
 
 @pytest.mark.parametrize("name", MODELS + OTHERS * FULL)
