@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -14,8 +14,10 @@ from . import pipeline
 from .helps.actual import explained
 from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
+from .interp.dps import Pair, pairs
 from .interp.plans import PlanCounts, quick_class
 from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, outward, own
+from .interp.shape_program import result_shape
 from .interp.trees import nodes_of
 from .lang import core
 from .lang.checked import Checked
@@ -151,6 +153,9 @@ class Function:
         except ArgumentProblem as problem:
             raise TypeError(str(problem)) from None
         given = {p.name: _given(p, arguments[p.name]) for p in self._core.params if p.name in arguments}
+        told = self._of_shape_program(given)
+        if told is not None:
+            return Shapes(told, ())
         found, conditions = pipeline.call_on_shapes(self._module._checked, self.__name__, given)
         value, state, diagnostics = found
         wrong = [d for d in diagnostics if d.severity == "error"]
@@ -158,6 +163,17 @@ class Function:
             raise ShapeError(wrong[0])
         shape = _shape_of(value, state)
         return Shapes(shape, (_condition(c, state) for c in conditions)) if isinstance(shape, tuple) else shape
+
+    def _of_shape_program(self, given: dict[str, Any]) -> tuple[int, ...] | None:
+        """What the shape program says, where all sizes are numbers and it alone tells."""
+        pair = self._module._pairs.get(self.__name__)
+        sizes: dict[str, Any] = {name: a.dims if isinstance(a, ArgumentShape) else a for name, a in given.items()}
+        numbers = [n for a in sizes.values() for n in (a if isinstance(a, tuple) else (a,))]
+        params = self._core.params
+        if pair is None or len(sizes) < len(params) or not all(isinstance(n, int) for n in numbers):
+            return None
+        slots = {slot: sizes[p.name] for slot, p in zip(pair.data.params, params, strict=True)}
+        return result_shape(pair, slots)
 
 
 class Shapes(tuple[Any, ...]):
@@ -184,6 +200,10 @@ class Module:
             [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]
         )
         self._made: dict[str, Function] = {}
+
+    @cached_property
+    def _pairs(self) -> dict[str, Pair]:
+        return pairs(self._checked.program)
 
     def __getitem__(self, name: str) -> Function:
         if name not in self._names:

@@ -96,6 +96,7 @@ def ready(
     *,
     allow_extern: bool = False,
     instrument: bool = False,
+    dps: bool = False,
     explain: Explain | None = None,
     fast: Fast | None = None,
 ) -> Machine:
@@ -108,7 +109,7 @@ def ready(
     from .interp.run import Machine  # what only checks loads no NumPy
     from .interp.run import Options as RunOptions
 
-    options = RunOptions(allow_extern, instrument=instrument)
+    options = RunOptions(allow_extern, instrument=instrument, dps=dps)
     return Machine(checked.program, files, options, checked.headers, explain, fast)
 
 

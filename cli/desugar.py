@@ -31,12 +31,19 @@ _LEFT = (core.Status.REFUTED, core.Status.RESIDUAL)
 @click.option("--simplified", is_flag=True, help="After simplification, with the status of every assertion left.")
 @click.option("--inline", is_flag=True, help="With --simplified: calls as what shape propagation gives for them.")
 @click.option("--annotated", is_flag=True, help="What is known of each binding as comments, instead of assertions.")
+@click.option("--dps", is_flag=True, help="Each function as shape program and data program.")
 @click.option("--function", "name", metavar="@F", help="This function alone, with its implementation.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
 )
 def desugar(
-    file: str, simplified: bool, inline: bool, annotated: bool, name: str | None, roots: tuple[str, ...]
+    file: str,
+    simplified: bool,
+    inline: bool,
+    annotated: bool,
+    dps: bool,
+    name: str | None,
+    roots: tuple[str, ...],
 ) -> int:
     """Print the core program that a file means.
 
@@ -45,6 +52,8 @@ def desugar(
     if inline and not simplified:
         raise click.UsageError("--inline goes with --simplified")
     program, places = read_program(file), folders(roots)
+    if dps:
+        return _paired(program, places, name)
     if simplified or annotated:
         return _checked(program, places, simplified, inline, annotated, name)
     found, diagnostics = _desugared(program, places)
@@ -72,6 +81,21 @@ def _checked(
     chosen = _chosen(pipeline.inlined(report.checked) if inline else found, name, program.name)
     click.echo(listing(chosen, report.checked if annotated else None), nl=False)
     return 0 if report.ok else 1
+
+
+def _paired(program: Program, places: tuple[Path, ...], name: str | None) -> int:
+    from ..interp.dps import pairs  # loads NumPy
+    from .dps import print_pair
+
+    report = pipeline.check_bytes(program.data, program.name, program.base, places)
+    print_diagnostics(report.diagnostics)
+    if report.checked is None or not report.ok:
+        return 1
+    _chosen(report.checked.program, name, program.name)
+    wanted = name.removeprefix("@") if name is not None else None
+    found = [print_pair(p) for n, p in pairs(report.checked.program).items() if wanted in (None, n)]
+    click.echo("\n\n".join(found))
+    return 0
 
 
 def listing(program: core.Program, annotated: Checked | None = None) -> str:

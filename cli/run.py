@@ -41,6 +41,7 @@ MOST_CHANGES = 100
 @click.option("--log", is_flag=True, help="Tell each change of the shapes that functions are called with.")
 @given_option
 @click.option("--hint", "hints", multiple=True, metavar="COND", help="Sizes to be fast for, like '@f: n = 128'.")
+@click.option("--dps", is_flag=True, help="Allocate memory by shape programs, and compute into it.")
 @click.option("--allow-extern", is_flag=True, help="Let extern functions run the Python callables that they name.")
 @click.option("--allow-empty", is_flag=True, help="What works only on empty tensors is a warning, no error.")
 @click.option(
@@ -56,6 +57,7 @@ def run(
     log: bool,
     given: tuple[str, ...],
     hints: tuple[str, ...],
+    dps: bool,
     allow_extern: bool,
     allow_empty: bool,
     roots: tuple[str, ...],
@@ -77,7 +79,7 @@ def run(
         return REJECTED
     all_met(report.unmet)
     fast = _fast(program, places, options, report.checked, conditions(hints, "--hint")) if hints else None
-    job = Job(program, report, Files(program.base, places), allow_extern, stats, Told(log), fast)
+    job = Job(program, report, Files(program.base, places), allow_extern, stats, Told(log), fast, dps)
     return job.run(name.removeprefix("@") if name else None, args, out, seed)
 
 
@@ -111,6 +113,7 @@ class Job:
         stats: bool,
         told: Told,
         fast: Any,
+        dps: bool,
     ) -> None:
         assert report.checked is not None
         self.report = report
@@ -121,6 +124,7 @@ class Job:
         self.stats = stats
         self.told = told
         self.fast = fast
+        self.dps = dps
         self.name = shown(program.name)
         self.called = ""
 
@@ -139,7 +143,9 @@ class Job:
         began = time.perf_counter()
         try:
             watched = self.stats or self.told.log
-            machine = pipeline.ready(self.checked, self.files, allow_extern=True, instrument=watched, fast=self.fast)
+            machine = pipeline.ready(
+                self.checked, self.files, allow_extern=True, instrument=watched, dps=self.dps, fast=self.fast
+            )
             run = partial(self._results, machine, function, values)
             results = _with_progress(partial(self.told.listen, run) if watched else run)
         except ShapeError as problem:

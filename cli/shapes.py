@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +13,11 @@ from ..lang.checked import Binding, FunctionShapes
 from ..lang.formats import shapes_object
 from ..lang.node import replace
 from ..simplify.known.outcome import Options
-from .files import all_met, conditions, folders, given_option, read_program
+from .files import Unusable, all_met, conditions, folders, given_option, read_program
 from .terminal import print_diagnostics
+
+if TYPE_CHECKING:
+    from .sized import Part
 
 
 @click.command()
@@ -22,10 +26,23 @@ from .terminal import print_diagnostics
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
 )
 @given_option
+@click.option("--program", "programs", is_flag=True, help="Each function's shape program: sizes from sizes.")
+@click.option("--memory", is_flag=True, help="The bytes that a call of each function takes beyond its arguments.")
+@click.option(
+    "--size", "sizes", multiple=True, metavar="NAME=N", help="A size, for --memory as a number; may be repeated."
+)
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
 )
-def shapes(file: str, form: str, given: tuple[str, ...], roots: tuple[str, ...]) -> int:
+def shapes(
+    file: str,
+    form: str,
+    given: tuple[str, ...],
+    programs: bool,
+    memory: bool,
+    sizes: tuple[str, ...],
+    roots: tuple[str, ...],
+) -> int:
     """Print what is known of each binding's shape and dtype.
 
     A size is exact unless it is said to be at most something, or unknown.
@@ -37,11 +54,33 @@ def shapes(file: str, form: str, given: tuple[str, ...], roots: tuple[str, ...])
     all_met(report.unmet)
     if report.checked is None:
         return 1
+    numbers = _numbers(sizes)
+    parts: tuple[Part, ...] = ()
+    if report.ok and (programs or memory):
+        from .sized import parts_of  # loads NumPy
+
+        parts = parts_of(report.checked.program, programs=programs, memory=memory, sizes=numbers)
     if form == "json":
-        click.echo(json.dumps(shapes_object(report.checked.shapes), indent=2))
+        found = shapes_object(report.checked.shapes)
+        for part in parts:
+            found["functions"][part.function].update(part.data)
+        click.echo(json.dumps(found, indent=2))
+    elif programs or memory:
+        click.echo("\n\n".join(part.text for part in parts))
     else:
         click.echo("\n\n".join(_listing(function) for function in report.checked.shapes))
     return 0 if report.ok else 1
+
+
+def _numbers(sizes: tuple[str, ...]) -> dict[str, int]:
+    """Sizes with their numbers, from `n=4`."""
+    found = {}
+    for text in sizes:
+        name, _, number = text.partition("=")
+        if not name or not number.removeprefix("-").isdecimal():
+            raise Unusable(f"--size takes NAME=N, like n=4, not {text!r}")
+        found[name] = int(number)
+    return found
 
 
 def _listing(function: FunctionShapes) -> str:

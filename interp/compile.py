@@ -16,9 +16,10 @@ from ..lang import core
 from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..ops.model import WILDCARD
-from . import guards, stacks
+from . import buffers, guards, stacks
 from .ahead import Ahead
 from .dispatch import HELPERS, UNFIT, primitive_value, write_list
+from .dps import pair
 from .dtypes import numpy_dtype
 from .entry_checks import write_planned, write_routine
 from .kernels import constants
@@ -36,13 +37,15 @@ Weights = Callable[[core.Load], Any]
 class Options(Node):
     """`direct` calls NumPy's functions without a kernel in between, which is right for the plain dtypes; `reuse` has them write
     into the memory of tensors that are not read any more. `guard_all` runs every precondition and every entry check at every
-    call, as an unsimplified program needs. `instrument` counts the checks that run and takes the time of each function."""
+    call, as an unsimplified program needs. `instrument` counts the checks that run and takes the time of each function. `dps`
+    allocates the memory of results before they are computed, by the sizes of a shape program."""
 
     allow_extern: bool = False
     direct: bool = True
     reuse: bool = True
     guard_all: bool = False
     instrument: bool = False
+    dps: bool = False
 
 
 class ExternError(Exception):
@@ -132,6 +135,8 @@ _HELPERS: dict[str, Any] = {
     **HELPERS,
     "Failed": guards.Failed,
     "WILDCARD": WILDCARD,
+    "alloc_buffer": buffers.alloc_buffer,
+    "alloc_tensor": buffers.alloc_tensor,
     "as_size": guards.as_size,
     "as_sizes": guards.as_sizes,
     "as_shape": guards.as_shape,
@@ -142,6 +147,7 @@ _HELPERS: dict[str, Any] = {
     "floor": guards.floor,
     "modulo": guards.modulo,
     "owned": stacks.owned,
+    "placed": buffers.placed,
     "stacked": stacks.stacked,
 }
 
@@ -151,6 +157,8 @@ def compile_program(program: core.Program, weights: Weights | None = None, optio
     """Lower, write and compile; nothing of the program is executed but the reading of its weights."""
     options = options or Options()
     lowered = lower(program, guard_all=options.guard_all)
+    if options.dps:
+        lowered = replace(lowered, routines=tuple(pair(routine).data for routine in lowered.routines))
     lists = () if options.guard_all else tuple(i.name for i in program.impls)
     asking = () if options.guard_all else lowered.routines
     table = planned(asking, lists, hosted=options.instrument)

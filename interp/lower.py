@@ -83,13 +83,15 @@ class _Program:
 def _function(program: _Program, fn: core.Function) -> Routine:
     lowering = _Lowering(program, fn.name, [p.name for p in fn.params])
     params = tuple(lowering.slot(p.name) for p in fn.params)
+    lowering.learn(params, [p.known for p in fn.params])
     lowering.extern = fn if fn.kind == "extern" else None
     lowering.statements(fn.checks)
     entry, lowering.steps = tuple(lowering.steps), []
     functions = [p for p in fn.params if isinstance(p.sort, core.FnSort) and fn.kind != "private"]
     wrapped = tuple(lowering.wrapper(fn, p) for p in functions)
     lowering.statements((*fn.body.stmts, *fn.promises), fn.body.result)
-    return Routine(fn.name, fn.span, fn.kind, params, entry, lowering.finished(fn.body.result), wrapped)
+    body = lowering.finished(fn.body.result)
+    return Routine(fn.name, fn.span, fn.kind, params, entry, body, wrapped, lowering.known)
 
 
 def _script(program: _Program, main: core.Function, shown: Sequence[str]) -> tuple[Routine, tuple[str, ...]]:
@@ -98,7 +100,7 @@ def _script(program: _Program, main: core.Function, shown: Sequence[str]) -> tup
     lowering.statements(main.body.stmts)
     bound = tuple(n for n in shown if lowering.scope.find(n) is not None)
     values = core.TupleValue(main.span, tuple(core.Var(main.span, n) for n in bound))
-    return Routine(main.name, main.span, "script", (), (), lowering.finished(values)), bound
+    return Routine(main.name, main.span, "script", (), (), lowering.finished(values), (), lowering.known), bound
 
 
 def _consts(program: _Program, consts: Iterable[core.ConstDef]) -> Routine:
@@ -127,6 +129,7 @@ class _Lowering:
         self.scope: Scope = Scope(taken=outer.scope.taken if outer is not None else None)
         # Slots that are not released: parameters, which the caller holds, and what is no tensor.
         self.held: set[str] = set()
+        self.known: dict[str, core.Known] = outer.known if outer is not None else {}
         for name in params:
             self.held.add(self._bind(name))
 
@@ -159,6 +162,10 @@ class _Lowering:
 
     def temp(self) -> str:
         return self.scope.temp()
+
+    def learn(self, slots: Iterable[str], known: Iterable[core.Known | None]) -> None:
+        """What checking knows of the values in slots."""
+        self.known.update({slot: k for slot, k in zip(slots, known, strict=True) if k is not None})
 
     def finished(self, result: core.Value) -> Block:
         """All steps, the last of which gives the result."""
@@ -239,7 +246,10 @@ class _Lowering:
         body, following = self._turn(v, range_, index, buffers)
         stacked = tuple(map(self._stacked, v.stacked, buffers))
         self.scope = outer
-        self.steps.append(Loop(v.span, v.index, index, range_, carries, following, cond, test, body, stacked))
+        slots, in_turn = (index, *carries), (v.known, *(carry.known for carry in v.carries))
+        known = {slot: k for slot, k in zip(slots, in_turn, strict=True) if k is not None}
+        made = Loop(v.span, v.index, index, range_, carries, following, cond, test, body, stacked, known=known)
+        self.steps.append(made)
         if output:
             parts = [core.variable(v.span, slot, c.sort) for slot, c in zip(carries, v.carries, strict=True)]
             parts += [core.Var(v.span, buffer) for buffer in buffers]
@@ -457,6 +467,8 @@ class _Lowering:
         slots = tuple(map(self.scope.reserve, stmt.names))
         if isinstance(stmt.value, core.ShapeLevel):
             self.held.update(slots)
+        if len(stmt.known) == len(slots):  # otherwise a tuple whose parts nobody knows
+            self.learn(slots, stmt.known)
         self.deliver(stmt.value, slots if stmt.is_tuple else slots[0])
         self.scope.names.update(zip(stmt.names, slots, strict=True))
 

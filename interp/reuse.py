@@ -29,6 +29,14 @@ def reused(block: Block) -> Block:
     return _Reuse(block).block(block)
 
 
+def in_rows(block: Block) -> set[str]:
+    """The slots that one step alone binds, to a tensor with memory of its own in which it lies row by row."""
+    lookup("add")
+    found = _Reuse(block)
+    found.block(block)
+    return set(found.rows)
+
+
 class _Reuse:
     def __init__(self, block: Block) -> None:
         # Slots whose tensor something else may share: a step reads it that may keep it.

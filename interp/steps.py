@@ -8,7 +8,7 @@ fail, a step has what its message needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from ..lang import core
@@ -32,11 +32,19 @@ class Block(Node):
     dead: tuple[str, ...] = ()
 
 
+class Place(Node):
+    """Memory for a result that is allocated before it is computed, over slots; `in_rows` tells that it lies row by row."""
+
+    dims: tuple[core.SizeExpr, ...]
+    dtype: core.DTypeExpr
+    in_rows: bool
+
+
 class Compute(Placed):
     """`output = kernel(*inputs)`: a call of a primitive, with an operand for each of the row's parameters (None: its
     default). `known` is the result's shape, dtype and data. With `guard` the preconditions are checked first. `call` is
     the call as it is written. `last` are the slots that nothing reads any more. `into` is the dying input whose memory
-    takes the result."""
+    takes the result; `place` the memory of its own that it is put into, where a program says so."""
 
     row: Primitive
     inputs: tuple[Operand | None, ...]
@@ -46,6 +54,7 @@ class Compute(Placed):
     call: core.Call
     last: tuple[str, ...] = ()
     into: str | None = None
+    place: Place | None = None
 
 
 class Invoke(Placed):
@@ -154,7 +163,8 @@ class Loop(Placed):
     what the slots `following` hold, and behind the loop what the last turn gave. `index` counts the turns, or goes over
     `range`, and `name` is what the user calls it. `cond` are the steps before each turn, `test` is what decides then.
 
-    `dropped` are the slots of a turn that end with it; see `number` and `total` for the number of turns as data."""
+    `dropped` are the slots of a turn that end with it; see `number` and `total` for the number of turns as data. `known` is
+    what checking knows of the index and the carries in a turn."""
 
     name: str | None
     index: str
@@ -167,6 +177,7 @@ class Loop(Placed):
     stacked: tuple[Stacked, ...]
     dropped: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
+    known: Mapping[str, core.Known] = {}
 
 
 Step = Compute | Invoke | Bind | Read | Check | Match | Branch | Closure | Stack | Loop
@@ -175,7 +186,8 @@ Step = Compute | Invoke | Bind | Read | Check | Match | Branch | Closure | Stack
 class Routine(Node):
     """What a function runs, under its Rx name; kind is the function's, or `script`. `entry` are the checks of its parameters,
     with what they bind; `body` puts its value into RESULT. `wrapped` are the parameters that are functions, each with the
-    closure that checks what comes from outside at every call."""
+    closure that checks what comes from outside at every call. `known` is what checking knows of slots that are bound by other
+    steps than a Compute."""
 
     name: str
     span: Span
@@ -184,6 +196,7 @@ class Routine(Node):
     entry: tuple[Step, ...]
     body: Block
     wrapped: tuple[tuple[str, Closure], ...] = ()
+    known: Mapping[str, core.Known] = {}
 
 
 class Around(Node):
@@ -261,8 +274,8 @@ def blocks(step: Step) -> tuple[Block, ...]:
 def reads(step: Step) -> set[str]:
     """The slots that a step reads itself, not those that its blocks read."""
     match step:
-        case Compute(inputs=inputs):
-            return names_of(inputs)
+        case Compute(inputs=inputs, place=place):
+            return names_of(inputs, place)
         case Invoke(inputs=inputs):
             return names_of(inputs) | ({step.callee} if step.way == "value" else set())
         case Bind(value=value) | Read(value=value):

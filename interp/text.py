@@ -28,6 +28,7 @@ from .steps import (
     Match,
     Operand,
     Output,
+    Place,
     Read,
     Site,
     Stack,
@@ -403,10 +404,19 @@ class RoutineText(ShapeTexts):
         if kernel.startswith("np_"):
             texts = [t for p, t in zip(row.params, texts, strict=True) if p.required]
             texts += [self.local(into)] if into is not None else []
+            if step.place is not None and step.place.in_rows and ufunc:
+                return f"{kernel}({', '.join(texts)}, out={self._memory(step.place)})"
             texts += ["order='C'"] if self._is_stack(step) else []
         elif into is not None and not ufunc:
             texts.append(f"out={self.local(into)}")
-        return f"{kernel}({', '.join(texts)})"
+        call = f"{kernel}({', '.join(texts)})"
+        return call if step.place is None else f"placed({self._memory(step.place)}, {call})"
+
+    def _memory(self, place: Place) -> str:
+        """What allocates memory for a result."""
+        size = " * ".join(map(self.size, place.dims))
+        shape, dtype = tuple_text(map(self.size, place.dims)), self.dtype(place.dtype)
+        return f"alloc_tensor(alloc_buffer({size}, {dtype}), {shape}, {dtype})"
 
     def _is_stack(self, step: Compute) -> bool:
         """Whether a result of several matrices lies as NumPy chooses, if it is not told."""

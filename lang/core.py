@@ -139,7 +139,8 @@ ShapeLevel = SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
 class Known(Node):
     """What checking knows of a tensor: its dimensions (None where even their number is open), its dtype, and its elements where
     they are sizes. Sizes are expressions over the checker's names for them, which are not names of the program: equal
-    expressions of one function are equal sizes. One that nobody named is called `?` and a number."""
+    expressions of one function are equal sizes. One that nobody named is called `?` and a number. Of a Size
+    `data` alone is known: it has no shape."""
 
     shape: tuple[SizeExpr, ...] | None
     dtype: DTypeExpr
@@ -243,11 +244,13 @@ class Lambda(Placed):
 
 
 class Carry(Placed):
-    """A value that a loop hands from turn to turn, of a bare sort; `init` is what it is before the first turn."""
+    """A value that a loop hands from turn to turn, of a bare sort; `init` is what it is before the first turn. The checker sets
+    what is `known` of it in a turn."""
 
     name: str
     sort: Sort
     init: Value
+    known: Known | None = None
 
 
 class Invariant(Placed):
@@ -288,6 +291,7 @@ class Loop(Placed):
     The initial values are evaluated once, in order, and see no carry. `cond` is evaluated before each turn: its result is a
     BoolExpr, or a boolean or integer rank-0 tensor. The body's value is the next carries, then what is stacked: a tuple, if
     they are several. The loop's value is made in the same way. Names that the invariant binds are bound at the body's head.
+    The checker sets what is `known` of the index in a turn.
     """
 
     index: str | None
@@ -297,6 +301,7 @@ class Loop(Placed):
     cond: Block | None
     stacked: tuple[Stacked, ...]
     body: Block
+    known: Known | None = None
 
 
 Value = (
@@ -472,7 +477,7 @@ class Origin(Placed):
 class Let(Placed):
     """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones
     and for tuples; it is None for others, and for tuples that their value tells.
-    The checker sets what is `known` of each name (None: no tensor)."""
+    The checker sets what is `known` of each name (None: no tensor and no Size)."""
 
     names: tuple[str, ...]
     is_tuple: bool
@@ -517,10 +522,11 @@ class Block(Placed):
 
 
 class Param(Node):
-    """`named` is the parameter as the user may name it in a call and a diagnostic."""
+    """One parameter. The checker sets what is `known` of it inside the function."""
 
     name: str
     sort: Sort
+    known: Known | None = None
 
 
 class Function(Placed):

@@ -160,6 +160,9 @@ class Loops(Part):
         outer = frame.turn.firsts if frame.turn is not None else ()
         firsts = (*outer, *self._firsts(loop, turns, inner, at_entry))
         frame = replace(frame, turn=Turn(older, frame.path, firsts, turns.index, _ends(loop, turns)))
+        known = self.bindings.written.known
+        carries = tuple(replace(c, known=known(inner[c.name].value)) for c in loop.carries)
+        loop = replace(loop, carries=carries, known=known(SizeValue(turns.index)))
         cond, goes_on = self._condition(frame, loop, inner)
         walk = self._never if empty or goes_on is False else self._body
         status, shared, body, stacked = walk(frame, loop, turns, inner, older, self._outside(loop, env))

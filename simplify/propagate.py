@@ -246,6 +246,7 @@ class _Checker:
         walk = self._walk(f"@{function.name}")
         env = self._env(walk, function)
         params = self._bind_params(walk, function, env)
+        function = walk.with_known(function, env)
         result, body = walk.block(walk.frame, function.body, env)
         self._close(walk, function.name, params, result)
         return replace(function, body=body)

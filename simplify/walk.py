@@ -70,9 +70,10 @@ class Walk:
         self, function: core.Function, impl: core.Function | None, env: Env
     ) -> tuple[Entry, core.Function, core.Function | None]:
         """A wrapper's body and promises, and the implementation's body, which is walked where it is called."""
+        params = self.with_known(function, env).params
         if impl is None:
             entry, block = self.block(self.frame, function.body, env)
-            return entry, replace(function, body=block), None
+            return entry, replace(function, params=params, body=block), None
         [call] = function.body.stmts
         assert isinstance(call, core.Let)
         inner = dict(env)
@@ -87,8 +88,17 @@ class Walk:
         frame = self.frame.block()
         for stmt in function.promises:
             self.stmt(frame, stmt, env)
-        promises = tuple(frame.out.stmts)
-        return env[call.names[0]], replace(function, promises=promises), replace(impl, body=impl_body)
+        given_back = replace(call, known=(self.bindings.written.known(result.value),))
+        body = replace(function.body, stmts=(given_back,))
+        wrapper = replace(function, params=params, body=body, promises=tuple(frame.out.stmts))
+        given = zip(impl.params, params, strict=True)
+        inside = tuple(replace(p, known=q.known) for p, q in given)
+        return env[call.names[0]], wrapper, replace(impl, params=inside, body=impl_body)
+
+    def with_known(self, function: core.Function, env: Env) -> core.Function:
+        """A function whose parameters have what is known of them."""
+        known = self.bindings.written.known
+        return replace(function, params=tuple(replace(p, known=known(env[p.name].value)) for p in function.params))
 
     def block(self, frame: Frame, block: core.Block, env: Env) -> tuple[Entry, core.Block]:
         """A block: its value, and itself simplified."""
@@ -126,11 +136,12 @@ class Walk:
         kept = self.assertions.open_obligations(stmt.value, env) if isinstance(stmt.value, core.ShapeLevel) else ()
         entry, value = self.value(frame, stmt.value, env)
         parts = entry.value.items if stmt.is_tuple and isinstance(entry.value, TupleValue) else (entry.value,)
+        if not stmt.is_tuple and isinstance(entry.value, SizeValue):
+            entry = replace(entry, value=SizeValue(self._name_size(stmt, stmt.names[0], entry.value)))
+            parts = (entry.value,)
         frame.out.write(*kept)
         frame.out.write(replace(stmt, value=value, known=tuple(map(self.bindings.written.known, parts))))
         if not stmt.is_tuple:
-            if isinstance(entry.value, SizeValue):
-                entry = replace(entry, value=SizeValue(self._name_size(stmt, stmt.names[0], entry.value)))
             return self.bindings.bind(frame, env, stmt.names[0], entry, stmt.span)
         match entry.value:
             case TupleValue(items) if len(items) == len(stmt.names):

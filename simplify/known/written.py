@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...lang import core
-from ...lang.dtypes import DType
+from ...lang.dtypes import DTYPES, DType
 from ...lang.source import NOWHERE
 from ...ops.model import AnyDType, Segment, TensorInfo
 from ..solver.terms import Floor, Max, Size, Term, Var, mono_key, weight
 from .state import State
-from .values import Value
+from .values import SizeValue, Value
 
 # What is made of more parts is given a name of its own.
 _HEAVIEST = 60
@@ -26,12 +26,14 @@ class Written:
         self._latest: tuple[Value | None, core.Known | None] = (None, None)
 
     def known(self, value: Value) -> core.Known | None:
-        """What is known of a tensor; None for anything else."""
+        """What is known of a tensor or a Size; None for anything else."""
         if value is not self._latest[0]:  # a call, and then the name that it is bound to
             self._latest = value, self._known(value)
         return self._latest[1]
 
     def _known(self, value: Value) -> core.Known | None:
+        if isinstance(value, SizeValue):
+            return core.Known(None, core.DTypeLit(NOWHERE, DTYPES["int64"]), self.size(value.size))
         if not isinstance(value, TensorInfo) or value.dtype is None:
             return None
         shape = self.state.resolve(value.shape)

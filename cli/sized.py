@@ -1,0 +1,67 @@
+"""What `rx shapes` says with --program and --memory: of each function its shape program, and the bytes that a call takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..interp import dps
+from ..lang import core
+from ..lang.formats import Object
+from ..lang.node import Node
+from ..memory import NotKnown, peak
+from .dps import print_shape_program, stages
+
+
+class Part(Node):
+    """What is said of one function, for people and for programs."""
+
+    function: str
+    text: str
+    data: Object
+
+
+def parts_of(program: core.Program, *, programs: bool, memory: bool, sizes: Mapping[str, int]) -> tuple[Part, ...]:
+    pairs = dps.pairs(program)
+    return tuple(_part(program, pairs, name, programs, memory, sizes) for name in pairs)
+
+
+def _part(
+    program: core.Program,
+    pairs: Mapping[str, dps.Pair],
+    name: str,
+    programs: bool,
+    memory: bool,
+    sizes: Mapping[str, int],
+) -> Part:
+    texts: list[str] = []
+    data: Object = {}
+    if programs:
+        texts.append(print_shape_program(pairs[name]))
+        data["program"] = stages(pairs[name])
+    if memory:
+        data["memory"] = _memory(program, pairs, name, sizes)
+        texts.append("\n".join(_told(f"@{name}", data["memory"])))
+    return Part(f"@{name}", "\n".join(texts), data)
+
+
+def _memory(program: core.Program, pairs: Mapping[str, dps.Pair], name: str, sizes: Mapping[str, int]) -> Object:
+    """The bytes as an expression, and as a number where all its sizes are given; why not, where they are not known."""
+    try:
+        found = peak(program, pairs, name)
+        missing = [size for size in found.names if size not in sizes]
+        number = None if missing else found.at(sizes)
+    except NotKnown as why:
+        return {"bytes": None, "number": None, "per_turn": [], "reason": str(why)}
+    except ZeroDivisionError as why:
+        return {"bytes": str(found), "number": None, "per_turn": list(found.per_turn), "reason": str(why)}
+    return {"bytes": str(found), "number": number, "per_turn": list(found.per_turn), "reason": None}
+
+
+def _told(name: str, memory: Object) -> Iterator[str]:
+    if memory["bytes"] is None:
+        yield f"{name}: not known ({memory['reason']})"
+    else:
+        turns = ", ".join(memory["per_turn"])
+        yield f"{name}: {memory['bytes']} bytes" + (f", with {turns} as in a turn" if turns else "")
+    if memory["number"] is not None and memory["bytes"] != str(memory["number"]):
+        yield f"{' ' * len(name)}  {memory['number']} bytes for these sizes"

@@ -1,0 +1,38 @@
+"""Memory that is allocated before a result is computed, and the result in it: what generated code calls for it."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+
+def alloc_buffer(count: int, dtype: Any) -> Any:
+    """Memory for so many elements, in bytes; None where elements of a dtype are no bytes."""
+    return None if dtype.hasobject or dtype.kind == "T" else np.empty(count * dtype.itemsize, np.uint8)
+
+
+def alloc_tensor(buffer: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A tensor that lies row by row in a buffer."""
+    return np.empty(shape, dtype) if buffer is None else np.ndarray(shape, dtype, buffer)
+
+
+def placed(memory: Any, value: Any) -> Any:
+    """A value in the memory that is allocated for it. It lies there as it did before: what is computed of it is the same to the
+    last bit."""
+    assert value.shape == memory.shape and value.dtype == memory.dtype, f"{value.shape} in memory for {memory.shape}"
+    strides = _dense(value)
+    if strides is None or memory.base is None:
+        return value
+    made = np.ndarray(value.shape, value.dtype, memory.base, 0, strides)
+    made[...] = value
+    return made
+
+
+def _dense(value: Any) -> tuple[int, ...] | None:
+    """The strides of a tensor that fills memory of its size, None where it does not."""
+    order = sorted(range(value.ndim), key=lambda axis: -abs(value.strides[axis]))
+    inner = [prod(value.shape[axis] for axis in order[at + 1 :]) * value.itemsize for at in range(value.ndim)]
+    alike = all(value.shape[axis] == 1 or value.strides[axis] == size for axis, size in zip(order, inner, strict=True))
+    return value.strides if alike or not value.size else None

@@ -1,0 +1,675 @@
+"""A program to the memory that a call takes at its peak, as an expression in its sizes.
+
+The steps of the data program are followed once with sizes instead of numbers. A tensor takes memory from the step that makes it
+until nothing holds it or a view of it any more; arguments and weights are not counted. Of an `if` the greater arm counts, of a
+loop the greatest turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import count
+from math import prod
+from typing import Any
+
+from .interp import dps
+from .interp.kernels.registry import VIEWS
+from .interp.kernels.scratch import SCRATCH
+from .interp.names import unmangled
+from .interp.steps import (
+    RESULT,
+    Bind,
+    Block,
+    Branch,
+    Check,
+    Closure,
+    Compute,
+    Invoke,
+    Loop,
+    Match,
+    Read,
+    Stack,
+    Step,
+    every,
+    outputs,
+)
+from .lang import core
+from .lang.core_printer import print_expr
+from .lang.dtypes import DType
+from .lang.node import Node
+from .lang.source import NOWHERE
+from .simplify.solver import terms
+from .simplify.solver.rendering import render
+from .simplify.solver.terms import Size
+
+Limits = tuple[Size, Size]
+
+
+class NotKnown(Exception):
+    """Why the memory of a call cannot be told."""
+
+
+class Memory(Node):
+    """Memory of its own: the bytes that it takes."""
+
+    number: int
+    bytes: Size
+
+
+class Array(Node):
+    """A tensor: its sizes, the bytes of an element, the memory that it holds, and in which order its axes lie there, outermost
+    first (None: in none)."""
+
+    dims: tuple[Size, ...] | None
+    itemsize: Size
+    held: tuple[Memory, ...] = ()
+    order: tuple[int, ...] | None = None
+
+    @property
+    def count(self) -> Size:
+        if self.dims is None:
+            raise NotKnown("the rank of a tensor is not known")
+        return prod(self.dims, start=1)
+
+    @property
+    def bytes(self) -> Size:
+        return self.count * self.itemsize
+
+    @property
+    def in_rows(self) -> bool:
+        return self.dims is not None and self.order == tuple(range(len(self.dims)))
+
+
+class Function(Node):
+    """A function as a value: of the program, or a closure with the frame that it was made in."""
+
+    name: str
+    closure: Closure | None = None
+    frame: Any = None
+
+
+Value = Array | Size | Function | tuple[Any, ...] | None  # None: it holds nothing
+
+
+class Peak:
+    """The greatest of some sizes: those of which none is surely below another one. `of_turns` are names of sizes that each turn
+    of a loop has others of."""
+
+    def __init__(self) -> None:
+        self.sizes: list[Size] = []
+        self.of_turns: set[str] = set()
+
+    def add(self, size: Size) -> None:
+        if not any(_below(size, other) for other in self.sizes):
+            self.sizes = [other for other in self.sizes if not _below(other, size)] + [size]
+
+    def at(self, sizes: Mapping[str, int]) -> int:
+        """The bytes where the names have these values."""
+        point = {v: sizes[v.name] for size in self.sizes for v in terms.variables(size)}
+        return max((terms.evaluate(size, point) for size in self.sizes), default=0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted({v.name for size in self.sizes for v in terms.variables(size)}))
+
+    @property
+    def per_turn(self) -> tuple[str, ...]:
+        """The names in it that say what a turn takes."""
+        return tuple(name for name in self.names if name in self.of_turns)
+
+    def __str__(self) -> str:
+        texts = sorted(map(render, self.sizes), key=lambda text: (-len(text), text))
+        return texts[0] if len(texts) == 1 else f"max({', '.join(texts)})" if texts else "0"
+
+
+def peak(program: core.Program, pairs: Mapping[str, dps.Pair], name: str) -> Peak:
+    """The memory of a call of a function beyond its arguments, in the sizes of its signature; raises NotKnown."""
+    calls = _Calls(pairs, {i.name: i.choices for i in program.impls})
+    pair = pairs[name]
+    try:
+        calls.run(name, [calls.argument(pair, p) for p in pair.data.params], ())
+    except terms.TooLarge:
+        raise NotKnown("the expression is too large") from None
+    return calls.peak
+
+
+class _Frame:
+    """The values in the slots of one call."""
+
+    def __init__(self, pair: dps.Pair) -> None:
+        self.pair = pair
+        self.values: dict[str, Value] = {}
+        self.sizes: dict[str, Size] = {}
+        # Tensors that are there no more have their sizes still.
+        self.dims: dict[tuple[str, int], Size] = {}
+
+
+class _Calls:
+    """Follows calls. `frames` are those that have begun, whose slots hold memory."""
+
+    def __init__(self, pairs: Mapping[str, dps.Pair], members: Mapping[str, Sequence[str]]) -> None:
+        self.pairs = pairs
+        self.members = members
+        self.peak = Peak()
+        self.frames: list[_Frame] = []
+        self.numbers = count()
+        self.taken: set[str] = set()
+        self.names: dict[str, Size] = {}
+        self.more: list[Size] = []  # what the loops around stack
+        self.around: tuple[str, ...] = ()
+
+    @property
+    def frame(self) -> _Frame:
+        return self.frames[-1]
+
+    # Calls
+
+    def argument(self, pair: dps.Pair, slot: str) -> Value:
+        """An argument of the outermost call, in the sizes that the signature names."""
+        known = pair.data.known.get(slot)
+        if known is None:
+            return None
+        if known.shape is None and isinstance(known.data, core.SizeExpr):
+            return self._called(print_expr(known.data), unmangled(slot), nonneg=_is_natural(pair, slot))
+        named = [self._named(d, f"{unmangled(slot)}_{axis}") for axis, d in enumerate(known.shape or ())]
+        itemsize = _itemsize(known.dtype.dtype) if isinstance(known.dtype, core.DTypeLit) else self.new("itemsize")
+        return Array(None if known.shape is None else tuple(named), itemsize, (), tuple(range(len(named))))
+
+    def _named(self, size: core.SizeExpr, otherwise: str) -> Size:
+        """A size of a signature; what nobody named is called as it is said."""
+        match size:
+            case core.SizeLit(value=value):
+                return value
+            case core.SizeVar(name=name):
+                return self._called(name, name if name.replace("'", "").isidentifier() else otherwise)
+            case core.SizeOp(op=op, left=left, right=right):
+                return _operation(op, self._named(left, otherwise), self._named(right, otherwise))
+        return self.new(otherwise)
+
+    def _called(self, checkers: str, name: str, *, nonneg: bool = True) -> Size:
+        """A size of a signature by the checker's name for it."""
+        if checkers not in self.names:
+            self.names[checkers] = self.new(name, nonneg=nonneg)
+        return self.names[checkers]
+
+    def new(self, name: str, *, nonneg: bool = True) -> Size:
+        """A size that only the run decides."""
+        plain = name if name.replace("'", "").isidentifier() else "size"
+        while plain in self.taken:
+            plain += "'"
+        self.taken.add(plain)
+        return terms.var(plain, next(self.numbers), nonneg)
+
+    def run(self, name: str, args: Sequence[Value], around: tuple[str, ...]) -> Value:
+        if name in around:
+            raise NotKnown(f"@{name} calls itself")
+        if name not in self.pairs:
+            raise NotKnown(f"what @{name} runs is not known")
+        self.around = (*around, name)
+        frame = _Frame(self.pairs[name])
+        self.frames.append(frame)
+        self.put(frame.pair.data.params, tuple(args))
+        self.block(Block(frame.pair.data.entry))
+        result = self.block(frame.pair.data.body)
+        self.frames.pop()
+        self.around = around
+        return result
+
+    def call(self, function: str, args: Sequence[Value]) -> Value:
+        """A call of a function or of a list of them, of which the greatest counts."""
+        chosen = self.members.get(function, (function,))
+        return self.joined([self.run(name, args, self.around) for name in chosen], self.held())
+
+    # Memory
+
+    def held(self) -> set[Memory]:
+        values = [v for frame in self.frames for v in frame.values.values()]
+        return {memory for value in values for memory in _held(value)}
+
+    def note(self, size: Size) -> None:
+        """So much is taken beside what is held."""
+        for memory in self.held():
+            size = size + memory.bytes
+        for more in self.more:
+            size = size + more
+        self.peak.add(size)
+
+    def joined(self, values: Sequence[Value], before: set[Memory]) -> Value:
+        """One of some values, nobody knows which: memory that they made counts as the greatest."""
+        first = values[0]
+        if all(v == first for v in values):
+            return first
+        if all(isinstance(v, Array) for v in values):
+            return self._joined_arrays([v for v in values if isinstance(v, Array)], before)
+        if all(isinstance(v, tuple) for v in values):
+            return tuple(self.joined(parts, before) for parts in zip(*values, strict=True))
+        return self.new("size", nonneg=False) if isinstance(first, int | terms.Term) else None
+
+    def _joined_arrays(self, arrays: Sequence[Array], before: set[Memory]) -> Array:
+        ranks = {None if a.dims is None else len(a.dims) for a in arrays}
+        dims = (
+            None
+            if len(ranks) > 1 or None in ranks
+            else tuple(map(_greatest, zip(*(a.dims or () for a in arrays), strict=True)))
+        )
+        old = tuple(dict.fromkeys(m for a in arrays for m in a.held if m in before))
+        new = [m.bytes for a in arrays for m in a.held if m not in before]
+        made = (Memory(next(self.numbers), _greatest(new)),) if new else ()
+        order = arrays[0].order if all(a.order == arrays[0].order for a in arrays) else None
+        return Array(dims, arrays[0].itemsize, (*old, *made), order)
+
+    # Steps
+
+    def block(self, block: Block) -> Value:
+        """The steps of a list; what a routine gives, where it gives it there."""
+        self.release(block.dead)
+        for step in block.steps:
+            result = self.step(step)
+            if result is not None:
+                return result[0]
+            self.release(step.last)
+        return None
+
+    def release(self, slots: Iterable[str]) -> None:
+        for slot in slots:
+            self.frame.values.pop(slot, None)
+
+    def step(self, step: Step) -> tuple[Value] | None:
+        """One step; where it gives a routine's result, that."""
+        match step:
+            case Compute():
+                return self.put(step.output, self.compute(step))
+            case Invoke(callee=callee, way=way, inputs=inputs):
+                given = tuple(map(self.value, inputs))
+                function = self.frame.values.get(callee) if way == "value" else Function(callee)
+                return self.put(step.output, self.shaped(step, self.apply(function, given)))
+            case Bind(value=value):
+                return self.put(step.output, self.shaped(step, self.value(value)))
+            case Read(output=output):
+                return self.put(output, self.new(unmangled(output), nonneg=False))
+            case Match(tensor=tensor, dims=dims) if not any(isinstance(d, core.Splice) for d in dims):
+                sizes = [(d, self.size(core.DimOf(NOWHERE, tensor, axis))) for axis, d in enumerate(dims)]
+                frame_values = {
+                    d.name: size for d, size in sizes if isinstance(d, core.SizeVar) and d.name in step.binds
+                }
+                self.frame.values.update(frame_values)
+            case Branch():
+                return self.branch(step)
+            case Closure(output=output):
+                return self.put(output, Function("", step, self.frame))
+            case Loop():
+                self.loop(step)
+            case Stack():
+                self.stack(step)
+        return None
+
+    def put(self, output: str | tuple[str, ...], value: Value) -> tuple[Value] | None:
+        if output == RESULT:
+            return (value,)
+        slots = (output,) if isinstance(output, str) else output
+        parts = (value,) if isinstance(output, str) else value if isinstance(value, tuple) else (None,) * len(slots)
+        for slot, part in zip(slots, parts, strict=True):
+            self.frame.values[slot] = part
+            if isinstance(part, Array):
+                self.frame.dims.update({(slot, axis): dim for axis, dim in enumerate(part.dims or ())})
+        return None
+
+    def shaped(self, step: Step, value: Value) -> Value:
+        """A value whose shape is known better where it is bound than where it was made."""
+        slots = outputs(step)
+        built = self.frame.pair.shapes.get(slots[0]) if len(slots) == 1 else None
+        if not isinstance(value, Array) or built is None or built.dims is None:
+            return value
+        found = self.dims(built, value.dims)
+        return Array(found, value.itemsize, value.held, value.order)
+
+    def apply(self, function: Value, args: Sequence[Value]) -> Value:
+        if not isinstance(function, Function):
+            raise NotKnown("a function is called that is not known")
+        if function.closure is None:
+            return self.call(function.name, args)
+        frame = _Frame(function.frame.pair)
+        frame.values, frame.dims = dict(function.frame.values), dict(function.frame.dims)
+        self.frames.append(frame)
+        self.put(function.closure.params, tuple(args))
+        result = self.block(function.closure.body)
+        self.frames.pop()
+        return result
+
+    def branch(self, step: Branch) -> tuple[Value] | None:
+        """Both arms, each from what is there before; what they give is one of both."""
+        frame, before, found = self.frame, self.held(), []
+        start = {slot: value for slot, value in frame.values.items() if slot not in step.last}
+        slots = outputs(step)
+        for block in (step.then, step.orelse):
+            frame.values = dict(start)
+            result = self.block(block)
+            found.append((result,) if RESULT in slots else tuple(frame.values.get(slot) for slot in slots))
+        frame.values = start
+        joined = tuple(self.joined(parts, before) for parts in zip(*found, strict=True))
+        if slots == (RESULT,):
+            return (joined[0],)
+        return self.put(slots, tuple(self.shaped(step, part) for part in joined)) if slots else None
+
+    # Loops
+
+    def loop(self, step: Loop) -> None:
+        """One turn for all of them, with the index as a size; then what was taken at the greatest index."""
+        frame, outside = self.frame, self.peak
+        start = step.range.start if step.range is not None else None
+        index = self.new(unmangled(step.index), nonneg=not isinstance(start, core.SizeLit) or start.value >= 0)
+        frame.values[step.index] = index
+        limits = None if step.range is None else self._limits(step.range)
+        begin, stacks, held, named = dict(frame.values), len(self.more), self.held(), set(self.taken)
+        after = self._turn(step, frozenset())
+        own = frozenset(carry for carry, value in after.items() if not held.issuperset(_held(value)))
+        frame.values, self.more, self.taken = begin, self.more[:stacks], set(named)
+        after = self._turn(step, own)
+        outside.of_turns |= self.peak.of_turns | self.taken - named
+        stacked, self.more = self.more[stacks:], self.more[:stacks]
+        for size in self.peak.sizes:
+            for more in stacked:
+                size = size + more
+            outside.add(_over_turns(size, index, limits))
+        self.peak = outside
+        self.release(step.dropped)
+        for carry, value in after.items():
+            frame.values[carry] = _at_end(value, index, limits)
+        for made, size in zip(step.stacked, stacked, strict=False):
+            memory = Memory(next(self.numbers), _over_turns(size, index, limits))
+            frame.values[made.output] = Array(None, 1, (memory,), None)
+
+    def _turn(self, step: Loop, own: Collection[str]) -> dict[str, Value]:
+        """What a turn gives, and in `peak` what is taken in it; the carries that are its own hold what the turn before made."""
+        frame, inside = self.frame, {slot for made in (*every(step.cond), *every(step.body)) for slot in outputs(made)}
+        frame.dims = {key: dim for key, dim in frame.dims.items() if key[0] not in inside.union(step.carries)}
+        frame.sizes = {}
+        for carry in step.carries:
+            value, built = frame.values.get(carry), frame.pair.turns.get(carry)
+            if isinstance(value, Array) and built is not None:
+                dims = None if built.dims is None else self.dims(built, None)
+                made = Array(dims, value.itemsize, value.held, value.order)
+                memory = (Memory(next(self.numbers), made.bytes),) if carry in own else value.held
+                self.put(carry, Array(dims, value.itemsize, memory, value.order))
+            elif isinstance(value, int | terms.Term):
+                frame.values[carry] = self.new(unmangled(carry), nonneg=False)
+        self.peak = Peak()
+        self.block(step.cond)
+        self.block(step.body)
+        return {c: frame.values.get(f) for c, f in zip(step.carries, step.following, strict=True)}
+
+    def _limits(self, range_: core.Range) -> tuple[Size, Size]:
+        """The first index, and the last one if there is a turn."""
+        start, stop, step = map(self.size, (range_.start, range_.stop, range_.step))
+        return start, start + (_operation("ceildiv", stop - start, step) - 1) * step
+
+    def stack(self, step: Stack) -> None:
+        """What all turns leave takes memory from the first turn on."""
+        value = self.frame.values.get(step.value)
+        if isinstance(value, Array) and value.dims is not None:
+            turns = self.size(step.total) if step.total is not None else self.new("turns")
+            self.more.append(value.bytes * turns)
+        else:
+            raise NotKnown("the rank of what a loop stacks is not known")
+
+    # Results of kernels
+
+    def compute(self, step: Compute) -> Value:
+        slots = outputs(step)
+        if step.row.results == "size":
+            return self.new(unmangled(slots[0]), nonneg=False) if slots else None
+        operands = [self.value(v) for v in step.inputs if v is not None]
+        arrays = [a for value in operands for a in _arrays(value)]
+        if isinstance(step.output, tuple) or step.row.results == "tuple":
+            return self._several(step, arrays)
+        made = self._made(self.frame.pair.results.get(id(step.call)), arrays)
+        if step.into is not None:
+            self._fill(step, made, 0)
+            into = self.frame.values.get(step.into)
+            return Array(made.dims, made.itemsize, into.held if isinstance(into, Array) else (), made.order)
+        view = self._view(step, arrays, made)
+        if view is not None:
+            return view
+        return self._fresh(step, arrays, made)
+
+    def _several(self, step: Compute, arrays: Sequence[Array]) -> Value:
+        """Several results; of those that nobody tells apart, no more is known than that they hold what the operands do."""
+        shapes = self.frame.pair.shapes
+        if VIEWS.get(step.row.name) == "always":
+            held = tuple(m for a in arrays[:1] for m in a.held)
+            slots = (step.output,) if isinstance(step.output, str) else step.output
+            made = tuple(Array(a.dims, a.itemsize, held) for a in (self._made(shapes.get(s), arrays) for s in slots))
+            return made if isinstance(step.output, tuple) else made[0]
+        if not isinstance(step.output, tuple):
+            raise NotKnown(f"what @{step.row.name} gives is not taken apart")
+        parts = [self._made(shapes.get(slot), arrays) for slot in step.output]
+        self._fill(step, parts[0], sum((part.bytes for part in parts), 0))
+        return tuple(Array(a.dims, a.itemsize, (Memory(next(self.numbers), a.bytes),), a.order) for a in parts)
+
+    def _made(self, built: dps.Built | None, arrays: Sequence[Array]) -> Array:
+        """A result before it holds anything."""
+        if built is None:
+            return Array(None, 8)
+        dims = None if built.dims is None else self.dims(built, None)
+        return Array(dims, self._itemsize(built.dtype, arrays), (), tuple(range(len(dims or ()))))
+
+    def _itemsize(self, dtype: core.DTypeExpr | None, arrays: Sequence[Array]) -> Size:
+        if isinstance(dtype, core.DTypeLit):
+            return _itemsize(dtype.dtype)
+        return next((a.itemsize for a in arrays), 8)
+
+    def _fresh(self, step: Compute, arrays: Sequence[Array], made: Array) -> Array:
+        if made.dims == ():
+            return made
+        self._fill(step, made, made.bytes)
+        held = (Memory(next(self.numbers), made.bytes),)
+        return Array(made.dims, made.itemsize, held, _order(step, arrays, made))
+
+    def _fill(self, step: Compute, made: Array, size: Size) -> None:
+        """While a kernel works there are its results and what it takes beside them."""
+        row = SCRATCH.get(step.row.name)
+        given = {p.name: self._given(v) for p, v in zip(step.row.params, step.inputs, strict=True)}
+        self.note(size if row is None else size + row(given, made, terms.smin))
+
+    def _given(self, value: core.Value | None) -> Any:
+        """An argument as a row of scratch memory takes it."""
+        return value.value if isinstance(value, core.Text) else value if value is None else self.value(value) or value
+
+    def _view(self, step: Compute, arrays: Sequence[Array], made: Array) -> Array | None:
+        """A result that lies in an operand's memory; None where it has its own."""
+        how = VIEWS.get(step.row.name)
+        if how is None or not arrays or (how not in ("always", "rows") and step.place is not None):
+            return None
+        if how == "rows" and not arrays[0].in_rows:
+            return None
+        if how not in ("always", "rows") and arrays[0].dims != made.dims:
+            return None
+        order = made.order if how == "rows" else _moved(step, arrays[0], made)
+        return Array(made.dims, arrays[0].itemsize, arrays[0].held, order)
+
+    # Sizes
+
+    def value(self, value: core.Value) -> Value:
+        match value:
+            case core.Var(name=name):
+                return self.frame.values.get(name)
+            case core.FnRef(name=name):
+                return Function(name)
+            case core.TupleValue(items=items) | core.ListValue(items=items):
+                return tuple(map(self.value, items))
+            case core.Number():
+                return None
+        return self.size(value) if isinstance(value, core.SizeExpr) else None
+
+    def dims(self, built: dps.Built, otherwise: Sequence[Size | None] | None) -> tuple[Size, ...]:
+        given = otherwise if otherwise is not None and len(otherwise) == len(built.dims or ()) else None
+        found = []
+        for axis, dim in enumerate(built.dims or ()):
+            known = given[axis] if given is not None else None
+            found.append(self.size(dim) if dim is not None else known or self._delivered(built.slot, axis))
+        return tuple(found)
+
+    def _delivered(self, slot: str, axis: int) -> Size:
+        """A size that a step of the data program delivers, called as the size that it is bound to."""
+        wanted = core.DimOf(NOWHERE, slot, axis)
+        bound = next((s for s, value in self.frame.pair.sizes.items() if value == wanted), "")
+        made = self.new(
+            unmangled(bound.replace("z_", "v_", 1)) if bound.startswith("z_") else f"{unmangled(slot)}_{axis}"
+        )
+        self.frame.dims[slot, axis] = made
+        return made
+
+    def size(self, size: core.SizeExpr) -> Size:
+        match size:
+            case core.SizeLit(value=value):
+                return value
+            case core.SizeVar(name=name):
+                return self._slot(name)
+            case core.DimOf(tensor=tensor, axis=axis):
+                found = self.frame.values.get(tensor)
+                rank = len(found.dims) if isinstance(found, Array) and found.dims is not None else 0
+                key = (tensor, axis + rank if axis < 0 else axis)
+                return self.frame.dims[key] if key in self.frame.dims else self._delivered(*key)
+            case core.SizeOp(op=op, left=left, right=right):
+                return _operation(op, self.size(left), self.size(right))
+        return self.new("rank")
+
+    def _slot(self, slot: str) -> Size:
+        frame = self.frame
+        value, defined = frame.values.get(slot), frame.pair.sizes.get(slot)
+        if isinstance(value, int | terms.Term):
+            return value
+        if slot not in frame.sizes:
+            made = self.size(defined) if isinstance(defined, core.SizeExpr) else self.new(unmangled(slot))
+            frame.sizes[slot] = made
+        return frame.sizes[slot]
+
+
+# Values
+
+
+def _itemsize(dtype: DType) -> Size:
+    return -(-dtype.bits // 8)
+
+
+def _arrays(value: Value) -> list[Array]:
+    if isinstance(value, tuple):
+        return [a for part in value for a in _arrays(part)]
+    return [value] if isinstance(value, Array) else []
+
+
+def _is_natural(pair: dps.Pair, slot: str) -> bool:
+    """Whether the door asks of a Size that it is not negative."""
+    conds = [step.cond for step in pair.data.entry if isinstance(step, Check) and isinstance(step.cond, core.Compare)]
+    least = {">=": 0, ">": -1, "==": 0}
+    return any(
+        isinstance(c.right, core.SizeLit) and c.op in least and c.right.value >= least[c.op]
+        for c in conds
+        if isinstance(c.left, core.SizeVar) and c.left.name == slot
+    )
+
+
+def _held(value: Value) -> list[Memory]:
+    return [memory for array in _arrays(value) for memory in array.held]
+
+
+def _order(step: Compute, arrays: Sequence[Array], made: Array) -> tuple[int, ...] | None:
+    """How a result of its own lies: by the first operand of its shape, if it is made element by element."""
+    alike = [a for a in arrays if a.dims == made.dims]
+    return alike[0].order if step.row.elementwise and alike else made.order
+
+
+def _moved(step: Compute, operand: Array, made: Array) -> tuple[int, ...] | None:
+    """How a view lies whose axes are those of the operand in another order."""
+    rank = len(made.dims or ())
+    axes = list(range(rank))
+    match step.row.name:
+        case "permute_dims":
+            given = _literals(step.inputs[1]) if step.inputs[1] is not None else axes[::-1]
+            if given is None:
+                return None
+            axes = [axis % rank for axis in given]
+        case "matrix_transpose":
+            axes[-2:] = axes[:-3:-1]
+        case "swapaxes":
+            given = [a for v in step.inputs[1:] for a in _literals(v) or ()]
+            one, other = (axis % rank for axis in given)
+            axes[one], axes[other] = axes[other], axes[one]
+        case "identity" | "positive" | "dropout":
+            return operand.order
+        case "slice" | "split":
+            same = (operand.dims or ())[1:] == (made.dims or ())[1:]
+            return operand.order if same else None
+        case "expand_dims" | "squeeze":
+            return made.order if operand.in_rows else None
+        case _:
+            return operand.order if operand.dims == made.dims else None
+    if operand.order is None:
+        return None
+    return tuple(axes.index(axis) for axis in operand.order)
+
+
+def _literals(value: core.Value | None) -> list[int] | None:
+    items = (
+        value.dims
+        if isinstance(value, core.ShapeLit)
+        else value.items
+        if isinstance(value, core.ListValue)
+        else (value,)
+    )
+    found = [item.value for item in items if isinstance(item, core.SizeLit)]
+    return found if len(found) == len(items) else None
+
+
+def _at_end(value: Value, index: Size, limits: Limits | None) -> Value:
+    """What a loop carried, behind it."""
+    if isinstance(value, tuple):
+        return tuple(_at_end(part, index, limits) for part in value)
+    if not isinstance(value, Array):
+        return value
+    held = tuple(Memory(m.number, _over_turns(m.bytes, index, limits)) for m in value.held)
+    return Array(value.dims, value.itemsize, held, value.order)
+
+
+# Sizes
+
+
+def _operation(op: str, a: Size, b: Size) -> Size:
+    match op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "//" | "/":
+            return terms.floordiv(a, b)
+        case "%":
+            return terms.mod(a, b)
+        case "ceildiv":
+            return terms.ceildiv(a, b)
+    return terms.smax(a, b) if op == "max" else terms.smin(a, b)
+
+
+def _greatest(sizes: Sequence[Size]) -> Size:
+    found = sizes[0]
+    for size in sizes[1:]:
+        if not _below(size, found):
+            found = size if _below(found, size) else terms.smax(found, size)
+    return found
+
+
+def _below(a: Size, b: Size) -> bool:
+    """Whether a size is surely at most another one."""
+    return terms.is_nonneg(b - a)
+
+
+def _over_turns(size: Size, index: Size, limits: Limits | None) -> Size:
+    """The greatest value over the turns of a loop, or more: what grows counts as in the last turn, what falls as in the first.
+    Where nobody knows how many turns there are, the index stays."""
+    if limits is None or isinstance(size, int):
+        return size
+    [variable] = terms.variables(index)
+    parts: list[Size] = [terms.close({mono: factor}) for mono, factor in size.mons.items()]
+    first, last = ({variable: limit} for limit in limits)
+    return sum((terms.substitute(p, last if terms.is_nonneg(p) else first) for p in parts), 0)

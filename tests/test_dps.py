@@ -1,0 +1,258 @@
+"""A shape program and a data program do what the program does: the same results to the last bit, and the same refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+import rxlang as rx
+from rxlang import pipeline
+from rxlang.cli.main import invoke
+from rxlang.interp.dps import pairs
+from rxlang.interp.kernels import registry as kernels
+from rxlang.interp.run import Machine, Options, ShapeError
+from rxlang.interp.shape_program import result_shape
+from rxlang.lang.checked import Checked
+from rxlang.lang.diagnostics import Diagnostic
+from rxlang.lang.files import Files
+from rxlang.ops import registry
+from rxlang.ops.model import TensorInfo
+from rxlang.simplify.propagate import ArgumentShape
+from support import ops, random_calls, random_loops, random_programs, random_shape_loops
+
+TOTAL = int(os.environ.get("RX_FUZZ", "60"))
+FILES = Files(Path("."))
+ROOT = Path(__file__).resolve().parents[1]
+GOLDENS = sorted((ROOT / "tests" / "goldens" / "dps").glob("*.rx"))
+
+
+def checked(source: str) -> Checked | None:
+    report = pipeline.check_text(source, "dps.rx", Path("."))
+    return report.checked if report.ok else None
+
+
+def outcome(machine: Machine, name: str, args: list[Any]) -> Any:
+    try:
+        with np.errstate(all="ignore"):
+            return machine.call(name, args)
+    except ShapeError as problem:
+        return problem.diagnostic
+
+
+def assert_same_bits(wanted: Any, found: Any) -> None:
+    assert type(wanted) is type(found)
+    if isinstance(wanted, Diagnostic):
+        assert (wanted.code, wanted.message, wanted.span) == (found.code, found.message, found.span)
+    elif isinstance(wanted, tuple):
+        for one, other in zip(wanted, found, strict=True):
+            assert_same_bits(one, other)
+    elif isinstance(wanted, np.ndarray):
+        assert (wanted.dtype, wanted.shape) == (found.dtype, found.shape)
+        assert wanted.tobytes() == found.tobytes()
+    else:
+        assert wanted == found
+
+
+def both(program: Checked) -> tuple[Machine, Machine]:
+    return Machine(program.program, FILES), Machine(program.program, FILES, Options(dps=True))
+
+
+def test_random_programs_give_the_same_bits() -> None:
+    placed = 0
+    for seed in range(TOTAL // 3):
+        maker = random_programs.Maker(seed)
+        found = checked(maker.source + random_programs.LIBRARY)
+        if found is None:
+            continue
+        plain, dps = both(found)
+        placed += dps.code.source.count("alloc_tensor")
+        names = [p.name for p in plain.function("main").params]
+        for _ in range(4):
+            given = maker.arguments()
+            args = [given[name] for name in names]
+            assert_same_bits(outcome(plain, "main", args), outcome(dps, "main", args))
+    assert placed > TOTAL // 3
+
+
+def test_random_loops_give_the_same_bits() -> None:
+    for seed in range(TOTAL // 10):
+        loops = random_loops.Maker(seed)
+        found = checked(loops.source)
+        assert found is not None
+        plain, dps = both(found)
+        for n in (0, 1, 3):
+            args = [np.linspace(-1, 1, random_loops.N), np.linspace(2, -3, random_loops.N), n]
+            assert_same_bits(outcome(plain, "main", args), outcome(dps, "main", args))
+
+
+def test_random_loops_over_sizes_give_the_same_bits() -> None:
+    for seed in range(TOTAL // 6):
+        maker = random_shape_loops.Maker(seed)
+        found = checked(maker.source)
+        if found is None:
+            continue
+        plain, dps = both(found)
+        names = [p.name for p in plain.function("main").params]
+        for _ in range(3):
+            given = maker.arguments()
+            args = [given[name] for name in names]
+            assert_same_bits(outcome(plain, "main", args), outcome(dps, "main", args))
+
+
+# The listings
+
+
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda p: p.stem)
+def test_the_pair_of_each_function_is_listed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["desugar", str(path), "--dps"]) == 0
+    listed = capsys.readouterr().out
+    wanted = path.with_suffix(".dps")
+    if os.environ.get("RX_ACCEPT"):
+        wanted.write_text(listed, encoding="utf-8")
+    assert listed == wanted.read_text(encoding="utf-8")
+    assert invoke(["shapes", str(path), "--program"]) == 0
+    programs = capsys.readouterr().out
+    assert [p for p in listed.split("\n\n") if "_shape = " in p] == programs.rstrip("\n").split("\n\n")
+
+
+def test_one_function_is_listed_if_one_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    (staged,) = (p for p in GOLDENS if p.stem == "staged")
+    assert invoke(["desugar", str(staged), "--dps", "--function", "@first"]) == 0
+    listed = capsys.readouterr().out
+    assert "@first_shape" in listed and "@keep" not in listed.replace("@keep(", "")
+
+
+def test_the_shape_program_and_the_memory_fit_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = json.loads((ROOT / "docs" / "schema" / "shapes.json").read_text(encoding="utf-8"))
+    for path in GOLDENS:
+        assert invoke(["shapes", str(path), "--program", "--memory", "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        jsonschema.validate(found, schema)
+        assert all({"program", "memory"} <= set(f) for f in found["functions"].values())
+
+
+# Runs
+
+
+@pytest.mark.parametrize("call", [
+    ["examples/ff.rx", "--call", "@ff", "--arg", "x=int8[3,8]:random"],
+    ["tests/goldens/dps/staged.rx", "--call", "@keep", "--arg", "x=float32[3,2]:random", "--arg", "mask=bool[3]:ones"],
+    ["tests/goldens/dps/loops.rx", "--call", "@grow", "--arg", "x=float32[2,3]:random", "--arg", "n=3"],
+    ["tests/goldens/dps/loops.rx", "--call", "@double", "--arg", "x=float32[3]:random", "--arg", "n=20"],
+    ["tests/goldens/dps/loops.rx", "--call", "@scan", "--arg", "x=float32[0,2]:random"],
+    ["tests/goldens/dps/forms.rx", "--call", "@typed", "--arg", "x=bfloat16[3]:ones"],
+    ["tests/goldens/dps/fast_flatten.rx", "--arg", "a=int8[2,17]:ones"],
+], ids=lambda call: " ".join(call[:3]))  # fmt: skip
+def test_a_run_over_allocated_memory_prints_what_a_run_prints(
+    call: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, *rest = call
+    status = invoke(["run", str(ROOT / path), *rest])
+    printed = capsys.readouterr()
+    assert invoke(["run", str(ROOT / path), "--dps", *rest]) == status
+    assert capsys.readouterr() == printed
+
+
+FORMS = """import "lib.rx" as lib
+const w : Tensor([3], float32) = tensor([0.5, -1.0, 2.0], float32)
+const v = @exp(w)
+@relu_any = fn(x : Tensor([*s], d)) : Tensor([*s], d) where d in floating { @maximum(x, 0.0) }
+@one = fn(x : Tensor([n], float32)) : Tensor([n], float32) where n >= 2 { x * w[0] }
+@two = fn(x : Tensor([n], float32)) : Tensor([n], float32) { @concat([x, x], axis=0)[0:n] }
+@either = [@one, @two]
+@names = fn(x : Tensor([n], string)) : Tensor([n * 2], string) { @concat([x, x], axis=0) }
+let a = @either(@ones([1], float32))
+let b = @either(v)
+let c = @relu_any(@reshape(b - 1.0, [3, 1]))
+let (top, at) = @topk(v, k=2)
+let apply = fn(z : Tensor([3], float32)) : Tensor { z + w }
+let d = apply(v)
+let e = @lib.twice(@cast(c, bfloat16))
+let f = @names(tensor(["one", "two"], string))
+let g = @matmul(@ones([2, 0], float32), @ones([0, 3], float32)) + w
+let (q, r) = @split(@arange(6), 2)
+"""
+LIB = "@twice = fn(x : Tensor([*s], d)) { @concat([x, x], axis=0) }\n"
+
+
+def test_a_script_of_all_forms_gives_the_same_bits(tmp_path: Path) -> None:
+    (tmp_path / "lib.rx").write_text(LIB)
+    report = pipeline.check_text(FORMS, "forms.rx", tmp_path)
+    assert report.ok and report.checked is not None, report.diagnostics
+    files = Files(tmp_path)
+    plain, dps = (Machine(report.checked.program, files, Options(dps=dps)) for dps in (False, True))
+    wanted, found = plain.script(), dps.script()
+    assert wanted.keys() == found.keys()
+    for name in wanted.keys() - {"apply"}:
+        if wanted[name].dtype.kind == "T":
+            assert wanted[name].tolist() == found[name].tolist()
+        else:
+            assert_same_bits(wanted[name], found[name])
+
+
+def test_what_a_kernel_gives_is_a_view_of_an_operand_only_where_the_table_says_so() -> None:
+    for name in registry.names():
+        row = registry.lookup(name)
+        if row is None or row.rule is None:
+            continue
+        for number in range(max(TOTAL // 15, 4)):
+            values = random_calls.draw_call(np.random.default_rng((zlib.crc32(name.encode()), number)), row)
+            args = [ops.for_kernel(p, values.get(p.name, p.default)) for p in row.params]
+            try:
+                made = kernels.lookup(name)(*args)
+            except Exception:  # noqa: BLE001, S112 - a call that does not fit
+                continue
+            operands = [a for arg in args for a in (arg if isinstance(arg, tuple | list) else (arg,))]
+            arrays = [a for a in operands if isinstance(a, np.ndarray)]
+            results = [m for m in (made if isinstance(made, tuple) else (made,)) if isinstance(m, np.ndarray)]
+            shared = any(np.may_share_memory(m, a) for m in results for a in arrays)
+            assert not shared or name in kernels.VIEWS, name
+
+
+# Shapes of numbers
+
+
+SHAPED = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {
+  @reshape(@sum(@reshape(@cast(x, int32), [n, m, 4]), axis=2), [n * m])
+}
+@conv = fn(x : Tensor([b, c, l]), w : Tensor([o, c, k]), s : Size) : Tensor([b, o, (l - k) // s + 1])
+  where s >= 1, k >= 1, l >= k, x.dtype == float32, w.dtype == float32 {
+  @conv1d(x, w, strides=[s])
+}
+@open = fn(x : Tensor([n, d], float32), y : Tensor([m, d], float32)) { @concat([x, y, x], axis=0) + 1.0 }
+@loop = fn(x : Tensor([s], float32), n : Size) : Tensor([s + n], float32) where n >= 0 {
+  for i in range(n) with (a : Tensor([s + i], float32) = x) { @concat([a, @ones([1], float32)], axis=0) }
+}
+"""
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    *(("ff", {"x": x}) for x in ((2, 8), (0, 4), (3, 0), (1, 6), (4,))),
+    *(("conv", {"x": (2, 3, 7), "w": (5, 3, 3), "s": s}) for s in (1, 2, 3, 0)),
+    ("conv", {"x": (2, 3, 7), "w": (5, 2, 3), "s": 1}),
+    *(("open", {"x": (3, d), "y": (2, 5)}) for d in (5, 4)),
+    *(("loop", {"x": (3,), "n": n}) for n in (0, 4, -1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "sizes"), CALLS)
+def test_the_shape_program_says_what_checking_says(name: str, sizes: dict[str, Any]) -> None:
+    found = checked(SHAPED)
+    assert found is not None
+    made = pairs(found.program)[name]
+    shape = result_shape(made, dict(zip(made.data.params, sizes.values(), strict=True)))
+    abstract = {n: ArgumentShape(s) if isinstance(s, tuple) else s for n, s in sizes.items()}
+    value, state, diagnostics = pipeline.shapes_of_call(found, name, abstract)
+    fits = not [d for d in diagnostics if d.severity == "error"]
+    assert fits == (shape is not None)
+    assert not fits or (isinstance(value, TensorInfo) and tuple(state.resolve(value.shape)) == shape)
+
+
+def test_a_stage_behind_the_door_leaves_the_shape_to_checking() -> None:
+    module = rx.loads((ROOT / "tests" / "goldens" / "dps" / "staged.rx").read_text(encoding="utf-8"))
+    assert result_shape(module._pairs["keep"], {"v_x": (3, 2), "v_mask": (3,)}) is None
+    assert [str(s) for s in module.keep.shapes(x=(3, 2), mask=(3,))] == ["k", "2"]
