@@ -37,7 +37,7 @@ from .known.values import (
 from .primitives import call_primitive
 from .program import Check, is_signature
 from .renaming import renamed
-from .solver.terms import Term, toll, variables
+from .solver.terms import Term, spent, toll, variables
 from .visitor import Part, Visitor
 from .voice.doors import Entrance, Site
 
@@ -100,14 +100,19 @@ class Calls(Part):
         if any(is_wrong(e.value) for e in entries):
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         site = Site(expr.span, function, entries, _spans(expr))
-        inner, kept = self.door(frame, function, entries, self.consts(env), site)
+        decided = not spent()
+        inner, kept = (self.door if decided else self._open_door)(frame, function, entries, self.consts(env), site)
         if kept is None:
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         through_value = isinstance(expr.callee, core.Var)
         if kept and not through_value:
             args = self._residual_door(frame, function, args, kept)
         after = replace(expr, args=tuple(args), decided=not through_value)
-        result = self.result(frame, function, inner, expr.span)
+        if decided:
+            result = self.result(frame, function, inner, expr.span)
+        else:
+            self._enter(frame, function)
+            result = Entry(unknown(self.state, function.result or core.TENSOR, "?"), expr.span)
         made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
         return replace(result, origin=made), after
 
@@ -177,6 +182,17 @@ class Calls(Part):
         if not any(isinstance(s, Check) and s.status is Status.RESIDUAL for s in kept):
             kept = []
         return inner, tuple(kept)
+
+    def _open_door(
+        self, frame: Frame, function: core.Function, entries: tuple[Entry, ...], env: Env, site: Site
+    ) -> tuple[Env, tuple[core.Stmt, ...]]:
+        """All of a door that the program has no steps for: it is checked at run time, and one warning says so."""
+        inner = {**env, **{p.name: e for p, e in zip(function.params, entries, strict=True)}}
+        checks = [s for s in function.checks if isinstance(s, Check)]
+        for i, stmt in enumerate(checks):
+            self.prover.judge(frame, UNDECIDED, Entrance(stmt, inner, site), claim=not i)
+        kept = (replace(s, status=Status.RESIDUAL) if isinstance(s, Check) else s for s in function.checks)
+        return inner, tuple(kept) if checks else ()
 
     def consts(self, env: Env) -> Env:
         """What of an environment every function sees."""

@@ -49,6 +49,11 @@ def toll(steps: int) -> None:
         _here.purse.spent += steps
 
 
+def spent() -> bool:
+    """Whether the program has no steps any more, not even for what is plain: then nothing is begun that might take some."""
+    return _here.purse is not None and _here.purse.room(1) == 0
+
+
 def left() -> int:
     """How many steps there are left."""
     return max(_here.left, 0)
