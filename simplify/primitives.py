@@ -187,7 +187,7 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
     except (RankUnknown, TooLarge) as why:
         if not spent() and _refuted_in_an_arm(row, ctx, arguments):
             raise Refuted from None
-        found = outline(row, ctx, arguments) if isinstance(why, TooLarge) and not spent() else None
+        found = outline(row, ctx, arguments) if isinstance(why, TooLarge) else None
         if not isinstance(why, ResultOpen) and (found is None or found[1]):
             ctx.leave_open(_fitting(ctx.state, row, arguments))
         if found is not None:

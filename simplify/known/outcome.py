@@ -8,10 +8,12 @@ from ..solver.conditions import Cond
 
 
 class Options(Node):
-    """`allow_empty` turns what works only on empty tensors from an error into a warning."""
+    """`allow_empty` turns what works only on empty tensors from an error into a warning; of the functions that are `believed`
+    nothing is told: their bodies, which no caller looks into, are as they were when they were checked."""
 
     strict: bool = False
     allow_empty: bool = False
+    believed: frozenset[str] = frozenset()
 
 
 class Sufficient(str):

@@ -64,8 +64,8 @@ class State:
         self.either: Kept[Var, tuple[Size, Size]] = Kept(trail)
         # Of a tensor whose rank is not known: itself, which keeps its id its own, and the one that it has that from.
         self.ranks_from: dict[int, tuple[Entry, Entry]] = {}
-        # Shapes as they were resolved last, by their ids (which are theirs as long as they stand here), and at which time of the
-        # trail; the time that this is about, where it is not now.
+        # Shapes as they were resolved last, by their ids (which are theirs as long as they stand here), each with the time of
+        # the trail; the time that this is about, where it is not now.
         self._resolved: dict[int, tuple[int, Shape, Shape]] = {}
         self._moment: int | None = None
         # How a size is printed whose normal form is not for reading.
