@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count
 from math import prod
-from typing import Any
+from typing import Any, assert_never
 
 from .interp import dps
 from .interp.kernels.registry import VIEWS
@@ -184,7 +184,10 @@ class _Calls:
                 return self._called(name, name if name.replace("'", "").isidentifier() else otherwise)
             case core.SizeOp(op=op, left=left, right=right):
                 return _operation(op, self._named(left, otherwise), self._named(right, otherwise))
-        return self.new(otherwise)
+            case core.RankOf() | core.DimOf():
+                return self.new(otherwise)
+            case _:
+                assert_never(size)
 
     def _called(self, checkers: str, name: str, *, nonneg: bool = True) -> Size:
         """A size of a signature by the checker's name for it."""
@@ -490,15 +493,12 @@ class _Calls:
     # Sizes
 
     def value(self, value: core.Value) -> Value:
-        match value:
-            case core.Var(name=name):
-                return self.frame.values.get(name)
-            case core.FnRef(name=name):
-                return Function(name)
-            case core.TupleValue(items=items) | core.ListValue(items=items):
-                return tuple(map(self.value, items))
-            case core.Number():
-                return None
+        if isinstance(value, core.Var):
+            return self.frame.values.get(value.name)
+        if isinstance(value, core.FnRef):
+            return Function(value.name)
+        if isinstance(value, core.TupleValue | core.ListValue):
+            return tuple(map(self.value, value.items))
         return self.size(value) if isinstance(value, core.SizeExpr) else None
 
     def dims(self, built: dps.Built, otherwise: Sequence[Size | None] | None) -> tuple[Size, ...]:
@@ -532,7 +532,10 @@ class _Calls:
                 return self.frame.dims[key] if key in self.frame.dims else self._delivered(*key)
             case core.SizeOp(op=op, left=left, right=right):
                 return _operation(op, self.size(left), self.size(right))
-        return self.new("rank")
+            case core.RankOf():
+                return self.new("rank")
+            case _:
+                assert_never(size)
 
     def _slot(self, slot: str) -> Size:
         frame = self.frame

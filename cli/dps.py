@@ -141,7 +141,10 @@ def _is_of_sizes(cond: core.BoolExpr) -> bool:
             return _is_of_sizes(left) and _is_of_sizes(right)
         case core.Not(operand=operand):
             return _is_of_sizes(operand)
-    return False
+        case core.BoolConst() | core.BoolVar() | core.InClass():
+            return False
+        case _:
+            assert_never(cond)
 
 
 class _Names:
@@ -178,13 +181,12 @@ class _Names:
         return print_expr(rewrite(value, self._renamed))
 
     def _renamed(self, node: Node) -> Node:
-        match node:
-            case core.DimOf(tensor=tensor, axis=axis) if (tensor, axis) in self.dims:
-                return core.SizeVar(node.span, self.dims[tensor, axis])
-            case core.Var() | core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Splice():
-                return replace(node, name=self.name(node.name))
-            case core.RankOf() | core.DimOf() | core.ShapeOf() | core.DTypeOf():
-                return replace(node, tensor=self.name(node.tensor))
+        if isinstance(node, core.DimOf) and (node.tensor, node.axis) in self.dims:
+            return core.SizeVar(node.span, self.dims[node.tensor, node.axis])
+        if isinstance(node, core.Variable | core.Splice):
+            return replace(node, name=self.name(node.name))
+        if isinstance(node, core.RankOf | core.DimOf | core.ShapeOf | core.DTypeOf):
+            return replace(node, tensor=self.name(node.tensor))
         return node
 
     def size(self, size: core.SizeExpr) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
+from functools import cached_property
 from pathlib import Path
 
 from ..lang import core, sweet
@@ -13,7 +14,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..lang.walk import walk
 from ..pipeline import Report, check_source
-from ..simplify.known.outcome import IN_FULL, Options
+from ..simplify.known.outcome import Options
 from ..simplify.solver.terms import Purse
 from . import (
     attributes,
@@ -35,7 +36,7 @@ from .edits import Places, applied, followed, overlap
 from .parts import Parts
 from .tree import Tree
 
-Recheck = Callable[[Source], Report]
+Recheck = Callable[[Source, frozenset[str]], Report]
 # A diagnostic as it is known again after an edit: code, kind, file, place, and which sizes conflict.
 Key = tuple[str, str, str, int, object]
 
@@ -48,12 +49,12 @@ MOST_UNDECLARED = 14
 # So many mends after which nothing is wrong with the function any more are enough to choose from.
 MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
-# What looking for mends may cost, in steps of reasoning: this, or once more what it takes to read the program.
-MOST_STEPS = 100_000
-# One mend gets such a part of it: what is right again is soon seen to be right.
-PARTS = 5
-STEPS_OF_A_LETTER = 3
-LETTERS_OF_A_STEP = 10
+# What looking for mends may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
+# have an end together.
+LEAST_STEPS, BOTH = 40_000, 280_000
+# What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
+STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
+LETTERS_OF_A_STEP, PARTS = 10, 4
 # What fits into a line behind "= help: " and before " (checked)".
 _LINE = 81
 _BEFORE_CONDITIONS = 24
@@ -153,7 +154,11 @@ def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Op
     tree = Tree(wrong[0].span.source, _imported(report, wrong[0].span.source))
     if tree.broken:
         return
-    trials = _Trials(report, lambda source: check_source(source, base, roots, options), tree)
+
+    def recheck(part: Source, believed: frozenset[str]) -> Report:
+        return check_source(part, base, roots, replace(options or Options(), believed=believed))
+
+    trials = _Trials(report, recheck, tree)
     for diagnostic in wrong:
         found = trials.mends(diagnostic, tree)
         yield Offer(diagnostic, found, trials.cut)
@@ -211,18 +216,25 @@ class _Trials:
         self.recheck = recheck
         self.source = tree.source
         self.imported = tree.imported
-        self.parts = Parts(tree)
-        self.a_reading = STEPS_OF_A_LETTER * len(tree.source.text) // 2
-        # Of a program that took long, or in which nearly everything is wrong, only parts are read again that take little.
-        long = report.checked is not None and report.checked.steps > MOST_STEPS
-        self.is_costly = long or len(report.diagnostics) > IN_FULL
-        self.steps = MOST_STEPS if self.is_costly else max(MOST_STEPS, 2 * self.a_reading)
-        self.begun = False
+        self._opaque = _opaque(report)
+        self.parts = Parts(tree, self._opaque)
+        taken = STEPS_OF_A_LETTER * self.parts.letters + (report.checked.steps if report.checked is not None else 0)
+        self.steps = max(LEAST_STEPS, min(taken, BOTH - taken))
+        # One mend may take about as many steps as the check did: what is right again is soon seen to be right.
+        self.a_mend = max(LEAST_STEPS // PARTS, report.checked.steps if report.checked is not None else 0)
         # Whether the steps did not last for the mends of the last diagnostic.
         self.cut = False
-        self._open = open_checks(report)
-        checked = report.checked
-        self._silenced = {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
+
+    @cached_property
+    def _open(self) -> dict[str, int]:
+        """How many checks stay in each function without a mend."""
+        return open_checks(self.report)
+
+    @cached_property
+    def _silenced(self) -> set[Key]:
+        """The warnings that an error takes the place of."""
+        checked = self.report.checked
+        return {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
 
     def mends(self, diagnostic: Diagnostic, tree: Tree) -> tuple[Mend, ...]:
         """Those of one diagnostic that work, as long as there are steps left."""
@@ -251,19 +263,22 @@ class _Trials:
             clean = {t.mend.meaning for t in found if t.clean and _works(t) and t.mend.is_of_operation}
             if len(found) >= most or len(clean) >= MOST_CLEAN:
                 break
-            if self.steps <= 0 or (self.begun and self.steps < self.a_reading):
+            if self.steps < self._reading(diagnostic, mend):
                 self.cut = True
-                break
-            if self.is_costly and self.steps < 2 * STEPS_OF_A_LETTER * self._letters(diagnostic, mend):
                 break
             if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
                 found.append(self._trial(diagnostic, mend))
         return found
 
-    def _letters(self, diagnostic: Diagnostic, mend: Mend) -> int:
-        """How many letters there are to read for a mend."""
-        kept = self.parts.kept([diagnostic.span, *(e.span for e in mend.edits)])
-        return len(self.parts.blanked(self.source.text, kept).replace(" ", ""))
+    def _reading(self, diagnostic: Diagnostic, mend: Mend) -> int:
+        """The steps that it takes to read what there is to read for a mend."""
+        concerned = self._concerned(diagnostic, mend)
+        more = STEPS_OF_A_LETTER - STEPS_OF_A_BELIEVED
+        kept = self.parts.kept(concerned)
+        return STEPS_OF_A_BELIEVED * self.parts.letters_of(kept) + more * self.parts.letters_of(concerned)
+
+    def _concerned(self, diagnostic: Diagnostic, mend: Mend) -> frozenset[str]:
+        return self.parts.concerned(diagnostic.span, [e.span for e in mend.edits])
 
     def _two_steps(self, diagnostic: Diagnostic, near: list[Trial]) -> Iterator[Mend]:
         """Mends that bring one other mistake to light, together with a mend for that one."""
@@ -279,29 +294,32 @@ class _Trials:
                     yield together(trial.mend, second, edits)
 
     def _trial(self, diagnostic: Diagnostic, mend: Mend) -> Trial:
-        kept = self.parts.kept([diagnostic.span, *(e.span for e in mend.edits)])
+        concerned = self._concerned(diagnostic, mend)
+        kept = self.parts.kept(concerned)
+        believed = frozenset((kept - concerned) & self._opaque)
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, mend.edits))
-        self.begun = True
-        with Purse(min(self.steps, max(MOST_STEPS // PARTS, self.a_reading))) as purse:
-            after = self.recheck(source)
-        self.steps -= purse.spent + STEPS_OF_A_LETTER * len(blanked.replace(" ", ""))
-        before = [d for d in self.report.diagnostics if self.parts.holds(kept, d.span)]
-        places = Places(mend.edits)
+        self.steps -= self._reading(diagnostic, mend)
+        with Purse(min(max(self.steps, 0), self.a_mend)) as purse:
+            after = self.recheck(source, believed)
+        self.steps -= purse.spent
+        places, told_of = Places(mend.edits), kept - believed
+        before = [d for d in self.report.diagnostics if self._is_about(d, told_of, places.normal)]
+        now_told = [d for d in after.diagnostics if self._is_about(d, told_of, places.before)]
         had = Counter(self._key(d, places.normal) for d in before)
         now: dict[Key, list[Diagnostic]] = {}
-        for d in after.diagnostics:
+        for d in now_told:
             now.setdefault(self._key(d, places.before), []).append(d)
         new = [d for key, found in now.items() for d in found[had[key] :]]
         uncovered = [d for d in new if self._key(d, places.before) in self._silenced]
         new = [d for d in new if d not in uncovered]
         key = self._key(diagnostic, places.normal)
         gone = len(now.get(key, ())) < had[key]
-        if (after.checked is None and self.report.checked is not None) or self._opens(after, diagnostic):
+        if (after.checked is None and self.report.checked is not None) or self._opens(after, diagnostic, believed):
             gone = False
         others = tuple(d for d in new if not d.code.is_quiet)
-        left = sum(map(is_wrong, after.diagnostics)) - sum(map(is_wrong, before)) - len(uncovered)
-        errors = _errors(after.diagnostics) - _errors(before) + _errors(self.report.diagnostics)
+        left = sum(map(is_wrong, now_told)) - sum(map(is_wrong, before)) - len(uncovered)
+        errors = _errors(now_told) - _errors(before) + _errors(self.report.diagnostics)
         at = places.normal(diagnostic.span.start)
         doubtful = diagnostic.severity == "error" and bool(others) and all(
             d.code.is_doubt and places.before(d.span.start) == at and _called(d) == _called(diagnostic) for d in others
@@ -310,6 +328,14 @@ class _Trials:
             mend, gone, others, left, errors, len(new) - len(others), _codes(uncovered), doubtful,
             self._is_elsewhere(diagnostic, mend), self._is_clean(diagnostic, mend, after), source,
         )  # fmt: skip
+
+    def _is_about(self, diagnostic: Diagnostic, functions: Set[str], place: Callable[[int], int]) -> bool:
+        """Whether something is said of some functions; what is outside of functions, or in another file, always is."""
+        if diagnostic.span.source.name != self.source.name:
+            return True
+        start = place(diagnostic.span.start)
+        at = self.parts.at(Span(self.source, start, start))
+        return not at or at in functions
 
     def _key(self, diagnostic: Diagnostic, place: Callable[[int], int]) -> Key:
         """`place` finds where something in this file stands in the text without the edits; other files are not edited."""
@@ -334,10 +360,10 @@ class _Trials:
         at = [places.before(start) for start in wrong]
         return not any(self.parts.at(Span(self.source, start, start)) in names for start in at)
 
-    def _opens(self, after: Report, diagnostic: Diagnostic) -> bool:
+    def _opens(self, after: Report, diagnostic: Diagnostic, believed: Set[str]) -> bool:
         """Whether a check that was proved in another function stays for run time."""
         before, now = self._open, open_checks(after)
-        own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}"}
+        own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}", *(f"@{name}" for name in believed)}
         return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" not in own)
 
 
@@ -414,6 +440,12 @@ def _errors(diagnostics: Iterable[Diagnostic]) -> int:
 
 def is_wrong(diagnostic: Diagnostic) -> bool:
     return diagnostic.severity in ("error", "warning")
+
+
+def _opaque(report: Report) -> frozenset[str]:
+    """The functions of which callers know no more than the signature."""
+    functions = report.checked.before.functions if report.checked is not None else ()
+    return frozenset(f.name for f in functions if f.impl is not None)
 
 
 def open_checks(report: Report) -> dict[str, int]:

@@ -1,9 +1,10 @@
-"""The part of a program that an edit can matter to: the functions that are edited, who calls them, and what those call."""
+"""The part of a program that an edit can matter to: the functions that are edited, who sees that, and what those call."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Set
 
 from ..lang import sweet
 from ..lang.source import Span
@@ -15,11 +16,16 @@ _LETTER = re.compile(r"[^\r\n]")
 
 
 class Parts:
-    def __init__(self, tree: Tree) -> None:
+    """`opaque` are the functions whose callers know no more of them than their signatures."""
+
+    def __init__(self, tree: Tree, opaque: Set[str]) -> None:
         self._source = tree.source
+        self._opaque = opaque
         self._functions = [i for i in tree.module.items if isinstance(i, sweet.FnDecl)]
         self._starts = [d.span.start for d in self._functions]
         self._blanks = [_LETTER.sub(" ", d.span.text) for d in self._functions]
+        self._letters = {d.name.name: _written(d.span.text) for d in self._functions}
+        self.letters = _written(tree.source.text)
         items = {i.name.name: i for i in tree.module.items if isinstance(i, sweet.FnDecl | sweet.Impls)}
         self._calls = {name: _called(item) & set(items) for name, item in items.items()}
         self._calls[""] = {n for i in tree.module.items if not _is_function(i) for n in _called(i)} & set(items)
@@ -28,9 +34,27 @@ class Parts:
             for other in called:
                 self._callers.setdefault(other, set()).add(name)
 
-    def kept(self, spans: list[Span]) -> set[str]:
-        """The functions, by name, that a change at these places can matter to; `` is everything outside of functions."""
-        return _closed(_closed({self.at(span) for span in spans}, self._callers), self._calls)
+    def concerned(self, about: Span, edits: Iterable[Span]) -> frozenset[str]:
+        """The functions, by name, that edits of what is said `about` a place can matter to; `` is everything outside of
+        functions."""
+        seen = {self.at(span) for span in edits if not self._is_inside(span)}
+        callers = {name: () if name in self._opaque else found for name, found in self._callers.items()}
+        callers.update((name, self._callers.get(name, ())) for name in seen)
+        return frozenset(_closed({self.at(about), *map(self.at, edits)}, callers))
+
+    def _is_inside(self, span: Span) -> bool:
+        """Whether it lies in a body that no caller looks into."""
+        decl = self._around(span)
+        body = None if decl is None or decl.name.name not in self._opaque else decl.fn.body
+        return body is not None and span.within(body.span)
+
+    def kept(self, concerned: Set[str]) -> set[str]:
+        """Those functions, and what they call."""
+        return _closed(concerned, self._calls)
+
+    def letters_of(self, functions: Set[str]) -> int:
+        """How many letters some functions have, with what is outside of all."""
+        return self.letters - sum(n for name, n in self._letters.items() if name not in functions)
 
     def blanked(self, text: str, kept: set[str]) -> str:
         """The text with all other functions gone; everything keeps its place."""
@@ -41,15 +65,18 @@ class Parts:
                 at = decl.span.end
         return "".join([*parts, text[at:]])
 
-    def holds(self, kept: set[str], span: Span) -> bool:
-        """Whether something is said of what is kept; what is outside of functions always is."""
-        at = self.at(span) if span.source is self._source else ""
-        return not at or at in kept
-
     def at(self, span: Span) -> str:
         """The function around a place, `` for none."""
+        decl = self._around(span)
+        return "" if decl is None else decl.name.name
+
+    def _around(self, span: Span) -> sweet.FnDecl | None:
         found = bisect_right(self._starts, span.start) - 1
-        return self._functions[found].name.name if found >= 0 and span.start <= self._functions[found].span.end else ""
+        return self._functions[found] if found >= 0 and span.start <= self._functions[found].span.end else None
+
+
+def _written(text: str) -> int:
+    return len(text) - text.count(" ")
 
 
 def _is_function(item: sweet.Item) -> bool:
@@ -62,10 +89,10 @@ def _called(item: sweet.Item) -> set[str]:
     return names | {_IMPLEMENTATION.sub("", name) for name in names}
 
 
-def _closed(names: set[str], edges: dict[str, set[str]]) -> set[str]:
+def _closed(names: Set[str], edges: Mapping[str, Collection[str]]) -> set[str]:
     found, todo = set(names), list(names)
     while todo:
-        new = edges.get(todo.pop(), set()) - found
+        new = set(edges.get(todo.pop(), ())) - found
         found |= new
         todo += new
     return found

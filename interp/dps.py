@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
+from typing import assert_never
 
 from ..lang import core
 from ..lang.dtypes import DType
@@ -21,7 +22,24 @@ from .kernels.registry import VIEWS
 from .lower import lower
 from .names import mangle
 from .reuse import in_rows
-from .steps import RESULT, Bind, Block, Branch, Check, Closure, Compute, Invoke, Loop, Place, Routine, Step, outputs
+from .steps import (
+    RESULT,
+    Bind,
+    Block,
+    Branch,
+    Check,
+    Closure,
+    Compute,
+    Invoke,
+    Loop,
+    Match,
+    Place,
+    Read,
+    Routine,
+    Stack,
+    Step,
+    outputs,
+)
 from .trees import names_of
 
 Delivered = Mapping[str, core.Known]  # what is known of slots
@@ -223,6 +241,10 @@ class _Pairing:
                 self.turns.update({slot: self._shape(slot, known, inner) for slot, known in step.known.items()})
             case Closure():  # it may be called when the sizes around it are others
                 self._inside(step, step.body, _Scope(), {})
+            case Bind() | Invoke() | Read() | Check() | Match() | Stack():
+                pass
+            case _:
+                assert_never(step)
 
     def _build_result(self, value: core.Value | None, otherwise: core.Known | None, scope: _Scope) -> None:
         known = self.known.get(value.name, otherwise) if isinstance(value, core.Var) else otherwise
@@ -349,7 +371,12 @@ class _Pairing:
             case core.SizeOp(op=op, left=left, right=right):
                 a, b = self._over_slots(left, scope), self._over_slots(right, scope)
                 return None if a is None or b is None else core.SizeOp(NOWHERE, op, a, b)
-        return size if isinstance(size, core.SizeLit) else None
+            case core.SizeLit():
+                return size
+            case core.RankOf() | core.DimOf():
+                return None
+            case _:
+                assert_never(size)
 
     def _dtype(self, dtype: core.DTypeExpr, scope: _Scope) -> core.DTypeExpr | None:
         if isinstance(dtype, core.DTypeVar):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, assert_never
 
 from ..lang import core
 from ..lang.node import Node
@@ -25,6 +25,7 @@ from .steps import (
     Bind,
     Branch,
     Check,
+    Closure,
     Compute,
     Invoke,
     Loop,
@@ -32,6 +33,7 @@ from .steps import (
     Output,
     Read,
     Routine,
+    Stack,
     Step,
     blocks,
     every,
@@ -96,7 +98,10 @@ def _is_place(step: Step, named: Mapping[str, Routine], asking: set[str], *, hos
                 return False
             has_door = way == "checked" and callee in named and bool(named[callee].entry)
             return callee in asking or has_door
-    return False
+        case Bind() | Invoke() | Read() | Branch() | Closure() | Stack() | Loop():
+            return False
+        case _:
+            assert_never(step)
 
 
 class Planner:

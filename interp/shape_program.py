@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -75,7 +75,10 @@ def _holds(cond: core.BoolExpr, env: Mapping[str, Any]) -> bool:
         case core.Logic(op=op, left=left, right=right):
             one = _holds(left, env)
             return (one and _holds(right, env)) if op == "&&" else (one or _holds(right, env))
-    return False
+        case core.BoolVar() | core.InClass() | core.Not():
+            return False
+        case _:
+            assert_never(cond)
 
 
 def _compared(cond: core.Compare, env: Mapping[str, Any]) -> bool | None:

@@ -7,6 +7,7 @@ methods serves all. Fields that say where a node comes from (`span`, `origin` an
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 # Fields that say where a node comes from.
@@ -30,9 +31,19 @@ class _NodeMeta(type):
         made = super().__new__(mcls, name, bases, namespace)
         # A slot's own setter goes around `__setattr__`, which refuses: that is how a node gets its fields, once.
         made._setters = tuple(getattr(made, f).__set__ for f in namespace["_fields"])
+        made._values, made._value = _reader(namespace["_fields"]), _reader(namespace["_compared"])
         return made
 
+    _values: Callable[[Any], tuple[Any, ...]]
+    _value: Callable[[Any], tuple[Any, ...]]
     _setters: tuple[Callable[[Any, Any], None], ...]
+
+
+def _reader(fields: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """What reads some fields of a node, all at once."""
+    if len(fields) < 2:
+        return lambda node: tuple(getattr(node, f) for f in fields)
+    return attrgetter(*fields)
 
 
 class Node(metaclass=_NodeMeta):
@@ -42,6 +53,8 @@ class Node(metaclass=_NodeMeta):
     _defaults: ClassVar[dict[str, Any]]
     _compared: ClassVar[tuple[str, ...]]
     _setters: ClassVar[tuple[Callable[[Any, Any], None], ...]]
+    _values: ClassVar[Callable[[Any], tuple[Any, ...]]]
+    _value: ClassVar[Callable[[Any], tuple[Any, ...]]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         setters = self._setters
@@ -78,10 +91,12 @@ class Node(metaclass=_NodeMeta):
             return True
         if type(self) is not type(other):
             return NotImplemented
-        return all(getattr(self, f) == getattr(other, f) for f in self._compared)
+        read = type(self)._value
+        return read(self) == read(other)
 
     def __hash__(self) -> int:
-        return hash((type(self).__name__, *(getattr(self, f) for f in self._compared)))
+        kind = type(self)
+        return hash((kind.__name__, *kind._value(self)))
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{f}={getattr(self, f)!r}" for f in self._compared)
@@ -96,9 +111,10 @@ N = TypeVar("N", bound=Node)
 
 def replace(node: N, **changes: Any) -> N:
     """The same node with some fields changed."""
-    made = object.__new__(type(node))
-    for field, put in zip(node._fields, node._setters, strict=True):
-        put(made, changes.pop(field) if field in changes else getattr(node, field))
+    kind = type(node)
+    made = object.__new__(kind)
+    for field, put, value in zip(kind._fields, kind._setters, kind._values(node), strict=True):
+        put(made, changes.pop(field) if field in changes else value)
     if changes:
         raise TypeError(f"{type(node).__name__} has no field {sorted(changes)}")
     return made

@@ -5,7 +5,10 @@ What a walk leaves out is data: `fields` are not entered, and a node that is `wi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 from .node import PROVENANCE, Node, replace
@@ -17,26 +20,66 @@ Test = Callable[[Node], bool]
 
 def children(node: Node, fields: frozenset[str] = PROVENANCE) -> Iterator[Node]:
     """The nodes right below one, from left to right."""
-    stack = [getattr(node, f) for f in reversed(node._fields) if f not in fields]
+    below = _below(fields)
+    read = below[type(node)]
+    stack = [] if read is None else list(read(node))
     while stack:
         item = stack.pop()
         if isinstance(item, Node):
             yield item
-        elif isinstance(item, tuple) and not isinstance(item, Span):
-            stack.extend(reversed(item))
+        elif below[type(item)] is _backwards:
+            stack.extend(_backwards(item))
 
 
 def walk(*roots: object, fields: frozenset[str] = PROVENANCE, without: Test | None = None) -> Iterator[Node]:
     """Every node of some trees (or tuples of trees), parents first, from left to right; without recursion."""
+    below = _below(fields)
     stack = list(reversed(roots))
     while stack:
         item = stack.pop()
-        if isinstance(item, Node):
-            if without is None or not without(item):
-                yield item
-                stack.extend(getattr(item, f) for f in reversed(item._fields) if f not in fields)
-        elif isinstance(item, tuple) and not isinstance(item, Span):
-            stack.extend(reversed(item))
+        read = below[type(item)]
+        if read is _backwards:
+            stack.extend(_backwards(item))
+        elif isinstance(item, Node) and (without is None or not without(item)):
+            yield item
+            if read is not None:
+                stack.extend(read(item))
+
+
+def _backwards(items: tuple[object, ...]) -> tuple[object, ...]:
+    return items[::-1]
+
+
+class _Below(dict[type, Callable[[Any], Any] | None]):
+    """For each class what reads what is below one of its objects, backwards; None where nothing is. This is looked up for every
+    node of every tree."""
+
+    def __init__(self, fields: frozenset[str]) -> None:
+        super().__init__()
+        self.left_out = fields
+
+    def __missing__(self, kind: type) -> Callable[[Any], Any] | None:
+        self[kind] = found = self._reader(kind)
+        return found
+
+    def _reader(self, kind: type) -> Callable[[Any], Any] | None:
+        if issubclass(kind, Node):
+            names = [f for f in reversed(kind._fields) if f not in self.left_out and _may_hold_nodes(kind, f)]
+            if len(names) == 1:
+                only = attrgetter(names[0])
+                return lambda node: (only(node),)
+            return attrgetter(*names) if names else None
+        return _backwards if issubclass(kind, tuple) and not issubclass(kind, Span) else None
+
+
+def _may_hold_nodes(kind: type, field: str) -> bool:
+    """Whether a field's type, as it is written, is made of anything but texts, numbers and places."""
+    written = next(a[field] for k in kind.__mro__ if field in (a := k.__dict__.get("__annotations__", {})))
+    return not _PLAIN.issuperset(re.findall(r"\w+", written))
+
+
+_PLAIN = frozenset({"str", "int", "float", "bool", "None", "tuple", "Span"})
+_below = cache(_Below)
 
 
 def rewrite(

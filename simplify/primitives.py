@@ -39,7 +39,7 @@ from .known.values import (
 )
 from .operand_dtypes import result_dtypes
 from .rule_context import Refuted, SymbolicCtx, outline
-from .solver.terms import Allowance, TooLarge, charge
+from .solver.terms import Allowance, OutOfSteps, TooLarge, charge, spent
 from .visitor import Visitor
 from .voice.claims import Fits
 from .voice.spoken import CallInfo
@@ -238,12 +238,14 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
         return TensorInfo(arguments[0].shape, dtypes[0])
     assert row.rule is not None
     try:
+        if spent():
+            raise OutOfSteps
         with Allowance(_RULE, _LEAST):
             result = row.rule(ctx, *arguments)
             if row.results == "tuple":
                 charge(2 * len(result))
     except (RankUnknown, TooLarge) as why:
-        if _refuted_in_an_arm(row, ctx, arguments):
+        if not spent() and _refuted_in_an_arm(row, ctx, arguments):
             raise Refuted from None
         found = outline(row, ctx, arguments) if isinstance(why, TooLarge) else None
         if not isinstance(why, ResultOpen) and (found is None or found[1]):

@@ -44,6 +44,7 @@ class Program:
         self.taken = frozenset(c.name for c in core_program.consts).union(*bound.values())
         # The steps of reasoning that each function has for itself.
         self.shares = shares({name: len(names) for name, names in bound.items()})
+        self.purse = purse(sum(map(len, bound.values())))
         # So many calls and checks of inlined bodies may still be walked.
         self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound.values()))
         self._fuel_for: dict[str, int] = {}
@@ -131,10 +132,12 @@ def bound_below(piece: object) -> Iterator[str]:
             yield from () if node.index is None else (node.index,)
 
 
-# What a function has for itself, before it takes from what the program has for all of them: by its names; and what all of
-# them together have so.
-_A_FUNCTION, _A_NAME = 30_000, 100
-_ALL = 60_000
+# What a function has for itself, before it takes from what the program has for all of them; what all of them together have so;
+# and what each name adds. A long program takes seconds before anybody reasons: up to so many names, as a screen full of long
+# lines has, it has less for its functions' common purse the longer it is.
+_A_FUNCTION, _ALL, _A_NAME, _A_FURTHER_NAME = 30_000, 60_000, 8, 100
+_FEW, _MANY = 300, 3_500
+_PURSE, _LEAST_PURSE, _LESS = 150_000, 24_000, 45
 
 
 # Calls and checks of inlined bodies: for one function, for one where the program has none left, and for the program.
@@ -143,10 +146,21 @@ _FUEL, _LEAST_FUEL, _ALL_FUEL, _FUEL_OF_A_NAME = 3_000, 20, 4_000, 2
 
 def shares(names: Mapping[str, int]) -> dict[str, int]:
     """How many steps of reasoning each function has for itself, whatever the others take, by the number of its names."""
-    wanted = {function: _A_FUNCTION + _A_NAME * count for function, count in names.items()}
-    there = _ALL + _A_NAME * sum(names.values())
+    wanted = {function: _A_FUNCTION + _of_names(count) for function, count in names.items()}
+    there = _ALL + _of_names(sum(names.values()))
     everything = max(sum(wanted.values()), there)
     return {function: steps * there // everything for function, steps in wanted.items()}
+
+
+def _of_names(count: int) -> int:
+    long = max(min(count, _MANY) - _FEW, 0)
+    return _A_FURTHER_NAME * (count - long) + _A_NAME * long
+
+
+def purse(names: int) -> int:
+    """How many steps of reasoning there are for all functions of a program, beside those that each has for itself: questions
+    behind that are answered if it is plain."""
+    return max(_PURSE - _LESS * max(names - _FEW, 0), _LEAST_PURSE)
 
 
 def _words(user: Node) -> Iterator[str]:

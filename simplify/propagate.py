@@ -48,16 +48,14 @@ def check(
     header: Header,
 ) -> Checked:
     """`header` tells shape and dtype of a weights file without reading its data (None if there is none)."""
-    with Purse(_STEPS) as purse:
-        checked = _Checker(program, lookup, options, header).run()
+    checker = _Checker(program, lookup, options, header)
+    with Purse(checker.program.purse) as purse:
+        checked = checker.run()
     return replace(checked, steps=purse.spent)
 
 
 # Of longer lists nobody is told what is never chosen.
 _MOST_MEMBERS = 24
-# Steps of reasoning that are there for all functions of a program, beside those that each has for itself: questions behind
-# that are answered if it is plain.
-_STEPS = 150_000
 # So many conditions of a signature are looked at for those that exclude each other.
 _MOST_CONDITIONS = 40
 
@@ -82,8 +80,12 @@ class _Checker:
             self._never_chosen(impls)
         functions: list[core.Function] = []
         done: dict[str, core.Function] = {}
+        for name in self.options.believed & self.program.functions.keys():
+            wrapper = self.program.functions[name]
+            impl = self.program.implementation(wrapper)
+            done.update((f.name, f) for f in (wrapper, impl) if f is not None)
         for function in self.program.callees_first():
-            if function.kind != "private":
+            if function.kind != "private" and function.name not in done:
                 with self._share(function):
                     wrapper, impl = self._function(function)
                 done[wrapper.name] = wrapper

@@ -17,7 +17,7 @@ from .known.values import Undecided
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, ge, negate
 from .solver.facts import Verdict
 from .solver.points import Point
-from .solver.terms import Size, TooLarge, Var, of_atom, variables
+from .solver.terms import Size, TooLarge, Var, of_atom, spent, variables
 from .voice.origins import roots
 from .voice.solutions import only_where
 from .weakest import Demand, DTypeDemand
@@ -86,7 +86,7 @@ class Prover:
         if demand and (not frame.quiet or (self.thorough and not frame.trial)):
             self.demands.append(Demand(cond, frame.path))
         if not frame.quiet:
-            only_empty = empty_rule and cond is not None and self._only_empty(frame, cond, sizes)
+            only_empty = empty_rule and cond is not None and not spent() and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
                 only = None if cond is None or self.is_brief else only_where(self.state, cond)
                 witness = None if self.is_brief else self._witness(frame, truth, sizes)
@@ -117,7 +117,7 @@ class Prover:
     @property
     def is_brief(self) -> bool:
         """Whether there is so much to tell that no examples are looked for any more."""
-        return len(self.log.findings) >= IN_FULL
+        return len(self.log.findings) >= IN_FULL or spent()
 
     def decide(self, truth: Truth) -> bool | None:
         """True or False where that follows, else None. Neither counted nor reported."""

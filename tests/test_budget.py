@@ -16,14 +16,15 @@ from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
 from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, TooLarge, charge, var
-from support import nested_sizes
+from support import long_programs, nested_sizes
 
 SUPPORT = Path(__file__).parent / "support"
 SLOW = Path(__file__).resolve().parents[2] / "shared" / "cases" / "wrong"
 TOTAL = min(int(os.environ.get("RX_FUZZ", "200")), 5_000)
 SHORT = 4 if TOTAL <= 200 else 37  # lines of a program: in the ordinary run there are as many, but shorter ones
 # CPU seconds and megabytes of one program, on a machine that has more to do; steps are the same everywhere.
-SECONDS, MEGABYTES, STEPS = 6, 300, 450_000
+SECONDS, MEGABYTES, STEPS = 6, 300, 250_000
+FULL = 3 if TOTAL <= 200 else 37  # full lines of a long program
 
 
 def check(text):
@@ -290,9 +291,30 @@ def test_programs_whose_sizes_grow_into_each_other_are_done_soon():
     ] == []
 
 
-def test_the_same_program_takes_the_same_steps():
-    text = nested_sizes.program(3)
-    assert check(text).checked.steps == check(text).checked.steps
+@pytest.mark.parametrize("kind", long_programs.KINDS)
+def test_long_functions_are_done_soon(kind):
+    found = nested_sizes.cost(long_programs.program(kind, FULL))
+    assert not {"E101", "E102", "E104", "E201", "E202"} & set(found["codes"])  # it was read, and its names are there
+    assert found["seconds"] < SECONDS
+    assert found["steps"] < STEPS
+
+
+def test_a_program_without_steps_is_checked_at_run_time():
+    text = long_programs.program("calls", 2)
+    checked = check(text).checked
+    with Purse(0):
+        spent = check(text)
+    assert spent.ok
+    assert spent.counts.refuted == 0
+    assert spent.counts.residual > checked.counts.residual
+
+
+@pytest.mark.parametrize("text", [nested_sizes.program(3), long_programs.program("calls of slices", 4)])
+def test_the_same_program_takes_the_same_steps_and_is_told_the_same(text):
+    one, other = check(text), check(text)
+    assert one.checked.steps == other.checked.steps
+    told = [[(d.code, d.span.start, d.message, d.notes, d.witness) for d in r.diagnostics] for r in (one, other)]
+    assert told[0] == told[1]
 
 
 def test_a_size_that_is_too_large_is_said_to_be():

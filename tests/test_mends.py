@@ -244,7 +244,7 @@ def test_where_the_steps_do_not_last_fix_writes_what_it_would_have_written_or_no
 ) -> None:
     texts = list(islice(wrong_programs(), 0, None, 12))
     with_all = [fixed_and_left(Source("a.rx", text), DATA).text for text in texts]
-    monkeypatch.setattr(offer, "MOST_STEPS", steps)
+    monkeypatch.setattr(offer, "LEAST_STEPS", steps)
     monkeypatch.setattr(offer, "STEPS_OF_A_LETTER", 0)
     for text, wanted in zip(texts, with_all, strict=True):
         assert fixed_and_left(Source("a.rx", text), DATA).text in (text, wanted), text

@@ -253,7 +253,9 @@ class ShapeLevel:
             if not any(n.cond is False for n in self.needs):
                 raise
             right = UNDECIDED
-        guard = _not(left) if expr.op == "&&" else left
+        guard: Truth = False
+        if self.needs:
+            guard = _not(left) if expr.op == "&&" else left
         for need in self.needs:
             cond = _or(guard, need.cond)
             if cond is not True:

@@ -18,6 +18,7 @@ from ..solver.trail import Kept, Past, Table
 from .values import Entry, SegmentSymbol, Shape, plain
 
 _ALL = frozenset(DTYPES.values())
+_MOST_PRIMES = 16  # of more a name has the number
 
 
 class State:
@@ -66,6 +67,10 @@ class State:
         self.either: Kept[Var, tuple[Size, Size]] = Kept(trail)
         # Of a tensor whose rank is not known: itself, which keeps its id its own, and the one that it has that from.
         self.ranks_from: dict[int, tuple[Entry, Entry]] = {}
+        # Shapes as they were resolved last, by their ids (which are theirs as long as they stand here), each with the time of
+        # the trail; the time that this is about, where it is not now.
+        self._resolved: dict[int, tuple[int, Shape, Shape]] = {}
+        self._moment: int | None = None
         # How a size is printed whose normal form is not for reading.
         self.display: Kept[Term, tuple[str, tuple[Size, ...]]] = Kept(trail)
 
@@ -83,6 +88,7 @@ class State:
     def past(self) -> State:
         """What is known of values now, to be looked up later; nothing is known there of facts."""
         past = copy(self)
+        past._moment = self.facts.trail.time
         past.facts = Facts()
         vars(past).update({name: Past(table) for name, table in vars(self).items() if isinstance(table, Kept)})
         return past
@@ -94,12 +100,11 @@ class State:
 
     def fresh_name(self, name: str) -> str:
         primes = self._primes.get(name, 0)
-        while name + "'" * primes in self.used_names:
+        while (primed := name + (f"'{primes}" if primes > _MOST_PRIMES else "'" * primes)) in self.used_names:
             primes += 1
         self._primes[name] = primes
-        name += "'" * primes
-        self.used_names.add(name)
-        return name
+        self.used_names.add(primed)
+        return primed
 
     def size(self, name: str, nonneg: bool = True) -> Term:
         """A new size that is called `name` (primed if another one is)."""
@@ -217,7 +222,12 @@ class State:
         """The shape with known segments and solved dimensions written out."""
         if not self._segments and not self._solved:
             return shape
-        return tuple(d if isinstance(d, Segment) else self.settled(d) for d in self.spread(shape))
+        now = self.facts.trail.time if self._moment is None else self._moment
+        known = self._resolved.get(id(shape))
+        if known is None or known[0] != now:
+            found = tuple(d if isinstance(d, Segment) else self.settled(d) for d in self.spread(shape))
+            known = self._resolved[id(shape)] = now, shape, found
+        return known[2]
 
     def spread(self, shape: Shape) -> Shape:
         """The shape with known segments written out, its dimensions as they were."""

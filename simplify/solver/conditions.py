@@ -14,6 +14,7 @@ from .terms import (
     Term,
     Var,
     bounds,
+    charge,
     evaluate,
     lead,
     merge_floors,
@@ -196,17 +197,36 @@ def all_of(*conds: Cond) -> Cond:
 def _join(kind: type[AnyOf] | type[AllOf], conds: tuple[Cond, ...], empty: bool) -> Cond:
     """Conditions joined; `empty` is what none of them are, and so says nothing among others."""
     parts: dict[Condition, None] = {}
-    for cond in conds:
+    begun = len(conds) and isinstance(conds[0], kind)  # of its parts none is the opposite of another
+    new: list[Condition] = []
+    for i, cond in enumerate(conds):
         if isinstance(cond, bool):
             if cond is not empty:
                 return cond
         else:
-            parts.update(dict.fromkeys(cond.parts if isinstance(cond, kind) else (cond,)))
+            these = cond.parts if isinstance(cond, kind) else (cond,)
+            parts.update(dict.fromkeys(these))
+            new.extend(these if i or not begun else ())
     if len(parts) < 2:
         return next(iter(parts), empty)
-    if any(not isinstance(p, Joined) and negate(p) in parts for p in parts):
+    charge(len(parts) // 8 + len(new))
+    if any(not isinstance(p, Joined) and _opposite(p) in parts for p in new):
         return not empty  # one of them and its opposite
     return kind(tuple(parts))
+
+
+def _opposite(cond: Compare) -> Compare:
+    """What `negate` gives of a comparison, before it is folded: a condition that is kept says nothing by its range."""
+    if isinstance(cond, Ge0):
+        return Ge0(_negative(cond.term))
+    return Ne0(cond.term) if isinstance(cond, Eq0) else Eq0(cond.term)
+
+
+def _negative(term: Term) -> Term:
+    """-1 - term"""
+    mons = {m: -k for m, k in term.mons.items()}
+    mons[()] = mons.get((), 0) - 1
+    return Term(_drop_zero(mons))
 
 
 def negate(cond: Cond) -> Cond:

@@ -29,7 +29,7 @@ from .ledger import Ledger
 from .nearby import Standing
 from .propagation import propagate
 from .solved import Point, Solved, degree, solve_equation
-from .terms import Allowance, Bounds, Size, Term, TooLarge, Var, bounds, of_atom, substitute, variables
+from .terms import Allowance, Bounds, Size, Term, TooLarge, Var, bounds, of_atom, spent, substitute, variables
 from .trail import Solutions, Table, Trail
 
 
@@ -101,6 +101,9 @@ class Facts:
         if cond is not False:
             self._said[cond] = None
         self._facts.append((_NEVER if cond is False else cond, reason))
+        if spent():  # nothing is known of it but that it is there
+            self._complete = False
+            return
         self._state.push()
         mark = len(self.trail.steps)
         try:
@@ -108,7 +111,7 @@ class Facts:
                 if cond is not False:
                     self._show(cond)
                 self._state.learn(cond, mask)
-        except TooLarge:  # nothing is known of it but that it is there
+        except TooLarge:
             self.trail.back(mark)
             self._state.pop()
             self._complete = False
@@ -195,7 +198,7 @@ class Facts:
         if cond is True or cond is False:
             self.counts["ground"] += 1
             return _GROUND[cond]
-        known = self._known(cond)
+        known = _UNKNOWN if spent() else self._known(cond)
         if known is not None:
             self.counts[known.by] += 1
             return known

@@ -230,7 +230,7 @@ def known_names(state: State, declared: core.Declared, env: Env) -> tuple[dict[s
                 dtypes[name] = dtype_text(level.dtype(expr), state)
         except Poisoned:
             continue
-    for name in env:
+    for name in env if declared.annotation is None else (n for n in declared.annotation.names if n in env):
         value = env[name].value
         if isinstance(value, SizeValue):
             sizes.setdefault(name, value.size)

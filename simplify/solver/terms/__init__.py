@@ -38,7 +38,7 @@ from .polynomials import (
     without,
 )
 from .ranges import Bounds, Ranges, at_least, bounds, is_nonneg, lower, mono_interval
-from .steps import Allowance, Apart, OutOfSteps, Purse, Share, TooLarge, charge, left, spend, toll
+from .steps import Allowance, Apart, OutOfSteps, Purse, Share, TooLarge, charge, left, spend, spent, toll
 from .substitution import evaluate, replace_atom, substitute
 
 __all__ = [
@@ -79,6 +79,7 @@ __all__ = [
     "smax",
     "smin",
     "spend",
+    "spent",
     "substitute",
     "Term",
     "term_key",

@@ -10,6 +10,7 @@ import threading
 from types import TracebackType
 
 _ENDLESS = 1 << 62
+_RESERVE = 2  # what there is for plain questions behind the end: such a part of what there was
 
 
 class TooLarge(ArithmeticError):
@@ -52,6 +53,12 @@ def toll(steps: int) -> None:
         _here.purse.spent += steps
 
 
+def spent() -> bool:
+    """Whether the program has no steps any more, not even for what is plain: then nothing is begun that might take some."""
+    purse = _here.purse
+    return purse is not None and purse.left + purse.reserve <= 0
+
+
 def left() -> int:
     """How many steps there are left."""
     return max(_here.left, 0)
@@ -65,7 +72,7 @@ class Purse:
     def __init__(self, steps: int) -> None:
         self.steps = self.granted = self.left = steps
         self.spent = 0
-        self.reserve = steps // 2
+        self.reserve = steps // _RESERVE
         self._around: Purse | None = None
 
     def __enter__(self) -> Purse:
@@ -106,7 +113,7 @@ class Share(Purse):
         if around is not None:
             self.own = self.own * around.granted // max(around.steps, 1)
             self.left = self.own + max(around.left, 0)
-            self.reserve = self.own // 2
+            self.reserve = self.own // _RESERVE
         _here.purse = self
         return self
 

@@ -1,0 +1,53 @@
+"""Programs of full lines, one statement repeated: what checking costs has an end however long a function is.
+
+A kind is the text before, the statement of a number, and the text behind; `program` fills so many lines of 1,500 characters.
+"""
+
+_TENSOR = "@f = fn(a0 : Tensor([n, m], float32), k : Size) : Tensor {"
+_ROW = "@f = fn(a0 : Tensor([n], float32), b : Size, c : Size) : Tensor {"
+_DOOR = (
+    "@g = fn(x : Tensor([a, b * 4], float32), y : Tensor([a], float32)) : Tensor([a, b], float32) where a >= b "
+    "{ @reshape(x, [a, b, 4])[:, :, 0] }\n"
+    "@f = fn(a0 : Tensor([n, m], float32), y : Tensor([k], float32)) : Tensor {"
+)
+_IMAGE = "@f = fn(a0 : Tensor([b, c, h, w], float32), k : Tensor([c, c, 3, 3], float32)) : Tensor {"
+_SPLICED = "@f = fn(a0 : Tensor([*s, n], float32), y : Tensor([*t, n], float32)) : Tensor {"
+_SIZES = "@f = fn(a0 : Size, y : Size, z : Size) : Tensor {"
+_MANY = (
+    f"@f = fn(a0 : Tensor([n], float32), {', '.join(f'p{i} : Tensor([q{i}], float32)' for i in range(12))}) : Tensor {{"
+)
+
+KINDS = {
+    "calls": (_DOOR, "let a{j} = @g(a{i}, y)", "a0"),
+    "calls of slices": (_DOOR, "let a{j} = @g(a0[{i}:], y[:{j}])", "a0"),
+    "reshapes": (_TENSOR, "let a{j} = @reshape(a0, [n * {j}, -1])", "a0"),
+    "wrong reshapes": (_TENSOR, "let a{j} = @reshape(a0, [n * k, m + {j}])", "a0"),
+    "slices": (_ROW, "let a{j} = a{i}[1:-1:2]", "a0"),
+    "open slices": (_ROW, "let a{j} = a{i}[b:c]", "a0"),
+    "splits": (_TENSOR, "let (a{j}, b{j}) = @split(a{i}, 2)", "a0"),
+    "pads": (_TENSOR, "let a{j} = @pad(a{i}, [(k, {i}), (n - {i}, m)])", "a0"),
+    "convolutions": (_IMAGE, "let a{j} = @conv(a{i}, k, strides=[2, 1])", "a0"),
+    "broadcasts": (_MANY, "let a{j} = a{i} + p{w}", "a0"),
+    "splices": (_SPLICED, "let a{j} : Tensor([*s, n]) = a0 + y", "a0"),
+    "arms": (_ROW, "let a{j} = if (b > {i}) {{ @concat([a{i}, a{i}]) }} else {{ a{i}[::2] }}", "a0"),
+    "filters": (_ROW, "let a{j} = @filter(a0, a0 > 0.0) + a{i}", "a0"),
+    "loops": (_ROW, "let a{j} = for i in range(b) with (h = a0) {{ h + a{i} }}", "a0"),
+    "turns": (_ROW, "let a{j} = while (b >= h.dim(0)) with (h : Tensor([p], float32) = a0) {{ @concat([h, h]) }}", "a0"),
+    "conditions": (_SIZES, "assert a0 == {i} && y * z >= a0 + {j} || a0 % {j} <= y", "@zeros([3], float32)"),
+    "errors": (_TENSOR, "let a{j} = @zeros([3], float32) + @zeros([4], float32)", "a0"),
+}  # fmt: skip
+_LINE = 1_490
+
+
+def program(kind, lines):
+    """The program of a kind, of so many full lines."""
+    head, piece, result = KINDS[kind]
+    found, line, i = [head], "", 0
+    while len(found) <= lines:
+        more = piece.format(i=i, j=i + 1, w=i * i % 12)
+        if len(line) + len(more) + 4 > _LINE:
+            found.append(f"  {line}")
+            line = ""
+        line += f"; {more}" if line else more
+        i += 1
+    return "\n".join([*found, f"  {result}", "}", ""])
