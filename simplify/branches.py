@@ -10,7 +10,6 @@ from ..lang.dtypes import WEAK
 from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .arms import JOIN
-from .assertions import Assertions
 from .frame import Frame
 from .known import joining
 from .known.fresh import settle
@@ -19,7 +18,7 @@ from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, V
 from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
 from .solver.terms import Size, Var, variables
-from .visitor import Part, Visitor
+from .visitor import Part
 from .voice import claims
 from .voice.claims import Decides
 
@@ -28,10 +27,6 @@ Promises = tuple[tuple[Condition, frozenset[Var]], ...]
 
 class Branches(Part):
     """Walks both arms, or the one that is taken."""
-
-    def __init__(self, visitor: Visitor, assertions: Assertions) -> None:
-        super().__init__(visitor)
-        self.assertions = assertions
 
     def choose(self, frame: Frame, expr: core.If, env: Env) -> tuple[Entry, core.Value]:
         if isinstance(expr.cond, core.ShapeLevel):
@@ -73,12 +68,10 @@ class Branches(Part):
         except Poisoned:
             self.visitor.value(frame, cond, env)
             return self._both(frame, expr, cond, None, env)
-        open_ = self.assertions.open_obligations(cond, env) if level.needs else ()
         if level.needs:
             self.visitor.value(frame, cond, env)
         known = self.prover.decide(truth)
         if known is not None:
-            frame.out.write(*open_)
             return self._taken(frame, expr, known, env)
         return self._both(frame, expr, cond, cond, env)
 

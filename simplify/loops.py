@@ -13,7 +13,7 @@ from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.node import Node, replace
 from ..ops.model import Segment, TensorInfo
-from .assertions import Assertions, with_needs
+from .assertions import with_needs
 from .branches import Branches
 from .calls import is_wrong
 from .frame import Frame, Turn
@@ -58,9 +58,8 @@ class Turns(Node):
 class Loops(Part):
     """Walks a loop's first values, one turn for all of them, and gives what is known behind it."""
 
-    def __init__(self, visitor: Visitor, assertions: Assertions, branches: Branches) -> None:
+    def __init__(self, visitor: Visitor, branches: Branches) -> None:
         super().__init__(visitor)
-        self.assertions = assertions
         self.branches = branches
 
     def run(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[Entry, core.Value]:
@@ -96,7 +95,6 @@ class Loops(Part):
             return Turns(0, 0, 1, 0)
         sizes: list[Size] = []
         for expr in (loop.range.start, loop.range.stop, loop.range.step):
-            frame.out.write(*self.assertions.open_obligations(expr, env))
             entry, _ = self.visitor.value(frame, expr, env)
             if not isinstance(entry.value, SizeValue):
                 return None
@@ -276,7 +274,6 @@ class Loops(Part):
             self.visitor.value(frame, cond, env)
             return None
         if level.needs:
-            frame.out.write(*self.assertions.open_obligations(cond, env))
             self.visitor.value(frame, cond, env)
         known = self.prover.decide(truth)
         self.state.unsure = True

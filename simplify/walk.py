@@ -56,9 +56,9 @@ class Walk:
         self.prover = Prover(self.state, log, options, function)
         self.bindings = Bindings(program, self.state, function)
         self.assertions = Assertions(self)
-        self.branches = Branches(self, self.assertions)
+        self.branches = Branches(self)
         self.calls = Calls(self)
-        self.loops = Loops(self, self.assertions, self.branches)
+        self.loops = Loops(self, self.branches)
         self.lists = Lists(self, self.calls, self.branches)
         self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names)
         # What a wrapper binds: its implementation has other names.
@@ -133,13 +133,11 @@ class Walk:
                 assert_never(stmt)
 
     def _let(self, frame: Frame, stmt: core.Let, env: Env) -> None:
-        kept = self.assertions.open_obligations(stmt.value, env) if isinstance(stmt.value, core.ShapeLevel) else ()
         entry, value = self.value(frame, stmt.value, env)
         parts = entry.value.items if stmt.is_tuple and isinstance(entry.value, TupleValue) else (entry.value,)
         if not stmt.is_tuple and isinstance(entry.value, SizeValue):
             entry = replace(entry, value=SizeValue(self._name_size(stmt, stmt.names[0], entry.value)))
             parts = (entry.value,)
-        frame.out.write(*kept)
         frame.out.write(replace(stmt, value=value, known=tuple(map(self.bindings.written.known, parts))))
         if not stmt.is_tuple:
             return self.bindings.bind(frame, env, stmt.names[0], entry, stmt.span)
@@ -262,7 +260,7 @@ class Walk:
         return found
 
     def _shape_level(self, frame: Frame, expr: core.ShapeLevel, env: Env) -> Entry:
-        level = ShapeLevel(self.state, env)
+        level, open_ = ShapeLevel(self.state, env), self.assertions.open_obligations(expr, env)
         try:
             value = _evaluate(level, expr)
         except Poisoned:
@@ -274,6 +272,7 @@ class Walk:
                 value = POISON
             elif not isinstance(truth, Undecided):
                 self.state.assume(truth)
+        frame.out.write(*open_)
         return Entry(value, expr.span, _written(expr))
 
     def _lambda(self, frame: Frame, expr: core.Lambda, env: Env) -> tuple[Entry, core.Value]:

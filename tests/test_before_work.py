@@ -17,7 +17,7 @@ from rxlang.interp.kernels import registry
 from rxlang.ops.elements import REFUSES, SPELT
 from rxlang.ops.registry import names
 
-COUNT = int(os.environ.get("RX_FUZZ", "12"))
+COUNT = int(os.environ.get("RX_FUZZ", "5"))
 WORK = ("np_", "kernel_")
 
 
@@ -307,3 +307,44 @@ def test_the_table_has_every_primitive_whose_kernel_refuses_elements() -> None:
             refusing.add(name)
     assert "take" in refusing
     assert refusing - _ELSEWHERE - _NUMBERS <= REFUSES.keys() | SPELT.keys() | {"topk"}
+
+
+# Sizes that have no value for some n and m, with where they have one.
+PARTIAL: dict[str, Callable[[int, int], bool]] = {
+    "n / 3": lambda n, m: n % 3 == 0,
+    "n // (m - 1)": lambda n, m: m > 1,
+    "2 * (n / m)": lambda n, m: m > 0 and n % m == 0,
+}
+# What is made of such a size; nobody uses it.
+UNUSED = (
+    "let z = @zeros([{0}])", "let z = (x, {0})", "let z = x[0:{0}]", "let z = @arange({0})", "let z = @roll(x, {0})",
+    "let s : Shape = [{0}, 2]", "let k : Size = {0}", "let z = @seen({0})", "let z = @opaque({0})", "let z = @by_shape([{0}])",
+    "let z = if (n > 1) {{ @ones([{0}]) }} else {{ @ones([{0}]) }}", "let k : Size = if (n > 1) {{ {0} }} else {{ {0} }}",
+    "let z = if ({0} > 1) {{ 1.0 }} else {{ 2.0 }}", "let z = for i in range({0}) with (a = x) {{ a + 1.0 }}",
+    "let z = for i in range(2) with (a = x) {{ let w = @zeros([{0}]); a }}",
+    "let z = for i in range(2) with (k : Size = {0}) {{ k + 1 }}", "let g = fn(k : Size) : Tensor {{ x }}; let z = g({0})",
+    "let (z, w) = (@zeros([{0}]), x)",
+)  # fmt: skip
+AROUND = """@seen = fn(k : Size) : Tensor {{ @ones([2]) }}
+@opaque = fn(k : Size) : Tensor([2], float32) {{ @ones([2]) }}
+@by_shape = fn(s : Shape) : Tensor {{ @ones([2]) }}
+@f = fn(x : Tensor([n], float32), y : Tensor([m], float32)) : Tensor {{
+  {}
+  x
+}}
+"""
+
+
+@pytest.mark.parametrize("place", UNUSED)
+def test_what_a_size_needs_to_have_a_value_is_checked_whether_it_is_used_or_not(place: str) -> None:
+    for size, has_value in PARTIAL.items():
+        module = rx.loads(AROUND.format(place.format(size)))
+        for n, m in ((0, 0), (1, 0), (3, 1), (3, 2), (4, 2), (4, 3), (6, 3)):
+            x, y = np.ones(n, np.float32), np.ones(m, np.float32)
+            if has_value(n, m):
+                assert module.f(x, y).shape == (n,)
+            else:
+                assert module.f.residual
+                with pytest.raises(rx.ShapeError) as refused:
+                    module.f(x, y)
+                assert "its operands do not fit" not in str(refused.value), (place, size)
