@@ -36,13 +36,15 @@ class Branches(Part):
         known = _constant(entry.value)
         if known is not None:
             return self._taken(frame, expr, known, env)
-        if isinstance(entry.value, TensorInfo):
+        if isinstance(entry.value, TensorInfo | NumberValue):
             cond = self.truth_value(frame, entry.value, cond, "`if`")
         return self._both(frame, expr, cond, None, env)
 
-    def truth_value(self, frame: Frame, value: TensorInfo, cond: core.Value, where: str) -> core.Value:
+    def truth_value(self, frame: Frame, value: TensorInfo | NumberValue, cond: core.Value, where: str) -> core.Value:
         """A tensor decides an `if` or a loop only where it is one truth value: rank 0, boolean or integer."""
         span = cond.span
+        if isinstance(value, NumberValue):
+            value = TensorInfo((), WEAK[type(value.value)])
         dtype = self.state.dtype(value.dtype) if value.dtype is not None else WEAK[bool]
         known = self.state.in_class(dtype, ("boolean", "integer"))
         checks: tuple[tuple[Truth, str], ...] = (
@@ -178,8 +180,8 @@ def _condition_check(span: Span, name: str, rank: bool, what: str) -> core.Asser
 
 
 def _constant(value: Value) -> bool | None:
-    """The truth of a condition that is a literal tensor."""
-    if isinstance(value, NumberValue):
+    """The truth of a condition that is a literal tensor; a float has none."""
+    if isinstance(value, NumberValue) and isinstance(value.value, int):
         return bool(value.value)
     if isinstance(value, TensorInfo) and isinstance(value.data, int):
         return bool(value.data)

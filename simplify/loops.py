@@ -261,7 +261,7 @@ class Loops(Part):
         else:
             entry, cond = self.visitor.value(block, cond, env)
             entry = self.bindings.known_as(block, env, entry, cond, core.TENSOR)
-            if isinstance(entry.value, TensorInfo):
+            if isinstance(entry.value, TensorInfo | NumberValue):
                 cond = self.branches.truth_value(block, entry.value, cond, "a loop")
         return core.Block(loop.cond.span, tuple(block.out.stmts), cond), known
 

@@ -16,7 +16,7 @@ from .rule_context import SymbolicCtx
 def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: list[object]) -> list[AnyDType | None]:
     """Check the operands' dtypes against the column; the dtypes of the results."""
     letters: dict[str, AnyDType] = {}
-    weak: dict[tuple[str, Word], list[Value]] = {}
+    weak: dict[tuple[str, Word], list[tuple[str, Value]]] = {}
     slots = iter(column.inputs)
     for param, given in zip(row.params, arguments, strict=True):
         if param.kind not in TENSORS:
@@ -27,7 +27,7 @@ def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: l
             place = f"{param.name}[{position}]" if param.kind == "tensors" else param.name
             if isinstance(operand, TensorInfo) and operand.dtype is None:
                 found = ctx.info.find(place)
-                weak.setdefault((slot.var or param.name, slot), []).append(found.value if found else POISON)
+                weak.setdefault((slot.var or param.name, slot), []).append((place, found.value if found else POISON))
             elif isinstance(operand, TensorInfo) and operand.dtype is not None:
                 _check_operand(ctx, slot, letters, operand.dtype, place)
     for (letter, word), values in weak.items():
@@ -49,14 +49,14 @@ def _check_operand(ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], d
 
 
 def _check_numbers(
-    ctx: SymbolicCtx, letter: str, word: Word, letters: dict[str, AnyDType], values: list[Value]
+    ctx: SymbolicCtx, letter: str, word: Word, letters: dict[str, AnyDType], values: list[tuple[str, Value]]
 ) -> None:
-    """Literal numbers take the other operand's dtype, if they are of its kind."""
-    numbers = [v.value for v in values if isinstance(v, NumberValue)]
+    """Literal numbers take the other operand's dtype, if they are of its kind; `values` stand at the places of operands."""
+    numbers = [v.value for _, v in values if isinstance(v, NumberValue)]
     if letter not in letters:
         kinds = [type(n) for n in numbers] or [int]
         letters[letter] = WEAK[float if float in kinds else int if int in kinds else bool]
-        _check_operand(ctx, word, letters, letters[letter], letter)
+        _check_operand(ctx, word, letters, letters[letter], values[0][0])
         return
     for number in numbers:
         dtype = ctx.state.dtype(letters[letter])

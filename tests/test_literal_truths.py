@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang import pipeline
 from rxlang.helps.fix import fixed
 from rxlang.lang.source import Source
 
@@ -38,3 +39,17 @@ def test_a_size_that_is_used_as_a_tensor_is_not_mended_by_its_sort() -> None:
 def test_a_comparison_of_a_named_number_is_a_tensor_where_one_is_wanted() -> None:
     text = "@f = fn(x : Tensor([n], int8)) : Tensor([n], int8) {\n  let k = 3\n  @where(k > 2, x * k, x)\n}\n"
     assert rx.loads(text).f(np.array([1, 2], "int8")).tolist() == [3, 6]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (0.0) { x } else { x }",
+        "let c = 2.5\n if (c) { x } else { x }",
+        "for i in range(3) with (a = x) while (0.5) { a }",
+        "while (1.5) with (a = x) { a }",
+    ],
+)
+def test_a_float_decides_nothing(body: str) -> None:
+    report = pipeline.check_text(f"@f = fn(x : Tensor([n], float32)) {{ {body} }}\n", "p.rx", Path("."))
+    assert [d.code for d in report.diagnostics if d.severity == "error"] == ["E304"]

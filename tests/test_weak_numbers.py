@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang import pipeline
 
 MASKED = """@f = fn(x : Tensor([n], {0}), m : Tensor([n], bool)) : Tensor([n], {0}) {{
   let c = -1e30 / 1e28
@@ -151,3 +152,9 @@ def test_a_scalar_that_is_computed_is_no_literal(call: str, scalar: str) -> None
         assert f(np.ones(3), y).dtype == np.float64
         with pytest.raises(rx.ShapeError):
             f(np.ones(3, np.float32), y)
+
+
+@pytest.mark.parametrize(("call", "place"), [("@exp(1)", "`x` (1)"), ("@add(true, false)", "`x` (true)")])
+def test_a_number_of_the_wrong_kind_is_named_by_its_parameter(call: str, place: str) -> None:
+    (said,) = pipeline.check_text(f"@f = fn() {{ {call} }}\n", "p.rx", Path(".")).diagnostics
+    assert said.code == "E313" and f"needs {place} to have" in said.message

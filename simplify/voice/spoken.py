@@ -100,7 +100,9 @@ class Operands:
         value = self._value(param)
         if isinstance(value, SizeValue):
             return size_text(value.size, self.state)
-        return str(value.value) if isinstance(value, NumberValue) else None
+        if not isinstance(value, NumberValue):
+            return None
+        return str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
 
     def text(self, size: Any) -> str | None:
         text = size_text(size, self.state)
