@@ -51,7 +51,7 @@ MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
 # What looking for mends may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
 # have an end together.
-LEAST_STEPS, BOTH = 40_000, 280_000
+LEAST_STEPS, BOTH = 60_000, 280_000
 # What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
 STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
 LETTERS_OF_A_STEP, PARTS = 10, 4

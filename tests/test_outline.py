@@ -18,7 +18,7 @@ ROOMS = "rxlang.simplify"
 # No steps for a rule, which is what asks for an outline; none for a program behind what is plain; none for a question.
 BUDGETS = {
     "rules": ((f"{ROOMS}.primitives._RULE", 0), (f"{ROOMS}.primitives._LEAST", 0)),
-    "programs": ((f"{ROOMS}.propagate._STEPS", 0), (f"{ROOMS}.program._A_FUNCTION", 0), (f"{ROOMS}.program._ALL", 0)),
+    "programs": tuple((f"{ROOMS}.program.{n}", 0) for n in ("_PURSE", "_LEAST_PURSE", "_A_FUNCTION", "_ALL")),
     "questions": ((f"{ROOMS}.solver.facts._CHEAP", 60), (f"{ROOMS}.solver.facts._SEARCH", 100)),
     "inlining": ((f"{ROOMS}.program._FUEL", 0), (f"{ROOMS}.program._LEAST_FUEL", 0)),
 }
