@@ -68,6 +68,7 @@ E242 names: a file that cannot be read
 E243 names: files that import each other
 E244 names: an import that needs a name
 E245 names: a weights file that cannot be used
+E246 names is_whole: a model file that cannot be read
 E299 names: not supported yet
 
 # In sizes and dtypes

@@ -28,8 +28,8 @@ from .node import Node
 _MAX_JSON = 64 * 1024 * 1024
 # What NumPy takes too: what is longer is no array of numbers.
 _MAX_NPY = 10_000
-_MAX_RANK = 64
-_MAX_BYTES = 2**63 - 1
+MAX_RANK = 64
+MAX_BYTES = 2**63 - 1
 # A bool or a float8 has one byte per element there, as NumPy and ml_dtypes have it.
 _SAFETENSORS = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
@@ -106,9 +106,9 @@ def open_array(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]
 
 def _bounded(place: Place, available: int) -> Place:
     """The place, where the file can have as many bytes."""
-    if len(place.shape) > _MAX_RANK or any(n > _MAX_BYTES for n in place.shape):
+    if len(place.shape) > MAX_RANK or any(n > MAX_BYTES for n in place.shape):
         raise BadWeights("is damaged: it has a shape that no array has")
-    if prod(n for n in place.shape if n) * place.width > _MAX_BYTES:
+    if prod(n for n in place.shape if n) * place.width > MAX_BYTES:
         raise BadWeights("is damaged: it has a shape that no array has")
     if place.length > available:
         raise BadWeights(f"is damaged: the data of {Header(place.shape, place.dtype)} is cut off")

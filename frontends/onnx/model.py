@@ -1,0 +1,135 @@
+"""What a model file says, as plain data: graphs, operations, tensors, types, with nothing of the package onnx in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...lang.node import Node
+
+# Decoded elements of a tensor.
+Element = int | float | complex | bool | str
+# How many elements are decoded whatever the tensor is for.
+DECODED = 1024
+
+
+class TensorType(Node):
+    """A tensor's dtype, by Rx's name, and its sizes as they are declared; None is what is not said."""
+
+    dtype: str | None
+    shape: tuple[int | str | None, ...] | None
+
+
+class SequenceType(Node):
+    element: ValueType | None
+
+
+class OptionalType(Node):
+    element: ValueType | None
+
+
+class MapType(Node):
+    key: str
+    value: ValueType | None
+
+
+ValueType = TensorType | SequenceType | OptionalType | MapType
+
+
+class Value(Node):
+    """A named value and what is declared of it."""
+
+    name: str
+    type: ValueType | None
+
+
+class Place(Node):
+    """Where a tensor's elements lie, row by row with the little end first, those of less than a byte packed."""
+
+    file: Path
+    offset: int
+    length: int
+
+
+class Tensor(Node):
+    """A tensor with its data: `values` are its elements row by row, there for at most 1,024 of them, for texts, and where the
+    file has them in no `place`. `key` is what `load("model.onnx", key)` finds it
+    by; what has none has its values."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    place: Place | None
+    values: tuple[Element, ...] | None
+    key: str | None
+
+
+class AttributeRef(Node):
+    """In a function's body: the value of the function's own attribute, of ONNX's kind (`INTS`)."""
+
+    name: str
+    kind: str
+
+
+# int, float, str, bytes, Tensor, Graph, a ValueType, AttributeRef, or a tuple of one of these.
+Attribute = Any
+
+
+class Operation(Node):
+    """A node: the `index`-th of its graph. An absent input or output is "". `trace` is where it was written, as far as the
+    exporter says it."""
+
+    name: str
+    op_type: str
+    domain: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Attribute]
+    trace: str | None
+    index: int
+    overload: str = ""
+
+    def __str__(self) -> str:
+        """As diagnostics name it."""
+        return named(self.index, self.name, self.outputs, self.op_type)
+
+
+def named(index: int, name: str, outputs: tuple[str, ...], op_type: str) -> str:
+    """A node's name and type, else its output, else its number: `node Concat_39 (Concat)`."""
+    known = name or next((f"of {output}" for output in outputs if output), f"number {index}")
+    return f"node {known} ({op_type})"
+
+
+class Graph(Node):
+    name: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    initializers: tuple[Tensor, ...]
+    operations: tuple[Operation, ...]
+    values: tuple[Value, ...]
+
+
+class Function(Node):
+    """A model-local function; of an attribute its default, or None."""
+
+    domain: str
+    name: str
+    overload: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Attribute]
+    opsets: Mapping[str, int]
+    operations: tuple[Operation, ...]
+
+
+class Model(Node):
+    """A whole file; ONNX's own domain is ""."""
+
+    path: Path
+    ir_version: int
+    opsets: Mapping[str, int]
+    graph: Graph
+    functions: tuple[Function, ...]
+    metadata: Mapping[str, str]
+    producer: str

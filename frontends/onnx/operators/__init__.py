@@ -1,0 +1,1 @@
+"""Per operator: a node of a model to the Rx expression that it is."""

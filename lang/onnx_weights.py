@@ -1,0 +1,260 @@
+"""An `.onnx` file to where the data of its tensors stands: in the file itself or in files below its folder.
+
+No large data is read, and the package onnx is not needed.
+
+A tensor's key is its name where it is an initializer of the model's graph. Elsewhere it says the way to it: `node 3.value` is
+the attribute `value` of the fourth node, `node 3.body.w` the initializer `w` of the graph in it, `function 0.node 1.value` one
+of a model-local function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from math import prod
+from mmap import ACCESS_READ, mmap
+from pathlib import Path, PurePosixPath
+from stat import S_ISREG
+
+from .dtypes import DTYPES, DType
+from .node import Node
+from .protobuf import BYTES, VARINT, Bytes, Damaged, fields, signed, varint, written
+from .weights import MAX_BYTES, MAX_RANK, BadWeights, Header
+
+# The names of ONNX's types of elements, by their numbers.
+ELEMENTS = {
+    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool",
+    10: "float16", 11: "float64", 12: "uint32", 13: "uint64", 14: "complex64", 15: "complex128", 16: "bfloat16",
+    17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2", 20: "float8_e5m2fnuz", 21: "uint4", 22: "int4",
+    23: "float4_e2m1fn", 24: "float8_e8m0fnu", 25: "uint2", 26: "int2",
+}  # fmt: skip
+
+# Which fields of which message hold tensors, or messages that do.
+_INSIDE: dict[str, dict[int, str]] = {
+    "model": {7: "graph", 25: "function"},
+    "graph": {1: "node", 5: "tensor"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph"},
+    "function": {7: "node"},
+}
+# Where the data of a tensor stands; numbers of one kind that stand packed are what raw data is.
+_RAW, _FLOATS, _DOUBLES = 9, 4, 10
+_PACKED = {_FLOATS: {1, 14}, _DOUBLES: {11, 15}}
+# A message of fewer bytes than this has no tensor of more than 1,024 elements, of two bits each.
+SMALL = 256
+DEPTH = 30
+
+
+class Located(Node):
+    """A tensor of a model: its type of elements by number, and the ranges of its data in the file by the field that holds them;
+    `external` says where else it is."""
+
+    name: str
+    shape: tuple[int, ...]
+    type: int
+    data: Mapping[int, tuple[tuple[int, int], ...]]
+    external: Mapping[str, str] | None
+
+    def raw(self) -> tuple[int, int] | None:
+        """The range of bytes that is its data as it lies in memory, where there is one."""
+        found = [(number, ranges) for number, ranges in self.data.items() if any(b < e for b, e in ranges)]
+        if len(found) != 1 or len(found[0][1]) != 1:
+            return None
+        number, (only,) = found[0]
+        return only if number == _RAW or self.type in _PACKED.get(number, ()) else None
+
+
+class Index(Node):
+    """The tensors of a model by their keys, those that have a key twice, and the model's bytes without their data."""
+
+    tensors: Mapping[str, Located]
+    twice: frozenset[str]
+    skeleton: bytes
+
+
+def index(path: Path) -> Index:
+    """What a file holds; raises Damaged and OSError. Read once for all tensors of a file that does not change."""
+    found = path.stat()
+    return _index(path, found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _index(path: Path, size: int, time: int) -> Index:
+    if not size:
+        raise Damaged("it is empty")
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        walk = _Walk(data)
+        skeleton = b"".join(walk.message("model", 0, size, ""))
+        return Index(walk.tensors, frozenset(walk.twice), skeleton)
+
+
+class _Walk:
+    """Goes through a model's messages; what it gives are their bytes without the data of large tensors."""
+
+    def __init__(self, data: Bytes) -> None:
+        self.data = data
+        self.tensors: dict[str, Located] = {}
+        self.twice: set[str] = set()
+
+    def message(self, kind: str, begin: int, end: int, way: str, depth: int = 0) -> list[bytes]:
+        """The pieces of a message in which there may be tensors; `way` is what their keys begin with."""
+        if depth > 3 * DEPTH:
+            raise Damaged(f"its graphs are nested more than {DEPTH} deep")
+        inside, pieces, copied, counts = _INSIDE[kind], [], begin, dict.fromkeys(_INSIDE[kind], 0)
+        for number, wire, at, start, stop in fields(self.data, begin, end):
+            if number not in inside or wire != BYTES:
+                continue
+            nth, counts[number] = counts[number], counts[number] + 1
+            if stop - start < SMALL and (kind, number) != ("graph", 5):
+                continue
+            made = self._inner(
+                kind, inside[number], (start, stop), self._way(kind, way, (begin, end), number, nth), depth
+            )
+            if sum(map(len, made)) < stop - start:
+                length = written(sum(map(len, made)))
+                pieces += [self.data[copied:at], written(number << 3 | BYTES), length, *made]
+                copied = stop
+        if counts.get(7, 0) > 1 and kind == "model" or kind == "attribute" and max(counts[5], counts[6]) > 1:
+            raise Damaged(f"byte {begin} begins {'an' if kind == 'attribute' else 'a'} {kind} that says a thing twice")
+        return [*pieces, self.data[copied:end]]
+
+    def _inner(self, outer: str, kind: str, at: tuple[int, int], way: str, depth: int) -> list[bytes]:
+        return self._tensor(*at, way, outer == "graph") if kind == "tensor" else self.message(kind, *at, way, depth + 1)
+
+    def _way(self, kind: str, way: str, at: tuple[int, int], number: int, nth: int) -> str:
+        match kind, number:
+            case "graph" | "function", 1 | 7:
+                return f"{way}node {nth}."
+            case "model", 25:
+                return f"function {nth}."
+            case "attribute", 10 | 11:
+                return f"{way}{self._text(*at, 1)}.{nth}{'.' * (number == 11)}"
+            case "attribute", 5 | 6:
+                return f"{way}{self._text(*at, 1)}{'.' * (number == 6)}"
+        return way
+
+    def _text(self, begin: int, end: int, number: int) -> str:
+        """A text in a message; "" where there is none."""
+        found = [self.data[s:e] for n, wire, _, s, e in fields(self.data, begin, end) if (n, wire) == (number, BYTES)]
+        return found[-1].decode("utf-8", "replace") if found else ""
+
+    def _tensor(self, begin: int, end: int, way: str, is_named: bool) -> list[bytes]:
+        """Enters a tensor and gives its bytes without its data, where that lies in one piece."""
+        found = located(self.data, begin, end)
+        key = way + found.name if is_named else way
+        if key in self.tensors:
+            self.twice.add(key)
+        self.tensors[key] = found
+        raw = found.raw()
+        if raw is None or raw[1] - raw[0] < SMALL:
+            return [self.data[begin:end]]
+        return [self.data[at:stop] for _, _, at, start, stop in fields(self.data, begin, end) if (start, stop) != raw]
+
+
+def located(data: Bytes, begin: int, end: int) -> Located:
+    """What a tensor's message says."""
+    name, type_, is_external, dims = "", 0, False, []
+    ranges: dict[int, tuple[tuple[int, int], ...]] = {}
+    external: dict[str, str] = {}
+    for number, wire, _, start, stop in fields(data, begin, end):
+        if number == 1:
+            dims += [signed(n) for n in _numbers(data, start, stop)]
+        elif number == 2 and wire == VARINT:
+            type_ = varint(data, start, stop)[0]
+        elif number == 8 and wire == BYTES:
+            name = data[start:stop].decode("utf-8", "replace")
+        elif number == 13 and wire == BYTES:
+            external |= [_entry(data, start, stop)]
+        elif number == 14 and wire == VARINT:
+            is_external = varint(data, start, stop)[0] == 1
+        elif number in (4, 5, 6, 7, 9, 10, 11):
+            ranges[number] = (*(() if number == _RAW else ranges.get(number, ())), (start, stop))
+    return Located(name, tuple(dims), type_, ranges, external if is_external else None)
+
+
+def _entry(data: Bytes, begin: int, end: int) -> tuple[str, str]:
+    texts = {n: data[s:e].decode("utf-8", "replace") for n, wire, _, s, e in fields(data, begin, end) if wire == BYTES}
+    return texts.get(1, ""), texts.get(2, "")
+
+
+def _numbers(data: Bytes, at: int, end: int) -> Iterator[int]:
+    while at < end:
+        value, at = varint(data, at, end)
+        yield value
+
+
+# Data
+
+
+def dtype_of(tensor: Located) -> DType:
+    """The dtype of a tensor's elements; raises BadWeights."""
+    if tensor.type not in ELEMENTS:
+        raise BadWeights(
+            f"has elements of type {tensor.type}, which Rx does not know" if tensor.type else "has no type of elements"
+        )
+    return DTYPES[ELEMENTS[tensor.type]]
+
+
+def place_of(path: Path, tensor: Located) -> tuple[Path, int, int] | None:
+    """Where a tensor's bytes are as they lie in memory: a file, an offset and a length that fit its shape and the file; None
+    where the file has them in another form. Raises BadWeights."""
+    length = byte_count(tensor)
+    if tensor.external is not None:
+        return _external(path, tensor.external, length)
+    raw = tensor.raw()
+    if raw is None:
+        return None
+    if raw[1] - raw[0] != length:
+        raise BadWeights(
+            f"has {raw[1] - raw[0]} bytes of data for {length} of {Header(tensor.shape, dtype_of(tensor))}"
+        )
+    return path, raw[0], length
+
+
+def byte_count(tensor: Located) -> int:
+    """How many bytes a tensor's shape asks for; raises BadWeights where no tensor has such a shape."""
+    if any(n < 0 for n in tensor.shape):
+        raise BadWeights(f"has a negative size in its shape {list(tensor.shape)}")
+    length = (prod(tensor.shape) * dtype_of(tensor).bits + 7) // 8
+    if len(tensor.shape) > MAX_RANK or length > MAX_BYTES:
+        raise BadWeights(f"has a shape that no tensor has: {list(tensor.shape)}"[:200])
+    return length
+
+
+def _external(path: Path, said: Mapping[str, str], length: int) -> tuple[Path, int, int]:
+    file = _below(path, said.get("location", ""))
+    offset, size = _number(said, "offset"), _number(said, "length")
+    if size is not None and size != length:
+        raise BadWeights(f"has {size} bytes of data in {file.name} where its shape asks for {length}")
+    there = file.stat().st_size
+    if (offset or 0) + length > there:
+        raise BadWeights(f"ends at byte {(offset or 0) + length} of {file.name}, which has {there}")
+    return file, offset or 0, length
+
+
+def _number(said: Mapping[str, str], key: str) -> int | None:
+    text = said.get(key)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 20):
+        raise BadWeights(f"has external data of {key} {text[:40]!r}, which is no number of bytes")
+    return int(text)
+
+
+def _below(path: Path, location: str) -> Path:
+    """The file of external data, beside a model or in a folder below: a plain name whose last part may be a link."""
+    shown = repr(location[:200])
+    parts = PurePosixPath(location).parts
+    if not parts or "\0" in location or "\\" in location or ".." in parts or PurePosixPath(location).is_absolute():
+        raise BadWeights(f"has external data in {shown}, which names no file below the model's folder")
+    folder = path.parent.resolve()
+    file = folder / location
+    if not file.parent.resolve().is_relative_to(folder):
+        raise BadWeights(f"has external data in {shown}, which leads out of the model's folder")
+    try:
+        mode = file.stat().st_mode
+    except OSError:
+        raise BadWeights(f"has external data in {shown}, which is not there") from None
+    if not S_ISREG(mode):
+        raise BadWeights(f"has external data in {shown}, which is no regular file")
+    return file
