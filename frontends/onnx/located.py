@@ -86,7 +86,7 @@ def _positions(indices: Tensor, shape: tuple[int, ...], count: int) -> list[int]
     """Where the elements of a sparse tensor stand, row by row, of indices into its rows or one per axis."""
     given = np.array(indices.values, dtype=object)
     if indices.shape == (count,):
-        found = given.tolist()
+        found = list(map(int, given))
     elif indices.shape == (count, len(shape)):
         steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
         rows = given.reshape(count, len(shape)).tolist()
