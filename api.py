@@ -22,7 +22,7 @@ from .interp.trees import nodes_of
 from .lang import core
 from .lang.checked import Checked
 from .lang.diagnostics import Diagnostic, RxError
-from .lang.files import Files
+from .lang.files import Files, is_model
 from .lang.given import Given, read_given
 from .lang.node import Node
 from .lang.render import render_text
@@ -248,7 +248,7 @@ def load(
     `"@f: 1 <= n, n <= 64"`, holds at the doors of functions beside what the program says; `@*` are all that have such sizes.
     """
     place = Path(path)
-    data = place.read_bytes()
+    data = b"" if is_model(place.name) else place.read_bytes()
     files = Files(place.parent, _paths(roots))
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)

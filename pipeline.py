@@ -1,6 +1,6 @@
 """The life of a program: bytes -> text -> sweet tree -> core tree -> checked and simplified core -> results.
 
-    decode      bytes to text                                             lang/parser.py
+    open        bytes to text; a model is translated to it                lang/parser.py, frontends/onnx/
     load        text to sweet trees, imports included                     lang/modules.py, lang/parser.py
     desugar     sweet trees to one core program                           desugar/desugar.py
     check       assertions proved, refuted or left; shapes of everything  simplify/propagate.py
@@ -22,7 +22,7 @@ from .desugar.desugar import desugar
 from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
-from .lang.files import Files
+from .lang.files import Files, is_model
 from .lang.given import Given
 from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
@@ -61,10 +61,19 @@ def check_bytes(
     data: bytes, name: str, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Report:
     """Check a program that was read from a file called `name` in the folder `base`."""
-    source, diagnostics = decode(data, name)
+    source, diagnostics = opened(data, name, base)
     if any(d.severity == "error" for d in diagnostics):
         return Report((name,), diagnostics, Counts(), None)
     return check_source(source, base, roots, options)
+
+
+def opened(data: bytes, name: str, base: Path) -> tuple[Source, tuple[Diagnostic, ...]]:
+    """A program's text; that of a model is what it is translated to, and only its own reader opens the file."""
+    if not is_model(name):
+        return decode(data, name)
+    from .frontends.onnx.translate import opened as translated  # few programs are models
+
+    return translated(name, base)
 
 
 def check_text(
@@ -136,7 +145,14 @@ def desugar_text(
     text: str, name: str, base: Path, roots: tuple[Path, ...] = ()
 ) -> tuple[core.Program | None, tuple[Diagnostic, ...]]:
     """The core program as desugaring makes it; None where the text is broken."""
-    _, program, diagnostics = _desugared(Source(name, text), Files(base, roots))
+    return desugar_source(Source(name, text), base, roots)
+
+
+def desugar_source(
+    source: Source, base: Path, roots: tuple[Path, ...] = ()
+) -> tuple[core.Program | None, tuple[Diagnostic, ...]]:
+    """The same for a text that is a source already."""
+    _, program, diagnostics = _desugared(source, Files(base, roots))
     return program, diagnostics
 
 

@@ -163,9 +163,7 @@ def _print(outcome: Outcome, form: str, guards: Sequence[Choice] | None) -> None
 
 
 def _guard(guard: Choice) -> str:
-    line, column = guard.span.source.position(guard.span.start)
-    place = f"{guard.span.source.name}:{line}:{column}"
-    return shown(f"{place}: {guard.function}: {guard.chosen} if {guard.condition}")
+    return shown(f"{guard.span.source.place(guard.span.start)}: {guard.function}: {guard.chosen} if {guard.condition}")
 
 
 def _stats(outcome: Outcome) -> str:

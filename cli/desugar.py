@@ -12,7 +12,6 @@ from ..lang.checked import Checked
 from ..lang.core_printer import Comment, Place, print_program
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import replace
-from ..lang.parser import decode
 from .annotated import print_annotated
 from .files import Program, Unusable, folders, read_program
 from .terminal import print_diagnostics
@@ -64,10 +63,10 @@ def desugar(
 
 
 def _desugared(program: Program, places: tuple[Path, ...]) -> tuple[core.Program | None, tuple[Diagnostic, ...]]:
-    source, wrong = decode(program.data, program.name)
+    source, wrong = pipeline.opened(program.data, program.name, program.base)
     if any(d.severity == "error" for d in wrong):
         return None, wrong
-    return pipeline.desugar_text(source.text, program.name, program.base, places)
+    return pipeline.desugar_source(source, program.base, places)
 
 
 def _checked(

@@ -58,5 +58,4 @@ def _fact(fact: Fact) -> str:
 def _place(span: Span) -> str:
     if not span.source.text:
         return ""
-    line, column = span.source.position(span.start)
-    return shown(f"{span.source.name}:{line}:{column}")
+    return shown(span.source.place(span.start, span.end))

@@ -16,6 +16,7 @@ import click
 
 from ..lang.cells import shown
 from ..lang.diagnostics import RxError
+from ..lang.files import is_model
 from ..lang.given import Given, read_given
 
 STDIN = "-"
@@ -64,7 +65,8 @@ def read_program(path: str) -> Program:
         return Program("<stdin>", sys.stdin.buffer.read(), Path.cwd())
     try:
         with open(path, "rb") as file:
-            return Program(path, file.read(), Path(path).parent)
+            # A model's weights may be larger than memory: its own reader opens it.
+            return Program(path, b"" if is_model(path) else file.read(), Path(path).parent)
     except (OSError, ValueError) as wrong:
         raise Unusable(_unreadable(path, wrong)) from wrong
 

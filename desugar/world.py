@@ -269,8 +269,8 @@ class World:
         head, _, rest = name.partition(".")
         if head == "prelude" and rest:
             return self.primitive(rest)
-        if rest:
-            other = self.by_alias.get(unit.links.get(head, "?"))
+        if rest and head in unit.links:
+            other = self.by_alias.get(unit.links[head])
             return None if other is None else other.fns.get(rest) or other.impls.get(rest)
         return self.primitive(name)
 

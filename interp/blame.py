@@ -61,8 +61,7 @@ def interrupted(failure: Failure) -> str:
 
 def _loop_at(place: Place) -> str:
     span = place.turns[-1].loop.span
-    line, column = span.source.position(span.start)
-    return f"the loop at {span.source.name}:{line}:{column}"
+    return f"the loop at {span.source.place(span.start)}"
 
 
 def _when(place: Place) -> str:

@@ -13,6 +13,11 @@ from .source import NOWHERE, Span
 MAX_TEXT = 64 * 1024 * 1024
 
 
+def is_model(name: str) -> bool:
+    """Whether a file holds a model, and no text."""
+    return name.lower().endswith(".onnx")
+
+
 class Files:
     """File access confined to the program's folder (`base`) and `roots`; symbolic links and `..` are followed first."""
 

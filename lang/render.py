@@ -94,10 +94,10 @@ def render(diagnostic: Diagnostic, width: int = WIDTH) -> list[Line]:
     lines = _headline(diagnostic, width)
     for source, marks in places:
         if source is diagnostic.span.source:
-            line, column = source.position(_clamped(diagnostic.span).start)
-            lines.append(_place(margin, "-->", f"{source.name}:{line}:{column}"))
+            span = _clamped(diagnostic.span)
+            lines.append(_place(margin, "-->", source.place(span.start, span.end)))
         else:
-            lines.append(_place(margin, ":::", f"{source.name}:{marks[0].line}:{marks[0].start + 1}"))
+            lines.append(_place(margin, ":::", source.place(source.line_starts()[marks[0].line - 1] + marks[0].start)))
         lines += _block(source, marks, margin, width)
     lines += _footer(diagnostic, margin, width)
     return [_coloured(line, diagnostic.severity) for line in lines]

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from .node import Node
 
 
+class Made(Node):
+    """What a line was made of, where no person wrote it: a node of a model, as diagnostics name it, the names of its inputs
+    in the line, and where its author wrote it, as far as that is known."""
+
+    what: str
+    inputs: tuple[str, ...] = ()
+    trace: str | None = None
+
+
 class Source:
-    """One file's text. `name` is what diagnostics print; compared by identity."""
+    """One file's text. `name` is what diagnostics print; `made` says of lines what they were made of, where the text was
+    translated from something else. Compared by identity."""
 
-    __slots__ = ("name", "text", "_starts")
+    __slots__ = ("name", "text", "made", "_starts")
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, made: Mapping[int, Made] | None = None) -> None:
         self.name = name
         self.text = text
+        self.made = made or {}
         self._starts: list[int] | None = None
 
     def line_starts(self) -> list[int]:
@@ -39,6 +51,16 @@ class Source:
         starts = self.line_starts()
         end = starts[number] if number < len(starts) else len(self.text) + 1
         return self.text[starts[number - 1] : end - 1].rstrip("\r")
+
+    def place(self, start: int, end: int | None = None) -> str:
+        """How diagnostics name a place: `f.rx:3:14`, or the node of a model, and its input where the place is one."""
+        line, column = self.position(start)
+        made = self.made.get(line)
+        if made is None:
+            return f"{self.name}:{line}:{column}"
+        written = self.text[start : start if end is None else end]
+        which = f", input {made.inputs.index(written)}" if written and written in made.inputs else ""
+        return f"{self.name}: {made.what}{which}"
 
     def __repr__(self) -> str:
         return f"Source({self.name!r})"

@@ -92,21 +92,36 @@ FAMILIES = (
 )  # fmt: skip
 
 
+# Those of primitives with ONNX's meaning, where that is not ours; they are called `onnx.reshape` and so on.
+ONNX_FAMILIES = ("onnx_shape",)
+
+
+def families(name: str) -> tuple[str, ...]:
+    """The modules in which a primitive of a name may stand."""
+    return ONNX_FAMILIES if name.startswith("onnx.") else FAMILIES
+
+
 def lookup(name: str) -> Primitive | None:
     """The row of a primitive, or None; its rule stands in Python or, in prelude.rx, in Rx."""
-    _load()
+    _load(families(name))
     return _ROWS.get(name) or _declared(name)
 
 
 def names() -> tuple[str, ...]:
-    """All primitives, in the order of their declaration."""
-    _load()
-    return (*_ROWS, *_prelude())
+    """All primitives of our own, in the order of their declaration."""
+    _load(FAMILIES)
+    return (*(name for name in _ROWS if not name.startswith("onnx.")), *_prelude())
+
+
+def onnx_names() -> tuple[str, ...]:
+    """All primitives with ONNX's meaning, in the order of their declaration."""
+    _load(ONNX_FAMILIES)
+    return tuple(name for name in _ROWS if name.startswith("onnx."))
 
 
 @cache
-def _load() -> None:
-    for family in FAMILIES:
+def _load(families: tuple[str, ...]) -> None:
+    for family in families:
         import_module(f".rules.{family}", __package__)
 
 

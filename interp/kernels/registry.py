@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.registry import FAMILIES
+from ...ops.registry import families
 
 
 class BadValue(ValueError):
@@ -82,11 +82,11 @@ def kernel(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def lookup(name: str) -> Callable[..., Any]:
     """The kernel of a primitive; every primitive has one (a test compares the tables)."""
-    _load()
+    _load(families(name))
     return _KERNELS[name]
 
 
 @cache
-def _load() -> None:
-    for family in FAMILIES:
+def _load(families: tuple[str, ...]) -> None:
+    for family in families:
         import_module(f".{family}", __package__)

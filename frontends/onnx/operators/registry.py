@@ -1,0 +1,175 @@
+"""The table of ONNX operators: what one node says, and what writes it in Rx.
+
+A row is found by domain, name and version. Most are templates in `table.py`; what a template cannot say is a function in this
+folder, declared with `@operator`. Both give the text of one expression, whose value is the node's output, or the tuple of its
+outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import Protocol
+
+from ..literals import listed, number, quoted
+from ..model import Attribute, Operation, Tensor
+
+__all__ = ["Reader", "Row", "Scope", "Untranslatable", "add", "find", "listed", "number", "operator", "operators", "quoted"]
+
+
+class Untranslatable(Exception):
+    """A node that has no meaning in Rx; the message is a sentence without its end, about the node."""
+
+
+class Scope(Protocol):
+    """What is known where a node stands."""
+
+    def name(self, value: str) -> str:
+        """The Rx name of a value of the model."""
+
+    def constant(self, value: str) -> Tensor | None:
+        """The elements of a value that the model itself holds, where they are few."""
+
+    def let(self, hint: str, text: str) -> str:
+        """Bind an expression before the node, and give its name."""
+
+    def version(self, domain: str) -> int:
+        """The version of a domain's operators."""
+
+
+class Reader:
+    """One node as its row reads it. Inputs and outputs count from 0."""
+
+    def __init__(self, operation: Operation, scope: Scope) -> None:
+        self.operation = operation
+        self.scope = scope
+        self.version = scope.version(operation.domain)
+
+    def __len__(self) -> int:
+        return len(self.operation.inputs)
+
+    def has(self, at: int) -> bool:
+        """Whether an optional input is there."""
+        return at < len(self) and self.operation.inputs[at] != ""
+
+    def x(self, at: int) -> str:
+        """The name of an input, which has to be there."""
+        if not self.has(at):
+            raise Untranslatable(f"input {at} is missing")
+        return self.scope.name(self.operation.inputs[at])
+
+    def xs(self) -> list[str]:
+        """The names of all inputs."""
+        return [self.x(at) for at in range(len(self))]
+
+    def optional(self, at: int, name: str) -> str:
+        """`, name=x` where the input is there, else nothing."""
+        return f", {name}={self.x(at)}" if self.has(at) else ""
+
+    def elements(self, at: int) -> tuple[int, ...] | None:
+        """The elements of an input of integers, where the model holds them."""
+        found = self.scope.constant(self.operation.inputs[at]) if self.has(at) else None
+        if found is None or found.values is None or found.dtype not in ("int32", "int64"):
+            return None
+        return tuple(int(v) for v in found.values)
+
+    def outputs(self) -> int:
+        """How many outputs somebody uses: those behind the last one are left out."""
+        return max((at + 1 for at, name in enumerate(self.operation.outputs) if name), default=0)
+
+    def uses(self, at: int) -> bool:
+        """Whether an output has a name."""
+        return at < len(self.operation.outputs) and self.operation.outputs[at] != ""
+
+    # Attributes
+
+    def attribute(self, name: str) -> Attribute | None:
+        return self.operation.attributes.get(name)
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        found = self.attribute(name)
+        if isinstance(found, int):
+            return found
+        if found is not None or default is None:
+            raise Untranslatable(f"its attribute `{name}` is {'no integer' if found is not None else 'missing'}")
+        return default
+
+    def number(self, name: str, default: float) -> float:
+        found = self.attribute(name)
+        if found is None:
+            return default
+        if not isinstance(found, int | float):
+            raise Untranslatable(f"its attribute `{name}` is no number")
+        return found
+
+    def string(self, name: str, default: str) -> str:
+        found = self.attribute(name)
+        if found is None:
+            return default
+        if not isinstance(found, str):
+            raise Untranslatable(f"its attribute `{name}` is no text")
+        return found
+
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        found = self.attribute(name)
+        if found is None:
+            return None
+        if not isinstance(found, tuple) or not all(isinstance(v, int) for v in found):
+            raise Untranslatable(f"its attribute `{name}` is no list of integers")
+        return tuple(v for v in found if isinstance(v, int))
+
+    def let(self, hint: str, text: str) -> str:
+        return self.scope.let(hint, text)
+
+
+Row = Callable[[Reader], str]
+
+
+class _Rows:
+    """The rows of one operator, the newest first."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, Row]] = []
+
+
+_OPERATORS: dict[tuple[str, str], _Rows] = {}
+FAMILIES = ("table", "shapes")
+
+
+def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:
+    """Declare what writes an operator from one version on."""
+    rows = _OPERATORS.setdefault((domain, name), _Rows()).rows
+    if any(version == since for version, _ in rows):
+        raise ValueError(f"two rows for {name} {since}")
+    rows.append((since, row))
+    rows.sort(key=lambda r: -r[0])
+
+
+def operator(name: str, since: int = 1, domain: str = "") -> Callable[[Row], Row]:
+    """Declare the decorated function as what writes an operator from one version on."""
+
+    def declare(row: Row) -> Row:
+        add(name, row, since, domain)
+        return row
+
+    return declare
+
+
+def find(domain: str, name: str, version: int) -> Row | None:
+    """The row of an operator in a version of its domain; None where there is none."""
+    _load()
+    found = _OPERATORS.get((domain, name))
+    return next((row for since, row in found.rows if since <= version), None) if found else None
+
+
+def operators() -> Iterator[tuple[str, str]]:
+    """Domain and name of all."""
+    _load()
+    yield from sorted(_OPERATORS)
+
+
+@cache
+def _load() -> None:
+    for family in FAMILIES:
+        import_module(f".{family}", __package__)

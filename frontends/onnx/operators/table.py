@@ -1,0 +1,113 @@
+"""Operators that one line says: `{0}` is input 0, `{*}` all inputs, `{1?min}` becomes `, min=x` where input 1 is there, and
+`{alpha=1.0}` is an attribute with its default."""
+
+from __future__ import annotations
+
+import re
+
+from .registry import Reader, Row, Untranslatable, add, number, quoted
+
+# name, with the first version that a line is for behind an @ where it is not 1.
+_LINES = """
+Abs: @abs({0})
+Acos: @acos({0})
+Acosh: @acosh({0})
+Add@7: @add({0}, {1})
+And@7: @logical_and({0}, {1})
+Asin: @asin({0})
+Asinh: @asinh({0})
+Atan: @atan({0})
+Atanh: @atanh({0})
+BatchNormalization@7: @batch_normalization({0}, {1}, {2}, {3}, {4}, epsilon={epsilon=1e-5})
+BitwiseAnd: @bitwise_and({0}, {1})
+BitwiseNot: @bitwise_invert({0})
+BitwiseOr: @bitwise_or({0}, {1})
+BitwiseXor: @bitwise_xor({0}, {1})
+Ceil: @ceil({0})
+Concat@4: @concat([{*}], axis={axis})
+Cos: @cos({0})
+Cosh: @cosh({0})
+DepthToSpace: @onnx.depth_to_space({0}, {blocksize}, mode={mode="DCR"})
+Det: @det({0})
+Div@7: @onnx.div({0}, {1})
+Einsum: @einsum({equation=""}, [{*}])
+Elu: @elu({0}, alpha={alpha=1.0})
+Equal@7: @equal({0}, {1})
+Erf: @erf({0})
+Exp: @exp({0})
+Floor: @floor({0})
+GatherElements: @gather_elements({0}, {1}, axis={axis=0})
+GatherND: @gather_nd({0}, {1}, batch_dims={batch_dims=0})
+Gelu: @gelu({0}, approximate={approximate="none"})
+GlobalAveragePool: @global_average_pool({0})
+GlobalMaxPool: @global_max_pool({0})
+Greater@7: @greater({0}, {1})
+GreaterOrEqual: @greater_equal({0}, {1})
+HardSigmoid: @hard_sigmoid({0}, alpha={alpha=0.2}, beta={beta=0.5})
+HardSwish: @hard_swish({0})
+Identity: {0}
+InstanceNormalization: @instance_normalization({0}, {1}, {2}, epsilon={epsilon=1e-5})
+IsNaN: @isnan({0})
+LRN: @lrn({0}, {size}, alpha={alpha=1e-4}, beta={beta=0.75}, bias={bias=1.0})
+LeakyRelu: @leaky_relu({0}, alpha={alpha=0.01})
+Less@7: @less({0}, {1})
+LessOrEqual: @less_equal({0}, {1})
+Log: @log({0})
+LogSoftmax@13: @log_softmax({0}, axis={axis=-1})
+MatMul: @matmul({0}, {1})
+Mish: @mish({0})
+Mul@7: @multiply({0}, {1})
+Neg: @negative({0})
+Not: @logical_not({0})
+Or@7: @logical_or({0}, {1})
+Reciprocal: @reciprocal({0})
+Relu: @relu({0})
+Round: @round({0})
+Selu: @selu({0})
+Sigmoid: @sigmoid({0})
+Sign: @sign({0})
+Sin: @sin({0})
+Sinh: @sinh({0})
+Size: @size({0})
+Softmax@13: @softmax({0}, axis={axis=-1})
+Softplus: @softplus({0})
+Softsign: @softsign({0})
+SpaceToDepth: @space_to_depth({0}, {blocksize})
+Sqrt: @sqrt({0})
+Sub@7: @subtract({0}, {1})
+Tan: @tan({0})
+Tanh: @tanh({0})
+Where: @where({0}, {1}, {2})
+Xor@7: @logical_xor({0}, {1})
+"""
+
+_SLOT = re.compile(r"\{(?:(\d+)(?:\?(\w+))?|(\*)|(\w+)(?:=([^}]*))?)\}")
+
+
+def _row(template: str) -> Row:
+    """What fills a template in."""
+    return lambda node: _SLOT.sub(lambda slot: _filled(node, slot), template)
+
+
+def _filled(node: Reader, slot: re.Match[str]) -> str:
+    at, optional, everything, attribute, default = slot.groups()
+    if everything:
+        return ", ".join(node.xs())
+    if at is not None:
+        return node.optional(int(at), optional) if optional else node.x(int(at))
+    found = node.attribute(attribute)
+    if found is None and default is None:
+        raise Untranslatable(f"its attribute `{attribute}` is missing")
+    if found is None:
+        return default
+    if isinstance(found, str):
+        return quoted(found)
+    if not isinstance(found, int | float):
+        raise Untranslatable(f"its attribute `{attribute}` is neither a number nor a text")
+    return number(found)
+
+
+for _line in _LINES.strip().splitlines():
+    _head, _, _text = _line.partition(": ")
+    _name, _, _since = _head.partition("@")
+    add(_name, _row(_text), int(_since or 1))
