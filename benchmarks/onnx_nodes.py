@@ -86,7 +86,11 @@ def cases(given: int, only: str | None) -> Iterator[Case]:
             continue
         if test.data_sets:
             inputs, outputs = test.data_sets[0]
-            yield Case(test.name, test.model, list(inputs), list(outputs), given)
+            yield Case(test.name, test.model, [_array(x) for x in inputs], [_array(x) for x in outputs], given)
+
+
+def _array(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 Shapes = dict[str, list[Any] | None]

@@ -93,7 +93,7 @@ FAMILIES = (
 
 
 # Those of primitives with ONNX's meaning, where that is not ours; they are called `onnx.reshape` and so on.
-ONNX_FAMILIES = ("onnx_shape",)
+ONNX_FAMILIES = ("onnx_shape", "onnx_math")
 
 
 def families(name: str) -> tuple[str, ...]:

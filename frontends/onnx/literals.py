@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from math import isfinite, prod
+from math import copysign, isfinite, isnan, prod
 
 from .model import Element, Tensor
 
@@ -13,10 +13,23 @@ def literal(tensor: Tensor) -> str | None:
     """`tensor([[1, 2]], int64)`; None where Rx has no such literal."""
     if 0 in tensor.shape:
         return f"@zeros({listed(tensor.shape)}, {tensor.dtype})"
-    texts = [_text(v, tensor.dtype) for v in tensor.values or ()]
-    if not texts or None in texts:
-        return None
-    return f"tensor({_nested(texts, tensor.shape)}, {tensor.dtype})"
+    values = tensor.values or ()
+    if not all(isfinite(v) for v in values if isinstance(v, float)):
+        above, below = zip(*map(_quotient, values), strict=True)
+        return f"{_tensor(above, tensor)} / {_tensor(below, tensor)}"
+    return _tensor(values, tensor)
+
+
+def _quotient(value: Element) -> tuple[Element, float]:
+    """A number as a quotient: there are no literals for what is not finite."""
+    if isinstance(value, float) and not isfinite(value):
+        return (0.0 if isnan(value) else copysign(1.0, value)), 0.0
+    return value, 1.0
+
+
+def _tensor(values: Sequence[Element], tensor: Tensor) -> str | None:
+    texts = [_text(v, tensor.dtype) for v in values]
+    return None if not texts or None in texts else f"tensor({_nested(texts, tensor.shape)}, {tensor.dtype})"
 
 
 def _nested(texts: Sequence[str | None], shape: tuple[int, ...]) -> str:
@@ -35,7 +48,7 @@ def _text(value: Element, dtype: str) -> str | None:
         case int():
             return str(value)
         case float():
-            return None if not isfinite(value) else repr(value) if dtype == "float64" else number(value)
+            return repr(value) if dtype == "float64" else number(value)
         case _:
             return None
 

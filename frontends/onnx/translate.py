@@ -11,7 +11,7 @@ from ...lang.diagnostics import Diagnostic, RxError, error
 from ...lang.node import Node
 from ...lang.source import NOWHERE, Made, Source, Span
 from .dims import Sizes
-from .literals import listed, literal
+from .literals import listed, literal, quoted
 from .model import Function, Graph, Model, Operation, Tensor, TensorType, Value, ValueType
 from .names import Names
 from .reading import read_model
@@ -72,6 +72,10 @@ class _Writer:
         self.lines.append(text)
         if made is not None:
             self.made[len(self.lines)] = made
+
+    def const(self, name: str, tensor: Tensor) -> None:
+        held = f'load("{self.model.path.name}", {quoted(tensor.key)})'
+        self.line(f"const {name} : Tensor({listed(tensor.shape)}, {tensor.dtype}) = {held}")
 
     def block(self, block: _Block) -> None:
         for text, made in block.lines:
@@ -139,15 +143,21 @@ class _Block:
 
     def tensor(self, value: str, tensor: Tensor) -> None:
         """Bind a constant: a literal where it is small, else what the file holds."""
-        size = len(tensor.values) if tensor.values is not None else _FEW + 1
-        written = literal(tensor) if size <= _FEW else None
         name = self.writer.values.name(value)
         self.constants[value] = tensor
+        written = _written(tensor)
         if written is None:
-            path = self.writer.model.path.name
-            self.writer.line(f'const {name} : Tensor({listed(tensor.shape)}, {tensor.dtype}) = load("{path}", "{tensor.key}")')
+            self.writer.const(name, tensor)
         else:
             self.lines.append((f"let {name} = {written}", self.made))
+
+    def literal(self, tensor: Tensor) -> str:
+        written = _written(tensor)
+        if written is not None:
+            return written
+        name = self.writer.values.fresh(tensor.name or "value")
+        self.writer.const(name, tensor)
+        return name
 
     def operations(self, operations: Sequence[Operation]) -> None:
         for operation in operations:
@@ -178,6 +188,12 @@ class _Block:
     def result(self, outputs: Sequence[str]) -> str:
         names = [self.name(o) for o in outputs]
         return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _written(tensor: Tensor) -> str | None:
+    """A small tensor in the program itself."""
+    few = tensor.values is not None and len(tensor.values) <= _FEW
+    return literal(tensor) if few or 0 in tensor.shape else None
 
 
 def constant_of(operation: Operation) -> Tensor:

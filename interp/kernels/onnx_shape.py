@@ -6,12 +6,103 @@ from typing import Any
 
 import numpy as np
 
-from .registry import kernel
+from .registry import BadValue, kernel, lookup
 
 Array = np.ndarray[Any, Any]
 
 
+def integers(x: Array) -> tuple[int, ...]:
+    return tuple(map(int, x.ravel()))
+
+
 @kernel("onnx.reshape")
 def reshape(x: Array, shape: Array, allowzero: bool) -> Array:
-    wanted = [x.shape[axis] if size == 0 and not allowzero else int(size) for axis, size in enumerate(shape)]
+    wanted = [x.shape[axis] if size == 0 and not allowzero else size for axis, size in enumerate(integers(shape))]
     return np.reshape(x, wanted)
+
+
+@kernel("onnx.shape")
+def shape(x: Array, start: int, end: int | None) -> Array:
+    return np.array(x.shape[start:end], np.int64)
+
+
+@kernel("onnx.flatten")
+def flatten(x: Array, axis: int) -> Array:
+    at = axis + x.ndim if axis < 0 else axis
+    return np.reshape(x, (int(np.prod(x.shape[:at], dtype=np.int64)), int(np.prod(x.shape[at:], dtype=np.int64))))
+
+
+@kernel("onnx.expand")
+def expand(x: Array, shape: Array) -> Array:
+    return np.broadcast_to(x, np.broadcast_shapes(x.shape, integers(shape)))
+
+
+@kernel("onnx.unsqueeze")
+def unsqueeze(x: Array, axes: Array) -> Array:
+    return np.expand_dims(x, integers(axes))
+
+
+@kernel("onnx.squeeze")
+def squeeze(x: Array, axes: Array) -> Array:
+    return np.squeeze(x, integers(axes))
+
+
+@kernel("onnx.slice")
+def slice_(x: Array, starts: Array, ends: Array, axes: Array | None, steps: Array | None) -> Array:
+    places = range(len(starts)) if axes is None else integers(axes)
+    by = (1,) * len(starts) if steps is None else integers(steps)
+    found = [slice(None)] * x.ndim
+    for axis, start, end, step in zip(places, integers(starts), integers(ends), by, strict=True):
+        found[axis] = slice(start, None if step < 0 and end < -x.shape[axis] else end, step)
+    return x[tuple(found)]
+
+
+@kernel("onnx.split")
+def split(x: Array, sizes: Array, axis: int, count: int) -> tuple[Array, ...]:
+    return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
+
+
+@kernel("onnx.split_evenly")
+def split_evenly(x: Array, axis: int, count: int) -> tuple[Array, ...]:
+    part = -(-x.shape[axis] // count)
+    return tuple(np.split(x, [part * i for i in range(1, count)], axis))
+
+
+@kernel("onnx.pad")
+def pad(x: Array, pads: Array, value: Array | None, axes: Array | None, mode: str) -> Array:
+    numbers, half = integers(pads), len(pads) // 2
+    pairs = tuple(zip(numbers[:half], numbers[half:], strict=True))
+    return lookup("pad")(x, pairs, mode, value, None if axes is None else integers(axes))  # type: ignore[no-any-return]
+
+
+@kernel("onnx.range")
+def range_(start: Array, limit: Array, delta: Array) -> Array:
+    if not delta:
+        raise BadValue("delta is 0")
+    count = max(0, int(np.ceil((limit - start) / delta)))
+    return (start + np.arange(count).astype(start.dtype) * delta).astype(start.dtype)
+
+
+@kernel("onnx.one_hot")
+def one_hot(indices: Array, depth: Array, values: Array, axis: int) -> Array:
+    size = int(depth.item())
+    places = np.expand_dims(indices.astype(np.int64), axis)
+    at = axis + indices.ndim + 1 if axis < 0 else axis
+    wanted = np.arange(size).reshape([-1 if i == at else 1 for i in range(indices.ndim + 1)])
+    hit = (np.where(places < 0, places + size, places)) == wanted
+    return np.where(hit, values[1], values[0])
+
+
+@kernel("onnx.nonzero")
+def nonzero(x: Array) -> Array:
+    return np.array(np.nonzero(np.atleast_1d(x)), np.int64).reshape(x.ndim, -1)
+
+
+@kernel("onnx.compress")
+def compress(x: Array, condition: Array, axis: int | None) -> Array:
+    return np.compress(condition, x, axis)
+
+
+@kernel("onnx.eye_like")
+def eye_like(x: Array, k: int, dtype: np.dtype[Any] | None) -> Array:
+    return np.eye(*x.shape, k=k, dtype=x.dtype if dtype is None else dtype)

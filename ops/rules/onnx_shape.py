@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from ..axes import Shape, known_shape
-from ..model import WILDCARD, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from typing import Any
+
+from ..axes import Shape, is_plain, known_shape, place, product
+from ..broadcast import broadcast
+from ..model import WILDCARD, AnyDType, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from ..operands import ranked
 from ..registry import primitive
-from ..requirements import Axis, Other
-from .shape import reshape
+from ..requirements import Argument, Equal, Number, Other
+from .parts import pad, slice_, split
+from .shape import expand_dims, reshape, squeeze
 
 
-def integers(ctx: Ctx, x: TensorInfo) -> tuple[Dim | None, ...]:
-    """The elements of a rank-1 tensor of integers, as far as they are known; raises RankUnknown where not even their number
-    is."""
-    (size,) = ctx.dims(x)
-    if isinstance(x.data, tuple):
-        return x.data
-    if not isinstance(size, int):
+def elements(ctx: Ctx, x: TensorInfo) -> tuple[Dim | None, ...]:
+    """The elements of a tensor of integers in row-major order, None for one that is not known; raises RankUnknown where not
+    even their number is."""
+    shape = ctx.dims(x)
+    if x.data is not None:
+        return x.data if isinstance(x.data, tuple) else (x.data,)
+    count = product(shape)
+    if not isinstance(count, int):
         raise RankUnknown
-    return (None,) * size
+    return (None,) * count
+
+
+def bounds(ctx: Ctx, x: TensorInfo, name: str) -> tuple[Dim, ...]:
+    """The same, with integers of any sign for those that are not known."""
+    return tuple(ctx.fresh(name, None) if e is None else e for e in elements(ctx, x))
+
+
+def literals(ctx: Ctx, x: TensorInfo) -> tuple[int, ...]:
+    """Elements without which nothing can be said of the result; raises RankUnknown."""
+    found = tuple(e for e in elements(ctx, x) if isinstance(e, int))
+    if len(found) < len(elements(ctx, x)):
+        raise RankUnknown
+    return found
 
 
 @primitive("onnx.reshape", "x: tensor, shape: tensor, allowzero: bool = false", "T:any, I:{int64} -> T")
@@ -25,8 +44,8 @@ def onnx_reshape(ctx: Ctx, x: TensorInfo, shape: TensorInfo, allowzero: bool) ->
     """The same elements in another shape, where a 0 is the operand's own size of that axis, unless `allowzero`, and one -1 is
     what is left. ONNX Reshape."""
     source = known_shape(ctx, x)
-    wanted = [_size(ctx, source, axis, size, allowzero) for axis, size in enumerate(integers(ctx, shape))]
-    return reshape(ctx, x, tuple(wanted))
+    wanted = [_size(ctx, source, axis, size, allowzero) for axis, size in enumerate(elements(ctx, shape))]
+    return reshape(ctx, x, tuple(wanted))  # type: ignore[no-any-return]
 
 
 def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool) -> object:
@@ -44,5 +63,139 @@ def _own(ctx: Ctx, source: Shape, axis: int) -> Dim:
     if any(isinstance(d, Segment) for d in source[: axis + 1]):
         raise RankUnknown
     if axis >= len(source):
-        ctx.fail(Other("no 0 in {0} behind the axes of the operand", ()))
+        ctx.fail(Other("no 0 in {0} behind the axes of the operand", (Argument("shape"),)))
     return source[axis]
+
+
+@primitive("onnx.shape", "x: tensor, start: int = 0, end: int = none", "T:any -> int64")
+def onnx_shape(ctx: Ctx, x: TensorInfo, start: int, end: int | None) -> Out:
+    """The sizes of the axes from `start` to before `end`, both clamped. ONNX Shape."""
+    dims = ctx.dims(x)[slice(start, end)]
+    return Out((len(dims),), dims)
+
+
+@primitive("onnx.flatten", "x: tensor, axis: int = 1", "T:any -> T")
+def onnx_flatten(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
+    """A matrix: the axes before `axis` as one, and the others as one. ONNX Flatten."""
+    dims = ctx.dims(x)
+    at = axis if axis == len(dims) else place(ctx, dims, axis)
+    return product(dims[:at]), product(dims[at:])
+
+
+@primitive("onnx.expand", "x: tensor, shape: tensor", "T:any, I:{int64} -> T")
+def onnx_expand(ctx: Ctx, x: TensorInfo, shape: TensorInfo) -> Shape:
+    """The operand broadcast together with a shape: a 1 there is the operand's own size. ONNX Expand."""
+    wanted = tuple(ctx.fresh("size") if e is None else e for e in elements(ctx, shape))
+    return broadcast(ctx, x=known_shape(ctx, x), shape=wanted)
+
+
+@primitive("onnx.unsqueeze", "x: tensor, axes: tensor", "T:any, I:{int64} -> T")
+def onnx_unsqueeze(ctx: Ctx, x: TensorInfo, axes: TensorInfo) -> Out:
+    """New axes of size 1 at given places of the result. ONNX Unsqueeze."""
+    if not all(isinstance(e, int) for e in elements(ctx, axes)):
+        shape = known_shape(ctx, x)
+        return Out(tuple(ctx.fresh("size") for _ in (*shape, *elements(ctx, axes))) if is_plain(shape) else _open())
+    return expand_dims(ctx, x, literals(ctx, axes))  # type: ignore[no-any-return]
+
+
+def _open() -> Shape:
+    raise RankUnknown
+
+
+@primitive("onnx.squeeze", "x: tensor, axes: tensor", "T:any, I:{int64} -> T")
+def onnx_squeeze(ctx: Ctx, x: TensorInfo, axes: TensorInfo) -> Out:
+    """Axes of size 1 removed. ONNX Squeeze."""
+    return squeeze(ctx, x, literals(ctx, axes))  # type: ignore[no-any-return]
+
+
+@primitive(
+    "onnx.slice",
+    "x: tensor, starts: tensor, ends: tensor, axes: tensor = none, steps: tensor = none",
+    "T:any, I:{int32, int64}, I, I, I -> T",
+)
+def onnx_slice(
+    ctx: Ctx, x: TensorInfo, starts: TensorInfo, ends: TensorInfo, axes: TensorInfo | None, steps: TensorInfo | None
+) -> Out:
+    """A part along some axes, with Python's rule for bounds. ONNX Slice."""
+    along = None if axes is None else literals(ctx, axes)
+    by = None if steps is None else bounds(ctx, steps, "step")
+    return slice_(ctx, x, bounds(ctx, starts, "start"), bounds(ctx, ends, "end"), along, by, False)  # type: ignore[no-any-return]
+
+
+@primitive("onnx.split", "x: tensor, sizes: tensor, axis: int = 0, count: int = 1", "T:any, I:{int64} -> T...", results="tuple")
+def onnx_split(ctx: Ctx, x: TensorInfo, sizes: TensorInfo, axis: int, count: int) -> list[Any]:
+    """Parts of given sizes along one axis. ONNX Split."""
+    ctx.require(Equal(Argument("sizes", ranked(ctx, "sizes", sizes, 1)[0]), Number(count)))
+    found = x.data, elements(ctx, sizes)
+    return split(ctx, x, None, tuple(ctx.fresh("size") if e is None else e for e in found[1]), None, axis, False)  # type: ignore[no-any-return]
+
+
+@primitive("onnx.split_evenly", "x: tensor, axis: int = 0, count: int = 1", "T:any -> T...", results="tuple")
+def onnx_split_evenly(ctx: Ctx, x: TensorInfo, axis: int, count: int) -> list[Any]:
+    """So many parts of one size along an axis, the last of which may be smaller. ONNX Split, from version 18 on."""
+    dims = known_shape(ctx, x)
+    at = place(ctx, dims, axis)
+    size = dims[at]
+    part = ctx.ceildiv(size, count)
+    last = size - part * (count - 1)
+    return [(*dims[:at], part if i < count - 1 else last, *dims[at + 1 :]) for i in range(count)]
+
+
+@primitive(
+    "onnx.pad",
+    'x: tensor, pads: tensor, value: tensor = none, axes: tensor = none, mode: str = "constant"',
+    "T:any, I:{int64}, T, J:{int32, int64} -> T",
+)
+def onnx_pad(
+    ctx: Ctx, x: TensorInfo, pads: TensorInfo, value: TensorInfo | None, axes: TensorInfo | None, mode: str
+) -> Out:
+    """More elements before and behind along some axes, fewer where a number is negative: `pads` has all numbers before, then
+    all behind. ONNX Pad."""
+    numbers = bounds(ctx, pads, "pad")
+    half = len(numbers) // 2
+    pairs = tuple(zip(numbers[:half], numbers[half:], strict=True))
+    return pad(ctx, x, pairs, mode, None, None if axes is None else literals(ctx, axes))  # type: ignore[no-any-return]
+
+
+@primitive("onnx.range", "start: tensor, limit: tensor, delta: tensor", "T:real, T, T -> T")
+def onnx_range(ctx: Ctx, start: TensorInfo, limit: TensorInfo, delta: TensorInfo) -> Out:
+    """The numbers start, start + delta, ... before limit. ONNX Range."""
+    (a,), (b,), (step,) = (elements(ctx, t) for t in (start, limit, delta))
+    if a is None or b is None or not isinstance(step, int) or step == 0:
+        return Out((ctx.fresh("count"),))
+    count = ctx.max(0, ctx.ceildiv(b - a, step) if step > 0 else ctx.ceildiv(a - b, -step))
+    data = tuple(a + i * step for i in range(count)) if isinstance(count, int) and count <= 64 else None
+    return Out((count,), data)
+
+
+@primitive("onnx.one_hot", "indices: tensor, depth: tensor, values: tensor, axis: int = -1", "I:real, D:real, T:any -> T")
+def onnx_one_hot(ctx: Ctx, indices: TensorInfo, depth: TensorInfo, values: TensorInfo, axis: int) -> Shape:
+    """A new axis of `depth` elements, the second of `values` at the index and the first elsewhere. ONNX OneHot."""
+    dims = ctx.dims(indices)
+    (size,) = elements(ctx, depth)
+    at = place(ctx, (*dims, 1), axis)
+    return (*dims[:at], ctx.fresh("depth") if size is None else size, *dims[at:])
+
+
+@primitive("onnx.nonzero", "x: tensor", "T:any -> int64")
+def onnx_nonzero(ctx: Ctx, x: TensorInfo) -> Shape:
+    """The positions of the elements that are not 0, a column each: `[rank, k]`. ONNX NonZero."""
+    dims = ctx.dims(x)
+    return len(dims), ctx.fresh("k", 0, product(dims))
+
+
+@primitive("onnx.compress", "x: tensor, condition: tensor, axis: int = none", "T:any, bool -> T")
+def onnx_compress(ctx: Ctx, x: TensorInfo, condition: TensorInfo, axis: int | None) -> Shape:
+    """The entries of an axis, or of all elements, where the condition is true. ONNX Compress."""
+    dims = ctx.dims(x)
+    (most,) = ranked(ctx, "condition", condition, 1)
+    if axis is None:
+        return (ctx.fresh("k", 0, most),)
+    at = place(ctx, dims, axis)
+    return (*dims[:at], ctx.fresh("k", 0, most), *dims[at + 1 :])
+
+
+@primitive("onnx.eye_like", "x: tensor, k: int = 0, dtype: dtype = none", "T:any -> T=dtype")
+def onnx_eye_like(ctx: Ctx, x: TensorInfo, k: int, dtype: AnyDType | None) -> Shape:
+    """A matrix of the operand's shape with 1 on a diagonal. ONNX EyeLike."""
+    return ranked(ctx, "x", x, 2)

@@ -47,7 +47,7 @@ def _image(ctx: Ctx, x: TensorInfo, kernel_shape: Shape, spatial: int | None) ->
     return a, spatial
 
 
-def _pooled(
+def pooled(
     ctx: Ctx,
     x: TensorInfo,
     spatial: int | None,
@@ -100,7 +100,7 @@ def _define_max_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> N
         ceil_mode: bool,
         layout: str,
     ) -> Shape:
-        return _pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
+        return pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
 
     doc = f"""The largest element of each window over {_axes(spatial)}: `x : [n, c, *s]` gives `[n, c, *t]`; the n may be
     missing. nan if there is a nan in the window; padding counts as less than everything.
@@ -126,7 +126,7 @@ def _define_average_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) 
         count_include_pad: bool,
         layout: str,
     ) -> Shape:
-        return _pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
+        return pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
 
     doc = f"""The mean of each window over {_axes(spatial)}: `x : [n, c, *s]` gives `[n, c, *t]`; the n may be missing. Padding
     counts only with `count_include_pad` (as zeros), and what lies beyond it never.
@@ -167,7 +167,7 @@ def _define_lp_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> No
     ) -> Shape:
         if p <= 0:
             ctx.fail(Other("p to be positive", but=f"it is {p}"))
-        return _pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
+        return pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
 
     doc = f"""The p-norm of each window, sum(|x| ** p) ** (1 / p), over {_axes(spatial)}: `x : [n, c, *s]` gives
     `[n, c, *t]`; the n may be missing. p is positive; padding counts as 0.

@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol
 
+from ....lang.onnx_weights import ELEMENTS
 from ..literals import listed, number, quoted
 from ..model import Attribute, Operation, Tensor
 
@@ -33,6 +34,9 @@ class Scope(Protocol):
 
     def let(self, hint: str, text: str) -> str:
         """Bind an expression before the node, and give its name."""
+
+    def literal(self, tensor: Tensor) -> str:
+        """A tensor that stands in the model, as an expression."""
 
     def version(self, domain: str) -> int:
         """The version of a domain's operators."""
@@ -119,6 +123,11 @@ class Reader:
             raise Untranslatable(f"its attribute `{name}` is no list of integers")
         return tuple(v for v in found if isinstance(v, int))
 
+    def dtype(self, name: str) -> str | None:
+        """An attribute that numbers a dtype, by our name for it."""
+        found = self.attribute(name)
+        return None if found is None else ELEMENTS.get(self.integer(name))
+
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)
 
@@ -134,7 +143,7 @@ class _Rows:
 
 
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
-FAMILIES = ("table", "shapes")
+FAMILIES = ("table", "shapes", "math", "windows")
 
 
 def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:

@@ -1,18 +1,32 @@
-"""Operators that move elements without computing with them: their shapes may be data."""
+"""Operators that move elements without computing with them: their shapes may be data.
+
+Where the model holds the axes, sizes or bounds, our own primitives say it; `@onnx.` primitives take them as tensors.
+"""
 
 from __future__ import annotations
 
-from .registry import Reader, listed, operator
+from .registry import Reader, Untranslatable, listed, operator
+
+LAST = 2**63 - 1
+
+
+@operator("Reshape", 1)
+def reshape_attribute(node: Reader) -> str:
+    return _reshaped(node, node.integers("shape") or (), zeros=False)
 
 
 @operator("Reshape", 5)
 def reshape(node: Reader) -> str:
     """A size 0 is the operand's own, unless `allowzero`; one -1 is what is left."""
     sizes = node.elements(1)
-    zeros = node.integer("allowzero", 0)
+    zeros = bool(node.integer("allowzero", 0))
     if sizes is None or min(sizes, default=0) < -1 or sizes.count(-1) > 1:
         allowed = ", allowzero=true" if zeros else ""
         return f"@onnx.reshape({node.x(0)}, {node.x(1)}{allowed})"
+    return _reshaped(node, sizes, zeros)
+
+
+def _reshaped(node: Reader, sizes: tuple[int, ...], zeros: bool) -> str:
     kept = [s if s != 0 or zeros else f"{node.x(0)}.dim({axis})" for axis, s in enumerate(sizes)]
     return f"@reshape({node.x(0)}, {listed(kept)})"
 
@@ -24,15 +38,250 @@ def transpose(node: Reader) -> str:
     return f"@permute_dims({node.x(0)}{order})"
 
 
-@operator("Shape", 1)
+@operator("Shape")
 def shape(node: Reader) -> str:
-    return f"@shape({node.x(0)})"
-
-
-@operator("Shape", 15)
-def shape_part(node: Reader) -> str:
     start, end = node.integer("start", 0), node.attribute("end")
     if start == 0 and end is None:
         return f"@shape({node.x(0)})"
     to = "" if end is None else f", end={node.integer('end')}"
     return f"@onnx.shape({node.x(0)}, start={start}{to})"
+
+
+@operator("Flatten")
+def flatten(node: Reader) -> str:
+    return f"@onnx.flatten({node.x(0)}, axis={node.integer('axis', 1)})"
+
+
+@operator("Expand")
+def expand(node: Reader) -> str:
+    return f"@onnx.expand({node.x(0)}, {node.x(1)})"
+
+
+@operator("Unsqueeze", 1)
+def unsqueeze_attribute(node: Reader) -> str:
+    return f"@expand_dims({node.x(0)}, axis={listed(node.integers('axes') or ())})"
+
+
+@operator("Unsqueeze", 13)
+def unsqueeze(node: Reader) -> str:
+    axes = node.elements(1)
+    if axes is None:
+        return f"@onnx.unsqueeze({node.x(0)}, {node.x(1)})"
+    return f"@expand_dims({node.x(0)}, axis={listed(axes)})"
+
+
+@operator("Squeeze", 1)
+def squeeze_attribute(node: Reader) -> str:
+    return _squeezed(node, node.integers("axes"))
+
+
+@operator("Squeeze", 13)
+def squeeze(node: Reader) -> str:
+    if node.has(1) and node.elements(1) is None:
+        return f"@onnx.squeeze({node.x(0)}, {node.x(1)})"
+    return _squeezed(node, node.elements(1))
+
+
+def _squeezed(node: Reader, axes: tuple[int, ...] | None) -> str:
+    return f"@squeeze({node.x(0)})" if not axes else f"@squeeze({node.x(0)}, axis={listed(axes)})"
+
+
+@operator("Slice", 1)
+def slice_attributes(node: Reader) -> str:
+    starts, ends, axes = node.integers("starts"), node.integers("ends"), node.integers("axes")
+    if starts is None or ends is None:
+        raise Untranslatable("has no starts or no ends")
+    return _sliced(node, starts, ends, axes, None)
+
+
+@operator("Slice", 10)
+def slice_(node: Reader) -> str:
+    known = [node.elements(at) for at in range(1, 5)]
+    if all(k is not None or not node.has(at) for at, k in enumerate(known, start=1)):
+        assert known[0] is not None and known[1] is not None
+        return _sliced(node, known[0], known[1], known[2], known[3])
+    given = "".join(node.optional(at, name) for at, name in ((3, "axes"), (4, "steps")))
+    return f"@onnx.slice({node.x(0)}, {node.x(1)}, {node.x(2)}{given})"
+
+
+def _sliced(
+    node: Reader,
+    starts: tuple[int, ...],
+    ends: tuple[int, ...],
+    axes: tuple[int, ...] | None,
+    steps: tuple[int, ...] | None,
+) -> str:
+    along = "" if axes is None else f", axes={listed(axes)}"
+    by = "" if steps is None or set(steps) <= {1} else f", steps={listed(steps)}"
+    return f"@slice({node.x(0)}, {listed(starts)}, {listed(ends)}{along}{by})"
+
+
+@operator("Split", 2)
+def split_attribute(node: Reader) -> str:
+    return _split(node, node.integers("split"))
+
+
+@operator("Split", 13)
+def split(node: Reader) -> str:
+    if node.has(1) and node.elements(1) is None:
+        return f"@onnx.split({node.x(0)}, {node.x(1)}, axis={node.integer('axis', 0)}, count={len(node.operation.outputs)})"
+    return _split(node, node.elements(1))
+
+
+def _split(node: Reader, sizes: tuple[int, ...] | None) -> str:
+    axis, count = node.integer("axis", 0), len(node.operation.outputs)
+    if sizes is not None:
+        parts = f"@split({node.x(0)}, sizes={listed(sizes)}, axis={axis})"
+    elif node.version < 18:
+        parts = f"@split({node.x(0)}, {count}, axis={axis})"
+    else:
+        parts = f"@onnx.split_evenly({node.x(0)}, axis={axis}, count={node.integer('num_outputs', count)})"
+    if count > 1:
+        return parts
+    return f"{node.let('parts', parts)}[0]"
+
+
+@operator("Tile", 6)
+def tile(node: Reader) -> str:
+    repeats = node.elements(1)
+    return f"@tile({node.x(0)}, {node.x(1) if repeats is None else listed(repeats)})"
+
+
+@operator("Gather")
+def gather(node: Reader) -> str:
+    return f"@take({node.x(0)}, {node.x(1)}, axis={node.integer('axis', 0)})"
+
+
+@operator("Pad", 2)
+def pad_attributes(node: Reader) -> str:
+    pads = listed(node.integers("pads") or ())
+    return f"@onnx.pad({node.x(0)}, tensor({pads}, int64), mode=\"{node.string('mode', 'constant')}\")"
+
+
+@operator("Pad", 11)
+def pad(node: Reader) -> str:
+    given = "".join(node.optional(at, name) for at, name in ((2, "value"), (3, "axes")))
+    return f"@onnx.pad({node.x(0)}, {node.x(1)}{given}, mode=\"{node.string('mode', 'constant')}\")"
+
+
+@operator("ConstantOfShape", 9)
+def constant_of_shape(node: Reader) -> str:
+    value = node.attribute("value")
+    if value is None:
+        return f"@zeros({node.x(0)})"
+    text = node.scope.literal(value)
+    return f"@full({node.x(0)}, @reshape({text}, []))"
+
+
+@operator("Range", 11)
+def range_(node: Reader) -> str:
+    return f"@onnx.range({node.x(0)}, {node.x(1)}, {node.x(2)})"
+
+
+@operator("OneHot", 9)
+def one_hot(node: Reader) -> str:
+    return f"@onnx.one_hot({node.x(0)}, {node.x(1)}, {node.x(2)}, axis={node.integer('axis', -1)})"
+
+
+@operator("TopK", 1)
+def top_k_attribute(node: Reader) -> str:
+    return f"@topk({node.x(0)}, {node.integer('k')}, axis={node.integer('axis', -1)})"
+
+
+@operator("TopK", 10)
+def top_k(node: Reader) -> str:
+    k = node.elements(1)
+    count = f"@item(@reshape({node.x(1)}, []))" if k is None else str(k[0])
+    largest = "" if node.integer("largest", 1) else ", largest=false"
+    return f"@topk({node.x(0)}, {count}, axis={node.integer('axis', -1)}{largest})"
+
+
+@operator("CumSum", 11)
+def cumulative_sum(node: Reader) -> str:
+    return _cumulative(node, "sum")
+
+
+@operator("CumProd", 26)
+def cumulative_prod(node: Reader) -> str:
+    return _cumulative(node, "prod")
+
+
+def _cumulative(node: Reader, what: str) -> str:
+    axis = node.elements(1)
+    if axis is None:
+        raise Untranslatable("sums along an axis that is not constant")
+    flags = "".join(f", {name}=true" for name in ("exclusive", "reverse") if node.integer(name, 0))
+    return f"@cumulative_{what}({node.x(0)}, axis={axis[0]}{flags})"
+
+
+@operator("Trilu", 14)
+def trilu(node: Reader) -> str:
+    which = "triu" if node.integer("upper", 1) else "tril"
+    k = node.elements(1)
+    offset = "" if not node.has(1) else f", k={k[0]}" if k else f", k=@item({node.x(1)})"
+    return f"@{which}({node.x(0)}{offset})"
+
+
+@operator("NonZero", 9)
+def nonzero(node: Reader) -> str:
+    return f"@onnx.nonzero({node.x(0)})"
+
+
+@operator("Compress", 9)
+def compress(node: Reader) -> str:
+    axis = node.attribute("axis")
+    along = "" if axis is None else f", axis={node.integer('axis')}"
+    return f"@onnx.compress({node.x(0)}, {node.x(1)}{along})"
+
+
+@operator("EyeLike", 9)
+def eye_like(node: Reader) -> str:
+    dtype = node.dtype("dtype")
+    given = "" if dtype is None else f", dtype={dtype}"
+    return f"@onnx.eye_like({node.x(0)}, k={node.integer('k', 0)}{given})"
+
+
+@operator("Cast", 6)
+def cast(node: Reader) -> str:
+    dtype = node.dtype("to")
+    if dtype is None:
+        raise Untranslatable("says no dtype to cast to")
+    return f"@cast({node.x(0)}, {dtype})"
+
+
+@operator("CastLike", 15)
+def cast_like(node: Reader) -> str:
+    return f"@cast({node.x(0)}, {node.x(1)}.dtype)"
+
+
+@operator("ScatterElements", 11)
+@operator("Scatter", 9)
+def scatter_elements(node: Reader) -> str:
+    how = node.string("reduction", "none")
+    return f"@scatter_elements({node.x(0)}, {node.x(1)}, {node.x(2)}, axis={node.integer('axis', 0)}, reduction=\"{how}\")"
+
+
+@operator("ScatterND", 11)
+def scatter_nd(node: Reader) -> str:
+    how = node.string("reduction", "none")
+    return f"@scatter_nd({node.x(0)}, {node.x(1)}, {node.x(2)}, reduction=\"{how}\")"
+
+
+@operator("ReverseSequence", 10)
+def reverse_sequence(node: Reader) -> str:
+    time, batch = node.integer("time_axis", 0), node.integer("batch_axis", 1)
+    return f"@reverse_sequence({node.x(0)}, {node.x(1)}, time_axis={time}, batch_axis={batch})"
+
+
+@operator("SpaceToDepth")
+def space_to_depth(node: Reader) -> str:
+    return f"@space_to_depth({node.x(0)}, {node.integer('blocksize')})"
+
+
+@operator("Dropout", 1)
+def dropout(node: Reader) -> str:
+    """In inference the operand itself; the mask is all true."""
+    x = node.x(0)
+    return f"({x}, @ones(@shape({x}), bool))" if node.outputs() > 1 else x
+
+

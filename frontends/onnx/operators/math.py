@@ -1,0 +1,171 @@
+"""Operators that compute: reductions, arithmetic of many operands, products, normalisation."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from .registry import Reader, Row, Untranslatable, add, listed, number, operator
+
+# Reductions: our primitive of each, and whether it takes every dtype that ONNX's does.
+_REDUCTIONS = {
+    "ReduceSum": "@sum({x}{along})", "ReduceMean": "@onnx.mean({x}{along})", "ReduceProd": "@prod({x}{along})",
+    "ReduceMax": "@onnx.max({x}{along})", "ReduceMin": "@onnx.min({x}{along})",
+    "ReduceL1": "@sum(@abs({x}){along})", "ReduceL2": "@onnx.root(@sum(@square({x}){along}))",
+    "ReduceLogSum": "@onnx.log(@sum({x}{along}))", "ReduceLogSumExp": "@onnx.logsumexp({x}{along})",
+    "ReduceSumSquare": "@sum(@square({x}){along})",
+}  # fmt: skip
+# Where each takes its axes as an input instead of an attribute.
+_AXES_SINCE = {"ReduceSum": 13}
+
+
+def _reduction(template: str, by_input: bool) -> Row:
+    def row(node: Reader) -> str:
+        axes = node.elements(1) if by_input else node.integers("axes")
+        if by_input and node.has(1) and axes is None:
+            raise Untranslatable("reduces over axes that are not constant")
+        if not axes and node.integer("noop_with_empty_axes", 0):
+            axes = ()
+            along = ", axis=[]"
+        else:
+            along = f", axis={listed(axes)}" if axes else ""
+        along += ", keepdims=true" if node.integer("keepdims", 1) else ""
+        return template.format(x=node.x(0), along=along)
+
+    return row
+
+
+for _name, _template in _REDUCTIONS.items():
+    add(_name, _reduction(_template, by_input=False))
+    add(_name, _reduction(_template, by_input=True), _AXES_SINCE.get(_name, 18))
+
+
+def _arg(name: str) -> Row:
+    def row(node: Reader) -> str:
+        keep = "true" if node.integer("keepdims", 1) else "false"
+        last = ", last=true" if node.integer("select_last_index", 0) else ""
+        return f"@onnx.{name}({node.x(0)}, axis={node.integer('axis', 0)}, keepdims={keep}{last})"
+
+    return row
+
+
+add("ArgMax", _arg("argmax"))
+add("ArgMin", _arg("argmin"))
+
+
+def _many(name: str) -> Row:
+    """An operator of any number of operands, by the one of two."""
+    return lambda node: reduce(lambda left, right: f"@{name}({left}, {right})", node.xs())
+
+
+add("Sum", _many("add"), 8)
+add("Max", _many("maximum"), 8)
+add("Min", _many("minimum"), 8)
+
+
+@operator("Mean", 8)
+def mean(node: Reader) -> str:
+    return f"{_many('add')(node)} / {len(node)}.0"
+
+
+@operator("Mod", 10)
+def mod(node: Reader) -> str:
+    return f"@onnx.fmod({node.x(0)}, {node.x(1)})" if node.integer("fmod", 0) else f"@remainder({node.x(0)}, {node.x(1)})"
+
+
+@operator("Pow", 7)
+def power(node: Reader) -> str:
+    return f"@onnx.pow({node.x(0)}, {node.x(1)})"
+
+
+@operator("Clip", 6)
+def clip_attributes(node: Reader) -> str:
+    sides = "".join(f", {s}={number(node.number(s, 0.0))}" for s in ("min", "max") if node.attribute(s) is not None)
+    return f"@clip({node.x(0)}{sides})"
+
+
+@operator("Clip", 11)
+def clip(node: Reader) -> str:
+    return f"@clip({node.x(0)}{node.optional(1, 'min')}{node.optional(2, 'max')})"
+
+
+@operator("IsInf", 10)
+def isinf(node: Reader) -> str:
+    positive, negative = node.integer("detect_positive", 1), node.integer("detect_negative", 1)
+    if positive and negative:
+        return f"@isinf({node.x(0)})"
+    return f"@onnx.isinf({node.x(0)}, positive={'true' if positive else 'false'}, negative={'true' if negative else 'false'})"
+
+
+@operator("BitShift", 11)
+def bit_shift(node: Reader) -> str:
+    return f"@bitwise_{node.string('direction', 'LEFT').lower()}_shift({node.x(0)}, {node.x(1)})"
+
+
+def _coerced(name: str) -> Row:
+    """Before version 13: over all axes from one on."""
+    return lambda node: f"@onnx.{name}_from({node.x(0)}, axis={node.integer('axis', 1)})"
+
+
+for _name, _ours in (("Softmax", "softmax"), ("LogSoftmax", "log_softmax"), ("Hardmax", "hardmax")):
+    add(_name, _coerced(_ours))
+
+
+@operator("Hardmax", 13)
+def hardmax(node: Reader) -> str:
+    return f"@onnx.hardmax({node.x(0)}, axis={node.integer('axis', -1)})"
+
+
+@operator("Gemm", 7)
+def gemm(node: Reader) -> str:
+    """alpha * a @ b + beta * c, each of a and b transposed if it says so."""
+    a, b = (f"@matrix_transpose({node.x(at)})" if node.integer(name, 0) else node.x(at) for at, name in ((0, "transA"), (1, "transB")))
+    text = f"@matmul({a}, {b})"
+    if node.number("alpha", 1.0) != 1.0:
+        text = f"{number(node.number('alpha', 1.0))} * {text}"
+    if node.has(2):
+        beta = node.number("beta", 1.0)
+        text += f" + {node.x(2)}" if beta == 1.0 else f" + {number(beta)} * {node.x(2)}"
+    return text
+
+
+@operator("LayerNormalization", 17)
+def layer_normalization(node: Reader) -> str:
+    more = f", axis={node.integer('axis', -1)}, epsilon={number(node.number('epsilon', 1e-5))}"
+    if node.outputs() > 1:
+        return f"@onnx.layer_normalization({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more}, count={len(node.operation.outputs)})"
+    return f"@layer_norm({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more})"
+
+
+@operator("RMSNormalization", 23)
+def rms_normalization(node: Reader) -> str:
+    return f"@rms_norm({node.x(0)}, {node.x(1)}, axis={node.integer('axis', -1)}, epsilon={number(node.number('epsilon', 1e-5))})"
+
+
+@operator("GroupNormalization", 21)
+def group_normalization(node: Reader) -> str:
+    groups, epsilon = node.integer("num_groups"), number(node.number("epsilon", 1e-5))
+    return f"@group_normalization({node.x(0)}, {node.x(1)}, {node.x(2)}, {groups}, epsilon={epsilon})"
+
+
+@operator("PRelu", 7)
+def prelu(node: Reader) -> str:
+    x = node.x(0)
+    return f"@where({x} < 0.0, {node.x(1)} * {x}, {x})"
+
+
+@operator("Celu", 12)
+def celu(node: Reader) -> str:
+    alpha = number(node.number("alpha", 1.0))
+    return f"@onnx.celu({node.x(0)}, alpha={alpha})"
+
+
+@operator("ThresholdedRelu", 10)
+def thresholded_relu(node: Reader) -> str:
+    x = node.x(0)
+    return f"@where({x} > {number(node.number('alpha', 1.0))}, {x}, @zeros_like({x}))"
+
+
+@operator("Shrink", 9)
+def shrink(node: Reader) -> str:
+    x, bias, edge = node.x(0), number(node.number("bias", 0.0)), number(node.number("lambd", 0.5))
+    return f"@onnx.shrink({x}, bias={bias}, lambd={edge})"

@@ -1,0 +1,118 @@
+"""ONNX's operators that compute, where they take dtypes or do things that ours do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..axes import Shape, indices, known_shape, place, product
+from ..broadcast import broadcast_tensors
+from ..model import Ctx, Dim, Out, Primitive, TensorInfo
+from ..registry import parse_params, primitive, register
+from .elementwise import tracked
+from .pool import pooled
+from .reduce import not_empty, reduced
+
+
+def _quotient(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
+    """Toward zero: the greatest integer not above, for numbers that are not negative."""
+    if isinstance(a, int) and isinstance(b, int):
+        return None if b == 0 else int(abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1)
+    positive = ctx.decide(ctx.le(0, a)) is True and ctx.decide(ctx.le(1, b)) is True
+    return a // b if positive else None
+
+
+@primitive("onnx.div", "x: tensor, y: tensor", "T:numeric, T -> T")
+def div(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
+    """x / y; integers are divided toward zero. ONNX Div."""
+    return Out(broadcast_tensors(ctx, x=x, y=y), tracked(ctx, _quotient, x, y))
+
+
+@primitive("onnx.fmod", "x: tensor, y: tensor", "T:real, T -> T")
+def fmod(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
+    """The remainder with the sign of x. ONNX Mod with fmod."""
+    return broadcast_tensors(ctx, x=x, y=y)
+
+
+@primitive("onnx.pow", "x: tensor, y: tensor", "T:real, U:real -> T")
+def power(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
+    """x to the power y, in x's dtype. ONNX Pow."""
+    return broadcast_tensors(ctx, x=x, y=y)
+
+
+def _elementwise(name: str, params: str, dtypes: str, doc: str) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, *_: object) -> Shape:
+        return known_shape(ctx, x)
+
+    register(Primitive(f"onnx.{name}", parse_params(f"x: tensor{params}"), dtypes, rule, doc, elementwise=True))
+
+
+_elementwise("root", "", "T:numeric -> T", "The square root, in the operand's dtype. What ONNX ReduceL2 ends with.")
+_elementwise("log", "", "T:numeric -> T", "The logarithm, in the operand's dtype. What ONNX ReduceLogSum ends with.")
+_elementwise("celu", ", alpha: float = 1.0", "T:floating -> T", "max(0, x) + min(0, alpha * (exp(x / alpha) - 1)). ONNX Celu.")
+_elementwise("shrink", ", bias: float = 0.0, lambd: float = 0.5", "T:numeric -> T",
+             "x + bias below -lambd, x - bias above lambd, else 0. ONNX Shrink.")  # fmt: skip
+_elementwise("isinf", ", positive: bool = true, negative: bool = true", "T:floating -> bool",
+             "Whether x is infinite, of the given signs. ONNX IsInf.")  # fmt: skip
+_elementwise("hardmax", ", axis: int = -1", "T:floating -> T", "1 at the first largest element of an axis, else 0. ONNX Hardmax.")
+_elementwise("softmax_from", ", axis: int = 1", "T:floating -> T", "softmax over all axes from one on. ONNX Softmax before version 13.")
+_elementwise("log_softmax_from", ", axis: int = 1", "T:floating -> T",
+             "log_softmax over all axes from one on. ONNX LogSoftmax before version 13.")  # fmt: skip
+_elementwise("hardmax_from", ", axis: int = 1", "T:floating -> T", "hardmax over all axes from one on. ONNX Hardmax before version 13.")
+
+
+def _reduction(name: str, dtypes: str, doc: str) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> Shape:
+        return reduced(ctx, x, axis, keepdims)[0]
+
+    params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false")
+    register(Primitive(f"onnx.{name}", params, dtypes, rule, doc))
+
+
+_reduction("mean", "T:numeric -> T", "The mean in the operand's dtype. ONNX ReduceMean.")
+_reduction("logsumexp", "T:numeric -> T", "log(sum(exp(x))) in the operand's dtype. ONNX ReduceLogSumExp.")
+_reduction("max", "T:ordered -> T", "The largest element, of nothing the least of the dtype. ONNX ReduceMax.")
+_reduction("min", "T:ordered -> T", "The smallest element, of nothing the greatest of the dtype. ONNX ReduceMin.")
+
+
+def _index_of(name: str, doc: str) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, axis: int, keepdims: bool, last: bool) -> Out:
+        shape, gone = reduced(ctx, x, (axis,), keepdims)
+        not_empty(ctx, x, gone)
+        own = known_shape(ctx, x)
+        return indices(ctx, shape, product(own[i] for i in gone) - 1)
+
+    params = parse_params("x: tensor, axis: int = 0, keepdims: bool = true, last: bool = false")
+    register(Primitive(f"onnx.{name}", params, "T:real -> int64", rule, doc))
+
+
+_index_of("argmax", "The index of the largest element along an axis, the first of several or the `last`. ONNX ArgMax.")
+_index_of("argmin", "The index of the smallest element along an axis, the first of several or the `last`. ONNX ArgMin.")
+
+
+@primitive(
+    "onnx.layer_normalization",
+    "x: tensor, scale: tensor, bias: tensor = none, axis: int = -1, epsilon: float = 1e-5, count: int = 2",
+    "T:floating, T, T -> T, float32, float32", results="tuple",
+)  # fmt: skip
+def layer_normalization(
+    ctx: Ctx, x: TensorInfo, scale: TensorInfo, bias: TensorInfo | None, axis: int, epsilon: float, count: int
+) -> list[Any]:
+    """Layer normalisation with the means and the inverse standard deviations. ONNX LayerNormalization."""
+    dims = ctx.dims(x)
+    at = place(ctx, dims, axis)
+    ones = (*dims[:at], *(1 for _ in dims[at:]))
+    return [dims, ones, ones]
+
+
+@primitive(
+    "onnx.max_pool_indices",
+    'x: tensor, kernel_shape: sizes, strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", '
+    "dilations: sizes = none, ceil_mode: bool = false, column_major: bool = false",
+    "T:real -> T, int64", results="tuple",
+)  # fmt: skip
+def max_pool_indices(ctx: Ctx, x: TensorInfo, *windows: Any) -> list[Any]:
+    """The largest elements of windows, and their positions in the flattened operand. ONNX MaxPool with two outputs."""
+    found = pooled(ctx, x, None, *windows[:-1], "channels_first")
+    return [found, found]
+
+
