@@ -1,9 +1,9 @@
 """ONNX's own node tests: are the inferred shapes right for all sizes, and what do other engines say.
 
-    python benchmarks/onnx_nodes.py [--given 64] [--only PATTERN] [--engine rx|onnx|onnxruntime] [--list]
+    python benchmarks/onnx_nodes.py [--run] [--given 64] [--only PATTERN] [--engine rx|onnx|onnxruntime] [--list]
 
 Every size of every input is a symbol of its own; inputs that an operator reads as shapes, axes, counts or conditions are
-constants (with `--given N` all inputs of rank 0 and 1 with at most N elements). A test counts as exact if each output's shape,
+constants (with `--given N` all inputs of rank 0 and 1 with at most N elements). `--run` runs them and compares the results. A test counts as exact if each output's shape,
 with the test's sizes put in, is the right one and nothing in it is unknown; as false if it is wrong.
 """
 
@@ -40,8 +40,9 @@ READ = {
 class Case:
     """One node test with its sizes made symbols. `sizes` has what they are in the test."""
 
-    def __init__(self, name: str, model: onnx.ModelProto, inputs: list[Any], outputs: list[Any], given: int) -> None:
-        self.name, self.inputs, self.outputs = name, inputs, outputs
+    def __init__(self, name: str, model: onnx.ModelProto, inputs: list[Any], outputs: list[Any], given: int, near: tuple[float, float]) -> None:
+        self.name, self.outputs, self.near = name, outputs, near
+        self.inputs: list[Any] = []
         self.model = onnx.ModelProto()
         self.model.CopyFrom(model)
         self.sizes: dict[str, int] = {}
@@ -62,6 +63,7 @@ class Case:
                     dims.add().dim_param = symbol
                     self.sizes[symbol] = size
             kept.append(value)
+            self.inputs.append(data)
         copies = [onnx.ValueInfoProto.FromString(v.SerializeToString()) for v in kept]
         del graph.input[:]
         graph.input.extend(copies)
@@ -86,7 +88,7 @@ def cases(given: int, only: str | None) -> Iterator[Case]:
             continue
         if test.data_sets:
             inputs, outputs = test.data_sets[0]
-            yield Case(test.name, test.model, [_array(x) for x in inputs], [_array(x) for x in outputs], given)
+            yield Case(test.name, test.model, [_array(x) for x in inputs], [_array(x) for x in outputs], given, (test.rtol, test.atol))
 
 
 def _array(value: Any) -> Any:
@@ -166,12 +168,39 @@ def value_of(text: str, sizes: dict[str, int]) -> int | None:
         return None
 
 
+def run(case: Case) -> str:
+    """right or wrong."""
+    import rxlang
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        onnx.save(case.model, path)
+        module = rxlang.load(path, allow_empty=True)
+        found = module.main(*case.inputs)
+    found = found if isinstance(found, tuple) else (found,)
+    return "right" if all(map(_same, found, case.outputs, [case.near] * len(found))) else "wrong"
+
+
+def _same(found: Any, right: Any, near: tuple[float, float]) -> bool:
+    if isinstance(right, list):
+        return len(found) == len(right) and all(_same(f, r, near) for f, r in zip(found, right, strict=True))
+    found, right = np.asarray(found), np.asarray(right)
+    if found.shape != right.shape or (found.dtype != right.dtype and right.dtype.kind not in "OUST"):
+        return False
+    if right.dtype.kind in "OUST":
+        return [str(x) for x in found.ravel()] == [str(x) for x in right.ravel()]
+    if right.dtype.kind == "c":
+        return bool(np.allclose(found, right, *near, equal_nan=True))
+    return bool(np.allclose(found.astype(np.float64), right.astype(np.float64), *near, equal_nan=True))
+
+
 def main() -> None:
     reader = argparse.ArgumentParser()
     reader.add_argument("--given", type=int, default=0)
     reader.add_argument("--only")
     reader.add_argument("--engine", choices=[*ENGINES, "all"], default="rx")
     reader.add_argument("--list", action="store_true", help="print each test that is not exact")
+    reader.add_argument("--run", action="store_true")
     asked = reader.parse_args()
     everything = list(cases(asked.given, asked.only))
     print(f"{len(everything)} node tests")
@@ -182,12 +211,12 @@ def main() -> None:
         for case in everything:
             said = ""
             try:
-                outcome = verdict(case, ENGINES[name](case))
+                outcome = run(case) if asked.run else verdict(case, ENGINES[name](case))
             except Exception as problem:  # an engine may fail in any way
                 outcome, said = "error", f"{type(problem).__name__}: {str(problem).splitlines()[0][:110] if str(problem) else ''}"
                 why[re.sub(r"^.*?(\(\w+\))", r"\1", said)[:90]] += 1
             counts[outcome] += 1
-            if asked.list and outcome != "exact":
+            if asked.list and outcome not in ("exact", "right"):
                 print(f"  {outcome:8} {case.name} {said}")
         print(f"{name}: {dict(counts)} in {time.process_time() - began:.1f} s")
         for said, count in why.most_common(25) if name == "rx" else ():

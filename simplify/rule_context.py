@@ -23,7 +23,7 @@ from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, pl
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
-from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, smax, smin
+from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, size_key, smax, smin
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
 from .voice.preconditions import Precondition
@@ -156,15 +156,15 @@ class SymbolicCtx:
             for one in sizes:
                 state.assume(any_of(eq(known, one), eq(one, 1)))
             return known
-        size = self._new_common(sizes)
+        size = self._new_common(sizes, sizes if bases == set(sizes) else tuple(sorted(bases, key=size_key)))
         state.broadcasts[bases] = size
         state.bases.begin(only_var(size), bases)
         return size
 
-    def _new_common(self, sizes: tuple[Size, ...]) -> Term:
+    def _new_common(self, sizes: tuple[Size, ...], bases: tuple[Size, ...]) -> Term:
         state = self.state
-        positive = all(self.decide(le(1, size)) is True for size in sizes)
-        text = common_text(sizes, state, positive)
+        positive = all(self.decide(le(1, size)) is True for size in bases)
+        text = common_text(bases, state, positive)
         size = state.size(text or "?")
         if text is None:
             state.opaque.begin(only_var(size), None)

@@ -36,6 +36,9 @@ def translate(model: Model) -> Translation:
     return Translation(Source(str(model.path), writer.text(), writer.made), writer.values.originals, tuple(writer.notes))
 
 
+Line = tuple[str, Made | None]
+
+
 class _Writer:
     """The text of one model, line by line."""
 
@@ -103,7 +106,7 @@ class _Block:
         self.writer = writer
         self.outer = outer
         self.opsets = opsets
-        self.lines: list[tuple[str, Made | None]] = []
+        self.lines: list[Line] = []
         # The Rx text of each value: its name, or a literal.
         self.texts: dict[str, str] = {}
         self.constants: dict[str, Tensor] = {}
@@ -169,6 +172,10 @@ class _Block:
         if operation.op_type == "Constant" and operation.domain == "":
             self.tensor(operation.outputs[0], constant_of(operation))
             return
+        control = _CONTROL.get(operation.op_type) if operation.domain == "" else None
+        if control is not None:
+            self.bind(operation, control(self, operation))
+            return
         row = find(operation.domain, operation.op_type, self.version(operation.domain))
         reader = Reader(operation, self)
         try:
@@ -177,17 +184,136 @@ class _Block:
             text = row(reader)
         except Untranslatable as problem:
             raise RxError(error(codes.E246, f"{operation} {problem}", NOWHERE)) from None
-        self.bind(operation, text)
+        self.bind(operation, [(text, self.made)])
 
-    def bind(self, operation: Operation, text: str) -> None:
+    def bind(self, operation: Operation, lines: list[Line]) -> None:
         count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
         names = [self.writer.values.name(o) if o else self.writer.values.fresh("_") for o in operation.outputs[:count]]
         target = names[0] if len(operation.outputs) == 1 else f"({', '.join(names)})"
-        self.lines.append((f"let {target} = {text}", self.made))
+        self.statement(target, lines)
+
+    def statement(self, target: str, lines: list[Line]) -> None:
+        (first, made), *rest = lines
+        self.lines += [(f"let {target} = {first}", made), *rest]
+
+    # Control flow
+
+    def inner(self, graph: Graph) -> _Block:
+        """The statements of a graph inside this one, which sees all that this one has."""
+        block = _Block(self.writer, self, self.opsets)
+        block.initializers(graph.initializers)
+        block.operations(graph.operations)
+        return block
+
+    def braced(self, head: str, block: _Block, result: str) -> list[Line]:
+        """A block in braces behind what it belongs to."""
+        inside = [(f"  {text}", made) for text, made in block.lines]
+        return [(f"{head} {{", self.made), *inside, (f"  {result}", self.made), ("}", self.made)]
+
+    def branch(self, operation: Operation) -> list[Line]:
+        """ONNX If."""
+        arms = []
+        made = self.made
+        for name in ("then_branch", "else_branch"):
+            graph = operation.attributes[name]
+            block = self.inner(graph)
+            arms.append((block, block.result([v.name for v in graph.outputs])))
+        self.made = made
+        first = self.braced(f"if (@reshape({self.name(operation.inputs[0])}, []))", *arms[0])
+        return [*first[:-1], *self.braced("} else", *arms[1])]
+
+    def loop(self, operation: Operation) -> list[Line]:
+        """ONNX Loop: a trip count, a condition, values that are carried, and results that are stacked."""
+        graph = operation.attributes["body"]
+        count, cond, *inits = (*operation.inputs, "", "")[: max(len(operation.inputs), 2)]
+        block = _Block(self.writer, self, self.opsets)
+        turn, go, *carried = (v.name for v in graph.inputs)
+        values = self.writer.values
+        index = values.fresh("turn")
+        carries = [f"{values.name(v)} = {self.name(i)}" for v, i in zip(carried, inits, strict=True)]
+        block.lines.append((f"let {values.name(turn)} = @size_to_tensor({index})", self.made))
+        outputs = [v.name for v in graph.outputs]
+        stays = cond == "" and _is_true(graph, outputs[0])
+        if not stays:
+            start = f"@reshape({self.name(cond)}, [])" if cond else "tensor(true)"
+            carries.insert(0, f"{values.name(go)} = {start}")
+        block.initializers(graph.initializers)
+        block.operations(graph.operations)
+        stacked = [self.stacked(v) for v in graph.outputs[1 + len(carried) :]]
+        results = [block.name(o) for o in outputs[1:]]
+        if not stays:
+            results.insert(0, f"@reshape({block.name(outputs[0])}, [])")
+        head = f"for {index} in range({self.item(count)})" if count else f"while ({values.name(go)})"
+        clauses = [f"with ({', '.join(carries)})"] if carries else []
+        clauses += [f"while ({values.name(go)})"] if count and not stays else []
+        clauses += [f"stack ({', '.join(stacked)})"] if stacked else []
+        result = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        lines = self.braced(" ".join((head, *clauses)), block, result)
+        return lines if stays else self.without_first(operation, lines)
+
+    def without_first(self, operation: Operation, lines: list[Line]) -> list[Line]:
+        """A loop's results without the condition, which is the first thing it carries."""
+        count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
+        names = [self.writer.values.fresh("part") for _ in operation.outputs[:count]]
+        go = self.writer.values.fresh("go")
+        self.statement(f"({', '.join((go, *names))})", lines)
+        return [(names[0] if len(operation.outputs) == 1 else f"({', '.join(names)})", self.made)]
+
+    def stacked(self, value: Value) -> str:
+        name = self.writer.values.fresh(value.name)
+        kind = value.type
+        if not isinstance(kind, TensorType) or kind.shape is None:
+            raise Untranslatable("stacks a value of which the model declares no rank")
+        sizes = [str(size) if isinstance(size, int) else "?" for size in kind.shape]
+        return f"{name} : Tensor({listed(sizes)}, {kind.dtype or '?'})"
+
+    def item(self, value: str) -> str:
+        found = self.constant(value)
+        if found is not None and found.values:
+            return str(found.values[0])
+        return f"@item(@reshape({self.name(value)}, []))"
+
+    def scan(self, operation: Operation) -> list[Line]:
+        """ONNX Scan: state variables, and tensors that are read and written an entry in each turn."""
+        if self.version("") < 9:
+            raise RxError(error(codes.E246, f"{operation} is of a version with a batch axis, which Rx does not have", NOWHERE))
+        graph = operation.attributes["body"]
+        count = operation.attributes["num_scan_inputs"]
+        states = len(operation.inputs) - count
+        values = self.writer.values
+        index = values.fresh("turn")
+        block = _Block(self.writer, self, self.opsets)
+        read = operation.inputs[states:]
+        axes = operation.attributes.get("scan_input_axes") or (0,) * count
+        backwards = operation.attributes.get("scan_input_directions") or (0,) * count
+        turns = f"{self.name(read[0])}.dim({axes[0]})"
+        carries = [
+            f"{values.name(v.name)} = {self.name(i)}"
+            for v, i in zip(graph.inputs[:states], operation.inputs[:states], strict=True)
+        ]
+        for value, source, axis, back in zip(graph.inputs[states:], read, axes, backwards, strict=True):
+            at = f"{turns} - 1 - {index}" if back else index
+            block.lines.append((f"let {values.name(value.name)} = @take({self.name(source)}, {at}, axis={axis})", self.made))
+        block.initializers(graph.initializers)
+        block.operations(graph.operations)
+        stacked = [self.stacked(v) for v in graph.outputs[states:]]
+        clauses = [f"with ({', '.join(carries)})"] if carries else []
+        clauses += [f"stack ({', '.join(stacked)})"] if stacked else []
+        result = block.result([v.name for v in graph.outputs])
+        return self.braced(" ".join((f"for {index} in range({turns})", *clauses)), block, result)
 
     def result(self, outputs: Sequence[str]) -> str:
         names = [self.name(o) for o in outputs]
         return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _is_true(graph: Graph, output: str) -> bool:
+    """Whether a loop's body never ends it: its condition is the one that it got, or a constant."""
+    made = next((o for o in graph.operations if output in o.outputs), None)
+    return made is not None and made.op_type == "Identity" and made.inputs[0] == graph.inputs[1].name
+
+
+_CONTROL = {"If": _Block.branch, "Loop": _Block.loop, "Scan": _Block.scan}
 
 
 def _written(tensor: Tensor) -> str | None:

@@ -17,7 +17,7 @@ from .windows import Grid, channels_back, channels_first, narrow, wide
 Ints = tuple[int, ...]
 
 
-def _laid(
+def laid(
     x: Array,
     kernel_shape: Ints,
     strides: Ints | None,
@@ -54,7 +54,7 @@ def _over_windows(ufunc: np.ufunc, image: Array, grid: Grid, rest: Array) -> Any
     return result
 
 
-def _least(dtype: np.dtype[Any]) -> Array:
+def least(dtype: np.dtype[Any]) -> Array:
     """What is less than every element, or the least of them."""
     kind = dtype_of(dtype)
     return int_range(kind)[0] if kind.kind in ("int", "uint") else -np.inf
@@ -94,8 +94,8 @@ def _define(suffix: str, spatial: int | None) -> None:
         layout: str,
     ) -> Array:
         count = count_of(x, kernel_shape)
-        image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
-        return _back(_over_windows(np.maximum, image, grid, _least(x.dtype)), x, layout, count)
+        image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+        return _back(_over_windows(np.maximum, image, grid, least(x.dtype)), x, layout, count)
 
     @kernel(f"average_pool{suffix}")
     @quiet
@@ -111,7 +111,7 @@ def _define(suffix: str, spatial: int | None) -> None:
         layout: str,
     ) -> Array:
         count = count_of(x, kernel_shape)
-        image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+        image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
         return _back(_means(image, grid, count_include_pad), x, layout, count)
 
     @kernel(f"lp_pool{suffix}")
@@ -128,7 +128,7 @@ def _define(suffix: str, spatial: int | None) -> None:
         layout: str,
     ) -> Array:
         count = count_of(x, kernel_shape)
-        image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+        image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
         return _back(_over_windows(np.add, np.abs(image) ** p, grid, 0) ** (1 / p), x, layout, count)
 
 
@@ -192,5 +192,5 @@ def adaptive_max_pool(x: Array, output_shape: Ints, layout: str) -> Array:
         if result.size == 0 or count == 0:
             result = np.zeros((*result.shape[:axis], count, *result.shape[axis + 1 :]), result.dtype)
         else:
-            result = _reduced_parts(np.maximum, result, axis, count, _least(x.dtype))
+            result = _reduced_parts(np.maximum, result, axis, count, least(x.dtype))
     return narrow(result, x.dtype)

@@ -86,7 +86,7 @@ def onnx_flatten(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
 def onnx_expand(ctx: Ctx, x: TensorInfo, shape: TensorInfo) -> Shape:
     """The operand broadcast together with a shape: a 1 there is the operand's own size. ONNX Expand."""
     wanted = tuple(ctx.fresh("size") if e is None else e for e in elements(ctx, shape))
-    return broadcast(ctx, x=known_shape(ctx, x), shape=wanted)
+    return broadcast(ctx, known_shape(ctx, x), wanted, names=("x", "shape"))
 
 
 @primitive("onnx.unsqueeze", "x: tensor, axes: tensor", "T:any, I:{int64} -> T")
@@ -126,8 +126,8 @@ def onnx_slice(
 def onnx_split(ctx: Ctx, x: TensorInfo, sizes: TensorInfo, axis: int, count: int) -> list[Any]:
     """Parts of given sizes along one axis. ONNX Split."""
     ctx.require(Equal(Argument("sizes", ranked(ctx, "sizes", sizes, 1)[0]), Number(count)))
-    found = x.data, elements(ctx, sizes)
-    return split(ctx, x, None, tuple(ctx.fresh("size") if e is None else e for e in found[1]), None, axis, False)  # type: ignore[no-any-return]
+    parts = tuple(ctx.fresh("size") if e is None else e for e in elements(ctx, sizes))
+    return split(ctx, x, None, parts, None, axis, False)  # type: ignore[no-any-return]
 
 
 @primitive("onnx.split_evenly", "x: tensor, axis: int = 0, count: int = 1", "T:any -> T...", results="tuple")

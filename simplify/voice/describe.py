@@ -29,18 +29,23 @@ from ..solver.terms import Size, Term, variables, weight
 # What is longer than this, or made of more parts, is not for reading.
 _LONGEST = 72
 _HEAVIEST = 60
+# What is listed of a binding may be longer: programs read it.
+_LISTED = 600
 OF_DATA = "a size that only the data decides"
 
 
-def size_text(size: Size, state: State, within: frozenset[Size] = frozenset()) -> str:
+def size_text(
+    size: Size, state: State, within: frozenset[Size] = frozenset(), longest: int = _LONGEST
+) -> str:
     """A size in Rx syntax; `?` for one that only the run decides, or that nobody could read. It stands in the text of those
     that it is `within`."""
     size = state.settled(size)
     if isinstance(size, int):
         return str(size)
-    text = _as_written(size, state, within) or (render(size) if weight(size) <= _HEAVIEST else "?")
+    heaviest = _HEAVIEST * longest // _LONGEST
+    text = _as_written(size, state, within) or (render(size) if weight(size) <= heaviest else "?")
     text = re.sub(r"\?\w+'*", "?", text) if "?" in text else text
-    return text if len(text) <= _LONGEST else "?"
+    return text if len(text) <= longest else "?"
 
 
 def told(size: Size, state: State) -> str:
@@ -80,12 +85,12 @@ def _as_written(size: Term, state: State, within: frozenset[Size]) -> str | None
 
 
 def common_text(sizes: tuple[Size, ...], state: State, positive: bool) -> str | None:
-    """The size that others broadcast to as a formula, if that can be read."""
-    texts = [size_text(size, state) for size in sizes]
+    """The size that others broadcast to as a formula, if that can be written."""
+    texts = [size_text(size, state, longest=_LISTED) for size in sizes]
     largest = f"max({', '.join(texts)})"
     if not positive:
         largest = f"min({largest}, max({' + '.join(texts)} - {len(texts) - 1}, 0))"
-    return largest if readable(largest) else None
+    return largest if "?" not in largest and len(largest) <= _LISTED else None
 
 
 def shape_text(shape: Shape, state: State) -> str:
@@ -197,7 +202,7 @@ def _dim(size: Size, state: State) -> Dim:
     size = state.settled(size)
     known, bound = exactness(size, state)
     if known == "exact":
-        return size if isinstance(size, int) else size_text(size, state), known, None
+        return size if isinstance(size, int) else size_text(size, state, longest=_LISTED), known, None
     return "?", known, None if bound is None else render(bound)
 
 
