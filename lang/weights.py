@@ -32,11 +32,13 @@ MAX_RANK = 64
 MAX_BYTES = 2**63 - 1
 SUFFIXES = (".npy", ".npz", ".safetensors", ".onnx")
 # A bool or a float8 has one byte per element there, as NumPy and ml_dtypes have it.
-_SAFETENSORS = {
+SAFETENSORS = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
     "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
     "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
 }  # fmt: skip
+# What it has no name for stands as bytes, its dtype beside; elements of a few bits packed.
+_BESIDE = set(DTYPES) - set(SAFETENSORS.values()) - {"string"}
 _NPY_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 _NPY_TYPE = re.compile(r"([<>|=]?)([biufcU])([1-9][0-9]{0,8})", re.ASCII)
 _NPY_KEYS = {"descr", "fortran_order", "shape"}
@@ -230,7 +232,6 @@ def _json(text: bytes) -> dict[str, Any]:
         header = None
     if not isinstance(header, dict):
         raise BadWeights("is not a .safetensors file")
-    header.pop("__metadata__", None)
     return header
 
 
@@ -238,10 +239,21 @@ def _json(text: bytes) -> dict[str, Any]:
 def _tensors(text: bytes, size: int) -> tuple[dict[str, Any], dict[str, tuple[int, int]]]:
     """A header and where the data of each tensor begins and ends, read once for all of them."""
     header = _json(text)
-    header.pop("__metadata__", None)
+    said = header.pop("__metadata__", None)
     places = {name: _offsets(entry) for name, entry in header.items()}
     _without_gaps(places, size)
-    return header, places
+    return {name: _meant(entry, said, name) for name, entry in header.items()}, places
+
+
+def _meant(entry: dict[str, Any], said: object, name: str) -> dict[str, Any]:
+    """An entry, with the dtype and the shape that a program of Rx has written beside where the format has no such dtype."""
+    beside = said.get(f"rx:{name}") if isinstance(said, dict) else None
+    if beside is None:
+        return entry
+    meant = _json(beside.encode()) if isinstance(beside, str) else {}
+    if entry.get("dtype") != "U8" or meant.get("dtype") not in _BESIDE or len(meant) != 2:
+        raise BadWeights(f"is damaged: what it says beside its tensor {name!r} cannot be read")
+    return {**entry, **meant, "dtype": DTYPES[meant["dtype"]]}
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, Any]:
@@ -272,10 +284,12 @@ def _without_gaps(places: dict[str, tuple[int, int]], size: int) -> None:
 
 def _entry(entry: dict[str, object]) -> Place:
     shape, dtype = _shape(entry.get("shape"), list), entry.get("dtype")
-    if not isinstance(dtype, str) or dtype not in _SAFETENSORS:
+    if isinstance(dtype, DType):
+        return Place(shape, dtype, width=dtype.bits // 8)
+    if not isinstance(dtype, str) or dtype not in SAFETENSORS:
         shown = f": {dtype}" if isinstance(dtype, str) and re.fullmatch(r"\w{1,16}", dtype) else ""
         raise BadWeights(f"has elements of a type that Rx does not know{shown}")
-    found = DTYPES[_SAFETENSORS[dtype]]
+    found = DTYPES[SAFETENSORS[dtype]]
     return Place(shape, found, width=found.bits // 8)
 
 

@@ -57,8 +57,8 @@ def test_the_spellings_of_exporters_are_read(written: str, read: str) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["?", "-1", "a.b", "serving_default_input:0", "unk__7", "batch-size", "u0", "3", "", " ", "h ", "batch_size x num_heads", "a b"]
-    + ["größe", "past decoder sequence", "onnx::Concat_12", "Addinput_dim_1", "__", "N'", "seq-len-2", "-", "2h"],
+    ["?", "-1", "a.b", "serving_default_input:0", "unk__7", "batch-size", "u0", "3", "", " ", "h ", "a b"]
+    + ["batch_size x num_heads", "größe", "past decoder sequence", "onnx::Concat_12", "Addinput_dim_1", "__", "N'", "-", "2h"],
 )  # fmt: skip
 def test_a_plain_name_is_a_name_without_a_word(written: str) -> None:
     assert read_dim(written) == dims.Reading(Named(written))
@@ -110,8 +110,9 @@ def expression(random: Random, depth: int) -> str:
             lambda: f"floor(({part()})/{number} - 1/{random.randint(1, 4)})", lambda: f"-({part()})",
             lambda: f"ceiling(({part()})/{number} + {number})", lambda: f"CeilToInt(IntTrueDiv({part()}, {number}))",
             lambda: f"TruncToInt({random.choice(['1.5', '0.25', '2.0', '0.125', '1.0'])}*ToFloat({part()}) - 0.5)",
-            lambda: f"TruncToInt(FloatTrueDiv(ToFloat({part()}), {number}.0))", lambda: f"ModularIndexing({part()}, 2, {number})",
-            lambda: f"({part()})//(h + 1)", lambda: f"PowByNatural({part()}, 2)", lambda: f"floor(({part()})/(w + 2))",
+            lambda: f"TruncToInt(FloatTrueDiv(ToFloat({part()}), {number}.0))", lambda: f"({part()})//(h + 1)",
+            lambda: f"ModularIndexing({part()}, 2, {number})", lambda: f"PowByNatural({part()}, 2)",
+            lambda: f"floor(({part()})/(w + 2))",
         ]
     )()  # fmt: skip
 
