@@ -232,11 +232,6 @@ def _stamp(found: stat_result) -> tuple[int, int]:
 def _listed(path: Path, tensor: Located, dtype: DType) -> tuple[int, bytes]:
     """How many bytes each element of a tensor has, and all of them, where the file lists elements one by one."""
     field, width = _FIELDS.get(tensor.type, _INTS), dtype.bits // 8
-    forms = [number for number in (*_LISTS, _RAW) if any(b < e for b, e in tensor.data.get(number, ()))]
-    if set(forms) - {field} and byte_count(tensor):
-        raise BadWeights(
-            "has its data in two forms" if len(forms) > 1 else "has its data in a form that is not for its type"
-        )
     ranges = tensor.data.get(field, ())
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         if field == _STRINGS:
@@ -285,6 +280,7 @@ def place_of(path: Path, tensor: Located) -> tuple[Path, int, int] | None:
         return None
     if tensor.external is not None:
         return _external(path, tensor.external, length)
+    _check_form(tensor)
     raw = tensor.raw()
     if raw is None:
         return None
@@ -295,12 +291,24 @@ def place_of(path: Path, tensor: Located) -> tuple[Path, int, int] | None:
     return path, raw[0], length
 
 
+def _check_form(tensor: Located) -> None:
+    """Raises BadWeights where the data of a tensor does not stand where it does for its type."""
+    forms = {number for number, ranges in tensor.data.items() if any(begin < end for begin, end in ranges)}
+    if forms and not prod(tensor.shape):
+        raise BadWeights(f"has data, but no elements in its shape {list(tensor.shape)}")
+    if len(forms) > 1:
+        raise BadWeights("has its data in two forms")
+    if forms - {_FIELDS.get(tensor.type, _INTS), _RAW}:
+        raise BadWeights("has its data in a form that is not for its type")
+
+
 def byte_count(tensor: Located) -> int:
     """How many bytes a tensor's shape asks for; raises BadWeights where no tensor has such a shape."""
     if any(n < 0 for n in tensor.shape):
         raise BadWeights(f"has a negative size in its shape {list(tensor.shape)}")
     length = (prod(tensor.shape) * dtype_of(tensor).bits + 7) // 8
-    if len(tensor.shape) > MAX_RANK or length > MAX_BYTES:
+    largest = prod(n for n in tensor.shape if n) * max(1, dtype_of(tensor).bits // 8)
+    if len(tensor.shape) > MAX_RANK or largest > MAX_BYTES:
         raise BadWeights(f"has a shape that no tensor has: {list(tensor.shape)}"[:200])
     return length
 
