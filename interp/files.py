@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from ..lang.dtypes import DTYPES
+from ..lang.dtypes import DTYPES, DType
 from ..lang.weights import BadWeights, Header, Place, open_array
 from .dtypes import dtype_of, numpy_dtype
 
 Array = np.ndarray[Any, Any]
+# Data of fewer bytes is read: a map takes a page, and there are only so many of them.
+_MAPPED = 2**16
 
 
 class ValueProblem(Exception):
@@ -19,7 +22,7 @@ class ValueProblem(Exception):
 
 
 def read_array(path: Path, key: str | None) -> Array:
-    """One tensor of a `.npy`, `.npz` or `.safetensors` file; raises ValueProblem. The key may be left out where a file has
+    """One tensor of a weights file; raises ValueProblem. The key may be left out where a file has
     just one."""
     try:
         return load_array(path, key)
@@ -30,29 +33,52 @@ def read_array(path: Path, key: str | None) -> Array:
 def load_array(path: Path, key: str | None, believed: Header | None = None) -> Array:
     """The same; raises BadWeights, also where the array is not the one whose header was believed."""
     with open_array(path, key) as (place, stream):
-        if believed is not None and (place.shape, place.dtype) != (believed.shape, believed.dtype):
-            was, now = believed, Header(place.shape, place.dtype)
-            raise BadWeights(f"has changed since it was checked: it held {was}, and now it holds {now}")
-        data = stream.read(place.length)
-        if len(data) != place.length:
-            raise BadWeights("is damaged: its data is cut off")
-        return _decoded(data, place)
+        _unchanged(believed, Header(place.shape, place.dtype, place.stamp))
+        flat = _elements(place, stream)
+        if place.dtype.name == "bool":
+            flat = flat != 0
+        elif not place.width:
+            flat = _unpacked(flat, place.dtype)[: prod(place.shape)]
+        return checked(flat.reshape(place.shape, order="F" if place.columns else "C"))
 
 
-def _decoded(data: bytes, place: Place) -> Array:
+def _unchanged(was: Header | None, now: Header) -> None:
+    """Raises BadWeights where another array than the one that was checked is loaded."""
+    if was is not None and (was.shape, was.dtype) != (now.shape, now.dtype):
+        raise BadWeights(f"has changed since it was checked: it held {was}, and now it holds {now}")
+    if was is not None and was.stamp != now.stamp:
+        raise BadWeights("has changed since it was checked, or the file that its data is in has")
+
+
+def _elements(place: Place, stream: IO[bytes]) -> Array:
+    """What the file holds, one after the other. What is large and lies as NumPy wants it is mapped where the file allows it: a
+    product copies operands that begin at odd addresses."""
     dtype = _kept(place)
+    if place.stamp and place.length >= _MAPPED and stream.seekable() and stream.tell() % max(dtype.alignment, 1) == 0:
+        return np.memmap(stream, dtype, "r", stream.tell(), (place.length // dtype.itemsize,))
+    data = stream.read(place.length)
+    if len(data) != place.length:
+        raise BadWeights("is damaged: its data is cut off")
     # Nothing is read of an array without elements, whatever its other axes are.
-    flat = np.frombuffer(data, dtype) if data else np.empty(0, dtype)
-    if place.dtype.name == "bool":
-        flat = flat != 0
-    return checked(flat.reshape(place.shape, order="F" if place.columns else "C"))
+    return np.frombuffer(data, dtype) if data else np.empty(0, dtype)
+
+
+def _unpacked(packed: Array, dtype: DType) -> Array:
+    """Elements of a few bits out of bytes that hold several, the lowest bits first."""
+    shifts = np.arange(0, 8, dtype.bits, dtype=np.uint8)
+    # The sign is the highest bit of an element.
+    high = (packed.reshape(-1, 1) >> shifts << (8 - dtype.bits)).reshape(-1)
+    if dtype.kind == "int":
+        return (high.view(np.int8) >> (8 - dtype.bits)).astype(numpy_dtype(dtype))
+    low = high >> (8 - dtype.bits)
+    return low.astype(numpy_dtype(dtype)) if dtype.kind == "uint" else low.view(numpy_dtype(dtype))
 
 
 def _kept(place: Place) -> np.dtype[Any]:
     """The dtype of the bytes in the file."""
     if place.dtype.kind == "string":
         return np.dtype(f"U{place.width // 4}").newbyteorder(place.order)  # type: ignore[arg-type]
-    if place.dtype.name == "bool":
+    if place.dtype.name == "bool" or not place.width:
         return np.dtype(np.uint8)
     dtype = numpy_dtype(place.dtype)
     return dtype if place.order == "little" and dtype.isbuiltin == 2 else dtype.newbyteorder(place.order)  # type: ignore[arg-type]

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..lang.dtypes import DTYPES, DType, int_range
+from ..lang.weights import SUFFIXES
 from .dtypes import numpy_dtype
 from .files import ValueProblem, read_array
 
 Array = np.ndarray[Any, Any]
 _GENERATED = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*:\s*(\w+)\s*")
 _NAMED = re.compile(r"(.*):\s*(\w*)\s*", re.DOTALL)
-_SUFFIXES = (".npy", ".npz", ".safetensors")
 _TOKEN = re.compile(
     r"""\s*(?:(?P<punctuation>[\[\],])|(?P<text>"(?:[^"\\]|\\.)*")
          |(?P<word>[+-]?(?:inf|infinity|nan)\b|true\b|false\b)
@@ -50,7 +50,7 @@ def parse_value(text: str, random: np.random.Generator, expected: DType | None =
 def _split_file(text: str) -> tuple[str | None, str, str]:
     """`x.npz:key` as its path and its key; no path where the text names no file of a kind that can be read."""
     lowered = text.lower()
-    for suffix in _SUFFIXES:
+    for suffix in SUFFIXES:
         if lowered.endswith(suffix):
             return text, "", ""
         at = lowered.find(suffix + ":")

@@ -69,6 +69,7 @@ E243 names: files that import each other
 E244 names: an import that needs a name
 E245 names: a weights file that cannot be used
 E246 names is_whole: a model file that cannot be read
+E247 names: a node of a model that has no meaning in Rx
 E299 names: not supported yet
 
 # In sizes and dtypes
@@ -98,6 +99,7 @@ N201 notes is_quiet: a name that is bound and never used
 N202 notes spreads: operands that are both repeated
 N203 notes: a reduction over a single element
 N204 notes: a name for any dtype that is called like one
+N205 notes: a size of a model whose name is not understood
 N301 notes: code that no execution reaches
 N302 notes: an implementation that is never chosen
 

@@ -10,16 +10,20 @@ of a model-local function.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
+from io import BytesIO
 from math import prod
 from mmap import ACCESS_READ, mmap
+from os import fstat, stat_result
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
+from typing import IO
 
 from .dtypes import DTYPES, DType
 from .node import Node
 from .protobuf import BYTES, VARINT, Bytes, Damaged, fields, signed, varint, written
-from .weights import MAX_BYTES, MAX_RANK, BadWeights, Header
+from .weights import MAX_BYTES, MAX_RANK, BadWeights, Header, Place, choose
 
 # The names of ONNX's types of elements, by their numbers.
 ELEMENTS = {
@@ -38,10 +42,16 @@ _INSIDE: dict[str, dict[int, str]] = {
     "function": {7: "node"},
 }
 # Where the data of a tensor stands; numbers of one kind that stand packed are what raw data is.
-_RAW, _FLOATS, _DOUBLES = 9, 4, 10
+_FLOATS, _INTS, _STRINGS, _RAW, _DOUBLES = 4, 5, 6, 9, 10
+_LISTS = (_FLOATS, _INTS, _STRINGS, 7, _DOUBLES, 11)
 _PACKED = {_FLOATS: {1, 14}, _DOUBLES: {11, 15}}
+# The lists that elements stand in, by their type; all others stand in the list of int32.
+_FIELDS = {1: _FLOATS, 14: _FLOATS, 8: _STRINGS, 7: 7, 11: _DOUBLES, 15: _DOUBLES, 12: 11, 13: 11}
+_MAX_TEXTS = 2**28
 # A message of fewer bytes than this has no tensor of more than 1,024 elements, of two bits each.
 SMALL = 256
+# But a small weight of the model is found by its name too.
+_ENTERED = {("model", 7), ("graph", 5)}
 DEPTH = 30
 
 
@@ -105,7 +115,7 @@ class _Walk:
             if number not in inside or wire != BYTES:
                 continue
             nth, counts[number] = counts[number], counts[number] + 1
-            if stop - start < SMALL and (kind, number) != ("graph", 5):
+            if stop - start < SMALL and (kind, number) not in _ENTERED:
                 continue
             made = self._inner(
                 kind, inside[number], (start, stop), self._way(kind, way, (begin, end), number, nth), depth
@@ -167,7 +177,7 @@ def located(data: Bytes, begin: int, end: int) -> Located:
             external |= [_entry(data, start, stop)]
         elif number == 14 and wire == VARINT:
             is_external = varint(data, start, stop)[0] == 1
-        elif number in (4, 5, 6, 7, 9, 10, 11):
+        elif number in _LISTS or number == _RAW:
             ranges[number] = (*(() if number == _RAW else ranges.get(number, ())), (start, stop))
     return Located(name, tuple(dims), type_, ranges, external if is_external else None)
 
@@ -186,6 +196,71 @@ def _numbers(data: Bytes, at: int, end: int) -> Iterator[int]:
 # Data
 
 
+@contextmanager
+def open_tensor(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]:
+    """A tensor of a model and the stream at the first byte of its data; raises BadWeights and OSError."""
+    try:
+        known = index(path)
+    except Damaged as problem:
+        raise BadWeights(f"is damaged, or no ONNX model: {problem}") from None
+    name = choose(key, known.tensors)
+    if name in known.twice:
+        raise BadWeights(f"is damaged: it holds more than one tensor {name!r}")
+    try:
+        place, file, offset = _opened(path, known.tensors[name])
+    except BadWeights as problem:
+        raise BadWeights(f"holds a tensor {name!r} that {problem}") from None
+    with file:
+        file.seek(offset)
+        yield place, file
+
+
+def _opened(path: Path, tensor: Located) -> tuple[Place, IO[bytes], int]:
+    dtype, found = dtype_of(tensor), place_of(path, tensor)
+    if found is None:
+        width, data = _listed(path, tensor, dtype)
+        return Place(tensor.shape, dtype, width=width), BytesIO(data), 0
+    file = found[0].open("rb")
+    stamp = (*_stamp(path.stat()), *_stamp(fstat(file.fileno())))
+    return Place(tensor.shape, dtype, stamp, width=dtype.bits // 8), file, found[1]
+
+
+def _stamp(found: stat_result) -> tuple[int, int]:
+    return found.st_size, found.st_mtime_ns
+
+
+def _listed(path: Path, tensor: Located, dtype: DType) -> tuple[int, bytes]:
+    """How many bytes each element of a tensor has, and all of them, where the file lists elements one by one."""
+    field, width = _FIELDS.get(tensor.type, _INTS), dtype.bits // 8
+    ranges = tensor.data.get(field, ())
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        if field == _STRINGS:
+            return _texts([data[begin:end] for begin, end in ranges], prod(tensor.shape))
+        if field in _PACKED:
+            listed = b"".join(data[begin:end] for begin, end in ranges)
+        else:
+            size = width or 1
+            numbers = (n & (256**size - 1) for begin, end in ranges for n in _numbers(data, begin, end))
+            listed = b"".join(n.to_bytes(size, "little") for n in numbers)
+    if len(listed) != byte_count(tensor):
+        raise BadWeights(f"has more or less data than {Header(tensor.shape, dtype)} asks for")
+    return width, listed
+
+
+def _texts(given: list[bytes], count: int) -> tuple[int, bytes]:
+    """Texts as NumPy keeps them: of one length, filled up with zeros."""
+    if len(given) != count:
+        raise BadWeights(f"has {len(given)} texts where its shape asks for {count}")
+    try:
+        texts = [text.decode("utf-8") for text in given]
+    except UnicodeDecodeError:
+        raise BadWeights("has an element that is no UTF-8 text") from None
+    widest = max(map(len, texts), default=1) or 1
+    if widest * count > _MAX_TEXTS or any(text.endswith("\0") for text in texts):
+        raise BadWeights("has texts that end with a zero, or one that is too long beside that many others")
+    return 4 * widest, b"".join(text.ljust(widest, "\0").encode("utf-32-le") for text in texts)
+
+
 def dtype_of(tensor: Located) -> DType:
     """The dtype of a tensor's elements; raises BadWeights."""
     if tensor.type not in ELEMENTS:
@@ -199,8 +274,13 @@ def place_of(path: Path, tensor: Located) -> tuple[Path, int, int] | None:
     """Where a tensor's bytes are as they lie in memory: a file, an offset and a length that fit its shape and the file; None
     where the file has them in another form. Raises BadWeights."""
     length = byte_count(tensor)
+    if dtype_of(tensor).kind == "string":
+        if tensor.external is not None:
+            raise BadWeights("has texts in a file of their own, which ONNX does not know")
+        return None
     if tensor.external is not None:
         return _external(path, tensor.external, length)
+    _check_form(tensor)
     raw = tensor.raw()
     if raw is None:
         return None
@@ -211,12 +291,24 @@ def place_of(path: Path, tensor: Located) -> tuple[Path, int, int] | None:
     return path, raw[0], length
 
 
+def _check_form(tensor: Located) -> None:
+    """Raises BadWeights where the data of a tensor does not stand where it does for its type."""
+    forms = {number for number, ranges in tensor.data.items() if any(begin < end for begin, end in ranges)}
+    if forms and not prod(tensor.shape):
+        raise BadWeights(f"has data, but no elements in its shape {list(tensor.shape)}")
+    if len(forms) > 1:
+        raise BadWeights("has its data in two forms")
+    if forms - {_FIELDS.get(tensor.type, _INTS), _RAW}:
+        raise BadWeights("has its data in a form that is not for its type")
+
+
 def byte_count(tensor: Located) -> int:
     """How many bytes a tensor's shape asks for; raises BadWeights where no tensor has such a shape."""
     if any(n < 0 for n in tensor.shape):
         raise BadWeights(f"has a negative size in its shape {list(tensor.shape)}")
     length = (prod(tensor.shape) * dtype_of(tensor).bits + 7) // 8
-    if len(tensor.shape) > MAX_RANK or length > MAX_BYTES:
+    largest = prod(n for n in tensor.shape if n) * max(1, dtype_of(tensor).bits // 8)
+    if len(tensor.shape) > MAX_RANK or largest > MAX_BYTES:
         raise BadWeights(f"has a shape that no tensor has: {list(tensor.shape)}"[:200])
     return length
 

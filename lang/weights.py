@@ -1,4 +1,4 @@
-"""A weights file to the place of one array in it: shape, dtype and where the data is, for `.npy`, `.npz` and `.safetensors`.
+"""A weights file to the place of one array in it: shape, dtype and where the data is.
 
 What is checked and what is loaded both go through `open_array`, so that the one cannot see another array than the other. The
 data itself is never read here.
@@ -30,12 +30,15 @@ _MAX_JSON = 64 * 1024 * 1024
 _MAX_NPY = 10_000
 MAX_RANK = 64
 MAX_BYTES = 2**63 - 1
+SUFFIXES = (".npy", ".npz", ".safetensors", ".onnx")
 # A bool or a float8 has one byte per element there, as NumPy and ml_dtypes have it.
-_SAFETENSORS = {
+SAFETENSORS = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
     "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
     "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
 }  # fmt: skip
+# What it has no name for stands as bytes, its dtype beside; elements of a few bits packed.
+_BESIDE = set(DTYPES) - set(SAFETENSORS.values()) - {"string"}
 _NPY_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 _NPY_TYPE = re.compile(r"([<>|=]?)([biufcU])([1-9][0-9]{0,8})", re.ASCII)
 _NPY_KEYS = {"descr", "fortran_order", "shape"}
@@ -48,26 +51,28 @@ _BROKEN = (
 
 
 class Header(Node):
-    """What a file says of one array."""
+    """What a file says of one array; `stamp` are the sizes and times of the files, where the data is mapped."""
 
     shape: tuple[int, ...]
     dtype: DType
+    stamp: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
         return f"Tensor([{', '.join(map(str, self.shape))}], {self.dtype})"
 
 
 class Place(Header):
-    """And how its data is kept: bytes per element, "big" or "little" end first, in columns or in rows."""
+    """And how its data is kept: bytes per element, none where elements of a few bits are packed, "big" or "little" end first,
+    in columns or in rows."""
 
-    width: int
+    width: int = 0
     order: str = "little"
     columns: bool = False
 
     @property
     def length(self) -> int:
         """How many bytes the data has."""
-        return prod(self.shape) * self.width
+        return prod(self.shape) * self.width if self.width else (prod(self.shape) * self.dtype.bits + 7) // 8
 
 
 class BadWeights(Exception):
@@ -77,7 +82,7 @@ class BadWeights(Exception):
 def read_header(path: Path, key: str | None) -> Header:
     """The header of the array `key` of a file (None for a `.npy` file, which has one array); raises BadWeights."""
     with open_array(path, key) as (place, _):
-        return Header(place.shape, place.dtype)
+        return Header(place.shape, place.dtype, place.stamp)
 
 
 @contextmanager
@@ -94,8 +99,13 @@ def open_array(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]
                         yield _npz(archive, member), member
                 case ".safetensors":
                     yield _safetensors(file, key), file
+                case ".onnx":
+                    from .onnx_weights import open_tensor
+
+                    with open_tensor(path, key) as found:
+                        yield found
                 case _:
-                    raise BadWeights("is none of .npy, .npz and .safetensors")
+                    raise BadWeights(f"is none of {', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]}")
     except OSError as problem:
         raise BadWeights(f"cannot be read: {problem.strerror or 'it is damaged'}") from None
     except MemoryError:
@@ -146,7 +156,8 @@ def _npy_place(file: IO[bytes]) -> Place:
     if not isinstance(described, dict) or set(described) != _NPY_KEYS or type(described["fortran_order"]) is not bool:
         raise BadWeights("is damaged: its header cannot be read")
     dtype, width, order = _npy_dtype(described["descr"])
-    return Place(_shape(described["shape"], tuple), dtype, width, order, described["fortran_order"])
+    shape = _shape(described["shape"], tuple)
+    return Place(shape, dtype, width=width, order=order, columns=described["fortran_order"])
 
 
 def _literal(header: bytes, length: int, encoding: str) -> object:
@@ -221,7 +232,6 @@ def _json(text: bytes) -> dict[str, Any]:
         header = None
     if not isinstance(header, dict):
         raise BadWeights("is not a .safetensors file")
-    header.pop("__metadata__", None)
     return header
 
 
@@ -229,10 +239,21 @@ def _json(text: bytes) -> dict[str, Any]:
 def _tensors(text: bytes, size: int) -> tuple[dict[str, Any], dict[str, tuple[int, int]]]:
     """A header and where the data of each tensor begins and ends, read once for all of them."""
     header = _json(text)
-    header.pop("__metadata__", None)
+    said = header.pop("__metadata__", None)
     places = {name: _offsets(entry) for name, entry in header.items()}
     _without_gaps(places, size)
-    return header, places
+    return {name: _meant(entry, said, name) for name, entry in header.items()}, places
+
+
+def _meant(entry: dict[str, Any], said: object, name: str) -> dict[str, Any]:
+    """An entry, with the dtype and the shape that a program of Rx has written beside where the format has no such dtype."""
+    beside = said.get(f"rx:{name}") if isinstance(said, dict) else None
+    if beside is None:
+        return entry
+    meant = _json(beside.encode()) if isinstance(beside, str) else {}
+    if entry.get("dtype") != "U8" or meant.get("dtype") not in _BESIDE or len(meant) != 2:
+        raise BadWeights(f"is damaged: what it says beside its tensor {name!r} cannot be read")
+    return {**entry, **meant, "dtype": DTYPES[meant["dtype"]]}
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, Any]:
@@ -263,11 +284,13 @@ def _without_gaps(places: dict[str, tuple[int, int]], size: int) -> None:
 
 def _entry(entry: dict[str, object]) -> Place:
     shape, dtype = _shape(entry.get("shape"), list), entry.get("dtype")
-    if not isinstance(dtype, str) or dtype not in _SAFETENSORS:
+    if isinstance(dtype, DType):
+        return Place(shape, dtype, width=dtype.bits // 8)
+    if not isinstance(dtype, str) or dtype not in SAFETENSORS:
         shown = f": {dtype}" if isinstance(dtype, str) and re.fullmatch(r"\w{1,16}", dtype) else ""
         raise BadWeights(f"has elements of a type that Rx does not know{shown}")
-    found = DTYPES[_SAFETENSORS[dtype]]
-    return Place(shape, found, found.bits // 8)
+    found = DTYPES[SAFETENSORS[dtype]]
+    return Place(shape, found, width=found.bits // 8)
 
 
 def choose(key: str | None, keys: Collection[str]) -> str:

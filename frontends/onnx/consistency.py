@@ -82,7 +82,7 @@ class _Names:
         if isinstance(value, AttributeRef) and not self.is_function:
             fail(
                 self.path,
-                f"{whose} stands for the attribute `{value.name}` of a function, but the node is in no function",
+                f"{whose} stands for the attribute `{value.name}` of a function, but it is in none",
             )
         for graph in graphs(value):
             self.graph(graph, known, f"the graph in the {whose}")

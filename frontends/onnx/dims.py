@@ -1,21 +1,403 @@
-"""Declared sizes of a model as Rx sizes."""
+"""Names of dimensions to sizes: what exporters write as a name is often an expression over other names.
+
+PyTorch writes `2*(((h - 1)//2)) + 2` and `TruncToInt(1.5*ToFloat(s27))`, onnxruntime `floor(h/2 - 1/2)`. Fractions are exact;
+what takes a float that may have been rounded is not read. What cannot be read is a plain name.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from fractions import Fraction
+from functools import reduce
+from math import lcm
+from typing import NoReturn
 
-from .model import Graph
+from ...lang.node import Node, replace
+from .model import Graph, TensorType
 
 
-class Sizes:
-    def __init__(self, graph: Graph) -> None:
-        self.names: set[str] = set()
-        for v in graph.inputs:
-            for d in getattr(v.type, "shape", None) or ():
-                if isinstance(d, str):
-                    self.names.add(self.text(d, ""))
+class Named(Node):
+    """A size by the name that the model has for it."""
 
-    def text(self, size: int | str | None, default: str) -> str:
-        if isinstance(size, int):
-            return str(size)
-        return re.sub(r"[^A-Za-z0-9_]+", "_", size or default)
+    name: str
+
+
+class Op(Node):
+    """`sign` is an operator of Rx's sizes: + - * // % / (which divides exactly) min max ceildiv."""
+
+    sign: str
+    left: Size
+    right: Size
+
+
+Size = int | Named | Op
+
+
+class Reading(Node):
+    """What a dimension's name means, and what to say where it looks like more than was understood."""
+
+    size: Size
+    note: str | None = None
+
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)(?![\w.])|(?P<name>[A-Za-z_][\w.]*(?::\d+)?)|(?P<sign>\*\*|//|[-+*/%(),]))",
+    re.ASCII,
+)
+_LOOKS = re.compile(r"[+*/%(]|\s-\s")
+_HYPHENS = re.compile(r"[A-Za-z_]\w*(?:-\w+)+", re.ASCII)
+_LONGEST, _DEEPEST, _LARGEST, _HIGHEST = 2000, 50, 500, 16
+# Sizes below 2**32 times such a number are exact in a float.
+_EXACT = 2**21
+
+
+class _Unread(Exception):
+    """The text is no expression that is understood; the message says why."""
+
+
+def read_dim(text: str, plain: Collection[str] = ()) -> Reading:
+    """What a dimension called `text` is; `plain` are the names that stand for themselves elsewhere: without them `batch-size`
+    is one name, and no difference."""
+    hyphened = text.split("-") if _HYPHENS.fullmatch(text) else ()
+    if text != text.strip() or any(part not in plain and not part.isdecimal() for part in hyphened):
+        return Reading(Named(text))
+    try:
+        size = _Parser(text).whole()
+    except _Unread as problem:
+        said = f"`{_short(text)}` is read as a name: {problem}" if _LOOKS.search(text) else None
+        return Reading(Named(text), said)
+    return Reading(size if next(names(size), None) else Named(text))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def declared(graph: Graph) -> frozenset[str]:
+    """The names that an input of a graph has as one of its sizes; a size that needs another name is existential."""
+    types = [value.type for value in graph.inputs]
+    shapes = [t.shape for t in types if isinstance(t, TensorType) and t.shape is not None]
+    found = [read_dim(dim).size for shape in shapes for dim in shape if isinstance(dim, str)]
+    return frozenset(size.name for size in found if isinstance(size, Named))
+
+
+def names(size: Size) -> Iterator[str]:
+    """The names in a size, from left to right."""
+    if isinstance(size, Named):
+        yield size.name
+    elif isinstance(size, Op):
+        yield from names(size.left)
+        yield from names(size.right)
+
+
+def evaluate(size: Size, values: Mapping[str, int]) -> int | None:
+    """The number that it is; None where a divisor is not positive or does not divide."""
+    if isinstance(size, int):
+        return size
+    if isinstance(size, Named):
+        return values[size.name]
+    left, right = evaluate(size.left, values), evaluate(size.right, values)
+    if left is None or right is None or size.sign in _DIVISIONS and right <= 0 or size.sign == "/" and left % right:
+        return None
+    return _ARITHMETIC[size.sign](left, right)
+
+
+_DIVISIONS = ("//", "%", "/", "ceildiv")
+_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "+": int.__add__, "-": int.__sub__, "*": int.__mul__, "//": int.__floordiv__, "/": int.__floordiv__, "%": int.__mod__,
+    "min": min, "max": max, "ceildiv": lambda a, b: -(-a // b),
+}  # fmt: skip
+_TIGHTNESS = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2, "/": 2}
+
+
+def size_text(size: Size, spelled: Callable[[str], str]) -> str:
+    """The size as Rx writes it, with Rx's names."""
+    if isinstance(size, int):
+        return str(size)
+    if isinstance(size, Named):
+        return spelled(size.name)
+    tightness = _TIGHTNESS.get(size.sign)
+    left, right = size_text(size.left, spelled), size_text(size.right, spelled)
+    if tightness is None:
+        return f"{size.sign}({left}, {right})"
+    if _tightness(size.left) < tightness:
+        left = f"({left})"
+    if _tightness(size.right) <= tightness and not (size.sign == "+" and _tightness(size.right) == tightness):
+        right = f"({right})"
+    return f"{left} {size.sign} {right}"
+
+
+def _tightness(size: Size) -> int:
+    return _TIGHTNESS.get(size.sign, 3) if isinstance(size, Op) else 3 if not isinstance(size, int) or size >= 0 else 0
+
+
+# Building
+
+
+def _op(sign: str, left: Size, right: Size) -> Size:
+    """An operation, with what numbers and neutral elements make of it."""
+    if isinstance(left, int) and isinstance(right, int):
+        known = evaluate(Op(sign, left, right), {})
+        return Op(sign, left, right) if known is None else known
+    neutral = (("+", 0), ("-", 0), ("*", 1), ("//", 1), ("/", 1), ("ceildiv", 1))
+    if (sign, right) in neutral or sign in ("min", "max") and left == right:
+        return left
+    if (sign, left) in (("+", 0), ("*", 1)):
+        return right
+    if sign == "*" and 0 in (left, right):
+        return 0
+    if sign in "+-" and isinstance(right, int) and right < 0:
+        return Op("-" if sign == "+" else "+", left, -right)
+    if sign == "*" and isinstance(right, int):
+        return _op("*", right, left) if not isinstance(left, int) else Op("*", left, right)
+    if (
+        sign == "*"
+        and isinstance(left, int)
+        and isinstance(right, Op)
+        and right.sign == "*"
+        and isinstance(right.left, int)
+    ):
+        return _op("*", left * right.left, right.right)
+    return Op(sign, left, right)
+
+
+def _is_natural(size: Size) -> bool:
+    """Whether it is at least 0 by its form alone: sizes are."""
+    if isinstance(size, int):
+        return size >= 0
+    if isinstance(size, Named) or size.sign == "%":
+        return True
+    sides = (_is_natural(size.left), _is_natural(size.right))
+    return size.sign != "-" and (any(sides) if size.sign == "max" else all(sides))
+
+
+class _Ratio(Node):
+    """A number as a fraction."""
+
+    top: Size
+    bottom: Size = 1
+    is_float: bool = False
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether it is a float that does not hold it exactly: that is good for nothing but to be cut to an integer, which
+        floats below 2**52 do as fractions do."""
+        return self.is_float and not (isinstance(self.bottom, int) and self.bottom.bit_count() == 1)
+
+
+def _unread(why: str) -> NoReturn:
+    raise _Unread(why)
+
+
+def _extent(size: Size) -> int:
+    return 1 + _extent(size.left) + _extent(size.right) if isinstance(size, Op) else 1
+
+
+def _ratio(top: Size, bottom: Size, *of: _Ratio) -> _Ratio:
+    if any(part.is_rounded for part in of):
+        _unread("a float may be rounded before it is used")
+    if bottom == 0:
+        _unread("it divides by 0")
+    if isinstance(top, int) and isinstance(bottom, int):
+        exact = Fraction(top, bottom)
+        top, bottom = exact.numerator, exact.denominator
+    if isinstance(bottom, int) and bottom < 0:
+        top, bottom = _op("*", -1, top), -bottom
+    if _extent(top) + _extent(bottom) > _LARGEST:
+        _unread("it is too long")
+    return _Ratio(top, bottom, any(part.is_float for part in of))
+
+
+def _sum(left: _Ratio, right: _Ratio, sign: str = "+") -> _Ratio:
+    if isinstance(left.bottom, int) and isinstance(right.bottom, int):
+        return _ratio(_op(sign, *_aligned(left, right)), _bottom(left, right), left, right)
+    top = _op(sign, _op("*", left.top, right.bottom), _op("*", right.top, left.bottom))
+    return _ratio(top, _op("*", left.bottom, right.bottom), left, right)
+
+
+def _product(left: _Ratio, right: _Ratio) -> _Ratio:
+    return _ratio(_op("*", left.top, right.top), _op("*", left.bottom, right.bottom), left, right)
+
+
+def _quotient(left: _Ratio, right: _Ratio) -> _Ratio:
+    return _ratio(_op("*", left.top, right.bottom), _op("*", left.bottom, right.top), left, right)
+
+
+def _true_quotient(left: _Ratio, right: _Ratio) -> _Ratio:
+    return _quotient(replace(left, is_float=True), right)
+
+
+def _floor(of: _Ratio) -> _Ratio:
+    return _Ratio(_op("//", of.top, of.bottom))
+
+
+def _ceiling(of: _Ratio) -> _Ratio:
+    return _Ratio(_op("ceildiv", of.top, of.bottom))
+
+
+def _truncated(of: _Ratio) -> _Ratio:
+    if _is_natural(of.top):
+        return _floor(of)
+    above, below = _op("max", of.top, 0), _op("max", _op("-", 0, of.top), 0)
+    return _Ratio(_op("-", _op("//", above, of.bottom), _op("//", below, of.bottom)))
+
+
+def _whole(of: _Ratio) -> Size:
+    return of.top if of.bottom == 1 else _unread("a fraction stands where a whole number has to")
+
+
+def _bottom(a: _Ratio, b: _Ratio) -> int:
+    """A denominator that two fractions have in common."""
+    if not isinstance(a.bottom, int) or not isinstance(b.bottom, int):
+        _unread("a fraction stands where a whole number has to")
+    return lcm(a.bottom, b.bottom)
+
+
+def _aligned(a: _Ratio, b: _Ratio) -> tuple[Size, Size]:
+    """The numerators of two fractions over that."""
+    bottom = _bottom(a, b)
+    return _op("*", a.top, bottom // _bottom(a, a)), _op("*", b.top, bottom // _bottom(b, b))
+
+
+def _remainder(left: _Ratio, right: _Ratio) -> _Ratio:
+    if isinstance(right.top, int) and right.top <= 0:
+        _unread("it divides by what is not positive")
+    return _ratio(_op("%", _whole(left), _whole(right)), 1, left, right)
+
+
+def _extremum(sign: str) -> Callable[..., _Ratio]:
+    def of(*parts: _Ratio) -> _Ratio:
+        return reduce(lambda a, b: _ratio(_op(sign, *_aligned(a, b)), _bottom(a, b), a, b), parts)
+
+    return of
+
+
+def _power(base: _Ratio, exponent: _Ratio) -> _Ratio:
+    if not isinstance(exponent.top, int) or exponent.bottom != 1 or not 0 <= exponent.top <= _HIGHEST:
+        _unread("it has a power that is no small number")
+    return reduce(_product, [base] * exponent.top, _Ratio(1))
+
+
+# How many operands each takes, None: one or more.
+_FUNCTIONS: dict[str, tuple[int | None, Callable[..., _Ratio]]] = {
+    "floor": (1, _floor), "FloorToInt": (1, _floor), "ceiling": (1, _ceiling), "ceil": (1, _ceiling),
+    "CeilToInt": (1, _ceiling),
+    "TruncToInt": (1, _truncated), "trunc": (1, _truncated), "int": (1, _truncated), "Identity": (1, lambda of: of),
+    "ToFloat": (1, lambda of: replace(of, is_float=True)), "Max": (None, _extremum("max")), "max": (None, _extremum("max")),
+    "Min": (None, _extremum("min")), "min": (None, _extremum("min")), "Mod": (2, _remainder), "PythonMod": (2, _remainder),
+    "FloorDiv": (2, lambda a, b: _floor(_quotient(a, b))), "CeilDiv": (2, lambda a, b: _ceiling(_quotient(a, b))),
+    "ceildiv": (2, lambda a, b: _ceiling(_quotient(a, b))), "CleanDiv": (2, _quotient), "IntTrueDiv": (2, _true_quotient),
+    "FloatTrueDiv": (2, _true_quotient), "PowByNatural": (2, _power), "FloatPow": (2, _power),
+    "ModularIndexing": (3, lambda a, b, c: _remainder(_floor(_quotient(a, b)), c)),
+}  # fmt: skip
+_SUMS: dict[str, Callable[[_Ratio, _Ratio], _Ratio]] = {"+": _sum, "-": lambda a, b: _sum(a, b, "-")}
+_PRODUCTS: dict[str, Callable[[_Ratio, _Ratio], _Ratio]] = {
+    "*": _product, "/": _quotient, "//": lambda a, b: _floor(_quotient(a, b)), "%": _remainder,
+}  # fmt: skip
+
+
+class _Parser:
+    """Python's grammar of expressions, as far as sizes need it."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = list(_tokens(text.strip()))
+        self.at = self.depth = 0
+
+    def whole(self) -> Size:
+        found = self.sum()
+        if self.at < len(self.tokens):
+            _unread(f"`{_short(self.tokens[self.at])}` is not expected there")
+        if found.is_rounded or found.is_float and found.bottom != 1:
+            _unread("it is a float")
+        return _op("/", found.top, found.bottom)
+
+    def peek(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def take(self) -> str:
+        self.at += 1
+        return self.tokens[self.at - 1] if self.at <= len(self.tokens) else _unread("it ends too early")
+
+    def sum(self) -> _Ratio:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            _unread("it is nested too deeply")
+        found = self.chain(_SUMS, lambda: self.chain(_PRODUCTS, self.signed))
+        self.depth -= 1
+        return found
+
+    def chain(self, signs: Mapping[str, Callable[[_Ratio, _Ratio], _Ratio]], operand: Callable[[], _Ratio]) -> _Ratio:
+        found = operand()
+        while self.peek() in signs:
+            found = signs[self.take()](found, operand())
+        return found
+
+    def signed(self) -> _Ratio:
+        sign = 1
+        while self.peek() in ("-", "+"):
+            sign *= -1 if self.take() == "-" else 1
+        found = self.power()
+        return found if sign == 1 else _sum(_Ratio(0), found, "-")
+
+    def power(self) -> _Ratio:
+        found = self.atom()
+        if self.peek() != "**":
+            return found
+        self.take()
+        return _power(found, self.signed())
+
+    def atom(self) -> _Ratio:
+        token = self.take()
+        if token == "(":
+            found = self.sum()
+            self.expect(")")
+            return found
+        if token[0].isdigit():
+            return _number(token)
+        if not (token[0].isalpha() or token[0] == "_"):
+            _unread(f"`{token}` is not expected there")
+        if self.peek() == "(":
+            return self.call(token)
+        return _Ratio(Named(token))
+
+    def call(self, name: str) -> _Ratio:
+        if name not in _FUNCTIONS:
+            _unread(f"the function {_short(name)} is not known")
+        count, made = _FUNCTIONS[name]
+        self.take()
+        operands = [self.sum()]
+        while self.peek() == ",":
+            self.take()
+            operands.append(self.sum())
+        self.expect(")")
+        if count not in (None, len(operands)):
+            _unread(f"{name} has {len(operands)} operands")
+        return made(*operands)
+
+    def expect(self, token: str) -> None:
+        if self.take() != token:
+            _unread(f"a `{token}` is missing")
+
+
+def _tokens(text: str) -> Iterator[str]:
+    if len(text) > _LONGEST:
+        _unread("it is too long")
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            _unread(f"`{_short(text[at:].strip())}` cannot be read")
+        yield found[found.lastgroup or 0]
+        at = found.end()
+
+
+def _number(token: str) -> _Ratio:
+    if token.isdecimal():
+        return _Ratio(int(token)) if len(token) < 19 else _unread("it has too large a number")
+    value = (
+        Fraction(token) if len(token) < 40 and abs(int(token.lower().partition("e")[2] or 0)) < 40 else Fraction(1, 3)
+    )
+    if value.denominator.bit_count() != 1 or max(value.numerator, value.denominator) > _EXACT:
+        _unread(f"{_short(token)} is not exact in a float")
+    return _Ratio(value.numerator, value.denominator, is_float=True)

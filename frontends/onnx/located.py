@@ -22,7 +22,7 @@ _WIDEST = {"int": np.int64, "uint": np.uint64, "float": np.float64, "complex": n
 def tensor_of(path: Path, index: Index, key: str, proto: TensorProto) -> Tensor:
     """A tensor of the model at `path`; raises BadWeights."""
     if key in index.twice:
-        raise BadWeights(f"has the key {key!r}, as another tensor of the model has")
+        raise BadWeights(f"is not the only tensor that is found by {key!r}")
     known = index.tensors.get(key)
     said = known or located(proto.SerializeToString(), 0, proto.ByteSize())
     dtype, found = dtype_of(said), place_of(path, said)
@@ -40,7 +40,7 @@ def _values(
     """The elements of a tensor, row by row."""
     if not prod(shape):
         return ()
-    if place is not None and not proto.raw_data:
+    if place is not None and (proto.data_location == TensorProto.EXTERNAL or not proto.raw_data):
         proto = TensorProto(dims=proto.dims, data_type=proto.data_type, raw_data=_bytes(place))
     try:
         array: Any = numpy_helper.to_array(_fitting(proto, dtype, length))

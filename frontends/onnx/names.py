@@ -1,32 +1,67 @@
-"""Legal Rx names for the names of a model."""
+"""A model's names to names that Rx can write: short, all different, and the same ones each time; the original is kept."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from itertools import accumulate
 
-_RESERVED = frozenset(("let", "fn", "if", "else", "for", "while"))
+from ...lang.dtypes import CLASSES, DTYPES
+from ...lang.lexer import WORDS
+
+_LONGEST = 40
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_]+")
+# What means something else where a name stands.
+RESERVED = frozenset(WORDS) | {*DTYPES, *CLASSES} | {
+    "Tensor", "Size", "Shape", "DType", "Bool", "min", "max", "ceildiv", "tensor", "load", "match_shape", "range", "main",
+}  # fmt: skip
 
 
 class Names:
-    def __init__(self, taken: Collection[str]) -> None:
-        self.taken = set(taken)
-        self.known: dict[str, str] = {}
-        self.originals: dict[str, str] = {}
+    """The names of one scope. Values, sizes and functions have originals of their own: a value `n` and a size `n` get two
+    names. Whoever asks first gets the nearest name."""
 
-    def name(self, value: str) -> str:
-        if value not in self.known:
-            self.known[value] = self.fresh(value)
-            self.originals[self.known[value]] = value
-        return self.known[value]
+    def __init__(self, taken: Collection[str] = ()) -> None:
+        self._used = set(taken)
+        self._made: dict[tuple[str, str], str] = {}
+        self._next: dict[str, int] = {}
+
+    def value(self, original: str) -> str:
+        return self._of("v", original)
+
+    def size(self, original: str) -> str:
+        return self._of("n", original)
+
+    def function(self, original: str) -> str:
+        return self._of("f", original)
 
     def fresh(self, hint: str) -> str:
-        base = re.sub(r"[^A-Za-z0-9_]+", "_", hint).strip("_") or "v"
-        if base[0].isdigit() or base in _RESERVED:
-            base = f"v{base}"
-        name, n = base, 1
-        while name in self.taken:
-            n += 1
-            name = f"{base}_{n}"
-        self.taken.add(name)
-        return name
+        """A name that nothing in the model has."""
+        return self._distinct(_legal(hint, "v"))
+
+    def originals(self) -> Iterator[tuple[str, str]]:
+        """Each name that is another than the model's, with the model's."""
+        return ((made, original) for (_, original), made in self._made.items() if made != original)
+
+    def _of(self, kind: str, original: str) -> str:
+        """The name of one of the model's; `kind` is also what a name begins with that had no letter."""
+        if (kind, original) not in self._made:
+            self._made[kind, original] = self._distinct(_legal(original, kind))
+        return self._made[kind, original]
+
+    def _distinct(self, name: str) -> str:
+        made, count = name, self._next.get(name, 2)
+        while made in self._used or made in RESERVED:
+            made, count = f"{name}_{count}", count + 1
+        self._next[name] = count
+        self._used.add(made)
+        return made
+
+
+def _legal(original: str, letter: str) -> str:
+    """A name of letters, digits and underscores; of a long one the last parts of its path."""
+    parts = original.split("/" if "/" in original else ".")
+    lengths = accumulate(len(part) + 1 for part in reversed(parts))
+    kept = max(1, sum(length <= _LONGEST + 1 for length in lengths))
+    legal = _ILLEGAL.sub("_", "_".join(parts[-kept:])).strip("_")[-_LONGEST:].lstrip("_")
+    return legal if legal[:1].isalpha() else f"{letter}{legal}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -42,17 +42,31 @@ def read_model(path: Path) -> Model:
 
     try:
         found = index(path)
-        model = _Reader(path, found).model(ModelProto.FromString(found.skeleton))
+        proto = ModelProto.FromString(found.skeleton)
+        wrong = next(_no_texts(proto), None)
+        if wrong is not None:
+            fail(path, f"the file is damaged: {wrong} is no UTF-8 text")
+        model = _Reader(path, found).model(proto)
     except OSError as problem:
         fail(path, f"the file cannot be read: {problem.strerror or 'it is damaged'}")
     except Damaged as problem:
         fail(path, f"the file is damaged, or no ONNX model: {problem}")
     except DecodeError:
         fail(path, f"the file is damaged, or its graphs are nested more than {DEPTH} deep")
-    except UnicodeDecodeError:
-        fail(path, "the file has a name that is no UTF-8 text")
     check(model)
     return model
+
+
+def _no_texts(message: Any) -> Iterator[str]:
+    """The fields that should be texts: the package gives bytes for those that are none."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            texts = (value,) if isinstance(value, (str, bytes)) else value
+            wrong = (text[:40] for text in texts if isinstance(text, bytes))
+            yield from (f"the {field.name} of a {field.containing_type.name}, {text!r}," for text in wrong)
+        elif field.type == field.TYPE_MESSAGE:
+            for inner in (value,) if hasattr(value, "ListFields") else value:
+                yield from _no_texts(inner)
 
 
 class _Reader:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pathlib import Path
 
 from ...lang import codes
-from ...lang.diagnostics import Diagnostic, RxError, error
+from ...lang.diagnostics import Diagnostic, RxError, error, note
 from ...lang.node import Node
-from ...lang.source import NOWHERE, Made, Source, Span
-from .dims import Sizes
+from ...lang.source import NOWHERE, Made, Source
+from .dims import Named, Op, Size, declared, names, read_dim, size_text
 from .literals import listed, literal, quoted
-from .model import Function, Graph, Model, Operation, Tensor, TensorType, Value, ValueType
+from .model import Graph, Model, Operation, Tensor, TensorType, Value, ValueType
 from .names import Names
 from .reading import read_model
 from .operators.registry import Reader, Untranslatable, find
@@ -33,10 +33,17 @@ def translate(model: Model) -> Translation:
     """The program that is a model; raises RxError for a node that no program can be."""
     writer = _Writer(model)
     writer.write()
-    return Translation(Source(str(model.path), writer.text(), writer.made), writer.values.originals, tuple(writer.notes))
+    return Translation(Source(str(model.path), writer.text(), writer.made), dict(writer.values.originals()), tuple(writer.notes))
 
 
 Line = tuple[str, Made | None]
+
+
+def _is_determined(size: Size, declared: Collection[str]) -> bool:
+    """Whether a signature that has a size says what its names are: other sizes do, or it is a multiple of one name."""
+    if isinstance(size, Op) and size.sign == "*" and isinstance(size.left, int) and isinstance(size.right, Named):
+        return True
+    return isinstance(size, Named) or all(name in declared for name in names(size))
 
 
 class _Writer:
@@ -47,8 +54,10 @@ class _Writer:
         self.lines: list[str] = []
         self.made: dict[int, Made] = {}
         self.notes: list[Diagnostic] = []
-        self.sizes = Sizes(model.graph)
-        self.values = Names(self.sizes.names)
+        self.values = Names()
+        self.declared = declared(model.graph)
+        for size in sorted(self.declared):
+            self.values.size(size)
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         # Functions of the model that are called, by name, attributes and which inputs there are: each is written once.
         self.called: dict[tuple[object, ...], str] = {}
@@ -85,7 +94,7 @@ class _Writer:
             self.line(f"  {text}", made)
 
     def param(self, value: Value) -> str:
-        name = self.values.name(value.name)
+        name = self.values.value(value.name)
         return f"{name} : {self.type(value.type, name)}"
 
     def type(self, kind: ValueType | None, name: str) -> str:
@@ -95,8 +104,21 @@ class _Writer:
             raise Untranslatable("takes a sequence, an optional or a map")
         if kind.shape is None:
             return f"Tensor(?, {kind.dtype or '?'})"
-        sizes = [self.sizes.text(size, f"{name}_{axis}") for axis, size in enumerate(kind.shape)]
+        sizes = [self.size(size, f"{name}_{axis}") for axis, size in enumerate(kind.shape)]
         return f"Tensor({listed(sizes)}, {kind.dtype or '?'})"
+
+    def size(self, declared: int | str | None, otherwise: str) -> str:
+        """A declared size in Rx; one that nothing determines has a name of its own."""
+        if isinstance(declared, int):
+            return str(declared)
+        if declared is None:
+            return self.values.size(otherwise)
+        reading = read_dim(declared, self.declared)
+        if reading.note is not None:
+            self.notes.append(note(codes.N205, reading.note, NOWHERE))
+        if not _is_determined(reading.size, self.declared):
+            return self.values.size(declared)
+        return size_text(reading.size, self.values.size)
 
 
 class _Block:
@@ -120,7 +142,7 @@ class _Block:
             if value in block.texts:
                 return block.texts[value]
             block = block.outer
-        return self.writer.values.name(value)
+        return self.writer.values.value(value)
 
     def constant(self, value: str) -> Tensor | None:
         block: _Block | None = self
@@ -146,7 +168,7 @@ class _Block:
 
     def tensor(self, value: str, tensor: Tensor) -> None:
         """Bind a constant: a literal where it is small, else what the file holds."""
-        name = self.writer.values.name(value)
+        name = self.writer.values.value(value)
         self.constants[value] = tensor
         written = _written(tensor)
         if written is None:
@@ -183,12 +205,12 @@ class _Block:
                 raise Untranslatable("is no operator that Rx has")
             text = row(reader)
         except Untranslatable as problem:
-            raise RxError(error(codes.E246, f"{operation} {problem}", NOWHERE)) from None
+            raise RxError(error(codes.E247, f"{operation} {problem}", NOWHERE)) from None
         self.bind(operation, [(text, self.made)])
 
     def bind(self, operation: Operation, lines: list[Line]) -> None:
         count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
-        names = [self.writer.values.name(o) if o else self.writer.values.fresh("_") for o in operation.outputs[:count]]
+        names = [self.writer.values.value(o) if o else self.writer.values.fresh("_") for o in operation.outputs[:count]]
         target = names[0] if len(operation.outputs) == 1 else f"({', '.join(names)})"
         self.statement(target, lines)
 
@@ -230,22 +252,22 @@ class _Block:
         turn, go, *carried = (v.name for v in graph.inputs)
         values = self.writer.values
         index = values.fresh("turn")
-        carries = [f"{values.name(v)} = {self.name(i)}" for v, i in zip(carried, inits, strict=True)]
-        block.lines.append((f"let {values.name(turn)} = @size_to_tensor({index})", self.made))
+        carries = [f"{values.value(v)} = {self.name(i)}" for v, i in zip(carried, inits, strict=True)]
+        block.lines.append((f"let {values.value(turn)} = @size_to_tensor({index})", self.made))
         outputs = [v.name for v in graph.outputs]
         stays = cond == "" and _is_true(graph, outputs[0])
         if not stays:
             start = f"@reshape({self.name(cond)}, [])" if cond else "tensor(true)"
-            carries.insert(0, f"{values.name(go)} = {start}")
+            carries.insert(0, f"{values.value(go)} = {start}")
         block.initializers(graph.initializers)
         block.operations(graph.operations)
         stacked = [self.stacked(v) for v in graph.outputs[1 + len(carried) :]]
         results = [block.name(o) for o in outputs[1:]]
         if not stays:
             results.insert(0, f"@reshape({block.name(outputs[0])}, [])")
-        head = f"for {index} in range({self.item(count)})" if count else f"while ({values.name(go)})"
+        head = f"for {index} in range({self.item(count)})" if count else f"while ({values.value(go)})"
         clauses = [f"with ({', '.join(carries)})"] if carries else []
-        clauses += [f"while ({values.name(go)})"] if count and not stays else []
+        clauses += [f"while ({values.value(go)})"] if count and not stays else []
         clauses += [f"stack ({', '.join(stacked)})"] if stacked else []
         result = results[0] if len(results) == 1 else f"({', '.join(results)})"
         lines = self.braced(" ".join((head, *clauses)), block, result)
@@ -276,7 +298,7 @@ class _Block:
     def scan(self, operation: Operation) -> list[Line]:
         """ONNX Scan: state variables, and tensors that are read and written an entry in each turn."""
         if self.version("") < 9:
-            raise RxError(error(codes.E246, f"{operation} is of a version with a batch axis, which Rx does not have", NOWHERE))
+            raise RxError(error(codes.E247, f"{operation} is of a version with a batch axis, which Rx does not have", NOWHERE))
         graph = operation.attributes["body"]
         count = operation.attributes["num_scan_inputs"]
         states = len(operation.inputs) - count
@@ -288,12 +310,12 @@ class _Block:
         backwards = operation.attributes.get("scan_input_directions") or (0,) * count
         turns = f"{self.name(read[0])}.dim({axes[0]})"
         carries = [
-            f"{values.name(v.name)} = {self.name(i)}"
+            f"{values.value(v.name)} = {self.name(i)}"
             for v, i in zip(graph.inputs[:states], operation.inputs[:states], strict=True)
         ]
         for value, source, axis, back in zip(graph.inputs[states:], read, axes, backwards, strict=True):
             at = f"{turns} - 1 - {index}" if back else index
-            block.lines.append((f"let {values.name(value.name)} = @take({self.name(source)}, {at}, axis={axis})", self.made))
+            block.lines.append((f"let {values.value(value.name)} = @take({self.name(source)}, {at}, axis={axis})", self.made))
         block.initializers(graph.initializers)
         block.operations(graph.operations)
         stacked = [self.stacked(v) for v in graph.outputs[states:]]

@@ -32,7 +32,7 @@ def damaged(random: Random) -> tuple[str, str | None, bytes]:
     key = None if suffix == ".npy" else random.choice(["w", "w", "w", None, "v", "w.npy", "../w"])
     data = {".npy": _npy, ".npz": _npz, ".safetensors": _safetensors}[suffix](random)
     for _ in range(random.choice([0, 0, 0, 1, 1, 3])):
-        data = random.choice([_cut, _flip, _drop, _grow, _swap])(random, data)
+        data = random.choice(BYTES)(random, data)
     return suffix, key, data
 
 
@@ -67,6 +67,9 @@ def _grow(random: Random, data: bytes) -> bytes:
 def _swap(random: Random, data: bytes) -> bytes:
     at = random.randrange(len(data) + 1)
     return data[at:] + data[:at]
+
+
+BYTES = (_cut, _flip, _drop, _grow, _swap)
 
 
 # NumPy's own
