@@ -18,6 +18,8 @@ COMMANDS = {
     "run": ("rxlang.cli.run:run", "Check a program, then run it."),
     "desugar": ("rxlang.cli.desugar:desugar", "Print the core program that a file means."),
     "shapes": ("rxlang.cli.shapes:shapes", "Print what is known of each binding's shape and dtype."),
+    "infer": ("rxlang.cli.infer:infer", "Print the shapes of every value of an ONNX model, and write them into it."),
+    "import": ("rxlang.cli.import_:import_", "Write an ONNX model as an Rx program."),
     "prove": ("rxlang.cli.prove:prove", "Ask the solver questions about sizes, one a line."),
     "fmt": ("rxlang.cli.fmt:fmt", "Lay programs out in the one canonical way."),
     "explain": ("rxlang.cli.explain:explain", "Show the page about a diagnostic."),

@@ -70,6 +70,7 @@ E244 names: an import that needs a name
 E245 names: a weights file that cannot be used
 E246 names is_whole: a model file that cannot be read
 E247 names: a node of a model that has no meaning in Rx
+E248 names: a declared shape that is not the one a model gives
 E299 names: not supported yet
 
 # In sizes and dtypes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pathlib import Path
 
@@ -29,11 +29,21 @@ class Translation(Node):
     notes: tuple[Diagnostic, ...]
 
 
-def translate(model: Model) -> Translation:
-    """The program that is a model; raises RxError for a node that no program can be."""
-    writer = _Writer(model)
+def translate(model: Model, held: str | None = None) -> Translation:
+    """The program that is a model, whose weights are in a file called `held`, else in the model's own. Raises RxError for a
+    node that no program can be."""
+    writer = _Writer(model, held or model.path.name)
     writer.write()
-    return Translation(Source(str(model.path), writer.text(), writer.made), dict(writer.values.originals()), tuple(writer.notes))
+    names = {writer.values.value(name): name for name in _values(model.graph)}
+    sizes = {made: name for made, name in writer.values.originals() if made not in names}
+    return Translation(Source(str(model.path), writer.text(), writer.made), {**sizes, **names}, tuple(writer.notes))
+
+
+def _values(graph: Graph) -> Iterator[str]:
+    """The names of a graph's values."""
+    yield from (v.name for v in graph.inputs)
+    yield from (t.name for t in graph.initializers)
+    yield from (name for o in graph.operations for name in o.outputs if name)
 
 
 Line = tuple[str, Made | None]
@@ -49,8 +59,9 @@ def _is_determined(size: Size, declared: Collection[str]) -> bool:
 class _Writer:
     """The text of one model, line by line."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, held: str) -> None:
         self.model = model
+        self.held = held
         self.lines: list[str] = []
         self.made: dict[int, Made] = {}
         self.notes: list[Diagnostic] = []
@@ -74,7 +85,9 @@ class _Writer:
         body.initializers(graph.initializers)
         body.operations(graph.operations)
         result = body.result([v.name for v in graph.outputs])
-        self.line(f"# {self.model.path.name}, made by {self.model.producer or 'an unknown exporter'}")
+        opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in self.model.opsets.items())
+        self.lines.insert(0, f"# {self.model.path.name}, made by {self.model.producer or 'nobody'}: {opsets}")
+        self.made = {number + 1: made for number, made in self.made.items()}
         self.line(head)
         self.block(body)
         self.line(f"  {result}")
@@ -86,7 +99,7 @@ class _Writer:
             self.made[len(self.lines)] = made
 
     def const(self, name: str, tensor: Tensor) -> None:
-        held = f'load("{self.model.path.name}", {quoted(tensor.key)})'
+        held = f'load({quoted(self.held)}, {quoted(tensor.key)})'
         self.line(f"const {name} : Tensor({listed(tensor.shape)}, {tensor.dtype}) = {held}")
 
     def block(self, block: _Block) -> None:

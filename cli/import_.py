@@ -1,0 +1,38 @@
+"""`rx import`: a model as a program in Rx, with its weights beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..lang.diagnostics import RxError
+from .files import Unusable, reason, replace_file
+from .terminal import print_diagnostics
+
+
+@click.command("import")
+@click.argument("file", metavar="MODEL.onnx")
+@click.option("-o", "--out", metavar="DIR", required=True, help="The folder to write the program and its weights into.")
+def import_(file: str, out: str) -> int:
+    """Write a model as an .rx program, with its weights as .safetensors beside it."""
+    from ..frontends.onnx.reading import read_model
+    from ..frontends.onnx.translate import translate
+    from ..frontends.onnx.weights import write_weights
+
+    folder, path = Path(out), Path(file)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        model = read_model(path)
+        found = translate(model, f"{path.stem}.safetensors")
+        weights = write_weights(model, folder)
+    except RxError as problem:
+        print_diagnostics(problem.diagnostics)
+        return 1
+    except OSError as wrong:
+        raise Unusable(f"cannot write into {out!r}: {reason(wrong)}") from wrong
+    program = folder / f"{path.stem}.rx"
+    replace_file(str(program), found.source.text.encode())
+    print_diagnostics(found.notes)
+    click.echo(f"{program} and {weights}")
+    return 0

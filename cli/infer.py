@@ -1,0 +1,68 @@
+"""`rx infer`: the shapes of every value of a model, printed, and written back into the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from ..lang.diagnostics import RxError
+from ..onnx import Policy, infer_model
+from .files import Unusable
+from .terminal import print_diagnostics
+
+if TYPE_CHECKING:
+    from ..frontends.onnx.inference import Inference, Inferred
+
+
+@click.command()
+@click.argument("file", metavar="MODEL.onnx")
+@click.option("-o", "--out", metavar="OUT.onnx", help="Where to write the model with its shapes.")
+@click.option(
+    "--policy", type=click.Choice(get_args(Policy)), default="reconcile", show_default=True,
+    help="What becomes of shapes that the model declares.",
+)  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def infer(file: str, out: str | None, policy: Policy, form: str) -> int:
+    """Print the symbolic shapes of every value of an ONNX model."""
+    try:
+        found = infer_model(Path(file), policy)
+    except RxError as problem:
+        print_diagnostics(problem.diagnostics)
+        return 1
+    print_diagnostics(found.diagnostics)
+    if form == "json":
+        click.echo(json.dumps(as_json(found.inference), indent=2))
+    else:
+        width = max(map(len, found.inference.values), default=0)
+        for name, value in found.inference.values.items():
+            click.echo(f"  {name:<{width}} : {_text(value)}")
+    if out is not None:
+        try:
+            found.write(Path(out))
+        except OSError as wrong:
+            raise Unusable(f"cannot write {out!r}: {wrong.strerror}") from wrong
+    return 0 if found.ok else 1
+
+
+def _text(value: Inferred) -> str:
+    shape = "?" if value.shape is None else f"[{', '.join(map(str, value.shape))}]"
+    bounds = [f"axis {i} is at most {b}" for i, b in enumerate(value.bounds) if b is not None]
+    return f"Tensor({shape}, {value.dtype or '?'})" + (f"  # {'; '.join(bounds)}" if bounds else "")
+
+
+def as_json(found: Inference) -> dict[str, Any]:
+    values = {
+        name: {
+            "shape": None if v.shape is None else list(v.shape), "dtype": v.dtype, "exactness": list(v.exactness),
+        }
+        for name, v in found.values.items()
+    }  # fmt: skip
+    nodes = [
+        {"name": n.name, "op_type": n.op_type, "domain": n.domain, "status": n.status, "message": n.message} for n in found.nodes
+    ]
+    counts = found.counts
+    checks = {"proved": counts.proved, "refuted": counts.refuted, "residual": counts.residual}
+    return {"values": values, "nodes": nodes, "checks": checks}

@@ -1,0 +1,120 @@
+"""What checking a translated model says of its values, by the model's names: shapes, dtypes, and how each node fared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from ...lang.checked import Binding, Counts, FunctionShapes
+from ...lang.diagnostics import Diagnostic
+from ...lang.node import Node
+from .model import Graph, Model, Operation, TensorType
+from .translate import Translation
+
+Status = Literal["success", "partial", "missing_info", "invalid_node"]
+Policy = Literal["overwrite", "ignore", "reconcile", "strict"]
+
+
+class Inferred(Node):
+    """What is known of one value: sizes are ints, expressions over the sizes of the inputs, or "?"; None where not even the rank
+    is."""
+
+    shape: tuple[int | str, ...] | None
+    dtype: str | None
+    exactness: tuple[str, ...]
+    bounds: tuple[str | None, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing."""
+        return self.shape is not None and "?" not in self.shape and self.dtype is not None
+
+
+class NodeStatus(Node):
+    """How inference fared at a node; `message` says what is wrong or missing."""
+
+    name: str
+    op_type: str
+    domain: str
+    status: Status
+    message: str | None
+
+
+class Inference(Node):
+    values: Mapping[str, Inferred]
+    nodes: tuple[NodeStatus, ...]
+    counts: Counts
+
+
+def inference(
+    model: Model,
+    translation: Translation,
+    shapes: Iterable[FunctionShapes],
+    diagnostics: Sequence[Diagnostic],
+    counts: Counts,
+) -> Inference:
+    main = next((f for f in shapes if f.name == "@main"), None)
+    known = {} if main is None else {b.name: b for b in (*main.params, *main.bindings)}
+    values = {name: _inferred(known[made]) for made, name in translation.names.items() if made in known}
+    said = _by_node(translation, diagnostics)
+    nodes = tuple(_status(operation, values, said.get(str(operation))) for operation in _operations(model.graph))
+    return Inference(values, nodes, counts)
+
+
+def _inferred(binding: Binding) -> Inferred:
+    dtype = binding.dtype if binding.dtype != "?" else None
+    return Inferred(binding.shape, dtype, binding.exactness, binding.bounds)
+
+
+def _by_node(translation: Translation, diagnostics: Iterable[Diagnostic]) -> dict[str, Diagnostic]:
+    """The first error at each node."""
+    found: dict[str, Diagnostic] = {}
+    source = translation.source
+    for d in diagnostics:
+        if d.severity == "error" and d.span.source.name == source.name:
+            made = source.made.get(d.span.source.position(d.span.start)[0])
+            if made is not None:
+                found.setdefault(made.what, d)
+    return found
+
+
+def _operations(graph: Graph) -> Iterator[Operation]:
+    for operation in graph.operations:
+        yield operation
+        for value in operation.attributes.values():
+            if isinstance(value, Graph):
+                yield from _operations(value)
+
+
+def _status(operation: Operation, values: Mapping[str, Inferred], wrong: Diagnostic | None) -> NodeStatus:
+    def status(kind: Status, message: str | None = None) -> NodeStatus:
+        return NodeStatus(operation.name, operation.op_type, operation.domain, kind, message)
+
+    if wrong is not None:
+        return status("invalid_node", wrong.message)
+    outputs = {name: values.get(name) for name in operation.outputs if name}
+    open_ones = [name for name, value in outputs.items() if value is None or not value.is_whole]
+    if not open_ones:
+        return status("success")
+    unknown = [name for name in operation.inputs if name in values and not values[name].is_whole]
+    if unknown:
+        return status("missing_info", f"the shape of `{unknown[0]}` is not known")
+    return status("partial", f"only the data decides the shape of `{open_ones[0]}`")
+
+
+def conflicts(model: Model, found: Inference) -> Iterator[tuple[str, str]]:
+    """Values whose declared shape can be no instance of the inferred one, with what is wrong."""
+    for value in (*model.graph.values, *model.graph.outputs):
+        declared, inferred = value.type, found.values.get(value.name)
+        if not isinstance(declared, TensorType) or inferred is None:
+            continue
+        if declared.dtype is not None and inferred.dtype is not None and declared.dtype != inferred.dtype:
+            yield value.name, f"is declared with the dtype {declared.dtype}, and has {inferred.dtype}"
+        if declared.shape is None or inferred.shape is None:
+            continue
+        if len(declared.shape) != len(inferred.shape):
+            yield value.name, f"is declared with rank {len(declared.shape)}, and has {len(inferred.shape)}"
+            continue
+        for axis, (said, size) in enumerate(zip(declared.shape, inferred.shape, strict=True)):
+            if isinstance(said, int) and isinstance(size, int) and said != size:
+                yield value.name, f"is declared with {said} in axis {axis}, and has {size}"
