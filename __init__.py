@@ -36,6 +36,8 @@ __all__ = ["CheckError", "Condition", "Diagnostic", "Report", "ShapeError", "Siz
 
 
 def __getattr__(name: str) -> Any:
+    if name == "onnx":
+        return import_module(".model_api", __name__)
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_PUBLIC[name], __name__), name)

@@ -3,8 +3,9 @@
     python benchmarks/onnx_nodes.py [--run] [--given 64] [--only PATTERN] [--engine rx|onnx|onnxruntime] [--list]
 
 Every size of every input is a symbol of its own; inputs that an operator reads as shapes, axes, counts or conditions are
-constants (with `--given N` all inputs of rank 0 and 1 with at most N elements). `--run` runs them and compares the results. A test counts as exact if each output's shape,
-with the test's sizes put in, is the right one and nothing in it is unknown; as false if it is wrong.
+constants (with `--given N` all inputs of rank 0 and 1 with at most N elements). `--run` runs them and compares the results. A
+test counts as exact if each output's shape, with the test's sizes put in, is the right one and nothing in it is unknown; as
+false if it is wrong.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import rxlang
 from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
 
@@ -31,7 +33,8 @@ READ = {
     "Pad": {1, 3}, "Resize": {1, 2, 3}, "Upsample": {1}, "ConstantOfShape": {0}, "Range": {0, 1, 2}, "OneHot": {1},
     "TopK": {1}, "CenterCropPad": {1}, "AffineGrid": {1}, "Col2Im": {1, 2}, "MaxUnpool": {2}, "DFT": {1, 2},
     "STFT": {1, 3}, "HannWindow": {0}, "HammingWindow": {0}, "BlackmanWindow": {0}, "MelWeightMatrix": {0, 1, 2, 3, 4},
-    "SplitToSequence": {1}, "Loop": {0, 1}, "If": {0}, "CumSum": {1}, "CumProd": {1}, "Trilu": {1}, "NonMaxSuppression": {2, 3, 4},
+    "SplitToSequence": {1}, "Loop": {0, 1}, "If": {0}, "CumSum": {1}, "CumProd": {1}, "Trilu": {1},
+    "NonMaxSuppression": {2, 3, 4},
     "SequenceAt": {1}, "SequenceInsert": {2}, "SequenceErase": {1}, "Dropout": {1, 2}, "TensorScatter": set(),
     **{f"Reduce{n}": {1} for n in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")},
 }  # fmt: skip
@@ -40,7 +43,15 @@ READ = {
 class Case:
     """One node test with its sizes made symbols. `sizes` has what they are in the test."""
 
-    def __init__(self, name: str, model: onnx.ModelProto, inputs: list[Any], outputs: list[Any], given: int, near: tuple[float, float]) -> None:
+    def __init__(
+        self,
+        name: str,
+        model: onnx.ModelProto,
+        inputs: list[Any],
+        outputs: list[Any],
+        given: int,
+        near: tuple[float, float],
+    ) -> None:
         self.name, self.outputs, self.near = name, outputs, near
         self.inputs: list[Any] = []
         self.model = onnx.ModelProto()
@@ -88,13 +99,25 @@ def cases(given: int, only: str | None) -> Iterator[Case]:
             continue
         if test.data_sets:
             inputs, outputs = test.data_sets[0]
-            yield Case(test.name, test.model, [_array(x) for x in inputs], [_array(x) for x in outputs], given, (test.rtol, test.atol))
+            yield Case(
+                test.name,
+                test.model,
+                [_array(x) for x in inputs],
+                [_array(x) for x in outputs],
+                given,
+                (test.rtol, test.atol),
+            )
 
 
 def _array(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
+# In which ways engines fail.
+FAILURES = (
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, RuntimeError, TypeError, ValueError,
+    rxlang.CheckError, rxlang.ShapeError,
+)  # fmt: skip
 Shapes = dict[str, list[Any] | None]
 
 
@@ -129,13 +152,16 @@ def _shapes(model: onnx.ModelProto) -> Shapes:
         kind = value.type.tensor_type
         dims = kind.shape.dim
         known = value.type.HasField("tensor_type") and kind.HasField("shape")
-        found[value.name] = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in dims] if known else None
+        found[value.name] = (
+            [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in dims] if known else None
+        )
     return found
 
 
 ENGINES = {"rx": rx, "onnx": onnx_own, "onnxruntime": onnxruntime}
 _FUNCTIONS = {
-    "min": min, "max": max, "Min": min, "Max": max, "floor": math.floor, "ceiling": math.ceil, "ceildiv": lambda a, b: -(-a // b),
+    "min": min, "max": max, "Min": min, "Max": max, "floor": math.floor, "ceiling": math.ceil,
+    "ceildiv": lambda a, b: -(-a // b),
     "Mod": lambda a, b: a % b,
 }  # fmt: skip
 
@@ -170,8 +196,6 @@ def value_of(text: str, sizes: dict[str, int]) -> int | None:
 
 def run(case: Case) -> str:
     """right or wrong."""
-    import rxlang
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         onnx.save(case.model, path)
@@ -212,8 +236,11 @@ def main() -> None:
             said = ""
             try:
                 outcome = run(case) if asked.run else verdict(case, ENGINES[name](case))
-            except Exception as problem:  # an engine may fail in any way
-                outcome, said = "error", f"{type(problem).__name__}: {str(problem).splitlines()[0][:110] if str(problem) else ''}"
+            except FAILURES as problem:
+                outcome, said = (
+                    "error",
+                    f"{type(problem).__name__}: {str(problem).splitlines()[0][:110] if str(problem) else ''}",
+                )
                 why[re.sub(r"^.*?(\(\w+\))", r"\1", said)[:90]] += 1
             counts[outcome] += 1
             if asked.list and outcome not in ("exact", "right"):

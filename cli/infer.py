@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from ..lang.diagnostics import RxError
-from ..onnx import Policy, infer_model
+from ..model_api import Policy, infer_model
 from .files import Unusable
 from .terminal import print_diagnostics
 
@@ -61,7 +61,8 @@ def as_json(found: Inference) -> dict[str, Any]:
         for name, v in found.values.items()
     }  # fmt: skip
     nodes = [
-        {"name": n.name, "op_type": n.op_type, "domain": n.domain, "status": n.status, "message": n.message} for n in found.nodes
+        {"name": n.name, "op_type": n.op_type, "domain": n.domain, "status": n.status, "message": n.message}
+        for n in found.nodes
     ]
     counts = found.counts
     checks = {"proved": counts.proved, "refuted": counts.refuted, "residual": counts.residual}

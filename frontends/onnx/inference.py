@@ -16,8 +16,8 @@ Policy = Literal["overwrite", "ignore", "reconcile", "strict"]
 
 
 class Inferred(Node):
-    """What is known of one value: sizes are ints, expressions over the sizes of the inputs, or "?"; None where not even the rank
-    is."""
+    """What is known of one value: a size is an int, an expression over the sizes of the inputs, or "?"; `shape` is None where
+    not even the rank is known."""
 
     shape: tuple[int | str, ...] | None
     dtype: str | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
 from pathlib import Path
 
 from ...lang import codes
@@ -14,8 +13,8 @@ from .dims import Named, Op, Size, declared, names, read_dim, size_text
 from .literals import listed, literal, quoted
 from .model import Graph, Model, Operation, Tensor, TensorType, Value, ValueType
 from .names import Names
-from .reading import read_model
 from .operators.registry import Reader, Untranslatable, find
+from .reading import read_model
 
 # Constants of at most so many elements stand in the program, where shapes may be made of them; others are loaded.
 _FEW = 64
@@ -99,7 +98,7 @@ class _Writer:
             self.made[len(self.lines)] = made
 
     def const(self, name: str, tensor: Tensor) -> None:
-        held = f'load({quoted(self.held)}, {quoted(tensor.key)})'
+        held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
         self.line(f"const {name} : Tensor({listed(tensor.shape)}, {tensor.dtype}) = {held}")
 
     def block(self, block: _Block) -> None:
@@ -311,7 +310,9 @@ class _Block:
     def scan(self, operation: Operation) -> list[Line]:
         """ONNX Scan: state variables, and tensors that are read and written an entry in each turn."""
         if self.version("") < 9:
-            raise RxError(error(codes.E247, f"{operation} is of a version with a batch axis, which Rx does not have", NOWHERE))
+            raise RxError(
+                error(codes.E247, f"{operation} is of a version with a batch axis, which Rx does not have", NOWHERE)
+            )
         graph = operation.attributes["body"]
         count = operation.attributes["num_scan_inputs"]
         states = len(operation.inputs) - count
@@ -328,7 +329,9 @@ class _Block:
         ]
         for value, source, axis, back in zip(graph.inputs[states:], read, axes, backwards, strict=True):
             at = f"{turns} - 1 - {index}" if back else index
-            block.lines.append((f"let {values.value(value.name)} = @take({self.name(source)}, {at}, axis={axis})", self.made))
+            block.lines.append(
+                (f"let {values.value(value.name)} = @take({self.name(source)}, {at}, axis={axis})", self.made)
+            )
         block.initializers(graph.initializers)
         block.operations(graph.operations)
         stacked = [self.stacked(v) for v in graph.outputs[states:]]

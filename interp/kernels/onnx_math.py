@@ -23,7 +23,8 @@ def div(x: Array, y: Array) -> Array:
     with np.errstate(divide="ignore"):
         whole = np.floor_divide(x, y)
         inexact = (whole < 0) & (whole * y != x)
-    return (whole + inexact).astype(x.dtype, copy=False)
+    made: Array = whole + inexact
+    return made.astype(x.dtype, copy=False)
 
 
 @kernel("onnx.fmod")
@@ -38,12 +39,17 @@ def power(x: Array, y: Array) -> Array:
     if x.dtype.kind == "f" and y.dtype == x.dtype:
         return np.power(x, y)
     with np.errstate(all="ignore"):
-        return np.power(x.astype(np.float64), y.astype(np.float64)).astype(x.dtype)
+        made: Array = np.power(x.astype(np.float64), y.astype(np.float64))
+    return made.astype(x.dtype)
 
 
 def _in_floats(x: Array, function: Callable[[Array], Array]) -> Array:
     """A function of floats, in the operand's dtype."""
-    made = x if x.dtype.kind == "f" and x.dtype.itemsize > 2 else x.astype(np.float32 if x.dtype.itemsize <= 2 else np.float64)
+    made = (
+        x
+        if x.dtype.kind == "f" and x.dtype.itemsize > 2
+        else x.astype(np.float32 if x.dtype.itemsize <= 2 else np.float64)
+    )
     return np.asarray(function(made)).astype(x.dtype, copy=False)
 
 
@@ -59,7 +65,8 @@ def log(x: Array) -> Array:
 
 @kernel("onnx.celu")
 def celu(x: Array, alpha: float) -> Array:
-    return np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha)).astype(x.dtype)
+    made: Array = np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha)).astype(x.dtype)
+    return made
 
 
 @kernel("onnx.shrink")
@@ -69,7 +76,8 @@ def shrink(x: Array, bias: float, lambd: float) -> Array:
 
 @kernel("onnx.isinf")
 def isinf(x: Array, positive: bool, negative: bool) -> Array:
-    return np.isinf(x) & (((x > 0) & positive) | ((x < 0) & negative))
+    made: Array = np.isinf(x) & (((x > 0) & positive) | ((x < 0) & negative))
+    return made
 
 
 @kernel("onnx.hardmax")
@@ -130,7 +138,8 @@ def _index_of(name: str, choose: Any) -> None:
     def index(x: Array, axis: int, keepdims: bool, last: bool) -> Array:
         if not last:
             return np.asarray(choose(x, axis=axis, keepdims=keepdims))
-        return x.shape[axis] - 1 - np.asarray(choose(np.flip(x, axis), axis=axis, keepdims=keepdims))
+        made: Array = x.shape[axis] - 1 - np.asarray(choose(np.flip(x, axis), axis=axis, keepdims=keepdims))
+        return made
 
 
 _index_of("argmax", np.argmax)
@@ -139,7 +148,7 @@ _index_of("argmin", np.argmin)
 
 @kernel("onnx.layer_normalization")
 def layer_normalization(
-    x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float, count: int
+    x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float
 ) -> tuple[Array, Array, Array]:
     axes = tuple(range(axis % x.ndim, x.ndim))
     made = x.astype(np.float32, copy=False)
@@ -151,7 +160,14 @@ def layer_normalization(
 
 @kernel("onnx.max_pool_indices")
 def max_pool_indices(
-    x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool, column_major: bool,
+    x: Array,
+    kernel_shape: Any,
+    strides: Any,
+    pads: Any,
+    auto_pad: str,
+    dilations: Any,
+    ceil_mode: bool,
+    column_major: bool,
 ) -> tuple[Array, Array]:
     """The places of the windows one after the other, each a strided slice of the image and of the elements' numbers."""
     count = x.ndim - 2

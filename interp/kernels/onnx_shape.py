@@ -80,7 +80,8 @@ def range_(start: Array, limit: Array, delta: Array) -> Array:
     if not delta:
         raise BadValue("delta is 0")
     count = max(0, int(np.ceil((limit - start) / delta)))
-    return (start + np.arange(count).astype(start.dtype) * delta).astype(start.dtype)
+    numbers: Array = start + np.arange(count).astype(start.dtype) * delta
+    return numbers.astype(start.dtype)
 
 
 @kernel("onnx.one_hot")
@@ -90,7 +91,8 @@ def one_hot(indices: Array, depth: Array, values: Array, axis: int) -> Array:
     at = axis + indices.ndim + 1 if axis < 0 else axis
     wanted = np.arange(size).reshape([-1 if i == at else 1 for i in range(indices.ndim + 1)])
     hit = (np.where(places < 0, places + size, places)) == wanted
-    return np.where(hit, values[1], values[0])
+    made: Array = np.where(hit, values[1], values[0])
+    return made
 
 
 @kernel("onnx.nonzero")
@@ -105,4 +107,6 @@ def compress(x: Array, condition: Array, axis: int | None) -> Array:
 
 @kernel("onnx.eye_like")
 def eye_like(x: Array, k: int, dtype: np.dtype[Any] | None) -> Array:
-    return np.eye(*x.shape, k=k, dtype=x.dtype if dtype is None else dtype)
+    rows, columns = x.shape
+    made: Array = np.eye(rows, columns, k, dtype=x.dtype if dtype is None else dtype)
+    return made

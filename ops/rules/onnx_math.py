@@ -48,16 +48,30 @@ def _elementwise(name: str, params: str, dtypes: str, doc: str) -> None:
 
 _elementwise("root", "", "T:numeric -> T", "The square root, in the operand's dtype. What ONNX ReduceL2 ends with.")
 _elementwise("log", "", "T:numeric -> T", "The logarithm, in the operand's dtype. What ONNX ReduceLogSum ends with.")
-_elementwise("celu", ", alpha: float = 1.0", "T:floating -> T", "max(0, x) + min(0, alpha * (exp(x / alpha) - 1)). ONNX Celu.")
+_elementwise(
+    "celu", ", alpha: float = 1.0", "T:floating -> T", "max(0, x) + min(0, alpha * (exp(x / alpha) - 1)). ONNX Celu."
+)
 _elementwise("shrink", ", bias: float = 0.0, lambd: float = 0.5", "T:numeric -> T",
              "x + bias below -lambd, x - bias above lambd, else 0. ONNX Shrink.")  # fmt: skip
 _elementwise("isinf", ", positive: bool = true, negative: bool = true", "T:floating -> bool",
              "Whether x is infinite, of the given signs. ONNX IsInf.")  # fmt: skip
-_elementwise("hardmax", ", axis: int = -1", "T:floating -> T", "1 at the first largest element of an axis, else 0. ONNX Hardmax.")
-_elementwise("softmax_from", ", axis: int = 1", "T:floating -> T", "softmax over all axes from one on. ONNX Softmax before version 13.")
+_elementwise(
+    "hardmax", ", axis: int = -1", "T:floating -> T", "1 at the first largest of an axis, else 0. ONNX Hardmax."
+)
+_elementwise(
+    "softmax_from",
+    ", axis: int = 1",
+    "T:floating -> T",
+    "softmax over all axes from one on. ONNX Softmax, once.",
+)
 _elementwise("log_softmax_from", ", axis: int = 1", "T:floating -> T",
-             "log_softmax over all axes from one on. ONNX LogSoftmax before version 13.")  # fmt: skip
-_elementwise("hardmax_from", ", axis: int = 1", "T:floating -> T", "hardmax over all axes from one on. ONNX Hardmax before version 13.")
+             "log_softmax over all axes from one on. ONNX LogSoftmax, once.")  # fmt: skip
+_elementwise(
+    "hardmax_from",
+    ", axis: int = 1",
+    "T:floating -> T",
+    "hardmax over all axes from one on. ONNX Hardmax, once.",
+)
 
 
 def _reduction(name: str, dtypes: str, doc: str) -> None:
@@ -91,11 +105,11 @@ _index_of("argmin", "The index of the smallest element along an axis, the first 
 
 @primitive(
     "onnx.layer_normalization",
-    "x: tensor, scale: tensor, bias: tensor = none, axis: int = -1, epsilon: float = 1e-5, count: int = 2",
+    "x: tensor, scale: tensor, bias: tensor = none, axis: int = -1, epsilon: float = 1e-5",
     "T:floating, T, T -> T, float32, float32", results="tuple",
 )  # fmt: skip
 def layer_normalization(
-    ctx: Ctx, x: TensorInfo, scale: TensorInfo, bias: TensorInfo | None, axis: int, epsilon: float, count: int
+    ctx: Ctx, x: TensorInfo, scale: TensorInfo, bias: TensorInfo | None, axis: int, epsilon: float
 ) -> list[Any]:
     """Layer normalisation with the means and the inverse standard deviations. ONNX LayerNormalization."""
     dims = ctx.dims(x)
@@ -110,9 +124,10 @@ def layer_normalization(
     "dilations: sizes = none, ceil_mode: bool = false, column_major: bool = false",
     "T:real -> T, int64", results="tuple",
 )  # fmt: skip
-def max_pool_indices(ctx: Ctx, x: TensorInfo, *windows: Any) -> list[Any]:
+def max_pool_indices(
+    ctx: Ctx, x: TensorInfo, kernel_shape: Shape, strides: Any, pads: Any, auto_pad: str, *rest: Any
+) -> list[Any]:
     """The largest elements of windows, and their positions in the flattened operand. ONNX MaxPool with two outputs."""
-    found = pooled(ctx, x, None, *windows[:-1], "channels_first")
+    dilations, ceil_mode, _ = rest
+    found = pooled(ctx, x, None, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, "channels_first")
     return [found, found]
-
-

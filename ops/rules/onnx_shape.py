@@ -64,7 +64,8 @@ def _own(ctx: Ctx, source: Shape, axis: int) -> Dim:
         raise RankUnknown
     if axis >= len(source):
         ctx.fail(Other("no 0 in {0} behind the axes of the operand", (Argument("shape"),)))
-    return source[axis]
+    own: Dim = source[axis]
+    return own
 
 
 @primitive("onnx.shape", "x: tensor, start: int = 0, end: int = none", "T:any -> int64")
@@ -122,7 +123,9 @@ def onnx_slice(
     return slice_(ctx, x, bounds(ctx, starts, "start"), bounds(ctx, ends, "end"), along, by, False)  # type: ignore[no-any-return]
 
 
-@primitive("onnx.split", "x: tensor, sizes: tensor, axis: int = 0, count: int = 1", "T:any, I:{int64} -> T...", results="tuple")
+@primitive(
+    "onnx.split", "x: tensor, sizes: tensor, axis: int = 0, count: int = 1", "T:any, I:{int64} -> T...", results="tuple"
+)
 def onnx_split(ctx: Ctx, x: TensorInfo, sizes: TensorInfo, axis: int, count: int) -> list[Any]:
     """Parts of given sizes along one axis. ONNX Split."""
     ctx.require(Equal(Argument("sizes", ranked(ctx, "sizes", sizes, 1)[0]), Number(count)))
@@ -168,7 +171,9 @@ def onnx_range(ctx: Ctx, start: TensorInfo, limit: TensorInfo, delta: TensorInfo
     return Out((count,), data)
 
 
-@primitive("onnx.one_hot", "indices: tensor, depth: tensor, values: tensor, axis: int = -1", "I:real, D:real, T:any -> T")
+@primitive(
+    "onnx.one_hot", "indices: tensor, depth: tensor, values: tensor, axis: int = -1", "I:real, D:real, T:any -> T"
+)
 def onnx_one_hot(ctx: Ctx, indices: TensorInfo, depth: TensorInfo, values: TensorInfo, axis: int) -> Shape:
     """A new axis of `depth` elements, the second of `values` at the index and the first elsewhere. ONNX OneHot."""
     dims = ctx.dims(indices)

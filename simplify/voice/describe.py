@@ -34,9 +34,7 @@ _LISTED = 600
 OF_DATA = "a size that only the data decides"
 
 
-def size_text(
-    size: Size, state: State, within: frozenset[Size] = frozenset(), longest: int = _LONGEST
-) -> str:
+def size_text(size: Size, state: State, within: frozenset[Size] = frozenset(), longest: int = _LONGEST) -> str:
     """A size in Rx syntax; `?` for one that only the run decides, or that nobody could read. It stands in the text of those
     that it is `within`."""
     size = state.settled(size)

@@ -69,7 +69,9 @@ def mean(node: Reader) -> str:
 
 @operator("Mod", 10)
 def mod(node: Reader) -> str:
-    return f"@onnx.fmod({node.x(0)}, {node.x(1)})" if node.integer("fmod", 0) else f"@remainder({node.x(0)}, {node.x(1)})"
+    return (
+        f"@onnx.fmod({node.x(0)}, {node.x(1)})" if node.integer("fmod", 0) else f"@remainder({node.x(0)}, {node.x(1)})"
+    )
 
 
 @operator("Pow", 7)
@@ -118,7 +120,10 @@ def hardmax(node: Reader) -> str:
 @operator("Gemm", 7)
 def gemm(node: Reader) -> str:
     """alpha * a @ b + beta * c, each of a and b transposed if it says so."""
-    a, b = (f"@matrix_transpose({node.x(at)})" if node.integer(name, 0) else node.x(at) for at, name in ((0, "transA"), (1, "transB")))
+    a, b = (
+        f"@matrix_transpose({node.x(at)})" if node.integer(name, 0) else node.x(at)
+        for at, name in ((0, "transA"), (1, "transB"))
+    )
     text = f"@matmul({a}, {b})"
     if node.number("alpha", 1.0) != 1.0:
         text = f"{number(node.number('alpha', 1.0))} * {text}"
@@ -131,14 +136,14 @@ def gemm(node: Reader) -> str:
 @operator("LayerNormalization", 17)
 def layer_normalization(node: Reader) -> str:
     more = f", axis={node.integer('axis', -1)}, epsilon={number(node.number('epsilon', 1e-5))}"
-    if node.outputs() > 1:
-        return f"@onnx.layer_normalization({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more}, count={len(node.operation.outputs)})"
-    return f"@layer_norm({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more})"
+    name = "onnx.layer_normalization" if node.outputs() > 1 else "layer_norm"
+    return f"@{name}({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more})"
 
 
 @operator("RMSNormalization", 23)
 def rms_normalization(node: Reader) -> str:
-    return f"@rms_norm({node.x(0)}, {node.x(1)}, axis={node.integer('axis', -1)}, epsilon={number(node.number('epsilon', 1e-5))})"
+    epsilon = number(node.number("epsilon", 1e-5))
+    return f"@rms_norm({node.x(0)}, {node.x(1)}, axis={node.integer('axis', -1)}, epsilon={epsilon})"
 
 
 @operator("GroupNormalization", 21)

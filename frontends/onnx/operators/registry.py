@@ -16,7 +16,19 @@ from ....lang.onnx_weights import ELEMENTS
 from ..literals import listed, number, quoted
 from ..model import Attribute, Operation, Tensor
 
-__all__ = ["Reader", "Row", "Scope", "Untranslatable", "add", "find", "listed", "number", "operator", "operators", "quoted"]
+__all__ = [
+    "Reader",
+    "Row",
+    "Scope",
+    "Untranslatable",
+    "add",
+    "find",
+    "listed",
+    "number",
+    "operator",
+    "operators",
+    "quoted",
+]
 
 
 class Untranslatable(Exception):
@@ -76,7 +88,7 @@ class Reader:
         found = self.scope.constant(self.operation.inputs[at]) if self.has(at) else None
         if found is None or found.values is None or found.dtype not in ("int32", "int64"):
             return None
-        return tuple(int(v) for v in found.values)
+        return tuple(v for v in found.values if isinstance(v, int))
 
     def outputs(self) -> int:
         """How many outputs somebody uses: those behind the last one are left out."""

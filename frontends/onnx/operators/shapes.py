@@ -155,13 +155,13 @@ def gather(node: Reader) -> str:
 @operator("Pad", 2)
 def pad_attributes(node: Reader) -> str:
     pads = listed(node.integers("pads") or ())
-    return f"@onnx.pad({node.x(0)}, tensor({pads}, int64), mode=\"{node.string('mode', 'constant')}\")"
+    return f'@onnx.pad({node.x(0)}, tensor({pads}, int64), mode="{node.string("mode", "constant")}")'
 
 
 @operator("Pad", 11)
 def pad(node: Reader) -> str:
     given = "".join(node.optional(at, name) for at, name in ((2, "value"), (3, "axes")))
-    return f"@onnx.pad({node.x(0)}, {node.x(1)}{given}, mode=\"{node.string('mode', 'constant')}\")"
+    return f'@onnx.pad({node.x(0)}, {node.x(1)}{given}, mode="{node.string("mode", "constant")}")'
 
 
 @operator("ConstantOfShape", 9)
@@ -258,13 +258,15 @@ def cast_like(node: Reader) -> str:
 @operator("Scatter", 9)
 def scatter_elements(node: Reader) -> str:
     how = node.string("reduction", "none")
-    return f"@scatter_elements({node.x(0)}, {node.x(1)}, {node.x(2)}, axis={node.integer('axis', 0)}, reduction=\"{how}\")"
+    return (
+        f'@scatter_elements({node.x(0)}, {node.x(1)}, {node.x(2)}, axis={node.integer("axis", 0)}, reduction="{how}")'
+    )
 
 
 @operator("ScatterND", 11)
 def scatter_nd(node: Reader) -> str:
     how = node.string("reduction", "none")
-    return f"@scatter_nd({node.x(0)}, {node.x(1)}, {node.x(2)}, reduction=\"{how}\")"
+    return f'@scatter_nd({node.x(0)}, {node.x(1)}, {node.x(2)}, reduction="{how}")'
 
 
 @operator("ReverseSequence", 10)
@@ -283,5 +285,3 @@ def dropout(node: Reader) -> str:
     """In inference the operand itself; the mask is all true."""
     x = node.x(0)
     return f"({x}, @ones(@shape({x}), bool))" if node.outputs() > 1 else x
-
-
