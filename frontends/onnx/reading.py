@@ -46,7 +46,7 @@ def read_model(path: Path) -> Model:
         wrong = next(_no_texts(proto), None)
         if wrong is not None:
             fail(path, f"the file is damaged: {wrong} is no UTF-8 text")
-        model = _Reader(path, found).model(proto)
+        model = Reader(path, found).model(proto)
     except OSError as problem:
         fail(path, f"the file cannot be read: {problem.strerror or 'it is damaged'}")
     except Damaged as problem:
@@ -69,7 +69,7 @@ def _no_texts(message: Any) -> Iterator[str]:
                 yield from _no_texts(inner)
 
 
-class _Reader:
+class Reader:
     """Turns messages of the package onnx into plain data. Keys of tensors are as in lang/onnx_weights.py."""
 
     def __init__(self, path: Path, located: Index) -> None:

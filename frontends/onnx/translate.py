@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from ...lang import codes
 from ...lang.diagnostics import Diagnostic, RxError, error, note
-from ...lang.node import Node
+from ...lang.node import Node, replace
 from ...lang.source import NOWHERE, Made, Source
+from .bodies import body
 from .dims import Named, Op, Size, declared, names, read_dim, size_text
 from .literals import listed, literal, quoted
-from .model import Graph, Model, Operation, Tensor, TensorType, Value, ValueType
+from .model import Attribute, AttributeRef, Function, Graph, Model, Operation, Tensor, TensorType, Value, ValueType
 from .names import Names
 from .operators.registry import Reader, Untranslatable, find
 from .reading import read_model
@@ -81,6 +83,8 @@ class _Writer:
         inputs = [v for v in graph.inputs if v.name not in given]
         body = _Block(self, None, self.model.opsets)
         head = f"@main = fn({', '.join(self.param(v) for v in inputs)}) {{"
+        body.types = {v.name: v.type for v in (*graph.values, *graph.inputs, *graph.outputs) if v.type is not None}
+        body.types |= {t.name: TensorType(t.dtype, t.shape) for t in graph.initializers}
         body.initializers(graph.initializers)
         body.operations(graph.operations)
         result = body.result([v.name for v in graph.outputs])
@@ -113,7 +117,7 @@ class _Writer:
         if kind is None:
             return "Tensor"
         if not isinstance(kind, TensorType):
-            raise Untranslatable("takes a sequence, an optional or a map")
+            raise RxError(error(codes.E247, f"`{name}` is a sequence, an optional or a map, which Rx has not", NOWHERE))
         if kind.shape is None:
             return f"Tensor(?, {kind.dtype or '?'})"
         sizes = [self.size(size, f"{name}_{axis}") for axis, size in enumerate(kind.shape)]
@@ -141,9 +145,13 @@ class _Block:
         self.outer = outer
         self.opsets = opsets
         self.lines: list[Line] = []
-        # The Rx text of each value: its name, or a literal.
-        self.texts: dict[str, str] = {}
+        # The Rx names of a function's values, "" of an operand that is absent; those of graphs are the model's.
+        self.bound: dict[str, str] = {}
+        self.types: dict[str, ValueType] = {}
         self.constants: dict[str, Tensor] = {}
+        # What the values of a function's body are called after, and the node that all of its lines are for.
+        self.prefix: str | None = None
+        self.only: Made | None = None
         self.made: Made | None = None
 
     # What a row asks
@@ -151,10 +159,30 @@ class _Block:
     def name(self, value: str) -> str:
         block: _Block | None = self
         while block is not None:
-            if value in block.texts:
-                return block.texts[value]
+            if value in block.bound:
+                return block.bound[value]
             block = block.outer
         return self.writer.values.value(value)
+
+    def defined(self, value: str) -> str:
+        """The name of a value that is bound here."""
+        if self.in_function() is None:
+            return self.writer.values.value(value)
+        self.bound[value] = self.writer.values.fresh(f"{self.in_function()}_{value}")
+        return self.bound[value]
+
+    def in_function(self) -> str | None:
+        """What values are called after in a function's body and in the graphs in it."""
+        return self.prefix if self.prefix is not None or self.outer is None else self.outer.in_function()
+
+    def type(self, value: str) -> ValueType | None:
+        """What is declared of a value."""
+        block: _Block | None = self
+        while block is not None:
+            if value in block.types:
+                return block.types[value]
+            block = block.outer
+        return None
 
     def constant(self, value: str) -> Tensor | None:
         block: _Block | None = self
@@ -180,7 +208,7 @@ class _Block:
 
     def tensor(self, value: str, tensor: Tensor) -> None:
         """Bind a constant: a literal where it is small, else what the file holds."""
-        name = self.writer.values.value(value)
+        name = self.defined(value)
         self.constants[value] = tensor
         written = _written(tensor)
         if written is None:
@@ -202,27 +230,36 @@ class _Block:
 
     def operation(self, operation: Operation) -> None:
         inputs = tuple(self.name(i) if i else "" for i in operation.inputs)
-        self.made = Made(str(operation), inputs, operation.trace)
+        self.made = self.only or Made(str(operation), inputs, operation.trace)
         if operation.op_type == "Constant" and operation.domain == "":
             self.tensor(operation.outputs[0], constant_of(operation))
             return
-        control = _CONTROL.get(operation.op_type) if operation.domain == "" else None
-        if control is not None:
-            self.bind(operation, control(self, operation))
-            return
-        row = find(operation.domain, operation.op_type, self.version(operation.domain))
-        reader = Reader(operation, self)
         try:
-            if row is None:
-                raise Untranslatable("is no operator that Rx has")
-            text = row(reader)
+            lines = self.written(operation)
         except Untranslatable as problem:
             raise RxError(error(codes.E247, f"{operation} {problem}", NOWHERE)) from None
-        self.bind(operation, [(text, self.made)])
+        if lines is not None:
+            self.bind(operation, lines)
+
+    def written(self, operation: Operation) -> list[Line] | None:
+        """What a node computes; None where the lines of a function stand there already."""
+        control = _CONTROL.get(operation.op_type) if operation.domain == "" else None
+        if control is not None:
+            return control(self, operation)
+        version = self.version(operation.domain)
+        own = self.writer.functions.get((operation.domain, operation.op_type, operation.overload))
+        row = None if own is not None else find(operation.domain, operation.op_type, version)
+        if row is not None:
+            return [(row(Reader(operation, self)), self.made)]
+        made = own or body(operation, version, [self.type(i) for i in operation.inputs])
+        if made is None:
+            raise Untranslatable("is no operator that Rx has")
+        self.expand(made, operation)
+        return None
 
     def bind(self, operation: Operation, lines: list[Line]) -> None:
         count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
-        names = [self.writer.values.value(o) if o else self.writer.values.fresh("_") for o in operation.outputs[:count]]
+        names = [self.defined(o) if o else self.writer.values.fresh("_") for o in operation.outputs[:count]]
         target = names[0] if len(operation.outputs) == 1 else f"({', '.join(names)})"
         self.statement(target, lines)
 
@@ -230,11 +267,38 @@ class _Block:
         (first, made), *rest = lines
         self.lines += [(f"let {target} = {first}", made), *rest]
 
+    # Functions
+
+    def expand(self, function: Function, operation: Operation) -> None:
+        """What a function's body says, for the operands and attributes of a call. It sees nothing around it."""
+        made = self.made
+        block = _Block(self.writer, None, {**self.opsets, **function.opsets})
+        block.lines, block.prefix = self.lines, operation.outputs[0]
+        for formal, actual in zip_longest(function.inputs, operation.inputs, fillvalue=""):
+            block.bound[formal] = actual and self.name(actual)
+            constant = self.constant(actual) if actual else None
+            if constant is not None:
+                block.constants[formal] = constant
+            kind = self.type(actual)
+            if kind is not None:
+                block.types[formal] = kind
+        given = {**function.attributes, **operation.attributes}
+        block.only = made
+        block.operations([_filled_in(o, given, block.bound) for o in function.operations])
+        for formal, actual in zip(function.outputs, operation.outputs, strict=False):
+            if actual:
+                self.lines.append((f"let {self.defined(actual)} = {block.name(formal)}", made))
+
     # Control flow
+
+    def nested(self) -> _Block:
+        block = _Block(self.writer, self, self.opsets)
+        block.only = self.only
+        return block
 
     def inner(self, graph: Graph) -> _Block:
         """The statements of a graph inside this one, which sees all that this one has."""
-        block = _Block(self.writer, self, self.opsets)
+        block = self.nested()
         block.initializers(graph.initializers)
         block.operations(graph.operations)
         return block
@@ -260,26 +324,26 @@ class _Block:
         """ONNX Loop: a trip count, a condition, values that are carried, and results that are stacked."""
         graph = operation.attributes["body"]
         count, cond, *inits = (*operation.inputs, "", "")[: max(len(operation.inputs), 2)]
-        block = _Block(self.writer, self, self.opsets)
+        block = self.nested()
         turn, go, *carried = (v.name for v in graph.inputs)
         values = self.writer.values
         index = values.fresh("turn")
-        carries = [f"{values.value(v)} = {self.name(i)}" for v, i in zip(carried, inits, strict=True)]
-        block.lines.append((f"let {values.value(turn)} = @size_to_tensor({index})", self.made))
+        carries = [f"{block.defined(v)} = {self.name(i)}" for v, i in zip(carried, inits, strict=True)]
+        block.lines.append((f"let {block.defined(turn)} = @size_to_tensor({index})", self.made))
         outputs = [v.name for v in graph.outputs]
         stays = cond == "" and _is_true(graph, outputs[0])
         if not stays:
             start = f"@reshape({self.name(cond)}, [])" if cond else "tensor(true)"
-            carries.insert(0, f"{values.value(go)} = {start}")
+            carries.insert(0, f"{block.defined(go)} = {start}")
         block.initializers(graph.initializers)
         block.operations(graph.operations)
         stacked = [self.stacked(v) for v in graph.outputs[1 + len(carried) :]]
         results = [block.name(o) for o in outputs[1:]]
         if not stays:
             results.insert(0, f"@reshape({block.name(outputs[0])}, [])")
-        head = f"for {index} in range({self.item(count)})" if count else f"while ({values.value(go)})"
+        head = f"for {index} in range({self.item(count)})" if count else f"while ({block.name(go)})"
         clauses = [f"with ({', '.join(carries)})"] if carries else []
-        clauses += [f"while ({values.value(go)})"] if count and not stays else []
+        clauses += [f"while ({block.name(go)})"] if count and not stays else []
         clauses += [f"stack ({', '.join(stacked)})"] if stacked else []
         result = results[0] if len(results) == 1 else f"({', '.join(results)})"
         lines = self.braced(" ".join((head, *clauses)), block, result)
@@ -318,19 +382,19 @@ class _Block:
         states = len(operation.inputs) - count
         values = self.writer.values
         index = values.fresh("turn")
-        block = _Block(self.writer, self, self.opsets)
+        block = self.nested()
         read = operation.inputs[states:]
         axes = operation.attributes.get("scan_input_axes") or (0,) * count
         backwards = operation.attributes.get("scan_input_directions") or (0,) * count
         turns = f"{self.name(read[0])}.dim({axes[0]})"
         carries = [
-            f"{values.value(v.name)} = {self.name(i)}"
+            f"{block.defined(v.name)} = {self.name(i)}"
             for v, i in zip(graph.inputs[:states], operation.inputs[:states], strict=True)
         ]
         for value, source, axis, back in zip(graph.inputs[states:], read, axes, backwards, strict=True):
             at = f"{turns} - 1 - {index}" if back else index
             block.lines.append(
-                (f"let {values.value(value.name)} = @take({self.name(source)}, {at}, axis={axis})", self.made)
+                (f"let {block.defined(value.name)} = @take({self.name(source)}, {at}, axis={axis})", self.made)
             )
         block.initializers(graph.initializers)
         block.operations(graph.operations)
@@ -343,6 +407,23 @@ class _Block:
     def result(self, outputs: Sequence[str]) -> str:
         names = [self.name(o) for o in outputs]
         return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _filled_in(operation: Operation, given: Mapping[str, Attribute], bound: Mapping[str, str]) -> Operation:
+    """A node of a function's body with the function's attributes, and without the operands that are absent."""
+    attributes = {name: _attribute(value, given, bound) for name, value in operation.attributes.items()}
+    inputs = tuple("" if bound.get(i) == "" else i for i in operation.inputs)
+    while inputs and not inputs[-1]:
+        inputs = inputs[:-1]
+    return replace(operation, attributes={n: v for n, v in attributes.items() if v is not None}, inputs=inputs)
+
+
+def _attribute(value: Attribute, given: Mapping[str, Attribute], bound: Mapping[str, str]) -> Attribute:
+    if isinstance(value, AttributeRef):
+        return given.get(value.name)
+    if isinstance(value, Graph):
+        return replace(value, operations=tuple(_filled_in(o, given, bound) for o in value.operations))
+    return value
 
 
 def _is_true(graph: Graph, output: str) -> bool:
