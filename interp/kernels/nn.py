@@ -10,7 +10,7 @@ import numpy as np
 from ...ops.windows import spatial_axes, spread
 from .elementwise import Array, in_blocks, quiet, widened
 from .linalg import linear
-from .reduce import normalized
+from .reduce import exponentials, normalized
 from .registry import kernel
 from .windows import channels_back, channels_first, narrow, surrounded
 
@@ -210,9 +210,7 @@ def _kept(scores: Any, mask: Array) -> Any:
 
 
 def _shares(rows: Any) -> Any:
-    greatest = np.maximum.reduce(rows, axis=-1, keepdims=True, initial=-np.inf)
-    result = rows - np.where(greatest == -np.inf, 0, greatest).astype(rows.dtype)
-    np.exp(result, out=result)
-    total = np.add.reduce(result, axis=-1, keepdims=True)
-    result /= np.where(total == 0, 1, total).astype(rows.dtype)
+    result, total = exponentials(rows, -1)
+    total[total == 0] = 1
+    result /= total
     return result
