@@ -406,7 +406,7 @@ class RoutineText(ShapeTexts):
         into = step.into if self.unit.reuse else None
         ufunc = kernels.is_ufunc(row.name)
         plain = all(v is None for p, v in zip(row.params, inputs, strict=True) if not p.required)
-        plain = plain and (ufunc or (into is None and not self._is_weighed(step)))
+        plain = plain and (ufunc or into is None) and not self._is_weighed(step)
         kernel = self.unit.kernel(row, plain=plain)
         if kernel.startswith("np_"):
             texts = [t for p, t in zip(row.params, texts, strict=True) if p.required]

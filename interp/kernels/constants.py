@@ -38,8 +38,8 @@ def _owner(array: Array) -> Array:
 
 
 def once(make: Callable[..., Array], array: Array, *how: Any) -> Array:
-    """make(array, *how), which is kept where the array is a constant or a view of one, unless it is a view itself. In all no more
-    is kept than the constant takes."""
+    """make(array, *how), which is kept where the array is a constant or a view of one, unless the result is a view. In all no
+    more is kept than the constant takes."""
     owner = _owner(array)
     found = _CONSTANTS.get(id(owner))
     if found is None:

@@ -4,7 +4,7 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,8 +18,9 @@ from .registry import DIRECT, FRESH, BadValue, clamped, kernel
 
 Array = np.ndarray[Any, Any]
 
-# NumPy's stubs do not know the axis of this one.
+# NumPy's stubs do not know the axis of the one, and nothing of what the other gives.
 _vecdot: Any = np.vecdot
+_matmul: Callable[..., Array] = np.matmul
 
 DIRECT["matmul"] = "matmul"
 FRESH.update({"matmul": "matrix", "linear": "always", "outer": "always"})
@@ -33,7 +34,7 @@ def matmul(x: Array, y: Array) -> Array:
 def _times(x: Array, y: Array) -> Array:
     """x @ y. NumPy multiplies stacked matrices one by one: where y is one matrix, there is one product."""
     if x.ndim < 2 or y.ndim != 2:
-        return np.matmul(x, y, order="C")
+        return _matmul(x, y, order="C")
     return product(x.reshape(_size(x.shape[:-1]), x.shape[-1]), y).reshape(*x.shape[:-1], y.shape[1])
 
 
@@ -54,7 +55,7 @@ def product(x: Array, y: Array) -> Array:
     """x @ y of two matrices, row by row in memory of its own. A constant y that lies column by column is laid out once."""
     count = len(x)
     if count < 2 or x.dtype.char not in "fdFD":
-        return np.matmul(x, y)
+        return _matmul(x, y)
     width = min(_ELEMENTS // count, _MULTIPLICATIONS // (count * x.shape[1] or 1)) // _LANES * _LANES
     if count <= _FEW and 0 < width < y.shape[1]:
         return _by_pieces(x, y, width)
@@ -63,7 +64,7 @@ def product(x: Array, y: Array) -> Array:
             return np.array(np.matmul(y.T, x.T).T, order="C")
         if is_constant(y):
             y = once(_by_rows, y)
-    return np.matmul(x, y)
+    return _matmul(x, y)
 
 
 def _by_pieces(x: Array, y: Array, width: int) -> Array:

@@ -208,8 +208,8 @@ def _totals(x: Array, axis: int) -> Array:
 
 
 def exponentials(x: Array, axis: int) -> tuple[Array, Array]:
-    """Exponentials along an axis, and what they add up to: in most rows they are neither too large nor too small as they are, in
-    others they are taken less the greatest."""
+    """Exponentials along an axis, and what they add up to; of elements as they are, or less the greatest where that would be
+    too large or too small."""
     result = np.asarray(np.exp(x))
     total = _totals(result, axis)
     if not np.all((total > _LEAST) & (total < np.inf)):
