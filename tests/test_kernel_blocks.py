@@ -149,6 +149,28 @@ def test_a_constant_that_a_product_uses_transposed_is_laid_out_once(
     assert len(constants._CONSTANTS) == before
 
 
+def test_the_filters_of_a_convolution_with_channels_last_are_laid_out_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    filters = conv._filters
+    monkeypatch.setattr(conv, "_filters", lambda *given: made.append(filters(*given)) or made[-1])
+    random = np.random.default_rng(0)
+    np.save(tmp_path / "w.npy", random.standard_normal((3, 2, 5, 7)).astype(np.float32))
+    module = rx.loads(
+        """const w : Tensor([3, 2, 5, 7], float32) = load("w.npy")
+        @f = fn(x : Tensor([n, h, l, 5], float32)) where h >= 3, l >= 2 { @conv(x, w, layout="channels_last") }
+        @g = fn(x : Tensor([n, h, l, 5], float32), v : Tensor([3, 2, 5, 7], float32)) where h >= 3, l >= 2 {
+          @conv(x, v, layout="channels_last")
+        }""",
+        roots=[tmp_path],
+    )
+    for _ in range(3):
+        x = random.standard_normal((2, 4, 6, 5)).astype(np.float32)
+        np.testing.assert_array_equal(module.f(x), module.g(x, np.load(tmp_path / "w.npy")))
+    assert len(made) == 1 + 3, "once for the constant, and at each call for an argument"
+
+
 def test_no_more_is_kept_of_a_constant_than_it_takes() -> None:
     array = np.ones((20, 3))
     constants.declare(array)
