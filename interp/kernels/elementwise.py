@@ -145,16 +145,20 @@ _BLOCK = 1 << 16
 
 def in_blocks(function: Function, x: Array, width: int = 1, out: Array | None = None) -> Array:
     """A function that takes each row of `width` elements by itself, of all rows of x; of many a block at a time, whose
-    results go into `out` if that is given, which may be x. It gets floats of at least 32 bits, which it does not change.
+    results go into `out` if that is given, which may be x. It gets floats of at least 32 bits, which it does not change, and
+    where to write, or None, which it may leave alone.
     """
     x = np.asarray(x)
     if x.size <= 2 * _BLOCK or not x.flags.c_contiguous or not width:
-        return _as(function(widened(x)), x)
+        return _as(function(widened(x), None), x)
     result = np.empty_like(x) if out is None or not out.flags.c_contiguous else out
     source, target = (a.reshape(-1, width) if width > 1 else a.reshape(-1) for a in (x, result))
     rows = max(_BLOCK // width, 1)
     for start in range(0, len(source), rows):
-        target[start : start + rows] = function(widened(source[start : start + rows]))
+        part, block = widened(source[start : start + rows]), target[start : start + rows]
+        made = function(part, block if part.dtype == block.dtype else None)
+        if made is not block:
+            block[...] = made
     return result
 
 
@@ -163,7 +167,7 @@ def _activation(function: Function) -> Function:
 
     @quiet
     def run(x: Array, *attributes: object, out: Array | None = None) -> Array:
-        return in_blocks(lambda part: function(part, *attributes), x, out=out)
+        return in_blocks(lambda part, _: function(part, *attributes), x, out=out)
 
     return run
 
@@ -276,8 +280,10 @@ def _softplus(x: Array) -> Array:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-def _gelu(x: Array, approximate: str) -> Array:
-    return _gelu_tanh(x) if approximate == "tanh" else _gelu_erf(x)
+@kernel("gelu")
+@quiet
+def gelu(x: Array, approximate: str, out: Array | None = None) -> Array:
+    return in_blocks(_gelu_tanh if approximate == "tanh" else _gelu_erf, x, out=out)
 
 
 # atanh(erf(x / sqrt(2))) = h * (c0 + c1 * h**2 + ...) for h = x / 2, fitted on [0, 6] for the least difference of
@@ -288,7 +294,7 @@ _GELU_32 = (
 )  # fmt: skip
 
 
-def _gelu_erf(x: Array) -> Array:
+def _gelu_erf(x: Array, out: Array | None) -> Array:
     """x / 2 * (1 + erf(x / sqrt(2))). Of float32 by a polynomial in a tanh, which takes half the time of an erf."""
     if x.dtype != np.float32:
         return _gelu_64(x)
@@ -304,8 +310,7 @@ def _gelu_erf(x: Array) -> Array:
     result *= half
     np.tanh(result, out=result)
     result += 1
-    result *= half
-    return result
+    return np.multiply(result, half, out=result if out is None else out)
 
 
 def _gelu_64(x: Array) -> Array:
@@ -322,7 +327,7 @@ def _gelu_64(x: Array) -> Array:
     return result
 
 
-def _gelu_tanh(x: Array) -> Array:
+def _gelu_tanh(x: Array, out: Array | None) -> Array:
     result = np.asarray(x * x)
     result *= 0.044715
     result += 1
@@ -342,7 +347,6 @@ def _elu(x: Array, alpha: float) -> Array:
 kernel("erf")(_activation(_erf))
 kernel("sigmoid")(_activation(_sigmoid))
 kernel("softplus")(_activation(_softplus))
-kernel("gelu")(_activation(_gelu))
 kernel("silu")(_activation(lambda x: x * _sigmoid(x)))
 kernel("mish")(_activation(lambda x: x * np.tanh(_softplus(x))))
 kernel("softsign")(_activation(lambda x: x / (1 + np.abs(x))))

@@ -68,7 +68,7 @@ def group_normalization(x: Array, scale: Array, bias: Array, num_groups: int, ep
     batch, channels, *sizes = image.shape
     width = channels // num_groups * prod(sizes)
     groups = image.reshape(batch, num_groups, width)
-    result = in_blocks(lambda rows: normalized(rows, epsilon), groups, width).reshape(image.shape)
+    result = in_blocks(lambda rows, _: normalized(rows, epsilon), groups, width).reshape(image.shape)
     result *= _over_channels(scale, x.ndim)
     result += _over_channels(bias, x.ndim)
     return channels_back(narrow(result, x.dtype), layout)
@@ -209,8 +209,7 @@ def _kept(scores: Any, mask: Array) -> Any:
     return scores
 
 
-def _shares(rows: Any) -> Any:
+def _shares(rows: Any, out: Any) -> Any:
     result, total = exponentials(rows, -1)
     total[total == 0] = 1
-    result /= total
-    return result
+    return np.divide(result, total, out=result if out is None else out)

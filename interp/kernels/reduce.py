@@ -190,8 +190,8 @@ def _along_rows(function: Function, x: Array, axis: int, out: Array | None) -> A
     """A function of rows along an axis; where that is the last one, of a block of rows at a time."""
     x = np.asarray(x)
     if axis % x.ndim == x.ndim - 1:
-        return in_blocks(lambda rows: function(rows, -1), x, x.shape[-1], out)
-    return function(widened(x), axis).astype(x.dtype, copy=False)
+        return in_blocks(lambda rows, into: function(rows, -1, into), x, x.shape[-1], out)
+    return function(widened(x), axis, None).astype(x.dtype, copy=False)
 
 
 # Rows up to this length are added up as products with ones, which is exact enough and quicker than a reduction for each row.
@@ -220,10 +220,9 @@ def exponentials(x: Array, axis: int) -> tuple[Array, Array]:
     return result, total
 
 
-def _softmax(x: Array, axis: int) -> Array:
+def _softmax(x: Array, axis: int, out: Array | None) -> Array:
     result, total = exponentials(x, axis)
-    result /= total
-    return result
+    return np.divide(result, total, out=result if out is None else out)
 
 
 @kernel("softmax")
@@ -232,7 +231,7 @@ def softmax(x: Array, axis: int, out: Array | None = None) -> Array:
     return _along_rows(_softmax, x, axis, out)
 
 
-def _log_softmax(x: Array, axis: int) -> Array:
+def _log_softmax(x: Array, axis: int, out: Array | None) -> Array:
     result = x - _along(np.maximum, x, axis, True, initial=-np.inf)
     result -= np.log(_along(np.add, np.exp(result), axis, True))
     return result
@@ -260,12 +259,13 @@ def layer_norm(
 ) -> Array:
     factor, more = widened(scale).reshape(-1), None if bias is None else widened(bias).reshape(-1)
 
-    def normalize(rows: Array) -> Array:
+    def normalize(rows: Array, out: Array | None) -> Array:
         result = normalized(rows, epsilon)
+        into = result if out is None else out
+        if more is None:
+            return np.multiply(result, factor, out=into)
         result *= factor
-        if more is not None:
-            result += more
-        return result
+        return np.add(result, more, out=into)
 
     return _over_rows(normalize, x, axis, out)
 
@@ -275,7 +275,7 @@ def layer_norm(
 def rms_norm(x: Array, scale: Array, axis: int, epsilon: float, out: Array | None = None) -> Array:
     factor = widened(scale).reshape(-1)
 
-    def normalize(rows: Array) -> Array:
+    def normalize(rows: Array, out: Array | None) -> Array:
         result = rows * _inverse_root(rows, epsilon)
         result *= factor
         return result
