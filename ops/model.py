@@ -95,7 +95,7 @@ class Wildcard:
 WILDCARD = Wildcard()
 
 # Elements are tracked (shapes as data) only in tensors of so many.
-TRACKED = 1024
+TRACKED = 256
 
 
 class Segment(Node):

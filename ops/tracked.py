@@ -67,6 +67,18 @@ def kept(data: Elements) -> Elements:
     return None if data and all(e is None for e in data) else data
 
 
+def each(made: Callable[..., Any], *columns: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What is made of each element of columns; of the same ones, once."""
+    known: dict[tuple[int, ...], Any] = {}
+    found = []
+    for values in zip(*columns, strict=True):
+        key = tuple(map(id, values))
+        if key not in known:
+            known[key] = made(*values)
+        found.append(known[key])
+    return tuple(found)
+
+
 def integers(data: Elements) -> tuple[int, ...] | None:
     """Elements all of which are numbers that are known."""
     return data if data is not None and all(type(e) is int for e in data) else None
@@ -170,6 +182,8 @@ def _rounded(number: Fraction, dtype: DType) -> Fraction | None:
     except OverflowError:
         return None
     found = Fraction(near)
+    if dtype.name != "float64" and abs(number.numerator) > 2**53:
+        return None  # rounded twice
     exact = found == number and abs(found.numerator) <= 2 ** DIGITS[dtype.name]
     return found if exact or dtype.name != "bfloat16" else None
 
@@ -187,6 +201,7 @@ def _ratio(
     # A rounded quotient lies beside the same integers and halves as long as its numerator is a quarter of what is exact.
     if not ctx.fits(num if exact else num * 4, dtype):
         limits = _and_within(limits, num, 2 ** DIGITS[dtype.name] // (1 if exact else 4))
+        natural = natural and dtype.bits >= 32 and ctx.fits(num * 4, _INT64)  # rounded as it may be, it is no overflow
     return Ratio(num, den, limits, natural) if len(limits) <= _MOST_LIMITS else None
 
 
@@ -335,7 +350,7 @@ def divided(ctx: Ctx, a: Any, b: Any) -> Any:
         num, den = -num, -den
     if ctx.decide(ctx.le(1, den)) is not True:
         return None
-    return Ratio(*_reduced(ctx, num, den), _limits((a, b)), a.natural and b.natural)
+    return Ratio(*_reduced(ctx, num, den), _limits((a, b)), a.natural and b.natural and not b.limits)
 
 
 def _reduced(ctx: Ctx, num: Dim, den: Dim) -> tuple[Dim, Dim]:

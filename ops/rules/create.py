@@ -12,7 +12,7 @@ from ..model import TRACKED, AnyDType, Ctx, Dim, Elements, Out, Primitive, RankU
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Entry, NotZero, OfRank, Other
-from ..tracked import cast_element, count_of, integers, stored
+from ..tracked import cast_element, count_of, each, integers, stored
 
 _INT64 = DTYPES["int64"]
 
@@ -33,7 +33,7 @@ def _size(ctx: Ctx, size: Dim, name: str) -> Dim:
 def _repeated(ctx: Ctx, shape: Shape, value: Any, dtype: AnyDType | None) -> Elements:
     """The elements of a tensor that is one value throughout."""
     count = count_of(shape)
-    return None if count is None else (stored(ctx, value, dtype),) * count
+    return None if count is None else (cast_element(ctx, value, dtype),) * count
 
 
 def _constant(name: str, value: int) -> None:
@@ -203,7 +203,7 @@ def cast(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Out:
     """
     castable(ctx, "x", x.dtype, dtype)
     shape = known_shape(ctx, x)
-    return Out(shape, None if x.data is None else tuple(cast_element(ctx, e, dtype) for e in x.data))
+    return Out(shape, None if x.data is None else each(lambda e: cast_element(ctx, e, dtype), x.data))
 
 
 # Between sizes and tensors

@@ -18,11 +18,13 @@ from ..tracked import (
     Ratio,
     Track,
     both,
+    certain,
     chosen,
     compared,
     count_of,
     differ,
     divided,
+    each,
     either,
     elements,
     exactly,
@@ -62,7 +64,7 @@ def mapped(
     if None in columns:
         return None
     target = common if dtype is None else dtype
-    return tuple(stored(ctx, track(ctx, *values), target) for values in zip(*filter(None, columns), strict=True))
+    return each(lambda *values: stored(ctx, track(ctx, *values), target), *filter(None, columns))
 
 
 def _column(ctx: Ctx, x: TensorInfo, shape: Shape, dtype: AnyDType | None) -> Elements:
@@ -70,7 +72,8 @@ def _column(ctx: Ctx, x: TensorInfo, shape: Shape, dtype: AnyDType | None) -> El
     own = known_shape(ctx, x)
     given = elements(x, own)
     if x.dtype is None and given is not None:
-        given = tuple(stored(ctx, e, dtype) for e in given)
+        is_float = isinstance(dtype, DType) and dtype.kind == "float"
+        given = tuple(None if isinstance(e, Ratio) and not is_float else stored(ctx, e, dtype) for e in given)
     return spread(given, own, shape)
 
 
@@ -95,7 +98,7 @@ def _where(ctx: Ctx, x: Any, y: Any, condition: Any) -> Any:
 
 
 def _always(truth: int) -> Track:
-    return lambda ctx, a: None if a is None else truth
+    return lambda ctx, a: None if certain(ctx, a) is None else truth
 
 
 _EQUAL = compared(lambda ctx, a, b: ctx.eq(a, b), lambda ctx, a, b: ctx.ne(a, b))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...lang.dtypes import DTYPES
@@ -28,6 +28,8 @@ from ..registry import primitive
 from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, OfRank, Other, Plus
 from ..tracked import count_of, half_up, integers, ordered, stored
 
+# Of more positions that are numbers only the ends are asked about.
+_MANY = 64
 _BOOL, _INT64 = DTYPES["bool"], DTYPES["int64"]
 
 
@@ -43,11 +45,17 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
     i = _axis_of_vector(ctx, shape) if axis is None else place(ctx, shape, axis)
     chosen = known_shape(ctx, indices) if isinstance(indices, TensorInfo) else ()
     data = indices.data if isinstance(indices, TensorInfo) else (indices,)
-    for index in data or ():
-        if index is not None:
-            _in_range(ctx, index, axis_of("x", shape, i))
+    for index in _outermost(data or ()):
+        _in_range(ctx, index, axis_of("x", shape, i))
     taken = put(shape, i, *chosen)
     return Out(taken, _taken(x, shape, data, chosen, taken, i))
+
+
+def _outermost(data: Sequence[Any]) -> Iterator[Dim]:
+    """The positions, of many numbers only those that lie at the ends."""
+    numbers = [e for e in data if type(e) is int]
+    ends = {max(numbers), min(numbers)} if len(numbers) > _MANY else None
+    return (e for e in data if e is not None and (ends is None or type(e) is not int or e in ends))
 
 
 def _axis_of_vector(ctx: Ctx, shape: Shape) -> int:
