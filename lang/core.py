@@ -579,6 +579,11 @@ def bound_names(stmt: Stmt) -> tuple[str, ...]:
             return ()
 
 
+def other_number(parts: int | str, names: int) -> str:
+    """What is wrong where a tuple is taken apart into another number of names than it has parts."""
+    return f"this is a tuple of {parts}; here {f'are {names} names' if names != 1 else 'is one name'}"
+
+
 def may_check(stmt: Stmt) -> bool:
     """Whether a statement may be an entry check: it asserts, or names a shape-level value or the parts of a tuple."""
     match stmt:

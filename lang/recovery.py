@@ -124,7 +124,7 @@ def mend(region: Region) -> list[Diagnostic]:
         if stuck < 0:
             break
         states = _states_at(region.kinds, marks, stuck)
-        clause = _clause(region, stuck)
+        clause = _clause(region, stuck) or _target(region, stuck)
         change = clause.change if clause else _best_change(region, marks, stuck)
         problem = clause.problem(function) if clause else _describe(region, stuck, states, change, function)
         line = region.source.position(problem.span.start)[0]
@@ -262,7 +262,8 @@ def _skip_statement(kinds: list[int], stuck: int) -> Change:
 
 
 class Clause(NamedTuple):
-    """A clause of a loop where it cannot stand: the change leaves it out, `edits` put it where it belongs."""
+    """A clause of a loop where it cannot stand, or the names of a `let`: the change leaves it out, `edits` put it where it
+    belongs."""
 
     change: Change
     span: Span
@@ -362,6 +363,33 @@ def _clause_end(kinds: list[int], at: int) -> int:
         if depth == 0 and bracketed:
             return at
     return at
+
+
+_REST, _INNER = kinds("_DOTS STAR"), kinds("LPAR LSQB")
+_NAMES_OF_TUPLE = "the names of a tuple stand in parentheses"
+
+
+def _target(region: Region, stuck: int) -> Clause | None:
+    """What to say of the names of a `let` that are written as other languages write them."""
+    kinds = region.kinds
+    let = next((i for i in range(stuck - 1, -1, -1) if kinds[i] not in (_NAME, KIND["COMMA"], KIND["LPAR"])), -1)
+    end = next((i for i in range(stuck, len(kinds)) if kinds[i] in (KIND["EQUAL"], _END)), len(kinds))
+    if let < 0 or kinds[let] != KIND["LET"] or end == len(kinds) or kinds[end] == _END:
+        return None
+    change, span = Change(let + 1, end - let - 1, (_NAME,), 0.0), _place(region, stuck)
+    first, last = (Span(region.source, region.starts[i], region.ends[i]) for i in (let + 1, end - 1))
+    if kinds[stuck] in _REST and stuck > let + 1:
+        return Clause(
+            change, span, "each part of a tuple has a name", "`_` is for parts that nobody wants, `t[0]` is one part"
+        )
+    if kinds[stuck] in _INNER and kinds[stuck - 1] != KIND["LET"]:
+        return Clause(change, span, "a tuple in a tuple has a name here", "the next `let` takes that apart")
+    if kinds[stuck] == KIND["LSQB"] and kinds[end - 1] == KIND["RSQB"]:
+        return Clause(change, span, _NAMES_OF_TUPLE, "write `(` and `)`", (Edit(first, "("), Edit(last, ")")))
+    if kinds[stuck] == KIND["COMMA"] and set(kinds[let + 1 : end]) == {_NAME, KIND["COMMA"]}:
+        text = region.source.text[first.start : last.end]
+        return Clause(change, span, _NAMES_OF_TUPLE, f"write `({text})`", (Edit(first.to(last), f"({text})"),))
+    return None
 
 
 def _describe(region: Region, stuck: int, states: list[int], change: Change | None, function: str | None) -> Diagnostic:

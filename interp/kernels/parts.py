@@ -52,6 +52,11 @@ def split(
     return tuple(np.split(x, cuts, axis)) if sizes != () else ()
 
 
+@kernel("part")
+def part(xs: Sequence[Array], position: int) -> Array:
+    return xs[position]
+
+
 def _running_sums(sizes: Ints) -> list[int]:
     sums: list[int] = []
     for size in sizes:

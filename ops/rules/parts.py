@@ -173,6 +173,16 @@ def split(
     return _cut_up(x.data, shape, i, parts)
 
 
+@primitive("part", "xs: tensors, position: int", "T:any... -> T")
+def part(ctx: Ctx, xs: tuple[TensorInfo, ...], position: int) -> Out:
+    """One of several tensors, counted from 0, from the end where it is negative: `t[0]` of a tuple that a primitive gives."""
+    if not -len(xs) <= position < len(xs):
+        ctx.fail(
+            Other(f"{{0}} to have a part {position}", (Argument("xs"),), f"it has {len(xs)} part{'s' * (len(xs) != 1)}")
+        )
+    return Out(xs[position].shape, xs[position].data)
+
+
 def _parts(ctx: Ctx, shape: Shape, i: int, sections: Dim | None, uneven: bool) -> tuple[Dim, ...]:
     if not isinstance(sections, int):
         _open_parts(ctx, shape, i, sections, uneven)
