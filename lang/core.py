@@ -66,6 +66,10 @@ class ShapeOf(Placed):
     tensor: str
 
 
+REST = "_rest"
+"""What `...` in a shape is called in the core, which knows no unnamed splice."""
+
+
 class Splice(Placed):
     """`*s` inside a ShapeLit."""
 

@@ -106,7 +106,8 @@ def test_how_many_parts_there_are_may_be_left_to_the_run() -> None:
 @pytest.mark.parametrize(
     ("target", "code", "says"),
     [
-        ("(a)", "E206", "`(a)` is `a` alone, and this is a tuple of 2"), ("(a, ...)", "E101", "each part of a tuple has a name"),
+        ("(a)", "E206", "`(a)` is `a` alone, and this is a tuple of 2"),
+        ("(a, ...)", "E101", "each part of a tuple has a name"),
         ("(a, b, ...)", "E101", "each part of a tuple has a name"), ("(a, *b)", "E101", "each part of a tuple has a name"),
         ("(a, (b, c))", "E101", "a tuple in a tuple has a name here"), ("a, b", "E101", "stand in parentheses"),
         ("[a, b]", "E101", "stand in parentheses"),

@@ -99,7 +99,7 @@ def shape_text(shape: Shape, state: State) -> str:
 def _part(part: object, state: State) -> str:
     if isinstance(part, Segment):
         name = state.called(part.symbol)
-        return f"*{name}" if name.isidentifier() else "..."
+        return f"*{name}" if name.isidentifier() and name != core.REST else "..."
     return size_text(part, state)  # type: ignore[arg-type]
 
 
@@ -166,7 +166,7 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
         case ShapeValue():
             shape = state.resolve(value.dims)
             if any(isinstance(d, Segment) for d in shape):
-                return Binding(name, span, "Shape", None, (), (), "int64")
+                return Binding(name, span, "Shape", None, (), (), "int64", open=shape_text(shape, state))
             dims = [_dim(d, state) for d in shape]
             return Binding(name, span, "Shape", tuple(d[0] for d in dims), *_ends(dims), "int64")
         case NumberValue():
@@ -180,7 +180,7 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
 def _tensor_binding(name: str, value: TensorInfo, span: Span, state: State) -> Binding:
     shape, dtype = state.resolve(value.shape), dtype_text(value.dtype, state)
     if any(isinstance(d, Segment) for d in shape):
-        return Binding(name, span, "Tensor", None, (), (), dtype)
+        return Binding(name, span, "Tensor", None, (), (), dtype, open=shape_text(shape, state))
     dims = [_dim(d, state) for d in shape]
     return Binding(name, span, "Tensor", tuple(d[0] for d in dims), *_ends(dims), dtype)
 

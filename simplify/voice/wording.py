@@ -61,7 +61,9 @@ class Known:
         if not isinstance(value, TensorInfo) or axis is None:
             return "something else"
         shape = self.state.resolve(value.shape)
-        text = told(shape[axis], self.state) if plain(shape) and -len(shape) <= axis < len(shape) else "?"
+        counted = shape[: axis + 1] if axis >= 0 else shape[axis:]
+        is_there = len(counted) == (axis + 1 if axis >= 0 else -axis) and plain(counted)
+        text = told(shape[axis], self.state) if is_there else "?"
         return "not known" if "?" in text else text
 
 
