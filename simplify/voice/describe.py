@@ -122,14 +122,19 @@ def type_text(value: Value, state: State) -> str:
         case NumberValue():
             return "a number"
         case SizeValue():
-            return f"the size {size_text(value.size, state)}"
+            return named("size", size_text(value.size, state))
         case ShapeValue():
-            return f"the shape {shape_text(value.dims, state)}"
+            return named("shape", shape_text(value.dims, state))
         case DTypeValue():
-            return f"the dtype {dtype_text(value.dtype, state)}"
+            return named("dtype", dtype_text(value.dtype, state))
         case FnValue():
             return "a function" if value.name == "fn" else f"the function @{value.name}"
-    return "?"
+    return "something that is not known"
+
+
+def named(noun: str, text: str) -> str:
+    """`the size n`, or that it is not known."""
+    return f"an unknown {noun}" if text == "?" else f"the {noun} {text}"
 
 
 def annotation_text(annotation: core.Annotation, sizes: dict[str, Size], dtypes: dict[str, str], state: State) -> str:
