@@ -14,7 +14,7 @@ from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
 from ..ops.model import AnyDType, Out, Primitive, RankUnknown, TensorInfo
-from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken, condition
+from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken, condition
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import dims_of
@@ -24,7 +24,7 @@ from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var
 from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, smax, smin
-from .voice.describe import common_text
+from .voice.describe import common_text, exactness
 from .voice.origins import is_open, rank_of
 from .voice.preconditions import Precondition
 from .voice.solutions import only_where
@@ -87,6 +87,11 @@ class SymbolicCtx:
             )
         if status is Status.REFUTED:
             raise Refuted
+        if found is not None and status is Status.RESIDUAL and isinstance(asked, SameElements):
+            found.inexact = [exactness(self.state.settled(n), self.state)[0] for n in asked.counts] == [
+                "upper_bound",
+                "exact",
+            ]
         self.doubt = found or self.doubt
         if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
             if not self.residual:

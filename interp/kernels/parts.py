@@ -74,7 +74,7 @@ def slice_(x: Array, starts: Ints, stops: Ints, axes: Ints | None, steps: Ints |
 
 
 @kernel("pad")
-def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Array, axes: Ints | None) -> Array:
+def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Array | None, axes: Ints | None) -> Array:
     if axes is not None:
         along = {i % x.ndim: pair for i, pair in zip(axes, pads, strict=True)}
         pads = [along.get(i, (0, 0)) for i in range(x.ndim)]
@@ -82,6 +82,11 @@ def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Array, axes
         return np.pad(x, _pairs(pads), mode="constant", constant_values=x.dtype.type(0) if value is None else value)
     how: Callable[..., Array] = np.pad
     return how(x, _pairs(pads), mode=mode)
+
+
+@kernel("pad_to_match")
+def pad_to_match(x: Array, y: Array) -> Array:
+    return pad(x, [(0, max(b - a, 0)) for a, b in zip(x.shape, y.shape, strict=True)], "constant", None, None)
 
 
 def _pairs(pads: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:

@@ -11,6 +11,7 @@ from ..axes import (
     axis_of,
     is_plain,
     known_shape,
+    larger,
     not_negative,
     number,
     place,
@@ -341,6 +342,17 @@ def pad(
             _room(ctx, shape[i], side, mode, number(shape, i))
         result[i] = total((pair[0], shape[i], pair[1]))
     return tuple(result)
+
+
+@primitive("pad_to_match", "x: tensor, y: tensor", "T:any, U:any -> T")
+def pad_to_match(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
+    """`x` with zeros behind, along each axis that is shorter than that of `y`; the others stay as they are. Both have one
+    rank; of `y` nothing but its shape is read."""
+    dims, other = ctx.dims(x), ctx.dims(y)
+    if len(dims) != len(other):
+        given, ranks = (Argument("x"), Argument("y")), f"{{0}} has rank {len(dims)} and {{1}} has rank {len(other)}"
+        ctx.fail(OfRank("tensors of one rank", given, ranks))
+    return tuple(larger(ctx, a, b) for a, b in zip(dims, other, strict=True))
 
 
 def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:
