@@ -476,6 +476,10 @@ def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
         if after == KIND["FN"]:
             return "a function's name begins with `@`", f"write `@{word} = fn(...)`"
         return "a binding begins with `let`", f"write `let {word} = ...`"
+    if kind == KIND["WHERE"]:
+        return _condition(region.kinds, stuck)
+    if kind == KIND["COLON"] and region.kinds[:1] == [KIND["TYPE"]]:
+        return "a type's parameters have no sorts of their own", "write the names alone: `type Layer(d, h) = ...`"
     if kind == KIND["LSQB"] and word == "Tensor":
         return None, "a type is written `Tensor([n, m], float32)`"
     if begins and kind == _NAME and word in ("extern", "prim", "inline", "private"):
@@ -487,6 +491,25 @@ def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
     if kind == KIND["DIVIDE"] and (before in (_END, _OPEN) or stuck == 0):
         return None, "a comment begins with `#`"
     return None
+
+
+def _condition(kinds: list[int], at: int) -> tuple[str, str] | None:
+    """What to say of a `where` that stands at a type or among parameters."""
+    if kinds[0] == KIND["TYPE"]:
+        return "a type has no conditions", "`where` stands in the signature of each function that takes such a value"
+    if _is_in_parameters(kinds, at):
+        return "a parameter has no conditions of its own", "they stand behind all: `fn(x : T) : T where n >= 1 { ... }`"
+    return None
+
+
+def _is_in_parameters(kinds: list[int], at: int) -> bool:
+    """Whether a place lies in the parentheses behind `fn`."""
+    depth = 0
+    for i in range(at - 1, max(0, at - _FAR), -1):
+        depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
+        if depth < 0:
+            return kinds[i - 1] == KIND["FN"]
+    return False
 
 
 def _closes_condition(kinds: list[int], at: int) -> bool:
