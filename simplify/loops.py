@@ -311,7 +311,7 @@ class Loops(Part):
         """`s + i * 2` for a size that was s and gets two more in each turn; empty where that is not so."""
         if more == 0 or not _is_older(more, older):
             return ""
-        turn = loop.index if turns.start == 0 else f"({loop.index} - {_factor(render(turns.start))})"
+        turn = str(loop.index) if turns.start == 0 else f"({loop.index} - {_factor(render(turns.start))})"
         turn = turn if turns.step == 1 else f"{turn} // {_factor(render(turns.step))}"
         grows = turn if more == 1 else f"{turn} * {_factor(render(more))}"
         return grows if text == "0" else f"{text} + {grows}"

@@ -88,10 +88,7 @@ class SymbolicCtx:
         if status is Status.REFUTED:
             raise Refuted
         if found is not None and status is Status.RESIDUAL and isinstance(asked, SameElements):
-            found.inexact = [exactness(self.state.settled(n), self.state)[0] for n in asked.counts] == [
-                "upper_bound",
-                "exact",
-            ]
+            found.inexact = tuple(map(self._exactness, asked.counts)) == ("upper_bound", "exact")
         self.doubt = found or self.doubt
         if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
             if not self.residual:
@@ -103,6 +100,9 @@ class SymbolicCtx:
                     self.doubt.others[text] = _in_rx(text, cond)
         self.residual = self.residual or status is Status.RESIDUAL
         return status
+
+    def _exactness(self, size: Any) -> str:
+        return exactness(self.state.settled(size), self.state)[0]
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)

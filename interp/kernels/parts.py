@@ -86,7 +86,9 @@ def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Array | Non
 
 @kernel("pad_to_match")
 def pad_to_match(x: Array, y: Array) -> Array:
-    return pad(x, [(0, max(b - a, 0)) for a, b in zip(x.shape, y.shape, strict=True)], "constant", None, None)
+    more = [(0, max(b - a, 0)) for a, b in zip(x.shape, y.shape, strict=True)]
+    made: Array = pad(x, more, "constant", None, None)
+    return made
 
 
 def _pairs(pads: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
