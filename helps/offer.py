@@ -252,7 +252,9 @@ class _Trials:
             steps = self._two_steps(diagnostic, [t for t in tried if _is_step_to(t)])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         good = good or [
-            replace(t, uncovered=_codes(t.new)) for t in tried if t.gone and t.doubtful and t.mend.kind != "slip"
+            replace(t, uncovered=_codes(t.new))
+            for t in tried
+            if t.gone and (t.doubtful and t.mend.kind != "slip" or _asks_callers(t, diagnostic.function))
         ]
         return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
 
@@ -315,9 +317,13 @@ class _Trials:
         new = [d for d in new if d not in uncovered]
         key = self._key(diagnostic, places.normal)
         gone = len(now.get(key, ())) < had[key]
-        if (after.checked is None and self.report.checked is not None) or self._opens(after, diagnostic, believed):
-            gone = False
         others = tuple(d for d in new if not d.code.is_quiet)
+        # What a function says that it needs, its callers are told.
+        told = {d.function for d in others} if mend.kind == "bound" else set()
+        if (after.checked is None and self.report.checked is not None) or self._opens(
+            after, diagnostic, believed, told
+        ):
+            gone = False
         left = sum(map(is_wrong, now_told)) - sum(map(is_wrong, before)) - len(uncovered)
         errors = _errors(now_told) - _errors(before) + _errors(self.report.diagnostics)
         at = places.normal(diagnostic.span.start)
@@ -360,10 +366,10 @@ class _Trials:
         at = [places.before(start) for start in wrong]
         return not any(self.parts.at(Span(self.source, start, start)) in names for start in at)
 
-    def _opens(self, after: Report, diagnostic: Diagnostic, believed: Set[str]) -> bool:
-        """Whether a check that was proved in another function stays for run time."""
+    def _opens(self, after: Report, diagnostic: Diagnostic, believed: Set[str], told: Set[str | None]) -> bool:
+        """Whether a check that was proved in another function stays for run time, and nobody is told."""
         before, now = self._open, open_checks(after)
-        own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}", *(f"@{name}" for name in believed)}
+        own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}", *(f"@{name}" for name in believed), *told}
         return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" not in own)
 
 
@@ -428,6 +434,12 @@ def _is_step_to(trial: Trial) -> bool:
 
 def _works(trial: Trial) -> bool:
     return trial.gone and not trial.new
+
+
+def _asks_callers(trial: Trial, function: str | None) -> bool:
+    """Whether a function says now what it needs, and doubts at calls of it are all that is new."""
+    asked = all(d.code.is_doubt and f"@{_called(d)}" == function for d in trial.new)
+    return trial.mend.kind == "bound" and asked
 
 
 def _codes(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:

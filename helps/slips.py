@@ -12,6 +12,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import children, walk
 from ..ops.model import Trait
+from . import windows
 from .case import Case, Mend, appended, replaced
 from .scope import Scope, scope_at
 from .tree import callee, has, integer, reduces, summed, turns
@@ -31,7 +32,7 @@ _UNSURE = 26
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if not case.diagnostic.code.of_shapes or case.function is None:
+    if not case.diagnostic.code.of_shapes or case.function is None or windows.may_be_too_small(case):
         return
     scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
     seen: set[Span] = set()

@@ -22,7 +22,8 @@ class Counts(Node):
 
 
 class Binding(Node):
-    """What is known of one name. A dimension is an int or Rx text, "?" if unknown; `shape` is None where the rank is unknown.
+    """What is known of one name. A dimension is an int or Rx text, "?" if unknown; `shape` is None where the rank is unknown,
+    and `open` then has what is known: `[*s, d]`.
 
     `exactness` is exact, upper_bound or unknown per dimension; `bounds` has the upper bound's text where there is one.
     `sort` is Tensor, Size, Shape, ...; for a tuple, `items` has its parts.
@@ -37,6 +38,7 @@ class Binding(Node):
     dtype: str
     asserted: bool = False
     items: tuple[Binding, ...] = ()
+    open: str = "?"
 
 
 class FunctionShapes(Node):

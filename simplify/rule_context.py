@@ -15,7 +15,7 @@ from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
 from ..ops.model import AnyDType, Out, Primitive, RankUnknown, TensorInfo
 from ..ops.model import Truth as TruthElement
-from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken, condition
+from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken, condition
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import dims_of
@@ -25,7 +25,7 @@ from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var, square_root
 from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, smax, smin
-from .voice.describe import common_text
+from .voice.describe import common_text, exactness
 from .voice.origins import is_open, rank_of
 from .voice.preconditions import Precondition
 from .voice.solutions import only_where
@@ -90,6 +90,8 @@ class SymbolicCtx:
             )
         if status is Status.REFUTED:
             raise Refuted
+        if found is not None and status is Status.RESIDUAL and isinstance(asked, SameElements):
+            found.inexact = tuple(map(self._exactness, asked.counts)) == ("upper_bound", "exact")
         self.doubt = found or self.doubt
         if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
             if not self.residual:
@@ -101,6 +103,9 @@ class SymbolicCtx:
                     self.doubt.others[text] = _in_rx(text, cond)
         self.residual = self.residual or status is Status.RESIDUAL
         return status
+
+    def _exactness(self, size: Any) -> str:
+        return exactness(self.state.settled(size), self.state)[0]
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)

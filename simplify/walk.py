@@ -152,7 +152,7 @@ class Walk:
                 if isinstance(entry.value, Unknown):
                     return self._let_parts(frame, stmt, entry, entry.value, env)
                 if isinstance(entry.value, TupleValue):
-                    message = f"this gives {len(parts)} values; here are {len(stmt.names)} names"
+                    message = core.other_number(len(parts), len(stmt.names))
                     self.prover.judge(frame, False, Fits(stmt.value.span, codes.E206, message), claim=True)
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)

@@ -258,3 +258,42 @@ def test_fix_writes_a_pad_for_each_axis_as_pairs(tmp_path: Path) -> None:
     path.write_text(f"{head} {{\n  @conv2d(x, k, pads=[1])\n}}\n")
     assert invoke(["check", "--fix", str(path)]) == 0
     assert "pads=[(1, 1)]" in path.read_text()
+
+
+WINDOWS = (
+    ("@max_pool2d(x, 2)", "h >= 2, w >= 2"), ("@max_pool(x, [2, 3])", "h >= 2, w >= 3"),
+    ("@average_pool2d(x, 3, strides=2)", "h >= 3, w >= 3"), ("@lp_pool(x, 2)", "h >= 2, w >= 2"),
+    ("@conv2d(x, @ones([4, 3, 3, 5], float32))", "h >= 3, w >= 5"), ("@max_pool2d(x, 2, dilations=3)", "h >= 4, w >= 4"),
+    ("@conv2d(x, @ones([4, 3, 5, 5], float32), pads=1)", "h >= 3, w >= 3"), ("@unfold(x, [3, 3])", "h >= 3, w >= 3"),
+    ("@frame(@sum(x, axis=[0, 1, 2]), length=4, step=2)", "w >= 4"),
+)  # fmt: skip
+AROUND = ("{}", "let a = @relu(x)\nlet b = {}\nb", "if (n > 3) {{ {} }} else {{ {} }}")
+
+
+@pytest.mark.parametrize(
+    ("window", "bound", "around"), [(*w, a) for w, a in zip(WINDOWS, AROUND * len(WINDOWS), strict=False)]
+)
+def test_how_small_an_input_of_a_window_is_the_author_says_and_the_window_stays(
+    window: str, bound: str, around: str
+) -> None:
+    head = "@f = fn(x : Tensor([n, 3, h, w], float32))"
+    text = f"{head} : Tensor {{\n{around.format(window, window)}\n}}\n"
+    report = check_text(text, "t.rx", Path())
+    warnings = [o for o in offers(report, Path()) if o.diagnostic.severity == "warning"]
+    assert warnings
+    for found in warnings:
+        assert [m.kind for m in found.mends] == ["bound"] * len(found.mends)
+        assert any(m.text == f"`where {bound}` on @f makes it hold" for m in found.mends)
+
+
+@pytest.mark.parametrize(
+    ("result", "called"),
+    [("", "@down(x)"), (" : Tensor", "@relu(@down(x))"), (" : Tensor([n, 3, p, q], float32)", "@down(@down(x))")],
+)
+def test_a_bound_of_a_window_is_offered_where_callers_are_asked_for_it_then(result: str, called: str) -> None:
+    text = f"@down = fn(x : Tensor([n, 3, h, w], float32)){result} {{ @max_pool2d(x, 2) }}\n"
+    text += f"@main = fn(x : Tensor([n, 3, h, w], float32)) : Tensor {{ {called} }}\n"
+    report = check_text(text, "t.rx", Path())
+    found = next(o for o in offers(report, Path()) if o.diagnostic.severity == "warning")
+    assert [m.text for m in found.mends] == ["`where h >= 2, w >= 2` on @down makes it hold; then W311 remains"]
+    assert not found.unambiguous

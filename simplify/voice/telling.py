@@ -121,6 +121,8 @@ def finish(
         plain = outcome.only and not isinstance(outcome.only, Sufficient)
         if plain and not any("holds only for" in remark for remark in remarks):
             remarks = (f"it holds only for {outcome.only}", *remarks)
+    elif finding.inexact:
+        code, make, sentence = codes.E317, error, Sentence(needs, found, "an exact size is needed here")
     else:
         code, only = codes.W311, outcome.only
         if only is not None:
