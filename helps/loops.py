@@ -20,7 +20,12 @@ def mends(case: Case) -> Iterator[Mend]:
     """Where a turn ends with another size than the annotation of its carry keeps."""
     asked = case.subject.declared
     carry = None if asked is None else case.tree.enclosing(asked, sweet.Carry)
-    if asked is None or carry is None or carry.type is None or case.subject.what != "dim" or case.callee:
+    if asked is None or carry is None or case.callee:
+        return
+    if carry.type is None and case.subject.grown:
+        edit = inserted(carry.span, carry.name.span.end, f" : {case.subject.grown}")
+        yield case.mend(f"`{carry.name.name}` grows in each turn", [edit], _RANK, show=carry.span)
+    if carry.type is None or case.subject.what != "dim":
         return
     found = case.tree.of(asked.source).find(asked, sweet.TensorType)
     dims = found.shape if isinstance(found, sweet.TensorType) else None

@@ -39,6 +39,7 @@ from .solver.sizes import only_var, single_var
 from .solver.terms import Size, Var, ceildiv, mod, smax, substitute, variables
 from .visitor import Part, Visitor
 from .voice.claims import Claim, SharedBy, ToldBy, endless, never_run
+from .voice.describe import dtype_text
 from .wildcards import Scope
 
 # Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
@@ -194,6 +195,7 @@ class Loops(Part):
         wrong = len(entries) != len(loop.carries) + len(loop.stacked) or any(is_wrong(e.value) for e in entries)
         status = [Status.RESIDUAL] * len(loop.invariant)
         if not wrong:
+            at_end |= {n: Entry(POISON, loop.span) for n in _refuted(loop)}  # it is told once
             grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
             status = [self._claim(block, i, at_end, AFTER, g) for i, g in zip(loop.invariant, grown, strict=True)]
         lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
@@ -283,26 +285,46 @@ class Loops(Part):
     def _grown(
         self, loop: core.Loop, turns: Turns, condition: core.Invariant, env: Env, at_end: Env, older: int
     ) -> str:
-        """A dimension that grows by the same size in each turn, as its annotation would have to say it: `s + i * 2`."""
+        """A dimension that grows by the same size in each turn, as its annotation would have to say it: `s + i * 2`. Where
+        nothing is annotated, the type to write."""
+        if loop.index is None:
+            return ""
         match condition.cond:
             case core.Compare(op="==", left=core.DimOf() as dim, right=asked) if isinstance(asked, core.SizeExpr):
                 pass
+            case core.Compare(op="==", left=core.ShapeOf(tensor=name)):
+                return self._grown_type(loop, turns, env[name].value, at_end[name].value, older)
             case _:
                 return ""
-        if loop.index is None:
-            return ""
         try:
             before, after = ShapeLevel(self.state, env), ShapeLevel(self.state, at_end)
             more = self.state.settled(after.size(dim)) - self.state.settled(before.size(dim))
             more = more - (after.size(asked) - before.size(asked))
         except Poisoned:
             return ""
+        grows = self._more(loop, turns, more, older)
+        return grows and f"{condition.origin.text} + {grows}"
+
+    def _grown_type(self, loop: core.Loop, turns: Turns, before: Value, after: Value, older: int) -> str:
+        """The type of a tensor some of whose dimensions grow by the same sizes in each turn."""
+        if not isinstance(before, TensorInfo) or not isinstance(after, TensorInfo):
+            return ""
+        shape, then = self.state.resolve(before.shape), self.state.resolve(after.shape)
+        if not plain(shape) or not plain(then) or len(shape) != len(then):
+            return ""
+        grows = [self._more(loop, turns, b - a, older) for a, b in zip(shape, then, strict=True)]
+        if any(a != b and not more for a, b, more in zip(shape, then, grows, strict=True)):
+            return ""
+        dims = [" + ".join(filter(None, (render(d), more))) for d, more in zip(shape, grows, strict=True)]
+        return f"Tensor([{', '.join(dims)}], {dtype_text(after.dtype, self.state)})"
+
+    def _more(self, loop: core.Loop, turns: Turns, more: Size, older: int) -> str:
+        """By how much something has grown before a turn: `i * 2`; empty where it stays or that is not the same in each turn."""
         if more == 0 or not _is_older(more, older):
             return ""
         turn = loop.index if turns.start == 0 else f"({loop.index} - {_factor(render(turns.start))})"
         turn = turn if turns.step == 1 else f"{turn} // {_factor(render(turns.step))}"
-        grows = turn if more == 1 else f"{turn} * {_factor(render(more))}"
-        return f"{condition.origin.text} + {grows}"
+        return str(turn) if more == 1 else f"{turn} * {_factor(render(more))}"
 
     def _results(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[list[Entry], core.Value]:
         """The values that a turn ends with, each where it is written."""
@@ -548,6 +570,12 @@ def _assertion(condition: core.Invariant) -> core.Assert:
 def _at(loop: core.Loop, env: Env, index: Size) -> Env:
     """An environment in which the loop's index stands for a size."""
     return env if loop.index is None else {**env, loop.index: Entry(SizeValue(index), loop.span)}
+
+
+def _refuted(loop: core.Loop) -> set[str]:
+    """The carries that break the invariant before the first turn."""
+    broken = [i.origin.declared for i in loop.invariant if i.entry is Status.REFUTED]
+    return {declared.tensor for declared in broken if declared is not None}
 
 
 def _ends(loop: core.Loop, turns: Turns) -> tuple[tuple[str, Size], ...]:
