@@ -198,8 +198,8 @@ def _pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
         return
     if not extents and pads is None:
         yield "pads", "1", None, 17
-    for by in (1, -1) if (number := integer(pads)) is not None else ():
-        yield "pads", str(max(number + by, 0)), pads, 17
+    if (number := integer(pads)) is not None:
+        yield from (("pads", str(max(number + by, 0)), pads, 17) for by in (1, -1))
     same = [((e - 1) // 2, (e - 1) // 2) for e in extents]
     if same and any(a or b for a, b in same):
         yield "pads", _pairs(same), pads, 16
@@ -223,8 +223,8 @@ def _steps(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
         yield "strides", f"[{', '.join(['2'] * spatial)}]" if spatial else "2", None, 17
         if extents:
             yield "strides", f"[{', '.join(map(str, extents))}]", None, 17
-    for by in (-1, 1) if (number := integer(strides)) is not None else ():
-        yield "strides", str(max(number + by, 1)), strides, 17
+    if (number := integer(strides)) is not None:
+        yield from (("strides", str(max(number + by, 1)), strides, 17) for by in (-1, 1))
     now = [integer(i) for i in strides.items] if isinstance(strides, sweet.ListExpr) else []
     known = [n for n in now if n is not None]
     if not known or len(known) < len(now):
