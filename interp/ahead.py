@@ -246,7 +246,7 @@ class _Following:
                 self._bind(step.output, self._value(value, env), env)
             case Read(value=value):
                 given = self._value(value, env)
-                self._bind(step.output, given.data if isinstance(given, TensorInfo) else None, env)
+                self._bind(step.output, given.sizes if isinstance(given, TensorInfo) else None, env)
             case Check(cond=cond):
                 if certain:
                     self._check(step, cond, env)
@@ -380,7 +380,7 @@ class _Following:
             except Undefined:
                 return None
         value = self._value(cond, env)
-        data = value.data if isinstance(value, TensorInfo) else value
+        data = value.sizes if isinstance(value, TensorInfo) else value
         return bool(data) if isinstance(data, int) else None
 
     def _loop(self, step: Loop, env: Env, certain: bool) -> None:

@@ -235,7 +235,7 @@ class Planner:
                 _put(output, made, env)
             case Read(value=value, kind=kind, output=output):
                 given = self._known(value, env)
-                data = given.data if isinstance(given, TensorInfo) else None
+                data = given.sizes if isinstance(given, TensorInfo) else None
                 env[output] = data if isinstance(data, int if kind == "size" else tuple) else None
             case Branch():
                 self._branch(step, env, answers, wanted)
