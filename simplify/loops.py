@@ -194,6 +194,7 @@ class Loops(Part):
         wrong = len(entries) != len(loop.carries) + len(loop.stacked) or any(is_wrong(e.value) for e in entries)
         status = [Status.RESIDUAL] * len(loop.invariant)
         if not wrong:
+            at_end |= {n: Entry(POISON, loop.span) for n in _refuted(loop)}  # it is told once
             grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
             status = [self._claim(block, i, at_end, AFTER, g) for i, g in zip(loop.invariant, grown, strict=True)]
         lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
@@ -560,6 +561,12 @@ def _assertion(condition: core.Invariant) -> core.Assert:
 def _at(loop: core.Loop, env: Env, index: Size) -> Env:
     """An environment in which the loop's index stands for a size."""
     return env if loop.index is None else {**env, loop.index: Entry(SizeValue(index), loop.span)}
+
+
+def _refuted(loop: core.Loop) -> set[str]:
+    """The carries that break the invariant before the first turn."""
+    broken = [i.origin.declared for i in loop.invariant if i.entry is Status.REFUTED]
+    return {declared.tensor for declared in broken if declared is not None}
 
 
 def _ends(loop: core.Loop, turns: Turns) -> tuple[tuple[str, Size], ...]:

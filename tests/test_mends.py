@@ -24,11 +24,11 @@ from rxlang.lang.parser import parse
 from rxlang.lang.source import Source
 from rxlang.lang.walk import walk
 from rxlang.pipeline import check_text
-from support.mistakes import mutated, read_mistakes, read_programs
+from support.mistakes import CORPORA, mutated, read_mistakes, read_programs
 
 DATA = Path(__file__).parent / "data"
-PROGRAMS = read_programs(DATA / "architectures")
-MISTAKES = sorted(read_mistakes(DATA / "mistakes.jsonl"), key=lambda m: (m.operator, m.program, m.seed))
+PROGRAMS = read_programs(CORPORA["own"])
+MISTAKES = sorted(read_mistakes(CORPORA["own"]), key=lambda m: (m.operator, m.program, m.seed))
 SAMPLE = max(int(os.environ.get("RX_FUZZ", "1")) * 5, 5)
 MOVING = {"matrix_transpose", "permute_dims", "swapaxes", "moveaxis", "squeeze", "expand_dims"}
 # What an author says of sizes: a divisibility, a bound, or that two of them are one.
@@ -162,6 +162,31 @@ SLIPS = [
         ("x",),
         ("z",),
     ),
+    (
+        f"@f = fn({HEAD}, w : Tensor([d, k], float32)) : Tensor([b, k], float32) where b >= 1, t >= 1 {{\n"
+        "  @matmul(x[#], w)\n}\n",
+        (":, 0",),
+        ("0",),
+    ),
+    (
+        "@f = fn(start : Tensor([b, s], int64), n : Size) : Tensor([b, s + n], int64) where n >= 0 {\n"
+        "  for i in range(n) with (text# = start) {\n    @concat([text, @zeros([b, 1], int64)], axis=1)\n  }\n}\n",
+        (" : Tensor([b, s + i], int64)",),
+        ("",),
+    ),
+    (
+        "@f = fn(x : Tensor([n, c, h, w], float32), k : (Tensor([c, c, 3, 3], float32), Tensor([c], float32)))"
+        " : Tensor([n, c, h, w], float32) where h >= 1, w >= 1 {\n  @conv2d(x, k[0], k[1]#)\n}\n",
+        (", pads=1",),
+        ("",),
+    ),
+    (
+        "type Pair(m, n) = (Tensor([m], float32), Tensor([n, m], float32))\n\n"
+        "@f = fn(w : Pair(m, n), g : Pair(m, n)) : Pair(m, n) {\n  (@g(w[0], g[#]), @g(w[1], g[1]))\n}\n\n"
+        "@g = fn(x : Tensor([*s], float32), y : Tensor([*s], float32)) : Tensor([*s], float32) {\n  x + y\n}\n",
+        ("0",),
+        ("1",),
+    ),
 ]
 
 
@@ -182,6 +207,22 @@ def test_the_first_mend_of_a_slip_is_the_operation_as_it_was(
 @pytest.mark.parametrize(("template", "right", "slip"), SLIPS)
 def test_a_slip_is_told_once(template: str, right: tuple[str, ...], slip: tuple[str, ...]) -> None:
     assert len(wrong(filled(template, slip))) == 1
+
+
+FOLLOWING = [
+    "@f = fn(x : Tensor([b, s], float32), n : Size) : Tensor([s], float32) where n >= 0 {\n"
+    "  for i in range(n) with (y : Tensor([s], float32) = x) { y + x }\n}\n",
+    "@f = fn(x : Tensor([b, s, g * k], float32), g : Size) : (Tensor([b, s], float32), Tensor([b, g, s, k], float32)) {\n"
+    "  (@sum(x, axis=2), @swapaxes(@reshape(x, [b, s, g, b]), 1, 2))\n}\n",
+    f"@f = fn({HEAD}, w : Tensor([b, s, 4], float32)) : Tensor([b, t, 4], float32) {{\n  @matmul(x, w[:, 2])\n}}\n",
+    f"@f = fn({HEAD}, w : Tensor([k, 4], float32)) : Tensor([b, t], float32) {{\n  @g(@matmul(x, w))\n}}\n"
+    "@g = fn(x : Tensor([b, t], float32)) : Tensor([b, t], float32) {\n  x\n}\n",
+]
+
+
+@pytest.mark.parametrize("text", FOLLOWING)
+def test_what_follows_from_a_mistake_is_silent(text: str) -> None:
+    assert len(wrong(text)) == 1
 
 
 # What no mend is for
