@@ -51,10 +51,10 @@ MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
 # What looking for mends may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
 # have an end together.
-LEAST_STEPS, BOTH = 60_000, 280_000
+LEAST_STEPS, BOTH = 60_000, 240_000
 # What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
 STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
-LETTERS_OF_A_STEP, PARTS = 10, 4
+LETTERS_OF_A_STEP, LETTERS_OF_A_STATEMENT, PARTS = 10, 12, 4
 # What fits into a line behind "= help: " and before " (checked)".
 _LINE = 81
 _BEFORE_CONDITIONS = 24
@@ -218,10 +218,13 @@ class _Trials:
         self.imported = tree.imported
         self._opaque = _opaque(report)
         self.parts = Parts(tree, self._opaque)
-        taken = STEPS_OF_A_LETTER * self.parts.letters + (report.checked.steps if report.checked is not None else 0)
+        length, steps = (report.checked.length, report.checked.steps) if report.checked is not None else (0, 0)
+        # Where statements are short there are more of them in as many letters.
+        self.dense = max(1.0, LETTERS_OF_A_STATEMENT * length / max(self.parts.letters, 1))
+        taken = int(self.dense * STEPS_OF_A_LETTER * self.parts.letters) + steps
         self.steps = max(LEAST_STEPS, min(taken, BOTH - taken))
         # One mend may take about as many steps as the check did: what is right again is soon seen to be right.
-        self.a_mend = max(LEAST_STEPS // PARTS, report.checked.steps if report.checked is not None else 0)
+        self.a_mend = max(LEAST_STEPS // PARTS, steps)
         # Whether the steps did not last for the mends of the last diagnostic.
         self.cut = False
 
@@ -240,6 +243,9 @@ class _Trials:
         """Those of one diagnostic that work, as long as there are steps left."""
         self.cut = False
         if self.steps <= 0:
+            return ()
+        if self.steps < self._reading(diagnostic, ()):
+            self.cut = True
             return ()
         self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
         case = Case(tree, diagnostic)
@@ -265,22 +271,23 @@ class _Trials:
             clean = {t.mend.meaning for t in found if t.clean and _works(t) and t.mend.is_of_operation}
             if len(found) >= most or len(clean) >= MOST_CLEAN:
                 break
-            if self.steps < self._reading(diagnostic, mend):
+            if self.steps < self._reading(diagnostic, mend.edits):
                 self.cut = True
                 break
             if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
                 found.append(self._trial(diagnostic, mend))
         return found
 
-    def _reading(self, diagnostic: Diagnostic, mend: Mend) -> int:
+    def _reading(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> int:
         """The steps that it takes to read what there is to read for a mend."""
-        concerned = self._concerned(diagnostic, mend)
+        concerned = self._concerned(diagnostic, edits)
         more = STEPS_OF_A_LETTER - STEPS_OF_A_BELIEVED
         kept = self.parts.kept(concerned)
-        return STEPS_OF_A_BELIEVED * self.parts.letters_of(kept) + more * self.parts.letters_of(concerned)
+        read = STEPS_OF_A_BELIEVED * self.parts.letters_of(kept) + more * self.parts.letters_of(concerned)
+        return int(self.dense * read)
 
-    def _concerned(self, diagnostic: Diagnostic, mend: Mend) -> frozenset[str]:
-        return self.parts.concerned(diagnostic.span, [e.span for e in mend.edits])
+    def _concerned(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> frozenset[str]:
+        return self.parts.concerned(diagnostic.span, [e.span for e in edits])
 
     def _two_steps(self, diagnostic: Diagnostic, near: list[Trial]) -> Iterator[Mend]:
         """Mends that bring one other mistake to light, together with a mend for that one."""
@@ -296,12 +303,12 @@ class _Trials:
                     yield together(trial.mend, second, edits)
 
     def _trial(self, diagnostic: Diagnostic, mend: Mend) -> Trial:
-        concerned = self._concerned(diagnostic, mend)
+        concerned = self._concerned(diagnostic, mend.edits)
         kept = self.parts.kept(concerned)
         believed = frozenset((kept - concerned) & self._opaque)
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, mend.edits))
-        self.steps -= self._reading(diagnostic, mend)
+        self.steps -= self._reading(diagnostic, mend.edits)
         with Purse(min(max(self.steps, 0), self.a_mend)) as purse:
             after = self.recheck(source, believed)
         self.steps -= purse.spent

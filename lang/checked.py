@@ -93,7 +93,8 @@ class Checked(Node):
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
     `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silence`
     gives the warnings that an error takes the place of: they come to light when it is mended. `headers` are those of the
-    weights that the answers rest on, by path and key. `steps` is what reasoning took."""
+    weights that the answers rest on, by path and key. `steps` is what reasoning took, `length` how many statements
+    there are, as long as `let y = x + x`."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
@@ -106,6 +107,7 @@ class Checked(Node):
     silence: Callable[[], tuple[Diagnostic, ...]] = tuple
     headers: Mapping[tuple[str, str | None], Header] = {}
     steps: int = 0
+    length: int = 0
 
     @property
     def silenced(self) -> tuple[Diagnostic, ...]:

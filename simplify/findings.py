@@ -11,7 +11,7 @@ from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.requirements import AtLeast, AtMost, AxisInRange, DTypeRequirement, Multiple, OfRank, RankAtLeast, RankIs
 from .known.finding import Asked, Finding
-from .known.outcome import IN_FULL, Outcome
+from .known.outcome import IN_FULL, IN_WORDS, Outcome
 from .known.state import State
 from .known.values import Entry
 
@@ -49,6 +49,11 @@ class Log:
         for one in said:
             status = Status.REFUTED if one.severity == "error" else Status.PROVED
             self.findings.append(Finding(Remark(one), Outcome(status), State()))
+
+    @property
+    def is_long(self) -> bool:
+        """Whether so much was found that nobody reads all of it."""
+        return len(self.findings) >= IN_WORDS
 
     def count(self, status: Status, number: int = 1) -> None:
         field = _COUNTED[status]

@@ -332,8 +332,8 @@ class Loops(Part):
 
     def _outside(self, loop: core.Loop, env: Env) -> Scope:
         """The names that the type of what is stacked may speak of."""
-        own = {c.name for c in loop.carries} | {loop.index}
-        return Scope(self.state, {n: e for n, e in env.items() if n not in own}, self.visitor.outside, None)
+        own = {c.name for c in loop.carries} | {loop.index or ""}
+        return Scope(self.state, env, self.visitor.outside, None, own)
 
     def _told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Scope) -> core.Stacked:
         """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
@@ -460,12 +460,13 @@ class Loops(Part):
         for carry in loop.carries:
             after[carry.name] = Entry(unknown(self.state, carry.sort, "?"), loop.span)
         after = _at(loop, after, turns.start + count * turns.step)
-        anonymous = set(self.state.anonymous)
+        before = len(self.state.unnamed)
         promised = replace(frame, names=Names(self.state, opaque=True), out=frame.out.inner())
         self.visitor.assume_all(promised, map(_assertion, loop.invariant), after, name_dims=True)
         self._ended(frame, loop, turns, count, after)
-        for variable in self.state.anonymous.keys() - anonymous - self.state.opaque.keys():
-            self.state.opaque.begin(variable, None)
+        for variable in self.state.unnamed[before:]:
+            if variable in self.state.anonymous and variable not in self.state.opaque:
+                self.state.opaque.begin(variable, None)
         if loop.range is None or (frame.inlined and frame.inlined[-1] not in self.program.sure):
             self.prover.hinder(frame)  # it may run for ever, or fail in a turn
         if never_ends and loop.range is None and not frame.quiet:

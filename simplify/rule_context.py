@@ -4,6 +4,7 @@ sizes are too large only what is plain."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, NoReturn
 
 from ..lang import codes, core
@@ -24,7 +25,7 @@ from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, pl
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var, square_root
-from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, smax, smin
+from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, smax, smin, var
 from .voice.describe import common_text, exactness
 from .voice.origins import is_open, rank_of
 from .voice.preconditions import Precondition
@@ -63,7 +64,10 @@ class SymbolicCtx:
         self.solved: core.SizeExpr | None = None
         # What was reported of the call, if anything was.
         self.doubt: Finding | None = None
-        self._sizes = dims_of([_flat(e.value) for _, e in info.entries], self.state)
+
+    @cached_property
+    def _sizes(self) -> tuple[Size, ...]:
+        return dims_of([_flat(e.value) for _, e in self.info.entries], self.state)
 
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
         shape = self.state.resolve(x.shape)
@@ -306,6 +310,18 @@ def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> tuple[
     return plain.written(result), plain.asked
 
 
+# A condition that nobody decides.
+_OPEN = ne(var("?", 0), 0)
+
+
+def _plain_eq(a: Size, b: Size) -> Cond:
+    return True if a is b else a == b if isinstance(a, int) and isinstance(b, int) else _OPEN
+
+
+def _plain_ne(a: Size, b: Size) -> Cond:
+    return False if a is b else a != b if isinstance(a, int) and isinstance(b, int) else _OPEN
+
+
 class _Outline(SymbolicCtx):
     """Answers nothing but what is plain, and notes whether it was asked for anything; whoever uses it leaves that open."""
 
@@ -359,6 +375,8 @@ class _Outline(SymbolicCtx):
 
     def decide(self, cond: Cond) -> bool | None:
         return cond if isinstance(cond, bool) else None
+
+    eq, ne = staticmethod(_plain_eq), staticmethod(_plain_ne)
 
     def common(self, *sizes: Size) -> Size:
         return sizes[0] if len(set(sizes)) == 1 else self.fresh("size")

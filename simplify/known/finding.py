@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
+from ...lang.codes import Code
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Subject
 from ...lang.node import Node
@@ -46,6 +47,11 @@ class Asked(Node):
     def concerned(self, state: State) -> Iterable[Size]:
         """The sizes that an example speaks of."""
         return ()
+
+    @property
+    def fails_as(self) -> Code | None:
+        """The error that it is if it fails, if that is known without the words."""
+        return None
 
     def said(self, finding: Finding) -> Diagnostic:
         """A finding of it in words."""
