@@ -128,7 +128,7 @@ class ByShapes(Follower[Slots, Value]):
 
     def read(self, step: Read, state: Slots) -> Value:
         given = self.value(step.value, state)
-        found: Value = given.data if isinstance(given, TensorInfo) else None
+        found: Value = given.sizes if isinstance(given, TensorInfo) else None
         if step.kind == "size":
             return found if isinstance(found, int) else None
         return found if isinstance(found, tuple) else None
@@ -163,7 +163,7 @@ class ByShapes(Follower[Slots, Value]):
             except Undefined:
                 return None
         value = self.value(cond, state)
-        data = value.data if isinstance(value, TensorInfo) else value
+        data = value.sizes if isinstance(value, TensorInfo) else value
         return bool(data) if isinstance(data, int) else None
 
     def joined(self, values: Sequence[Value], state: Slots) -> Value:

@@ -244,7 +244,7 @@ def _hides(value: object) -> bool:
     """Whether a rule would look at elements of a tensor that are not known."""
     if isinstance(value, tuple):
         return any(map(_hides, value))
-    if not isinstance(value, TensorInfo) or value.data is not None or len(value.shape) > 1:
+    if not isinstance(value, TensorInfo) or len(value.shape) > 1 or (value.data is not None and None not in value.data):
         return False
     return isinstance(value.dtype, DType) and value.dtype.kind in ("int", "uint")
 
@@ -255,7 +255,7 @@ def _info(param: Param, value: Any) -> Any:
     if param.kind in ("tensor", "index") and isinstance(value, bool | int | float):
         name = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
         keeps = param.kind == "index" and type(value) is int
-        return value if keeps else TensorInfo((), DTYPES[name], value if type(value) is int else None)
+        return value if keeps else TensorInfo((), DTYPES[name], (value,) if type(value) is int else None)
     return tuple(_info(param, v) for v in value) if param.kind == "tensors" else value
 
 

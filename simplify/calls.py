@@ -12,6 +12,7 @@ from ..lang.source import Span
 from ..lang.walk import walk
 from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
+from ..ops.tracked import of_literal, sizes_in
 from .arms import with_the_wrong_rank
 from .assertions import with_needs
 from .frame import Frame
@@ -38,6 +39,7 @@ from .known.values import (
 from .primitives import call_primitive
 from .program import Check, bound_below, is_signature, left_open
 from .renaming import renamed
+from .solver.conditions import Condition, cond_variables
 from .solver.terms import Term, spent, toll, variables
 from .visitor import Part, Visitor
 from .voice.doors import Entrance, Site
@@ -142,9 +144,8 @@ class Calls(Part):
         dtype = self._asked_dtype(function, param.name, given)
         if dtype is None or not number_fits(number, dtype):
             dtype = WEAK[type(number)]
-        data = int(number) if isinstance(number, int) else None
         literal = core.TensorLit(value.span, (), (number,), dtype)
-        return replace(entry, value=TensorInfo((), dtype, data)), literal
+        return replace(entry, value=TensorInfo((), dtype, of_literal(literal.values, dtype))), literal
 
     def _asked_dtype(self, function: core.Function, param: str, given: dict[str, Value]) -> DType | None:
         """The dtype that a function's door asks of a parameter, where that is known."""
@@ -481,7 +482,7 @@ def is_older_value(value: Value, newest: int) -> bool:
     """Whether everything in a value was there before the serial `newest` was given out."""
     match value:
         case TensorInfo():
-            data = value.data if isinstance(value.data, tuple) else (value.data,)
+            data = sizes_in(value.data)
             dtype = not isinstance(value.dtype, DTypeSymbol) or value.dtype.serial <= newest
             return dtype and all(_is_older_part(part, newest) for part in (*value.shape, *data))
         case SizeValue():
@@ -494,7 +495,8 @@ def is_older_value(value: Value, newest: int) -> bool:
 def _is_older_part(part: object, newest: int) -> bool:
     if isinstance(part, Segment):
         return bool(part.symbol.serial <= newest)
-    return not isinstance(part, Term) or all(v.serial <= newest for v in variables(part))
+    inside = variables(part) if isinstance(part, Term) else cond_variables(part) if isinstance(part, Condition) else ()
+    return all(v.serial <= newest for v in inside)
 
 
 def _name_arguments(

@@ -13,6 +13,7 @@ from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.node import Node, replace
 from ..ops.model import Segment, TensorInfo
+from ..ops.tracked import of_literal
 from .assertions import with_needs
 from .branches import Branches
 from .calls import is_wrong
@@ -113,9 +114,8 @@ class Loops(Part):
             match cond:
                 case core.Compare(op="==", left=core.DTypeOf(tensor=carry.name), right=core.DTypeLit(dtype=asked)):
                     dtype = asked
-        data = number if isinstance(number, int) and not isinstance(number, bool) else None
         literal = core.TensorLit(value.span, (), (number,), dtype)
-        return replace(entry, value=TensorInfo((), dtype, data)), literal
+        return replace(entry, value=TensorInfo((), dtype, of_literal(literal.values, dtype))), literal
 
     # The invariant
 

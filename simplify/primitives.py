@@ -15,6 +15,7 @@ from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.elements import COUNTED, REFUSES, ROUNDED, SELECTS, SPELT, count, rounded
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
+from ..ops.tracked import kept
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms
@@ -370,7 +371,7 @@ def _results(row: Primitive, result: Any, dtypes: list[AnyDType | None]) -> Valu
 
 def _one(out: Any, dtype: AnyDType | None) -> TensorInfo:
     if isinstance(out, Out):
-        return TensorInfo(tuple(out.shape), dtype, out.data, out.most)
+        return TensorInfo(tuple(out.shape), dtype, kept(out.data), out.most)
     return TensorInfo(tuple(out), dtype)
 
 

@@ -9,11 +9,12 @@ from typing import Any, NoReturn
 from ..lang import codes, core
 from ..lang.codes import Code
 from ..lang.core import Status
-from ..lang.dtypes import DTYPES, WEAK, DType, int_range
+from ..lang.dtypes import DIGITS, DTYPES, WEAK, DType, exact_integers
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
 from ..ops.model import AnyDType, Out, Primitive, RankUnknown, TensorInfo
+from ..ops.model import Truth as TruthElement
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken, condition
 from .frame import Frame
 from .known.finding import Finding
@@ -22,7 +23,7 @@ from .known.shape_level import Truth
 from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
-from .solver.sizes import is_ordinary, only_var, single_var
+from .solver.sizes import is_ordinary, only_var, single_var, square_root
 from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, smax, smin
 from .voice.describe import common_text
 from .voice.origins import is_open, rank_of
@@ -35,6 +36,8 @@ from .wildcards import Scope, quotient
 # Steps that the size behind a -1 may take: where they are spent, numbers tell.
 _SOLUTION = 20_000
 _INT64 = DTYPES["int64"]
+# Dtypes that have the sizes that occur in practice, and for how many bits.
+_WIDE = {"int64": 63, "float64": DIGITS["float64"]}
 
 
 class Refuted(Exception):
@@ -241,16 +244,37 @@ class SymbolicCtx:
         state.assume(le(size, at_most))
         return size
 
+    def is_unknown(self, size: Size) -> bool:
+        found = None if isinstance(size, int) else single_var(size)
+        return found is not None and not found.nonneg and found in self.state.opaque
+
     def fits(self, value: Size, dtype: AnyDType | None) -> bool:
-        """Whether an element that is this size surely fits: a dimension is below 2**62, a product of two below 2**63."""
         dtype = self.state.dtype(dtype) if dtype is not None else _INT64
-        if not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
+        if not isinstance(dtype, DType):
             return False
-        low, high = int_range(dtype)
+        low, high = exact_integers(dtype)
         least, most = self.state.facts.bounds(value)
         if least is not None and most is not None and low <= least and most <= high:
             return True
-        return dtype == _INT64 and is_ordinary(value)
+        return dtype.name in _WIDE and is_ordinary(value, _WIDE[dtype.name])
+
+    def one_of(self, cases: tuple[tuple[TruthElement, Size], ...], natural: bool) -> Size | None:
+        given: list[tuple[Any, Any, Size]] = [(truth.yes, truth.no, value) for truth, value in cases]
+        for yes, _, value in given:
+            if self.decide(yes) is True:
+                return value
+        known = self.state.counted.get(cases)
+        if known is None:
+            known = self.state.counted[cases] = self._new("element", 0 if natural else None, None)
+            for _, no, value in given:
+                self.state.assume(any_of(no, eq(known, value)))
+            if len(given) > 1 and not isinstance(known, int):
+                self.state.choices.begin(only_var(known), tuple((yes, value) for yes, _, value in given))
+        return known
+
+    def root(self, size: Size) -> Size | None:
+        found = square_root(size)
+        return found if found is not None and self.decide(le(0, found)) is True else None
 
 
 def _in_rx(text: str, cond: Cond) -> str:
@@ -361,3 +385,6 @@ class _Outline(SymbolicCtx):
 
     def fits(self, value: Size, dtype: AnyDType | None) -> bool:
         return False
+
+    def one_of(self, cases: object, natural: bool) -> Size | None:
+        return None

@@ -10,6 +10,7 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
+from ..ops.tracked import of_literal
 from .assertions import Assertions, with_needs
 from .bindings import Bindings
 from .branches import Branches
@@ -202,7 +203,7 @@ class Walk:
             case core.Text():
                 return Entry(TextValue(expr.value), expr.span), expr
             case core.TensorLit():
-                data = literal_data(expr)
+                data = of_literal(expr.values, expr.dtype)
                 value, axes = TensorInfo(expr.shape, expr.dtype, data), (expr.span,) * len(expr.shape)
                 return Entry(value, expr.span, axes, number=self.bindings.number_of_literal(expr)), expr
             case core.Load():
@@ -317,11 +318,3 @@ def _evaluate(level: ShapeLevel, expr: core.ShapeLevel) -> Value:
     if isinstance(expr, core.DTypeExpr):
         return DTypeValue(level.dtype(expr))
     return BoolValue(level.truth(expr))
-
-
-def literal_data(literal: core.TensorLit) -> int | tuple[int, ...] | None:
-    """The elements of a small literal of integers or truths (0 and 1)."""
-    if literal.dtype.kind not in ("int", "uint", "bool") or len(literal.shape) > 1 or len(literal.values) > 64:
-        return None
-    values = tuple(int(v) for v in literal.values if isinstance(v, int))
-    return values if literal.shape else values[0]

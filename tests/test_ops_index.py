@@ -17,6 +17,7 @@ from rxlang.lang.dtypes import DTYPES
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, NeedsData, Violation, evaluate
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
+from support import ops
 
 dims = st.lists(st.integers(0, 4), min_size=1, max_size=3)
 dtypes = st.sampled_from(["float32", "int8", "int64", "bool", "complex64", "bfloat16"])
@@ -46,11 +47,13 @@ def run(name: str, **values: Any) -> Any:
     """The kernel's result, after a check that the rule predicted its shapes and dtypes and that NumPy did not warn."""
     row = registry.lookup(name)
     assert row is not None
-    predicted = evaluate(row, {k: info(v) for k, v in values.items()}).tensors
+    predicted = evaluate(row, {k: ops.info(v) for k, v in values.items()}).tensors
     made = kernel(name, **values)
     results = made if isinstance(made, tuple) else (made,)
     assert [r.shape for r in results] == [t.shape for t in predicted]
     assert [r.dtype.name for r in results] == [t.dtype.name for t in predicted]
+    for result, tensor in zip(results, predicted, strict=True):
+        ops.has_elements(result, tensor)
     return made
 
 
@@ -131,7 +134,7 @@ def test_take_of_tracked_elements_gives_tracked_elements() -> None:
     assert row is not None
     shape = TensorInfo((3,), DTYPES["int64"], (2, 3, 5))
     positions = TensorInfo((2,), DTYPES["int64"], (0, -1))
-    assert evaluate(row, {"x": shape, "indices": -1}).tensors[0].data == 5
+    assert evaluate(row, {"x": shape, "indices": -1}).tensors[0].data == (5,)
     assert evaluate(row, {"x": shape, "indices": positions}).tensors[0].data == (2, 5)
     with pytest.raises(Violation):
         evaluate(row, {"x": shape, "indices": TensorInfo((1,), DTYPES["int64"], (3,))})
@@ -385,6 +388,24 @@ def test_equal_elements_keep_their_order_both_ways() -> None:
     same(kernel("argsort", x=x), [1, 3, 0, 2])
     same(kernel("argsort", x=x, descending=True), [0, 2, 1, 3])
     same(kernel("topk", x=x, k=3)[1], [0, 2, 1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint8", "int64", "bool"])
+def test_topk_is_the_beginning_of_all_in_order(dtype: str) -> None:
+    kind = np.dtype(dtype).kind
+    odd = [np.nan, np.inf, -np.inf, -0.0] if kind == "f" else [0, 1] if kind == "b" else np.iinfo(dtype)
+    odd = [odd.min, odd.max] if isinstance(odd, np.iinfo) else odd
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        x = random.integers(0, 3, random.integers(0, 6, random.integers(1, 4))).astype(dtype)
+        places = random.random(x.shape) < random.choice([0, 0.1, 0.8])
+        x[places] = random.choice(np.array(odd, dtype), places.sum())
+        axis, largest = int(random.integers(-x.ndim, x.ndim)), bool(seed % 2)
+        k = int(random.integers(0, x.shape[axis] + 1))
+        first = np.take(kernel("argsort", x=x, axis=axis, descending=largest), np.arange(k), axis)
+        values, positions = run("topk", x=x, k=k, axis=axis, largest=largest)
+        np.testing.assert_array_equal(positions, first)
+        np.testing.assert_array_equal(values, np.take_along_axis(x, first, axis))
 
 
 def test_topk_wants_as_many_elements_as_it_takes() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ...lang import core
 from ...lang.dtypes import DTYPES, DType
@@ -38,12 +37,7 @@ class Written:
             return None
         shape = self.state.resolve(value.shape)
         dims = None if any(isinstance(d, Segment) for d in shape) else tuple(map(self.size, shape))
-        return core.Known(dims, self._dtype(value.dtype), self._data(value.data))
-
-    def _data(self, data: Any) -> core.SizeExpr | tuple[core.SizeExpr, ...] | None:
-        if data is None:
-            return None
-        return tuple(map(self.size, data)) if isinstance(data, tuple) else self.size(data)
+        return core.Known(dims, self._dtype(value.dtype))
 
     def size(self, size: Size) -> core.SizeExpr:
         size = self.state.settled(size)
