@@ -145,7 +145,7 @@ def encoder(embed: Callable[..., object], run: onnx_models.Run, batch: int, leng
 def main(options: list[str]) -> int:
     ratio, cost, plan = chain(), doors(), plans()
     fine = ratio <= CHAIN_BOUND and cost <= DOOR_BOUND and plan <= PLAN_BOUND
-    fine = fine and ("--peers" not in options or peers())
+    fine = ("--peers" not in options or peers()) and fine
     print(f"bounds: ratio {CHAIN_BOUND}, door {DOOR_BOUND} us, plan {PLAN_BOUND} us: {'kept' if fine else 'exceeded'}")
     return int(not fine)
 

@@ -13,7 +13,7 @@ from ..ops.binding import bind
 from ..ops.model import Param
 from .last_use import released
 from .names import Scope
-from .reuse import reused
+from .reuse import in_rows, reused
 from .steps import (
     RESULT,
     Bind,
@@ -57,7 +57,10 @@ def lower(program: core.Program, *, guard_all: bool = False) -> Lowered:
     """Lower every function, the script and the consts; with `guard_all` every precondition is checked and nothing left out."""
     table = _Program(program, guard_all)
     consts = _consts(table, program.consts)
-    routines = [_function(table, f) for f in program.functions]
+    # An implementation comes before its wrapper, which gives what it gives.
+    order = dict.fromkeys(name for f in program.functions for name in (f.impl, f.name) if name in table.functions)
+    made = {name: _function(table, table.functions[name]) for name in order}
+    routines = [made[f.name] for f in program.functions]
     shown: tuple[str, ...] = ()
     if program.main is not None:
         script, shown = _script(table, program.main, program.script)
@@ -74,6 +77,8 @@ class _Program:
         self.consts: dict[str, str] = {}
         self.constants: dict[str, tuple[str, Constant]] = {}
         self.guard_all = guard_all
+        # The functions so far whose result lies row by row in memory that nothing else holds.
+        self.makers: set[str] = set()
 
     def constant(self, value: Constant) -> str:
         """The slot of a literal tensor or of weights; one per value."""
@@ -91,6 +96,8 @@ def _function(program: _Program, fn: core.Function) -> Routine:
     wrapped = tuple(lowering.wrapper(fn, p) for p in functions)
     lowering.statements((*fn.body.stmts, *fn.promises), fn.body.result)
     body = lowering.finished(fn.body.result)
+    if RESULT in in_rows(body, lowering.known, program.makers):
+        program.makers.add(fn.name)
     return Routine(fn.name, fn.span, fn.kind, params, entry, body, wrapped, lowering.known)
 
 
@@ -170,7 +177,8 @@ class _Lowering:
     def finished(self, result: core.Value) -> Block:
         """All steps, the last of which gives the result."""
         self.deliver(result, RESULT)
-        return reused(released(self.block(), self.held, keep=self.program.guard_all))
+        block = released(self.block(), self.held, keep=self.program.guard_all)
+        return reused(block, self.known, self.program.makers)
 
     def block(self) -> Block:
         return Block(tuple(self.steps))
@@ -403,6 +411,8 @@ class _Lowering:
 
     def _invoke(self, c: core.Call, callee: str, way: str, output: Output) -> None:
         inputs = tuple(self.operand(a.value) for a in c.args)
+        if isinstance(output, str) and c.known is not None:
+            self.learn([output], [c.known])
         self.steps.append(Invoke(c.span, callee, way, inputs, output, sure=c.sure and way == "decided"))
 
     def _invoke_list(self, c: core.Call, impls: core.Impls, output: Output) -> None:

@@ -1,8 +1,9 @@
 """Steps in order to the same steps, some of which write their result into the memory of an operand that ends there.
 
-Only a step whose kernel can does, and only into a tensor of the result's shape and dtype that a step before made in memory of
-its own and that nothing but kernels has read: no view of it, no other name, no function and no result can share it. It lies
-row by row, as the result would without it, so that all that follows gives the same to the last bit.
+Only a step whose kernel can does, and only into a tensor of the result's shape and dtype that a step before, or a function
+that it called, made in memory of its own and that nothing but kernels has read: no view of it, no other name, no function and
+no result can share it. It lies row by row, as the result would without it, so that all that follows gives the same to the last
+bit.
 
 What a loop carries is such a tensor where its first value is, and where each turn gives one of the same shape: nothing else
 holds it, for a turn keeps nothing of it.
@@ -11,34 +12,38 @@ holds it, for a turn keeps nothing of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from ..lang import core
 from ..lang.node import replace
 from .kernels.registry import FRESH, INTO, lookup
-from .steps import Bind, Block, Branch, Check, Compute, Loop, Match, Read, Stack, Step, every, outputs, reads
+from .steps import Bind, Block, Branch, Check, Compute, Invoke, Loop, Match, Read, Stack, Step, every, outputs, reads
 
+_NOTHING: Mapping[str, core.Known] = {}
 _ONE_LOOP = ("float", "int", "uint", "bool")
 
 
-def reused(block: Block) -> Block:
-    """A routine's body, in which last uses are known."""
+def reused(block: Block, known: Mapping[str, core.Known], makers: Collection[str]) -> Block:
+    """A routine's body, in which last uses are known; `makers` are the functions that give such tensors, `known` is what is
+    known of those."""
     lookup("add")  # the families tell what their kernels allocate when they are loaded
     if not any(isinstance(step, Compute) and step.row.name in INTO and step.last for step in every(block)):
         return block
-    return _Reuse(block).block(block)
+    return _Reuse(block, known, makers).block(block)
 
 
-def in_rows(block: Block) -> set[str]:
+def in_rows(block: Block, known: Mapping[str, core.Known] = _NOTHING, makers: Collection[str] = ()) -> set[str]:
     """The slots that one step alone binds, to a tensor with memory of its own in which it lies row by row."""
     lookup("add")
-    found = _Reuse(block)
+    found = _Reuse(block, known, makers)
     found.block(block)
     return set(found.rows)
 
 
 class _Reuse:
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, known: Mapping[str, core.Known], makers: Collection[str]) -> None:
+        self.known = known
+        self.makers = makers
         # Slots whose tensor something else may share: a step reads it that may keep it.
         self.shared = _shared(block)
         # Tensors that were made in memory of their own, row by row, with what is known of them.
@@ -59,6 +64,8 @@ class _Reuse:
             return self._loop(step)
         if isinstance(step, Bind):
             return self._moved(step)
+        if isinstance(step, Invoke):
+            return self._given(step)
         if not isinstance(step, Compute) or not _is_fresh(step) or step.known is None:
             return step
         into = next((slot for slot in step.last if self._may_take(step, slot)), None)
@@ -70,6 +77,13 @@ class _Reuse:
         if _is_move(step) and isinstance(step.value, core.Var) and isinstance(step.output, str):
             known = self.rows.get(step.value.name)
             if known is not None and step.value.name not in self.shared:
+                self._made(step.output, known)
+        return step
+
+    def _given(self, step: Invoke) -> Invoke:
+        if step.callee in self.makers and step.way in ("checked", "decided") and isinstance(step.output, str):
+            known = self.known.get(step.output)
+            if known is not None:
                 self._made(step.output, known)
         return step
 

@@ -51,6 +51,8 @@ DEEPEST = 40
 DEEPEST_LOOPS = 16
 _PREFIXES = {"checked": "f_", "decided": "b_", "extern": "x_", "list": "f_"}
 _HOSTED = {"checked": "h_", "decided": "i_", "extern": "x_", "list": "h_"}
+# What has no more elements is quicker made than looked at.
+_SMALL = 1 << 10
 _MINUS_ONE = core.SizeLit(NOWHERE, -1)
 
 
@@ -66,6 +68,8 @@ class RoutineText(ShapeTexts):
         # How much of the list of steps lies before this one, and how much this one is.
         self.done, self.share = 0.0, 1.0
         self.around: tuple[Around, ...] = ()
+        # The slots of what kernels have made: none of them is a constant.
+        self.made: set[str] = set()
 
     def write(self, text: str, step: Step | None = None, *, outlined: bool = False) -> None:
         self.unit.write(self.indent, text, self._site(step, outlined) if step is not None else None, self.locals)
@@ -105,6 +109,8 @@ class RoutineText(ShapeTexts):
         match step:
             case Compute():
                 self._finish(step, self.compute(step))
+                if isinstance(step.output, str) and step.row.name in kernels.FRESH:
+                    self.made.add(step.output)
             case Invoke():
                 given = map(self._listed, step.takes, step.inputs) if step.takes else map(self.operand, step.inputs)
                 self._finish(step, f"{self._callee(step)}({', '.join(given)})")
@@ -400,7 +406,8 @@ class RoutineText(ShapeTexts):
         into = step.into if self.unit.reuse else None
         ufunc = kernels.is_ufunc(row.name)
         plain = all(v is None for p, v in zip(row.params, inputs, strict=True) if not p.required)
-        kernel = self.unit.kernel(row, plain=plain and (ufunc or into is None))
+        plain = plain and (ufunc or into is None) and not self._is_weighed(step)
+        kernel = self.unit.kernel(row, plain=plain)
         if kernel.startswith("np_"):
             texts = [t for p, t in zip(row.params, texts, strict=True) if p.required]
             texts += [self.local(into)] if into is not None else []
@@ -417,6 +424,14 @@ class RoutineText(ShapeTexts):
         size = " * ".join(map(self.size, place.dims))
         shape, dtype = tuple_text(map(self.size, place.dims)), self.dtype(place.dtype)
         return f"alloc_tensor(alloc_buffer({size}, {dtype}), {shape}, {dtype})"
+
+    def _is_weighed(self, step: Compute) -> bool:
+        """Whether it is a product whose right operand may be a constant, and that is worth to choose a way for."""
+        right, shape = step.inputs[-1], step.known.shape if step.known is not None else None
+        if step.row.name != "matmul" or (isinstance(right, core.Var) and right.name in self.made):
+            return False
+        sizes = [d.value for d in shape or () if isinstance(d, core.SizeLit)]
+        return shape is None or len(sizes) < len(shape) or math.prod(sizes) > _SMALL
 
     def _is_stack(self, step: Compute) -> bool:
         """Whether a result of several matrices lies as NumPy chooses, if it is not told."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang.interp.kernels import constants, conv, elementwise
+from rxlang.interp.kernels import constants, conv, elementwise, linalg
 from rxlang.interp.kernels.registry import lookup
 from support import ops
 
@@ -90,6 +91,109 @@ def test_a_weight_that_is_loaded_is_laid_out_once_and_an_argument_is_not(tmp_pat
         np.testing.assert_allclose(module.g(x, weight), x @ weight.T, 1e-5, 1e-6)
         weight -= 1
     assert not constants.is_constant(weight)
+
+
+# Products with a constant that lies the other way round than the product wants it, over x [n, 6] and w [10, 6].
+TURNED = {
+    "linear": "@linear(x, w)",
+    "transposed": "@matmul(x, @matrix_transpose(w))",
+    "permuted": "@matmul(x, @permute_dims(w, [1, 0]))",
+    "a constant of its own": "@matmul(x, turned)",
+    "a part": "@matmul(x, @matrix_transpose(w[0:5, :]))",
+    "handed on": "@product(x, (w, 1))",
+    "a literal": "@matmul(x, @matrix_transpose(l))",
+    "in a loop": "for i in range(2) with (y : Tensor([n, 10], float32) = @zeros([n, 10], float32)) "
+    "{ y + @matmul(x, @matrix_transpose(w)) }",
+    "stacked": "@reshape(@matmul(@reshape(x, [n, 1, 6]), @matrix_transpose(w)), [n, 10])",
+    "einsum": '@einsum("bi,oi->bo", [x, w])',
+    "tensordot": "@tensordot(x, w, x_axes=[1], y_axes=[1])",
+}
+
+
+def turned(tmp_path: Path, text: str, weight: Any) -> Any:
+    np.save(tmp_path / "w.npy", weight)
+    return rx.loads(
+        f"""const w : Tensor([10, 6], float32) = load("w.npy")
+const l : Tensor([10, 6], float32) = tensor({weight.tolist()}, float32)
+const turned = @matrix_transpose(w)
+@product = fn(x : Tensor([*s, i], float32), layer : (Tensor([o, i], float32), Size)) : Tensor([*s, o], float32) {{
+  let (weight, _) = layer
+  @matmul(x, @matrix_transpose(weight))
+}}
+@f = fn(x : Tensor([n, 6], float32)) : Tensor([n, m], float32) {{ {text} }}""",
+        roots=[tmp_path],
+    )
+
+
+@pytest.mark.parametrize("text", TURNED.values(), ids=TURNED)
+def test_a_constant_that_a_product_uses_transposed_is_laid_out_once(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    by_rows = linalg._by_rows
+    monkeypatch.setattr(linalg, "_by_rows", lambda y: made.append(by_rows(y)) or made[-1])
+    random = np.random.default_rng(0)
+    weight = random.integers(-3, 4, (10, 6)).astype(np.float32)
+    gc.collect()
+    before = len(constants._CONSTANTS)
+    module = turned(tmp_path, text, weight)
+    xs = [random.integers(-3, 4, (n, 6)).astype(np.float32) for n in (70, 0, 1, 2, 30, 90)]
+    wanted = [x @ weight.T * (2 if "for" in text else 1) for x in xs]
+    with ThreadPoolExecutor(8) as threads:
+        first = list(threads.map(module.f, [xs[0]] * 8))
+    for x, result, right in zip(xs, [first[-1], *map(module.f, xs[1:])], wanted, strict=True):
+        np.testing.assert_array_equal(result, right[:, : result.shape[1]], err_msg=f"{len(x)} rows")
+    assert len(made) == 1 and made[0].nbytes <= weight.nbytes
+    del module, first, result
+    gc.collect()
+    assert len(constants._CONSTANTS) == before
+
+
+def test_the_filters_of_a_convolution_with_channels_last_are_laid_out_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    filters = conv._filters
+    monkeypatch.setattr(conv, "_filters", lambda *given: made.append(filters(*given)) or made[-1])
+    random = np.random.default_rng(0)
+    np.save(tmp_path / "w.npy", random.standard_normal((3, 2, 5, 7)).astype(np.float32))
+    module = rx.loads(
+        """const w : Tensor([3, 2, 5, 7], float32) = load("w.npy")
+        @f = fn(x : Tensor([n, h, l, 5], float32)) where h >= 3, l >= 2 { @conv(x, w, layout="channels_last") }
+        @g = fn(x : Tensor([n, h, l, 5], float32), v : Tensor([3, 2, 5, 7], float32)) where h >= 3, l >= 2 {
+          @conv(x, v, layout="channels_last")
+        }""",
+        roots=[tmp_path],
+    )
+    for _ in range(3):
+        x = random.standard_normal((2, 4, 6, 5)).astype(np.float32)
+        np.testing.assert_array_equal(module.f(x), module.g(x, np.load(tmp_path / "w.npy")))
+    assert len(made) == 1 + 3, "once for the constant, and at each call for an argument"
+
+
+def test_no_more_is_kept_of_a_constant_than_it_takes() -> None:
+    array = np.ones((20, 3))
+    constants.declare(array)
+    made = constants._CONSTANTS[id(array)][1]
+    for n in (*range(21), *range(21)):
+        part = array[:n].T
+        assert constants.once(linalg._by_rows, part).shape == part.shape
+        assert constants.once(lambda x: x[:1], part).base is array, "a view is not kept"
+        assert sum(kept.nbytes for kept in made.values()) <= array.nbytes
+
+
+def test_products_by_pieces_are_the_whole_ones() -> None:
+    random = np.random.default_rng(0)
+    for n in range(200):
+        count, inner, columns = random.integers(0, [60, 40 if n % 4 else 4000, 700], 3)
+        x, y = (
+            random.integers(-3, 4, s).astype(random.choice([np.float32, np.float64, np.int32]))
+            for s in ((count, inner), (inner, columns))
+        )
+        y = [y, np.asfortranarray(y), np.repeat(y, 2, 1)[:, ::2]][n % 3].astype(x.dtype, order="K")
+        made = linalg.product(x, y)
+        assert made.dtype == x.dtype and made.strides == np.empty_like(x @ y, order="C").strides
+        np.testing.assert_array_equal(made, np.einsum("ij,jk->ik", x, y))
 
 
 def test_what_is_made_of_a_constant_goes_with_it() -> None:

@@ -387,6 +387,24 @@ def test_equal_elements_keep_their_order_both_ways() -> None:
     same(kernel("topk", x=x, k=3)[1], [0, 2, 1])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint8", "int64", "bool"])
+def test_topk_is_the_beginning_of_all_in_order(dtype: str) -> None:
+    kind = np.dtype(dtype).kind
+    odd = [np.nan, np.inf, -np.inf, -0.0] if kind == "f" else [0, 1] if kind == "b" else np.iinfo(dtype)
+    odd = [odd.min, odd.max] if isinstance(odd, np.iinfo) else odd
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        x = random.integers(0, 3, random.integers(0, 6, random.integers(1, 4))).astype(dtype)
+        places = random.random(x.shape) < random.choice([0, 0.1, 0.8])
+        x[places] = random.choice(np.array(odd, dtype), places.sum())
+        axis, largest = int(random.integers(-x.ndim, x.ndim)), bool(seed % 2)
+        k = int(random.integers(0, x.shape[axis] + 1))
+        first = np.take(kernel("argsort", x=x, axis=axis, descending=largest), np.arange(k), axis)
+        values, positions = run("topk", x=x, k=k, axis=axis, largest=largest)
+        np.testing.assert_array_equal(positions, first)
+        np.testing.assert_array_equal(values, np.take_along_axis(x, first, axis))
+
+
 def test_topk_wants_as_many_elements_as_it_takes() -> None:
     assert refused("topk", x=array([3]), k=4) == "`k` to be at most axis 0 of `x`"
     assert refused("topk", x=array([3]), k=-1) == "`k` to be at least 0"

@@ -160,6 +160,20 @@ EXACT = ("@add", "@subtract", "@multiply", "@maximum", "@minimum")
 TENSOR = "Tensor([n, n], float32)"
 
 
+PAIR = "p : Tensor([k, k], float32), q : Tensor([k, k], float32)"
+# Functions that give a tensor that nothing else holds, and such that do not, by name.
+GIVING = {
+    "made": "let t = @matmul(p, q) \n t + q",
+    "passed": "@made(q, p)",
+    "moved": "let t = @made(p, q) \n let u = t \n u",
+    "given": "q",
+    "turned": "@matrix_transpose(@matmul(p, q))",
+    "kept": "let t = @matmul(p, q) \n @given(p, t)",
+    "chosen": "if (k > 2) { @made(p, q) } else { p }",
+    "constant": "@reshape(c, [k, k])",
+}
+
+
 class Chain:
     """A random program over square matrices in which temporaries end, are shared, viewed, captured and returned."""
 
@@ -173,7 +187,8 @@ class Chain:
             f"const c : Tensor([3, 3], float32) = tensor({np.eye(3).tolist()}, float32)\n"
             f"@g = fn(p : Tensor([k, k], float32), q : Tensor([k, k], float32)) {{ let t = @matmul(p, q) \n let u = t + q"
             " \n if (k > 2) { p } else { u - t } }\n"
-            f"@main = fn(x : {TENSOR}, w : {TENSOR}, b : {TENSOR}) where n == 3 {{\n"
+            + "".join(f"@{name} = fn({PAIR}) : Tensor([k, k], float32) {{ {body} }}\n" for name, body in GIVING.items())
+            + f"@main = fn(x : {TENSOR}, w : {TENSOR}, b : {TENSOR}) where n == 3 {{\n"
             + "\n".join(lines)
             + f"\n  ({results})\n}}"
         )
@@ -230,14 +245,14 @@ class Chain:
         way = self.random.choice(ways)
         last = f"h{self.count}({ended})" if "fn(" in way else f"{ended} - {kept}"
         return [
-            f"  let {made} = @matmul({self.pick()}, {self.pick()})",
+            f"  let {made} = @{self.random.choice(['matmul', *GIVING])}({self.pick()}, {self.pick()})",
             f"  {way}",
             f"  let {ended} = {made} * 2.0",
             last,
         ]
 
     def call(self) -> list[str]:
-        return [f"@g({self.pick()}, {self.pick()})"]
+        return [f"@{self.random.choice(['g', *GIVING])}({self.pick()}, {self.pick()})"]
 
     def pair(self) -> list[str]:
         self.count += 1

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar
+from threading import Lock
+from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-T = TypeVar("T")
-# By the identity of a constant, as long as it lives: itself, and what was made of it by which function.
-_CONSTANTS: dict[int, tuple[weakref.ref[Array], dict[Callable[[Array], Any], Any]]] = {}
+# By the identity of the array that owns a constant's memory, as long as that lives: a reference to it, and what was made of the
+# constant, or of views of it, by which function.
+_CONSTANTS: dict[int, tuple[weakref.ref[Array], dict[Any, Array]]] = {}
+_MAKING = Lock()
 
 
 def declare(value: object) -> None:
@@ -19,23 +21,40 @@ def declare(value: object) -> None:
     if isinstance(value, tuple):
         for item in value:
             declare(item)
-    elif isinstance(value, np.ndarray) and id(value) not in _CONSTANTS:
+    elif isinstance(value, np.ndarray) and not is_constant(value):
         value.flags.writeable = False
-        key = id(value)
-        _CONSTANTS[key] = (weakref.ref(value, lambda _: _CONSTANTS.pop(key, None)), {})
+        owner = _owner(value)
+        key = id(owner)
+        _CONSTANTS[key] = (weakref.ref(owner, lambda _: _CONSTANTS.pop(key, None)), {})
 
 
 def is_constant(array: Array) -> bool:
-    return id(array) in _CONSTANTS
+    """Whether it is a constant, or a view of one."""
+    return id(_owner(array)) in _CONSTANTS
 
 
-def once(make: Callable[[Array], T], array: Array) -> T:
-    """make(array), which is kept where the array is a constant."""
-    found = _CONSTANTS.get(id(array))
+def _owner(array: Array) -> Array:
+    return array.base if type(array.base) is np.ndarray else array
+
+
+def once(make: Callable[..., Array], array: Array, *how: Any) -> Array:
+    """make(array, *how), which is kept where the array is a constant or a view of one, unless the result is a view. In all no
+    more is kept than the constant takes."""
+    owner = _owner(array)
+    found = _CONSTANTS.get(id(owner))
     if found is None:
-        return make(array)
-    made: dict[Callable[[Array], Any], Any] = found[1]
-    if make not in made:
-        made[make] = make(array)
-    result: T = made[make]
+        return make(array, *how)
+    made = found[1]
+    key = (make, how, array.__array_interface__["data"], array.shape, array.strides, array.dtype)
+    result = made.get(key)
+    if result is None:
+        with _MAKING:
+            result = made.get(key)
+            if result is None:
+                result = make(array, *how)
+                if np.may_share_memory(result, array):
+                    return result
+                if sum(kept.nbytes for kept in made.values()) + result.nbytes > owner.nbytes:
+                    made.clear()
+                made[key] = result
     return result

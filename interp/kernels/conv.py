@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import Pairs, spread, transposed_size
+from .constants import once
 from .elementwise import Array, quiet
 from .registry import kernel
 from .windows import GROUND, Grid, as_int, channels_back, channels_first, narrow, wide
@@ -34,7 +35,7 @@ def conv(
     layout: str,
 ) -> Array:
     """Products of the filters with the elements that windows hold, a block of windows at a time."""
-    image, filters = channels_first(wide(x), layout), _filters(weight, layout)
+    image, filters = channels_first(wide(x), layout), once(_filters, weight, layout)
     outputs, inputs, *sizes = filters.shape
     grid = Grid(image.shape[2:], sizes, strides, pads, auto_pad, dilations)
     batch, points, taps = image.shape[0], prod(grid.counts), inputs * prod(sizes)
@@ -54,7 +55,7 @@ def conv(
 
 def _filters(weight: Array, layout: str) -> Array:
     filters = wide(weight)
-    return np.moveaxis(filters, (-1, -2), (0, 1)) if layout == "channels_last" else filters
+    return np.ascontiguousarray(np.moveaxis(filters, (-1, -2), (0, 1))) if layout == "channels_last" else filters
 
 
 def _windows(padded: Array, grid: Grid, groups: int) -> Array:
@@ -107,7 +108,7 @@ def conv_transpose(
     layout: str,
 ) -> Array:
     """The products of every element with the kernel, added where the places of the kernel lie in the result."""
-    image, filters = channels_first(wide(x), layout), _filters(weight, layout)
+    image, filters = channels_first(wide(x), layout), once(_filters, weight, layout)
     batch, inputs, *sizes = image.shape
     outputs = filters.shape[1] * groups
     made = _transposed_sizes(sizes, filters.shape[2:], strides, pads, auto_pad, output_padding, output_shape, dilations)

@@ -193,11 +193,33 @@ def argsort(x: Array, axis: int, descending: bool) -> Array:
     return order.astype(np.int64, copy=False)
 
 
+# So many of an axis are found sooner one after the other than by putting all of them in order.
+_FEW = 32
+
+
 @kernel("topk")
 def topk(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
-    order = argsort(x, axis, largest)
-    first = np.take(order, np.arange(k), axis)
+    first = _one_by_one(x, k, axis, largest) if 0 < k <= _FEW and x.dtype.char in "fdbhilqBHILQ" else None
+    if first is None:
+        first = np.take(argsort(x, axis, largest), np.arange(k), axis)
     return np.take_along_axis(x, first, axis), first
+
+
+def _one_by_one(x: Array, k: int, axis: int, largest: bool) -> Array | None:
+    """Where the first k of an axis are, of equals the foremost; None where what takes the place of those that are found may be
+    among them, or NaN would have to come last."""
+    bounds = (-np.inf, np.inf) if x.dtype.kind == "f" else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+    last = bounds[0 if largest else 1]
+    left = np.array(np.moveaxis(x, axis, -1), order="C")
+    rows, every = left.reshape(-1, left.shape[-1]), np.arange(left.size // left.shape[-1])
+    found = np.empty((k, len(rows)), np.int64)
+    for at in found:
+        (np.argmax if largest else np.argmin)(rows, 1, out=at)
+        chosen = rows[every, at]
+        if np.any(chosen == last) or not (largest or np.all(chosen == chosen)):
+            return None
+        rows[every, at] = last
+    return np.moveaxis(found.T.reshape(*left.shape[:-1], k), -1, axis)
 
 
 @kernel("truncate")

@@ -4,7 +4,7 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,8 +18,9 @@ from .registry import DIRECT, FRESH, BadValue, clamped, kernel
 
 Array = np.ndarray[Any, Any]
 
-# NumPy's stubs do not know the axis of this one.
+# NumPy's stubs do not know the axis of the one, and nothing of what the other gives.
 _vecdot: Any = np.vecdot
+_matmul: Callable[..., Array] = np.matmul
 
 DIRECT["matmul"] = "matmul"
 FRESH.update({"matmul": "matrix", "linear": "always", "outer": "always"})
@@ -27,7 +28,14 @@ FRESH.update({"matmul": "matrix", "linear": "always", "outer": "always"})
 
 @kernel("matmul")
 def matmul(x: Array, y: Array) -> Array:
-    return _as(np.matmul(x, y, order="C"), x.dtype)
+    return _as(_times(x, y), x.dtype)
+
+
+def _times(x: Array, y: Array) -> Array:
+    """x @ y. NumPy multiplies stacked matrices one by one: where y is one matrix, there is one product."""
+    if x.ndim < 2 or y.ndim != 2:
+        return _matmul(x, y, order="C")
+    return product(x.reshape(_size(x.shape[:-1]), x.shape[-1]), y).reshape(*x.shape[:-1], y.shape[1])
 
 
 def _as(result: Any, dtype: Any) -> Array:
@@ -36,27 +44,49 @@ def _as(result: Any, dtype: Any) -> Array:
     return result.astype(dtype)  # type: ignore[no-any-return]
 
 
-# With so few rows a product takes longer to read a transposed weight than to compute.
-_FEW = 64
+# BLAS copies the right operand of a product into an order of its own. With few rows that takes longer than to compute; it does
+# not copy where a product is small: of a result with so many elements, which takes so many multiplications.
+_FEW, _ELEMENTS, _MULTIPLICATIONS, _LANES = 24, 1 << 10, 10**6, 16
+# With so few rows it takes longer to read a transposed operand than to transpose the result.
+_SEVERAL = 48
+
+
+def product(x: Array, y: Array) -> Array:
+    """x @ y of two matrices, row by row in memory of its own. A constant y that lies column by column is laid out once."""
+    count = len(x)
+    if count < 2 or x.dtype.char not in "fdFD":
+        return _matmul(x, y)
+    width = min(_ELEMENTS // count, _MULTIPLICATIONS // (count * x.shape[1] or 1)) // _LANES * _LANES
+    if count <= _FEW and 0 < width < y.shape[1]:
+        return _by_pieces(x, y, width)
+    if y.T.flags.c_contiguous and not y.flags.c_contiguous:
+        if count <= _SEVERAL:
+            return np.array(np.matmul(y.T, x.T).T, order="C")
+        if is_constant(y):
+            y = once(_by_rows, y)
+    return _matmul(x, y)
+
+
+def _by_pieces(x: Array, y: Array, width: int) -> Array:
+    """x @ y, so many columns at a time."""
+    result = np.empty((len(x), y.shape[1]), x.dtype)
+    whole = y.shape[1] // width * width
+    pieces, made = (a[:, :whole].reshape(len(a), -1, width).swapaxes(0, 1) for a in (y, result))
+    np.matmul(x, pieces, out=made)
+    np.matmul(x, y[:, whole:], out=result[:, whole:])
+    return result
+
+
+def _by_rows(y: Array) -> Array:
+    return np.array(y, order="C")
 
 
 @kernel("linear")
 def linear(x: Array, weight: Array, bias: Array | None) -> Array:
-    """One product of two matrices, whatever the rank of x: NumPy multiplies stacked matrices one by one."""
-    rows = x.reshape(_size(x.shape[:-1]), x.shape[-1])
-    if is_constant(weight):
-        result = np.matmul(rows, once(_columns, weight))
-    elif 1 < len(rows) <= _FEW and weight.flags.c_contiguous:
-        result = np.array(np.matmul(weight, rows.T).T, order="C")
-    else:
-        result = np.matmul(rows, weight.T)
+    result = _times(x, weight.T)
     if bias is not None:
         result += bias
-    return _as(result, x.dtype).reshape(*x.shape[:-1], weight.shape[0])
-
-
-def _columns(weight: Array) -> Array:
-    return np.ascontiguousarray(weight.T)
+    return _as(result, x.dtype)
 
 
 def _size(shape: Sequence[int]) -> int:
@@ -69,8 +99,12 @@ def _size(shape: Sequence[int]) -> int:
 @kernel("tensordot")
 def tensordot(x: Array, y: Array, axes: int, x_axes: tuple[int, ...] | None, y_axes: tuple[int, ...] | None) -> Array:
     if x_axes is None or y_axes is None:
-        return _as(np.tensordot(x, y, axes), x.dtype)
-    return _as(np.tensordot(x, y, (x_axes, y_axes)), x.dtype)
+        x_axes, y_axes = tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
+    left, right = ([chr(i) for i in range(begin, begin + a.ndim)] for begin, a in ((65, x), (65 + x.ndim, y)))
+    for i, j in zip(x_axes, y_axes, strict=True):
+        right[j] = left[i]
+    result = "".join(c for c in left + right if (c in left) != (c in right))
+    return _as(_contract("".join(left), "".join(right), result, x, y), x.dtype)
 
 
 @kernel("vecdot")
@@ -150,9 +184,9 @@ def _contract(left: str, right: str, result: str, x: Array, y: Array) -> Array:
     batch, contracted, rows, columns, order = _plan(left, right, result)
     a = _arranged(x, left, batch, rows, contracted)
     b = _arranged(y, right, batch, contracted, columns)
-    product = np.matmul(a, b)
+    made = product(a, b) if a.ndim == 2 else np.matmul(a, b)
     sizes = dict(zip(right + left, y.shape + x.shape, strict=True))
-    spread: Array = product.reshape((*product.shape[:-2], *(sizes[c] for c in rows + columns)))
+    spread: Array = made.reshape((*made.shape[:-2], *(sizes[c] for c in rows + columns)))
     return spread.transpose(order)
 
 
@@ -194,10 +228,12 @@ def _arranged(x: Array, labels: str, batch: str, first: str, second: str) -> Arr
     """x as a stack of matrices: axes of the batch, then `first` merged, then `second` merged; a view where it can be
     one.
     """
-    x = x.transpose([labels.index(c) for c in batch + first + second])
+    order = tuple(labels.index(c) for c in batch + first + second)
+    return once(_matrices, x, order, len(batch), len(batch) + len(first))
+
+
+def _matrices(x: Array, order: tuple[int, ...], first: int, second: int) -> Array:
+    x = x.transpose(order)
     shape = x.shape
-    n, m = len(batch), len(batch) + len(first)
-    x = x.reshape((*shape[:n], _size(shape[n:m]), _size(shape[m:])))
-    if x.itemsize in x.strides[-2:]:
-        return x
-    return np.ascontiguousarray(x)
+    x = x.reshape((*shape[:first], _size(shape[first:second]), _size(shape[second:])))
+    return x if x.itemsize in x.strides[-2:] else np.ascontiguousarray(x)

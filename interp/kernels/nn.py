@@ -10,7 +10,7 @@ import numpy as np
 from ...ops.windows import spatial_axes, spread
 from .elementwise import Array, in_blocks, quiet, widened
 from .linalg import linear
-from .reduce import normalized
+from .reduce import exponentials, normalized
 from .registry import kernel
 from .windows import channels_back, channels_first, narrow, surrounded
 
@@ -68,7 +68,7 @@ def group_normalization(x: Array, scale: Array, bias: Array, num_groups: int, ep
     batch, channels, *sizes = image.shape
     width = channels // num_groups * prod(sizes)
     groups = image.reshape(batch, num_groups, width)
-    result = in_blocks(lambda rows: normalized(rows, epsilon), groups, width).reshape(image.shape)
+    result = in_blocks(lambda rows, _: normalized(rows, epsilon), groups, width).reshape(image.shape)
     result *= _over_channels(scale, x.ndim)
     result += _over_channels(bias, x.ndim)
     return channels_back(narrow(result, x.dtype), layout)
@@ -209,10 +209,7 @@ def _kept(scores: Any, mask: Array) -> Any:
     return scores
 
 
-def _shares(rows: Any) -> Any:
-    greatest = np.maximum.reduce(rows, axis=-1, keepdims=True, initial=-np.inf)
-    result = rows - np.where(greatest == -np.inf, 0, greatest).astype(rows.dtype)
-    np.exp(result, out=result)
-    total = np.add.reduce(result, axis=-1, keepdims=True)
-    result /= np.where(total == 0, 1, total).astype(rows.dtype)
-    return result
+def _shares(rows: Any, out: Any) -> Any:
+    result, total = exponentials(rows, -1)
+    total[total == 0] = 1
+    return np.divide(result, total, out=result if out is None else out)

@@ -190,15 +190,39 @@ def _along_rows(function: Function, x: Array, axis: int, out: Array | None) -> A
     """A function of rows along an axis; where that is the last one, of a block of rows at a time."""
     x = np.asarray(x)
     if axis % x.ndim == x.ndim - 1:
-        return in_blocks(lambda rows: function(rows, -1), x, x.shape[-1], out)
-    return function(widened(x), axis).astype(x.dtype, copy=False)
+        return in_blocks(lambda rows, into: function(rows, -1, into), x, x.shape[-1], out)
+    return function(widened(x), axis, None).astype(x.dtype, copy=False)
 
 
-def _softmax(x: Array, axis: int) -> Array:
-    result = x - _along(np.maximum, x, axis, True, initial=-np.inf)
-    np.exp(result, out=result)
-    result /= _along(np.add, result, axis, True)
-    return result
+# Rows up to this length are added up as products with ones, which is exact enough and quicker than a reduction for each row.
+_NARROW = 1 << 10
+# Where exponentials add up to less, small ones may be lost.
+_LEAST = 1e-3
+
+
+def _totals(x: Array, axis: int) -> Array:
+    width = x.shape[axis]
+    if axis == -1 and width <= _NARROW:
+        return np.vecdot(x, np.ones(width, x.dtype))[..., None]
+    return _along(np.add, x, axis, True)
+
+
+def exponentials(x: Array, axis: int) -> tuple[Array, Array]:
+    """Exponentials along an axis, and what they add up to; of elements as they are, or less the greatest where that would be
+    too large or too small."""
+    result = np.asarray(np.exp(x))
+    total = _totals(result, axis)
+    if not np.all((total > _LEAST) & (total < np.inf)):
+        greatest = _along(np.maximum, x, axis, True, initial=-np.inf)
+        greatest[greatest == -np.inf] = 0
+        np.exp(np.subtract(x, greatest, out=result), out=result)
+        total = _totals(result, axis)
+    return result, total
+
+
+def _softmax(x: Array, axis: int, out: Array | None) -> Array:
+    result, total = exponentials(x, axis)
+    return np.divide(result, total, out=result if out is None else out)
 
 
 @kernel("softmax")
@@ -207,7 +231,7 @@ def softmax(x: Array, axis: int, out: Array | None = None) -> Array:
     return _along_rows(_softmax, x, axis, out)
 
 
-def _log_softmax(x: Array, axis: int) -> Array:
+def _log_softmax(x: Array, axis: int, out: Array | None) -> Array:
     result = x - _along(np.maximum, x, axis, True, initial=-np.inf)
     result -= np.log(_along(np.add, np.exp(result), axis, True))
     return result
@@ -235,12 +259,13 @@ def layer_norm(
 ) -> Array:
     factor, more = widened(scale).reshape(-1), None if bias is None else widened(bias).reshape(-1)
 
-    def normalize(rows: Array) -> Array:
+    def normalize(rows: Array, out: Array | None) -> Array:
         result = normalized(rows, epsilon)
+        into = result if out is None else out
+        if more is None:
+            return np.multiply(result, factor, out=into)
         result *= factor
-        if more is not None:
-            result += more
-        return result
+        return np.add(result, more, out=into)
 
     return _over_rows(normalize, x, axis, out)
 
@@ -250,7 +275,7 @@ def layer_norm(
 def rms_norm(x: Array, scale: Array, axis: int, epsilon: float, out: Array | None = None) -> Array:
     factor = widened(scale).reshape(-1)
 
-    def normalize(rows: Array) -> Array:
+    def normalize(rows: Array, out: Array | None) -> Array:
         result = rows * _inverse_root(rows, epsilon)
         result *= factor
         return result
@@ -260,7 +285,7 @@ def rms_norm(x: Array, scale: Array, axis: int, epsilon: float, out: Array | Non
 
 def normalized(rows: Array, epsilon: float) -> Array:
     """Rows of mean 0 and variance 1."""
-    result = rows - np.add.reduce(rows, axis=-1, keepdims=True) / np.asarray(rows.shape[-1], rows.dtype)
+    result = rows - _totals(rows, -1) / np.asarray(rows.shape[-1], rows.dtype)
     result *= _inverse_root(result, epsilon)
     return result
 

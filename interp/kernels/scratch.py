@@ -14,7 +14,7 @@ from typing import Any
 Least = Callable[[Any, Any], Any]
 Row = Callable[[Mapping[str, Any], Any, Least], Any]
 # How many elements a block has: of an element-wise kernel or of one along the last axis, of the windows of a convolution.
-_BLOCK, _COLUMNS, _LEAST = 1 << 15, 1 << 18, 256
+_BLOCK, _COLUMNS, _LEAST = 1 << 16, 1 << 18, 256
 
 
 def _blocks(number: int) -> Row:
