@@ -9,7 +9,7 @@ from ..casts import attribute
 from ..model import AnyDType, Ctx, Dim, TensorInfo
 from ..operands import choice, ranked
 from ..registry import primitive
-from ..requirements import AtLeast, Axis, Entry, OfRank, Argument
+from ..requirements import Argument, AtLeast, Axis, Entry, OfRank
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 

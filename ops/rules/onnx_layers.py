@@ -14,7 +14,10 @@ from .onnx_shape import elements
 from .pool import pooled
 from .reduce import reduced
 
-_WINDOWS = 'strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", dilations: sizes = none, ceil_mode: bool = false'
+_WINDOWS = (
+    'strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", dilations: sizes = none, '
+    "ceil_mode: bool = false"
+)
 
 
 def _pool(name: str, params: str, dtypes: str, doc: str) -> None:

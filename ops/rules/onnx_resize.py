@@ -49,8 +49,11 @@ def onnx_resize(
     `policy` "not_larger" or "not_smaller" one scale holds for all of them, the least or the largest that `sizes` mean, and
     each is rounded, a half up. ONNX Resize and Upsample."""
     for name, value, choices in (
-        ("mode", mode, MODES), ("nearest_mode", nearest_mode, ROUNDINGS), ("places", places_, PLACES), ("policy", policy, POLICIES),
-    ):  # fmt: skip
+        ("mode", mode, MODES),
+        ("nearest_mode", nearest_mode, ROUNDINGS),
+        ("places", places_, PLACES),
+        ("policy", policy, POLICIES),
+    ):
         choice(ctx, name, value, choices)
     dims = ctx.dims(x)
     at = tuple(range(len(dims))) if axes is None else places(ctx, dims, axes, "axes")

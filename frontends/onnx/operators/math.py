@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import reduce
 
-from .registry import Reader, Row, Untranslatable, add, listed, number, operator
+from .registry import Reader, Row, add, listed, number, operator
 
 # Reductions: our primitive of each, and whether it takes every dtype that ONNX's does.
 _REDUCTIONS = {
