@@ -197,6 +197,11 @@ class _Block:
         self.lines.append((f"let {name} = {text}", self.made))
         return name
 
+    def apart(self, hint: str, text: str, count: int) -> list[str]:
+        names = [self.writer.values.fresh(hint) for _ in range(count)]
+        self.lines.append((f"let ({', '.join(names)}) = {text}", self.made))
+        return names
+
     def version(self, domain: str) -> int:
         return self.opsets.get(domain, 1)
 
