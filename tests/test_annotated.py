@@ -68,7 +68,7 @@ def test_the_concise_form_and_the_core_say_the_same_assertions(path: Path) -> No
 
 def test_the_concise_form_and_the_core_say_the_same_assertions_of_random_programs() -> None:
     for seed in range(TOTAL // 4):
-        assert compare(programs.Maker(seed).source + programs.LIBRARY)
+        assert compare(programs.Maker(seed).source)
 
 
 CONCISE = """@f = fn(x : Tensor([n, m * 4], d), y : Tensor([*s, n], d)) : Tensor([n, m]) where m <= 7, d in numeric {

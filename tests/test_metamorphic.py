@@ -3,18 +3,16 @@ replaced by what is called, with weights in files."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import random
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from support import inlining, small_programs, tree_changes
+from support import inlining, small_programs, tree_changes, weights
 from support import metamorphic as meta
 
 RUNS = int(os.environ.get("RX_FUZZ", "60"))
@@ -32,9 +30,7 @@ def pair(seed: int, change: meta.Change, folder: Path) -> tuple[str, meta.Said, 
     changed = change(text, random.Random(seed))
     if changed is None:
         return None
-    for name, content in changed.files:
-        (folder / name).write_text(content)
-    return changed.text, of_program(seed), meta.said(changed, folder)
+    return meta.in_a_folder(changed, folder), of_program(seed), meta.said(changed, folder)
 
 
 @cache
@@ -197,24 +193,9 @@ def with_a_weight(seed: int, folder: Path) -> tuple[str, str] | None:
     array = np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
     use = f"  let weighed = {rng.choice(USES).format(x=given[1])}\n"
     literal = f"  let weight = tensor({array.tolist()}, float32)\n"
-    const = f"const weight : Tensor({shape}, float32) = load({in_a_file(array, seed, folder)})\n"
+    const = f"const weight : Tensor({shape}, float32) = load({weights.in_a_file(array, seed, folder)})\n"
     head, rest = text[: given.end()], text[given.end() :]
     return f"{head}{literal}{use}{rest}", f"{const}{head}{use}{rest}"
-
-
-def in_a_file(array: np.ndarray[Any, Any], seed: int, folder: Path) -> str:
-    """What loads a tensor from a file of one of three kinds."""
-    match ("npy", "npz", "safetensors")[seed % 3]:
-        case "npy":
-            np.save(folder / f"w{seed}.npy", array)
-            return f'"w{seed}.npy"'
-        case "npz":
-            np.savez(folder / f"w{seed}.npz", w=array)
-            return f'"w{seed}.npz", "w"'
-    header = {"w": {"dtype": "F32", "shape": array.shape, "data_offsets": [0, array.nbytes]}}
-    named = json.dumps(header).encode()
-    (folder / f"w{seed}.safetensors").write_bytes(len(named).to_bytes(8, "little") + named + array.tobytes())
-    return f'"w{seed}.safetensors", "w"'
 
 
 def test_of_a_weight_in_a_file_the_same_is_known_as_of_a_literal(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def listed(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
 def test_no_name_that_nobody_wrote_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "random.rx"
     for seed in range(TOTAL // 3):
-        path.write_text(programs.Maker(seed).source + programs.LIBRARY)
+        path.write_text(programs.Maker(seed).source)
         for form in ("text", "json"):
             said = listed(path, capsys, "--format", form)
             assert not NOBODYS.search(said), (seed, said)

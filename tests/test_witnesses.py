@@ -24,7 +24,7 @@ Programs = Iterator[tuple[str, str]]
 
 def drawn() -> Programs:
     for seed in range(RUNS // 6):
-        yield f"random {seed}", random_programs.Maker(seed).source + random_programs.LIBRARY
+        yield f"random {seed}", random_programs.Maker(seed).source
     for seed in range(RUNS // 3):
         yield f"small {seed}", small_programs.Maker(seed).program() + small_programs.LIBRARY
 

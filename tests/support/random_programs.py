@@ -37,6 +37,20 @@ LIBRARY = """
 """
 
 
+_PARTS = {m[1]: m[0] for m in re.finditer(r"^@(\w+) = .*?(?=^@|\Z)", LIBRARY, re.MULTILINE | re.DOTALL)}
+
+
+def library_of(text: str) -> str:
+    """What a program calls of the library, by itself or through what it calls."""
+    wanted: set[str] = set()
+    texts = [text]
+    while texts:
+        more = (set(re.findall(r"@(\w+)", texts.pop())) & _PARTS.keys()) - wanted
+        wanted |= more
+        texts += [_PARTS[name] for name in more]
+    return "".join(part for name, part in _PARTS.items() if name in wanted)
+
+
 class Made(NamedTuple):
     """A tensor of the program: how its dimensions can be written, and what they are for the sizes that were chosen."""
 
@@ -73,7 +87,7 @@ def text(dims: tuple[str, ...]) -> str:
 
 
 class Maker:
-    """One random program: `source`, and `arguments` for it."""
+    """One random program: `source`, which is its `own` text and what it calls of the library, and `arguments` for it."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -82,7 +96,8 @@ class Maker:
         chosen = self.random.sample(range(1, 7), 3) if self.random.random() < 0.8 else self.random.choices(SIZES, k=3)
         self.sizes = dict(zip("nmk", chosen, strict=True))
         self.params: list[tuple[str, tuple[str, ...] | None, str]] = []
-        self.source = self.program()
+        self.own = self.program()
+        self.source = self.own + library_of(self.own)
 
     # ------------------------------------------------------------ the whole
 
