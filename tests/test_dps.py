@@ -23,10 +23,9 @@ from rxlang.lang.files import Files
 from rxlang.ops import registry
 from rxlang.ops.model import TensorInfo
 from rxlang.simplify.propagate import ArgumentShape
-from support import ops, random_calls
+from support import fuzz, ops, random_calls
 from support.agreement import assert_same_bits
 
-TOTAL = int(os.environ.get("RX_FUZZ", "60"))
 FILES = Files(Path("."))
 ROOT = Path(__file__).resolve().parents[1]
 GOLDENS = sorted((ROOT / "tests" / "goldens" / "dps").glob("*.rx"))
@@ -140,12 +139,23 @@ def test_a_script_of_all_forms_gives_the_same_bits(tmp_path: Path) -> None:
             assert_same_bits(wanted[name], found[name], {})
 
 
+def test_a_size_that_has_no_value_is_refused_where_it_is_asked_for() -> None:
+    text = (
+        "@main = fn(x : Tensor([n], float32), k : Size, p : Size) : Tensor { let y = @reshape(x, [p // k, 1])\n y }\n"
+    )
+    found = checked(text)
+    assert found is not None
+    for k in (0, -1, 2):
+        wanted, made = (outcome(machine, "main", [np.ones(2, np.float32), k, 4]) for machine in both(found))
+        assert_same_bits(wanted, made, {"k": k})
+
+
 def test_what_a_kernel_gives_is_a_view_of_an_operand_only_where_the_table_says_so() -> None:
     for name in registry.names():
         row = registry.lookup(name)
         if row is None or row.rule is None:
             continue
-        for number in range(max(TOTAL // 15, 4)):
+        for number in range(fuzz.tries("views of operands")):
             values = random_calls.draw_call(np.random.default_rng((zlib.crc32(name.encode()), number)), row)
             args = [ops.for_kernel(p, values.get(p.name, p.default)) for p in row.params]
             try:

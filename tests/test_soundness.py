@@ -5,12 +5,14 @@ The oracle is the program before simplification with every check of the user's a
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from rxlang import pipeline
 from rxlang.lang.checked import Binding, Checked
@@ -141,6 +143,37 @@ def examine_given(seed: int) -> None:
                 assert refused(run(args)), (shown(args), condition)
 
 
+# Where nothing may be evaluated: conditions that do not reach all their parts, loops without a turn, tensors without a row.
+
+BODIES = (
+    "@map(fn(r) { @ones([4, k]) }, x)",
+    "@map(fn(r : Tensor([m], float32)) { @reshape(r, [k]) }, x)",
+    "@map(fn(r) { if (k > 1) { r } else { @ones([3]) } }, x)",
+    "@map(fn(r) { @filter(r, r > 1.0) }, x)",
+    "@map(@relu, x)",
+    "for i in range(k) stack (y : Tensor(?, ?)) { @ones([2, i]) }",
+    "for i in range(k) stack (y : Tensor([q], float32)) { x[0] }",
+    "for i in range(3) with (a = x) while (m / k > 5) { a + 1.0 }",
+    "for i in range(k) with (a = x) while (m / i > 5) { a + 1.0 }",
+    "while (m / k > 5) with (a = x) { a + 1.0 }",
+    "if (k > 1 && m / k == 2) { x } else { x + 1.0 }",
+    "if (k < 1 || m / k == 2) { x } else { x + 1.0 }",
+    "if (!(m / k == 2)) { x } else { x + 1.0 }",
+    "if (k > 0 && x[0:k].dim(0) == k) { x } else { x + 1.0 }",
+    "assert m % k == 0 || k == 0\n x",
+    "let s : Size = m // k\n x",
+)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_all_runs_agree_where_nothing_may_be_evaluated(body: str) -> None:
+    checked = checked_program(f"@main = fn(x : Tensor([n, m], float32), k : Size) : Tensor {{ {body} }}\n").checked
+    assert checked is not None
+    ways = Ways(checked)
+    for n, m, k in itertools.product((0, 1, 2), (0, 1, 2, 4), (-1, 0, 1, 2)):
+        ways.agree({"x": np.arange(n * m, dtype=np.float32).reshape(n, m), "k": k})
+
+
 # What was refuted
 
 
@@ -168,9 +201,9 @@ def _spans(error: Diagnostic, wanted: str) -> list[Span]:
 
 
 def _is_inside(source: str, span: Span) -> bool:
-    """Whether the place is on a line with an arm or a lambda, which stand on one."""
+    """Whether the place is on a line with an arm, a lambda or a turn, which stand on one."""
     line = source.split("\n")[span.source.position(span.start)[0] - 1]
-    return line.startswith("  ") and ("if (" in line or " = fn(" in line)
+    return line.startswith("  ") and re.search(r"\b(if \(|fn\(|for |while )|@(map|fold|scan)\(", line) is not None
 
 
 def assert_refuted(refutations: list[tuple[Diagnostic, Run]], oracle: Run, args: Args) -> None:

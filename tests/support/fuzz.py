@@ -1,7 +1,7 @@
 """A family of random tests to the programs that it tries, and what came of them to a table.
 
-`make test` tries a sample; `RX_FUZZ=1`, which `make fuzz` sets, tries all of them, and a fraction so many. What fails is told
-with its number, and `RX_SEED=4711` tries that one alone.
+`make test` tries a sample; `RX_FUZZ=1`, which `make fuzz` sets, tries all of them, and a fraction that share. What fails is
+told with its number, and `RX_SEED=4711` tries that one alone.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from types import TracebackType
 from typing import NamedTuple
 
 FUZZ = float(os.environ["RX_FUZZ"]) if "RX_FUZZ" in os.environ else None
+# Whether the files of the project are tried as a whole too, and not some of them.
+FULL = FUZZ is not None and FUZZ >= 1
 SEED = int(os.environ["RX_SEED"]) if "RX_SEED" in os.environ else None
 # A part of a family goes on behind so many failures.
 MOST_WRONG = 10
@@ -28,19 +30,80 @@ class Count(NamedTuple):
 
 FAMILIES: dict[str, Count] = {
     # What is proved holds, what is refuted fails, and all ways to run agree: 20,000 programs in all.
-    "random programs": Count(60, 12_000),
-    "loops over sizes": Count(12, 5_000),
-    "loops": Count(8, 3_000),
-    "turns": Count(120, 5_000),
-    "texts": Count(12, 1_000),
+    "random programs": Count(60, 16_000),
+    "loops over sizes": Count(12, 2_500),
+    "loops": Count(8, 1_500),
     "given": Count(12, 1_000),
+    "turns": Count(120, 5_000),
+    # The same is said of what means the same.
+    **{f"metamorphic, {name}": Count(5, 250) for name in (
+        "renamed", "unused_binding", "unused_lambda", "unused_import", "split", "swapped", "moved", "wrapped")},
+    **{f"calls inlined, {kind}": Count(12, 250) for kind in ("random", "moved", "small")},
+    "weights and literals": Count(10, 300),
+    "allowances": Count(15, 250),
+    "arms that tell nothing": Count(10, 250),
+    "known at a call": Count(40, 500),
+    "before work": Count(5, 200),
+    "out of steps": Count(8, 100),
+    "words at a run": Count(6, 200),
+    "residuals": Count(60, 500),
+    "refused calls": Count(1, 3),
+    # Reasoning about sizes.
+    **{f"questions, {kind}": Count(400, 25_000) for kind in ("law", "fact", "bounded", "signed", "open")},
+    "facts": Count(400, 5_000),
+    "scopes of facts": Count(100, 1_000),
+    "normal forms": Count(800, 10_000),
+    "rendered sizes": Count(400, 5_000),
+    "rendered conditions": Count(400, 5_000),
+    "verdicts": Count(60, 500),
+    "nested sizes": Count(200, 5_000),
+    "tables of the past": Count(60, 1_000),
+    "scopes": Count(60, 1_000),
+    # What is told: witnesses, conditions, demands, mends.
+    "witnesses, random": Count(10, 500),
+    "witnesses, small": Count(20, 1_000),
+    "witnesses, loops": Count(20, 1_000),
+    "all sizes": Count(60, 1_000),
+    "conditions": Count(5, 200),
+    "names": Count(30, 500),
+    "demands": Count(15, 300),
+    "demands with arms": Count(3, 60),
+    "signatures": Count(60, 1_000),
+    "wildcards": Count(60, 1_000),
+    "concise forms": Count(15, 500),
+    "listed shapes": Count(20, 500),
+    "helps": Count(60, 500),
+    "mistakes": Count(5, 150),
+    # What is read, and what is damaged.
+    "mutations": Count(300, 10_000),
+    "mutated texts": Count(1_000, 10_000),
+    "damaged weights": Count(60, 2_000),
+    "damaged arguments": Count(500, 5_000),
+    "values": Count(500, 5_000),
+    "slips of dtypes": Count(180, 2_000),
+    "slips that stand twice": Count(60, 500),
+    "folded numbers": Count(60, 1_000),
+    "texts": Count(12, 1_000),
+    "printer": Count(200, 5_000),
+    "cores of loops": Count(60, 1_000),
+    "comments of cores": Count(15, 500),
+    # How it runs; of kernels, so many calls of each.
+    "lists": Count(60, 500),
+    "members by turn": Count(30, 500),
+    "chains": Count(60, 1_000),
+    "written into": Count(15, 500),
+    "kernels": Count(60, 500),
+    "compiled tests": Count(30, 150),
+    "fresh kernels": Count(180, 1_000),
+    "views of operands": Count(4, 100),
+    "sizes as attributes": Count(3, 20),
 }  # fmt: skip
 
 
 def tries(family: str) -> int:
     """How many programs a family tries in this run."""
     count = FAMILIES[family]
-    return count.sample if FUZZ is None else max(round(count.all * FUZZ), 1)
+    return max(count.sample, round(count.all * (FUZZ or 0)))
 
 
 class Case:

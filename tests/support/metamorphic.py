@@ -18,7 +18,28 @@ SPOKEN = re.compile(r"@?[A-Za-z_][\w]*")
 CALL = re.compile(r"  let (\w+) = (@\w+\(.*\)|\w+ [-+*] [\w.]+)$")
 LIBRARY_NAMES = re.findall(r"^@(\w+) =", random_programs.LIBRARY, re.MULTILINE)
 UNUSED = "@sure = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) { x }\n"
-_KEYWORDS = {"fn", "let", "if", "else", "assert", "where", "match_shape", "true", "false", "min", "max", "ceildiv"}
+_KEYWORDS = {
+    "for",
+    "in",
+    "range",
+    "while",
+    "with",
+    "stack",
+    "const",
+    "type",
+    "fn",
+    "let",
+    "if",
+    "else",
+    "assert",
+    "where",
+    "match_shape",
+    "true",
+    "false",
+    "min",
+    "max",
+    "ceildiv",
+}
 
 
 class Changed(NamedTuple):
