@@ -211,7 +211,7 @@ def test_sizes_that_the_data_decides_have_their_bounds(
 
 def test_a_bound_is_no_exact_size() -> None:
     text = "@f = fn(x : Tensor([7], float32), k : Tensor([], int64)) { let y = @truncate(x, k)\n BODY }"
-    with pytest.raises(rx.CheckError, match="an exact size is needed here"):
+    with pytest.raises(rx.CheckError, match="needs as many elements"):
         rx.loads(text.replace("BODY", "@reshape(y, [7])"))
     module = rx.loads(text.replace("BODY", "@broadcast_to(y, [4, 7])"))
     assert module.f(array((7,)), np.array(7)).shape == (4, 7)
