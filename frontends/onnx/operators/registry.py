@@ -155,7 +155,7 @@ class _Rows:
 
 
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
-FAMILIES = ("table", "shapes", "math", "windows")
+FAMILIES = ("table", "shapes", "math", "windows", "quantised")
 
 
 def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:

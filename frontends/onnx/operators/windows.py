@@ -10,7 +10,7 @@ def _pairs(pads: tuple[int, ...]) -> str:
     return listed([f"({a}, {b})" for a, b in zip(pads[:half], pads[half:], strict=True)])
 
 
-def _windows(node: Reader, *names: str, strides: str = "") -> str:
+def windows(node: Reader, *names: str, strides: str = "") -> str:
     """The attributes of windows that are not their defaults; `strides` is what our primitive is told where there are none."""
     found = [strides] if node.integers("strides") is None and strides else []
     for name in names:
@@ -28,7 +28,7 @@ def _windows(node: Reader, *names: str, strides: str = "") -> str:
 def conv(node: Reader) -> str:
     group = node.integer("group", 1)
     groups = "" if group == 1 else f", groups={group}"
-    shaped = _windows(node, "strides", "pads", "dilations")
+    shaped = windows(node, "strides", "pads", "dilations")
     return f"@conv({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped}{groups})"
 
 
@@ -36,7 +36,7 @@ def conv(node: Reader) -> str:
 def conv_transpose(node: Reader) -> str:
     group = node.integer("group", 1)
     groups = "" if group == 1 else f", groups={group}"
-    shaped = _windows(node, "strides", "pads", "output_padding", "dilations")
+    shaped = windows(node, "strides", "pads", "output_padding", "dilations")
     wanted = node.integers("output_shape")
     to = "" if wanted is None else f", output_shape={listed(wanted)}"
     return f"@conv_transpose({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped}{to}{groups})"
@@ -47,7 +47,7 @@ def _pool(node: Reader, name: str, *, more: str = "") -> str:
     if kernel is None:
         raise Untranslatable("has no kernel_shape")
     ceil = ", ceil_mode=true" if node.integer("ceil_mode", 0) else ""
-    shaped = _windows(node, "strides", "pads", "dilations", strides=", strides=[1]")
+    shaped = windows(node, "strides", "pads", "dilations", strides=", strides=[1]")
     return f"@{name}({node.x(0)}, {listed(kernel)}{shaped}{ceil}{more})"
 
 
