@@ -444,8 +444,10 @@ def power(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
 def summed(ctx: Ctx, values: Sequence[Any], dtype: AnyDType | None) -> Any:
     """The sum of elements in whatever order; floats are such that no sum of some of them is too large to be exact."""
     made = exactly(lambda ctx, *nums: _sum(nums))(ctx, *values)
-    if not isinstance(made, Ratio) or made.natural:
+    if not isinstance(made, Ratio):
         return made if values else 0
+    if made.natural:
+        return _unrounded(made, dtype)
     found = _scaled(values)
     if found is None or not isinstance(dtype, DType) or dtype.name not in DIGITS:
         return None
@@ -472,7 +474,14 @@ def multiplied(ctx: Ctx, values: Sequence[Any], dtype: AnyDType | None) -> Any:
     found = _scaled(values)
     if found is None or not all(ctx.decide(ctx.le(1, num)) is True for num in found[0]) or found[1] != 1:
         return None
-    return Ratio(_product(found[0]), 1, _limits([v for v in values if isinstance(v, Ratio)]), natural=True)
+    limits = _limits([v for v in values if isinstance(v, Ratio)])
+    return _unrounded(Ratio(_product(found[0]), 1, limits, natural=True), dtype)
+
+
+def _unrounded(made: Ratio, dtype: AnyDType | None) -> Ratio | None:
+    """What is computed in several steps, if its last one, the largest, is exact: who knows how often others were rounded."""
+    digits = DIGITS.get(dtype.name) if isinstance(dtype, DType) else None
+    return None if digits is None or (isinstance(made.num, int) and made.num > 2**digits) else made
 
 
 def _product(nums: Sequence[Dim]) -> Dim:

@@ -106,16 +106,16 @@ class Calls(Part):
         if any(is_wrong(e.value) for e in entries):
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         site = Site(expr.span, function, entries, _spans(expr))
-        decided = not spent()
-        inner, kept = (self.door if decided else self._open_door)(frame, function, entries, self.consts(env), site)
+        made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
+        if spent():
+            is_open = self._is_left_open(frame, function, self.consts(env), site)
+            result = Entry(unknown(self.state, function.result or core.TENSOR, "?"), expr.span, origin=made)
+            return result, replace(expr, args=tuple(args), guard=is_open)
+        inner, kept = self.door(frame, function, entries, self.consts(env), site)
         if kept is None:
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         through_value = isinstance(expr.callee, core.Var)
-        made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
-        if not decided:
-            self._enter(frame, function)
-            result = Entry(unknown(self.state, function.result or core.TENSOR, "?"), expr.span, origin=made)
-        elif not self.program.is_opaque(function):
+        if not self.program.is_opaque(function):
             result, block = self._inline(frame, function, inner, expr.span)
             result = replace(result, origin=made)
             if block is not None and not through_value and self._is_better(frame, function, block):
@@ -194,16 +194,16 @@ class Calls(Part):
             kept = []
         return inner, tuple(kept)
 
-    def _open_door(
-        self, frame: Frame, function: core.Function, entries: tuple[Entry, ...], env: Env, site: Site
-    ) -> tuple[Env, tuple[core.Stmt, ...]]:
-        """All of a door that the program has no steps for: it is checked at run time, and one warning says so."""
-        inner = {**env, **{p.name: e for p, e in zip(function.params, entries, strict=True)}}
+    def _is_left_open(self, frame: Frame, function: core.Function, env: Env, site: Site) -> bool:
+        """A door that the program has no steps for: the function checks it when it is called, and one warning says so."""
         checks = [s for s in function.checks if isinstance(s, Check)]
-        for i, stmt in enumerate(checks):
-            self.prover.judge(frame, UNDECIDED, Entrance(stmt, inner, site), claim=not i)
-        kept = (replace(s, status=Status.RESIDUAL) if isinstance(s, Check) else s for s in function.checks)
-        return inner, tuple(kept) if checks else ()
+        self._enter(frame, function)
+        if checks:
+            asked = Entrance(checks[0], {**env, **site.given}, site)
+            self.prover.judge(frame, UNDECIDED, asked, claim=True)
+            if not frame.quiet:
+                self.prover.log.count(Status.RESIDUAL, len(checks) - 1)
+        return bool(checks)
 
     def consts(self, env: Env) -> Env:
         """What of an environment every function sees."""

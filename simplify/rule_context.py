@@ -4,6 +4,7 @@ sizes are too large only what is plain."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, NoReturn
 
 from ..lang import codes, core
@@ -15,7 +16,7 @@ from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
 from ..ops.model import AnyDType, Out, Primitive, RankUnknown, TensorInfo
 from ..ops.model import Truth as TruthElement
-from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken, condition
+from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken, condition
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import dims_of
@@ -24,8 +25,8 @@ from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, pl
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var, square_root
-from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, size_key, smax, smin
-from .voice.describe import common_text
+from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, size_key, smax, smin, var
+from .voice.describe import common_text, exactness
 from .voice.origins import is_open, rank_of
 from .voice.preconditions import Precondition
 from .voice.solutions import only_where
@@ -63,7 +64,10 @@ class SymbolicCtx:
         self.solved: core.SizeExpr | None = None
         # What was reported of the call, if anything was.
         self.doubt: Finding | None = None
-        self._sizes = dims_of([_flat(e.value) for _, e in info.entries], self.state)
+
+    @cached_property
+    def _sizes(self) -> tuple[Size, ...]:
+        return dims_of([_flat(e.value) for _, e in self.info.entries], self.state)
 
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
         shape = self.state.resolve(x.shape)
@@ -90,6 +94,8 @@ class SymbolicCtx:
             )
         if status is Status.REFUTED:
             raise Refuted
+        if found is not None and status is Status.RESIDUAL and isinstance(asked, SameElements):
+            found.inexact = tuple(map(self._exactness, asked.counts)) == ("upper_bound", "exact")
         self.doubt = found or self.doubt
         if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
             if not self.residual:
@@ -101,6 +107,9 @@ class SymbolicCtx:
                     self.doubt.others[text] = _in_rx(text, cond)
         self.residual = self.residual or status is Status.RESIDUAL
         return status
+
+    def _exactness(self, size: Any) -> str:
+        return exactness(self.state.settled(size), self.state)[0]
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)
@@ -301,6 +310,18 @@ def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> tuple[
     return plain.written(result), plain.asked
 
 
+# A condition that nobody decides.
+_OPEN = ne(var("?", 0), 0)
+
+
+def _plain_eq(a: Size, b: Size) -> Cond:
+    return True if a is b else a == b if isinstance(a, int) and isinstance(b, int) else _OPEN
+
+
+def _plain_ne(a: Size, b: Size) -> Cond:
+    return False if a is b else a != b if isinstance(a, int) and isinstance(b, int) else _OPEN
+
+
 class _Outline(SymbolicCtx):
     """Answers nothing but what is plain, and notes whether it was asked for anything; whoever uses it leaves that open."""
 
@@ -354,6 +375,8 @@ class _Outline(SymbolicCtx):
 
     def decide(self, cond: Cond) -> bool | None:
         return cond if isinstance(cond, bool) else None
+
+    eq, ne = staticmethod(_plain_eq), staticmethod(_plain_ne)
 
     def common(self, *sizes: Size) -> Size:
         return sizes[0] if len(set(sizes)) == 1 else self.fresh("size")

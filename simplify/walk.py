@@ -144,15 +144,18 @@ class Walk:
             return self.bindings.bind(frame, env, stmt.names[0], entry, stmt.span)
         match entry.value:
             case TupleValue(items) if len(items) == len(stmt.names):
-                for name, item in zip(stmt.names, items, strict=True):
-                    if isinstance(item, SizeValue) and not frame.names.opaque:  # a wrapper's own names are nobody's
-                        item = SizeValue(self._name_size(stmt, name, item))
-                    self.bindings.bind(frame, env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
+                of_call = (Entry(item, entry.span, origin=entry.origin) for item in items)
+                for name, part in zip(stmt.names, entry.items or of_call, strict=True):
+                    if (
+                        isinstance(part.value, SizeValue) and not frame.names.opaque
+                    ):  # a wrapper's own names are nobody's
+                        part = replace(part, value=SizeValue(self._name_size(stmt, name, part.value)))
+                    self.bindings.bind(frame, env, name, part, stmt.span)
             case _:
                 if isinstance(entry.value, Unknown):
                     return self._let_parts(frame, stmt, entry, entry.value, env)
                 if isinstance(entry.value, TupleValue):
-                    message = f"this gives {len(parts)} values; here are {len(stmt.names)} names"
+                    message = core.other_number(len(parts), len(stmt.names))
                     self.prover.judge(frame, False, Fits(stmt.value.span, codes.E206, message), claim=True)
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
@@ -216,7 +219,7 @@ class Walk:
             case core.TupleValue():
                 items = self.values(frame, expr.items, env)
                 return (
-                    Entry(TupleValue(tuple(e.value for e, _ in items)), expr.span),
+                    Entry(TupleValue(tuple(e.value for e, _ in items)), expr.span, items=tuple(e for e, _ in items)),
                     replace(expr, items=tuple(v for _, v in items)),
                 )
             case core.ListValue():

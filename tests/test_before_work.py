@@ -168,6 +168,34 @@ def test_no_kernel_runs_before_a_check_that_shapes_decide(program: str) -> None:
     assert outcome(module, np.ones((2, 64)))[0] is None
 
 
+FUNCTION_VALUES = {
+    "applied elsewhere": "@apply(fn(z : Tensor([q], float64)) : Tensor { @concat([b, z], axis=0) }, x)",
+    "nothing captured": "@apply(fn(z : Tensor([q], float64)) : Tensor { @concat([z, z], axis=0) }, x)",
+    "through two": "@through(fn(z : Tensor([q], float64)) : Tensor { @concat([b, z], axis=0) }, x)",
+    "in a turn": """for i in range(2) with (w = x) {
+    let b = @concat([x, x], axis=0)
+    @apply(fn(z : Tensor([q], float64)) : Tensor { @concat([z[0:0], b[0:n]], axis=0) }, x) }""",
+    "a shape of its own": "@apply(fn(z : Tensor([q], float64)) : Tensor { @reshape(b, [-1, 2]) }, x)",
+}
+CALLERS = """@apply = fn(f : fn(Tensor([a], float64)) : Tensor, x : Tensor([m], float64)) : Tensor {
+  let b = @concat([x, x, x], axis=0)
+  f(b)
+}
+@through = fn(g : fn(Tensor([a], float64)) : Tensor, b : Tensor([m], float64)) : Tensor { @apply(g, b) }
+"""
+
+
+@pytest.mark.parametrize("value", FUNCTION_VALUES.values(), ids=FUNCTION_VALUES.keys())
+def test_a_function_value_sees_what_is_around_it_and_not_what_its_caller_calls_alike(value: str) -> None:
+    head = CALLERS + "@main = fn(x : Tensor([n], float64)) : Tensor {\n  let b = @exp(@concat([x, x], axis=0))\n"
+    size = rx.loads(f"{head}  {value} }}").main(np.ones(2)).shape[0]
+    for asked in (size, 2 * size):
+        module = rx.loads(f"{head}  let r = {value}\n  assert r.dim(0) == {asked}\n  @sin(r) }}")
+        late, _ = outcome(module, np.ones(2), foresee=False)
+        early, _ = outcome(module, np.ones(2))
+        assert (early, early is None) == (late, asked == size)
+
+
 def test_of_two_checks_the_first_in_the_source_is_told() -> None:
     module = rx.loads("""@main = fn(x : Tensor([n, d], float64)) : Tensor {
   let y = @exp(x)

@@ -368,7 +368,7 @@ def test_a_tuple_of_another_length_is_told_in_the_users_words() -> None:
     text = "@f = fn(x : Tensor(?, int8)) : Tensor { let (a, b, c) = @nonzero(x); a }"
     with pytest.raises(api.ShapeError) as problem:
         api.loads(text).f(np.ones((2, 3), np.int8))
-    assert problem.value.diagnostic.message == "this gives 2 values; here are 3 names"
+    assert problem.value.diagnostic.message == "this is a tuple of 2; here are 3 names"
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,11 @@ class _Block:
         self.lines.append((f"let {name} = {text}", self.made))
         return name
 
+    def apart(self, hint: str, text: str, count: int) -> list[str]:
+        names = [self.writer.values.fresh(hint) for _ in range(count)]
+        self.lines.append((f"let ({', '.join(names)}) = {text}", self.made))
+        return names
+
     def version(self, domain: str) -> int:
         return self.opsets.get(domain, 1)
 
@@ -362,12 +367,8 @@ class _Block:
         return [(names[0] if len(operation.outputs) == 1 else f"({', '.join(names)})", self.made)]
 
     def stacked(self, value: Value) -> str:
-        name = self.writer.values.fresh(value.name)
-        kind = value.type
-        if not isinstance(kind, TensorType) or kind.shape is None:
-            raise Untranslatable("stacks a value of which the model declares no rank")
-        sizes = [str(size) if isinstance(size, int) else "?" for size in kind.shape]
-        return f"{name} : Tensor({listed(sizes)}, {kind.dtype or '?'})"
+        """What is stacked, whose type the turns tell: what a model declares of it may be false."""
+        return f"{self.writer.values.fresh(value.name)} : Tensor(?, ?)"
 
     def item(self, value: str) -> str:
         found = self.constant(value)

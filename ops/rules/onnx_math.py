@@ -6,7 +6,7 @@ from typing import Any
 
 from ..axes import Shape, indices, known_shape, place, product
 from ..broadcast import broadcast_tensors
-from ..model import Ctx, Dim, Out, Primitive, TensorInfo
+from ..model import Ctx, Out, Primitive, TensorInfo
 from ..registry import parse_params, primitive, register
 from ..tracked import Ratio, divided, toward_zero
 from .elementwise import mapped

@@ -14,6 +14,7 @@ from ..axes import (
     axis_of,
     is_plain,
     known_shape,
+    larger,
     not_negative,
     number,
     place,
@@ -170,6 +171,16 @@ def split(
     parts = _given_parts(ctx, shape, i, sizes) if sizes is not None else _parts(ctx, shape, i, sections, uneven)
     begins = [total(parts[:n]) for n in range(len(parts))]
     return [_part(x.data, shape, put(shape, i, size), i, begin) for begin, size in zip(begins, parts, strict=True)]
+
+
+@primitive("part", "xs: tensors, position: int", "T:any... -> T")
+def part(ctx: Ctx, xs: tuple[TensorInfo, ...], position: int) -> Out:
+    """One of several tensors, counted from 0, from the end where it is negative: `t[0]` of a tuple that a primitive gives."""
+    if not -len(xs) <= position < len(xs):
+        ctx.fail(
+            Other(f"{{0}} to have a part {position}", (Argument("xs"),), f"it has {len(xs)} part{'s' * (len(xs) != 1)}")
+        )
+    return Out(xs[position].shape, xs[position].data)
 
 
 def _parts(ctx: Ctx, shape: Shape, i: int, sections: Dim | None, uneven: bool) -> tuple[Dim, ...]:
@@ -331,6 +342,17 @@ def pad(
             _room(ctx, shape[i], side, mode, number(shape, i))
         result[i] = total((pair[0], shape[i], pair[1]))
     return tuple(result)
+
+
+@primitive("pad_to_match", "x: tensor, y: tensor", "T:any, U:any -> T")
+def pad_to_match(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
+    """`x` with zeros behind, along each axis that is shorter than that of `y`; the others stay as they are. Both have one
+    rank; of `y` nothing but its shape is read."""
+    dims, other = ctx.dims(x), ctx.dims(y)
+    if len(dims) != len(other):
+        given, ranks = (Argument("x"), Argument("y")), f"{{0}} has rank {len(dims)} and {{1}} has rank {len(other)}"
+        ctx.fail(OfRank("tensors of one rank", given, ranks))
+    return tuple(larger(ctx, a, b) for a, b in zip(dims, other, strict=True))
 
 
 def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:

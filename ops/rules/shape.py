@@ -11,6 +11,7 @@ from ..axes import (
     Shape,
     as_tuple,
     axis_of,
+    distinct,
     is_plain,
     known_shape,
     not_negative,
@@ -224,7 +225,7 @@ def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Out:
 @primitive("moveaxis", "x: tensor, source: ints, destination: ints", "T:any -> T", traits=[Trait.MOVES_AXES])
 def moveaxis(ctx: Ctx, x: TensorInfo, source: tuple[int, ...], destination: tuple[int, ...]) -> Out:
     """Axes moved from `source` to `destination`; the others keep their order. Array API `moveaxis`."""
-    dims = ctx.dims(x)
+    dims = known_shape(ctx, x)
     if len(source) != len(destination):
         but = f"they have {len(destination)} and {len(source)}"
         ctx.fail(OfRank("as many axes in destination as in source", but=but))
@@ -232,10 +233,18 @@ def moveaxis(ctx: Ctx, x: TensorInfo, source: tuple[int, ...], destination: tupl
 
 
 def _move(ctx: Ctx, dims: Shape, source: Sequence[int], destination: Sequence[int]) -> list[int]:
-    origins, targets = places(ctx, dims, source, "source"), places(ctx, dims, destination, "destination")
+    """The order of the axes; each is put where it is counted to, from the front or from the end, past no Segment."""
+    origins = places(ctx, dims, source, "source")
+    if is_plain(dims):
+        destination = places(ctx, dims, destination, "destination")
+    distinct(ctx, destination, destination, "destination")
     order = [i for i in range(len(dims)) if i not in origins]
-    for target, origin in sorted(zip(targets, origins, strict=True)):
-        order.insert(target, origin)
+    for target, origin in sorted(zip(destination, origins, strict=True), key=lambda m: (m[0] < 0, abs(m[0]))):
+        at = target if target >= 0 else len(order) + 1 + target
+        passed = order[:at] if target >= 0 else order[max(at, 0) :]
+        if not 0 <= at <= len(order) or not is_plain(dims[i] for i in passed):
+            raise RankUnknown
+        order.insert(at, origin)
     return order
 
 

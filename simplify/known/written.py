@@ -37,7 +37,12 @@ class Written:
             return None
         shape = self.state.resolve(value.shape)
         dims = None if any(isinstance(d, Segment) for d in shape) else tuple(map(self.size, shape))
-        return core.Known(dims, self._dtype(value.dtype))
+        return core.Known(dims, self._dtype(value.dtype), self._data(value.sizes))
+
+    def _data(self, sizes: Size | tuple[Size, ...] | None) -> core.SizeExpr | tuple[core.SizeExpr, ...] | None:
+        if sizes is None:
+            return None
+        return tuple(map(self.size, sizes)) if isinstance(sizes, tuple) else self.size(sizes)
 
     def size(self, size: Size) -> core.SizeExpr:
         size = self.state.settled(size)

@@ -68,7 +68,7 @@ class Operands:
 
     @property
     def is_indexing(self) -> bool:
-        return not self.call.span.text.startswith("@")
+        return spelling.is_indexing(self.call)
 
     def argument(self, param: str) -> str:
         return spelling.argument(self.call, param)

@@ -49,6 +49,9 @@ class Scope(Protocol):
     def let(self, hint: str, text: str) -> str:
         """Bind an expression before the node, and give its name."""
 
+    def apart(self, hint: str, text: str, count: int) -> list[str]:
+        """Bind an expression of so many results before the node, and give their names."""
+
     def literal(self, tensor: Tensor) -> str:
         """A tensor that stands in the model, as an expression."""
 
@@ -145,6 +148,14 @@ class Reader:
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)
 
+    def taken(self, text: str, count: int) -> str:
+        """Of an expression of so many results those that the node has outputs for."""
+        used = self.outputs()
+        if used == count and len(self.operation.outputs) > 1:
+            return text
+        made = self.scope.apart("part", text, count)
+        return made[0] if used < 2 else f"({', '.join(made[:used])})"
+
 
 Row = Callable[[Reader], str]
 
@@ -158,7 +169,7 @@ class _Rows:
 
 _RULES: dict[tuple[str, str], list[tuple[frozenset[int] | None, Row]]] = {}
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
-FAMILIES = ("table", "shapes", "math", "windows")
+FAMILIES = ("table", "shapes", "math", "windows", "images", "recurrent", "signal", "chance")
 
 
 def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:
