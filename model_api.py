@@ -103,16 +103,18 @@ def infer_model(path: Path, policy: Policy, dynamic: Sequence[str] = (), data: b
     return Inferences(model, found, (*translation.notes, *wrong, *said), policy, data)
 
 
-def _demands(report: pipeline.Report, translation: Translation) -> Iterator[str]:
-    """What the model demands of its sizes, in its own names."""
+def _demands(report: pipeline.Report, translation: Translation) -> Iterator[str | None]:
+    """What the model demands of its sizes, in its own names; None where that is not all."""
     sizes = Originals(translation.sizes)
     for demands in () if report.checked is None else report.checked.demands:
         if demands.name == "@main":
             yield from map(sizes.of, demands.where)
+            if not demands.complete:
+                yield None
 
 
 def _contradictions(
-    model: Model, found: Inference, policy: Policy, conditions: Iterator[str]
+    model: Model, found: Inference, policy: Policy, conditions: Iterator[str | None]
 ) -> tuple[Diagnostic, ...]:
     if policy in ("overwrite", "ignore"):
         return ()
