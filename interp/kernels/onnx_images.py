@@ -36,10 +36,13 @@ def grid_sample(x: Array, grid: Array, mode: str, padding: str, align_corners: b
 
 
 def _taps(at: Any, size: int, mode: str, padding: str, align_corners: bool) -> Taps:
-    """The elements around places along one axis."""
+    """The elements around places along one axis. Of cubic interpolation each element that is beyond the image is moved into
+    it, of others the place."""
     at = np.rint(at) if mode == "nearest" else at
     low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
-    if padding == "border":
+    if mode == "cubic":
+        pass
+    elif padding == "border":
         at = np.where((at < low) | (at > high), np.clip(at, 0, max(size - 1, 0)), at)
     elif padding == "reflection":
         at = _reflected(at, low, high)
