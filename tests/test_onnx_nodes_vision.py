@@ -82,6 +82,9 @@ def test_node_tests_of_onnx_have_the_right_shapes_and_results(module: str, tmp_p
 
 # Random attributes
 
+STATES = ort.capi.onnxruntime_pybind11_state
+REFUSALS = (STATES.Fail, STATES.RuntimeException, STATES.InvalidArgument, STATES.NotImplemented, STATES.InvalidGraph)
+
 
 class Try:
     """A node with random attributes."""
@@ -102,7 +105,7 @@ class Try:
         options.log_severity_level = 4
         try:
             return ort.InferenceSession(self.model.SerializeToString(), options).run(None, given)
-        except (RuntimeError, ort.capi.onnxruntime_pybind11_state.Fail):
+        except REFUSALS:
             return None
 
 
@@ -163,7 +166,7 @@ def roi_align(r: Random) -> Try:
 def pool(r: Random) -> Try:
     count = r.randint(1, 3)
     op = r.choice(["MaxPool", "MaxPool", "AveragePool", "LpPool"])
-    x = floats(r, 1, 2, *(r.randint(3, 7) for _ in range(count)))
+    x = floats(r, 1, 2, *(r.randint(5, 8) for _ in range(count)))  # no window is larger than that
     kernel = [r.randint(1, 3) for _ in range(count)]
     more: dict[str, Any] = {"kernel_shape": kernel, "strides": [r.randint(1, 3) for _ in range(count)]}
     if r.random() < 0.6:
@@ -193,7 +196,7 @@ def conv_transpose(r: Random) -> Try:
     return Try("ConvTranspose", [x, w, floats(r, 3 * groups)], **more)
 
 
-ACTIVATIONS = ("Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid", "Softsign", "Elu", "Softplus")
+ACTIVATIONS = ("Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid", "Softsign", "Elu")
 
 
 def recurrent(r: Random) -> Try:

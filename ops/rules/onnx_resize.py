@@ -120,4 +120,4 @@ def _given(ctx: Ctx, dims: Shape, at: tuple[int, ...], sizes: TensorInfo, policy
 def _in_proportion(ctx: Ctx, i: int, own: list[Dim], wanted: list[Dim], nearer: Any) -> Dim:
     """Its size times the least scale, or the largest, rounded: the least of what each of them makes of it."""
     made = [wanted[j] if j == i else (2 * wanted[j] * own[i] + own[j]) // (2 * own[j]) for j in range(len(own))]
-    return reduce(lambda a, b: nearer(ctx, a, b), made)  # type: ignore[no-any-return]
+    return reduce(lambda a, b: nearer(ctx, a, b), made)

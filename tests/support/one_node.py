@@ -55,7 +55,7 @@ class OneNode:
         path = self.write(folder)
         report = pipeline.check_bytes(b"", str(path), folder)
         assert report.checked is not None and report.ok, [d.message for d in report.diagnostics]
-        result = next(f for f in report.checked.shapes if f.name == "@main").result
+        result: Any = next(f for f in report.checked.shapes if f.name == "@main").result
         items = result.items if len(self.model.graph.output) > 1 else (result,)
         return [None if item.shape is None else [self.size(s) for s in item.shape] for item in items]
 
