@@ -7,7 +7,7 @@ outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Protocol
@@ -27,7 +27,9 @@ __all__ = [
     "number",
     "operator",
     "operators",
+    "own_rule",
     "quoted",
+    "rule",
 ]
 
 
@@ -165,8 +167,19 @@ class _Rows:
         self.rows: list[tuple[int, Row]] = []
 
 
+_RULES: dict[tuple[str, str], list[tuple[frozenset[int] | None, Row]]] = {}
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
-FAMILIES = ("table", "shapes", "math", "windows", "images", "recurrent", "signal", "chance")
+FAMILIES = (
+    "table",
+    "shapes",
+    "math",
+    "windows",
+    "images",
+    "recurrent",
+    "signal",
+    "chance",
+    "quantised",
+)
 
 
 def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:
@@ -186,6 +199,25 @@ def operator(name: str, since: int = 1, domain: str = "") -> Callable[[Row], Row
         return row
 
     return declare
+
+
+def rule(op_type: str, domain: str = "", opsets: Iterable[int] | None = None) -> Callable[[Row], Row]:
+    """Declare the decorated function as what writes an operator in Rx, before any other rule: for the versions of its domain in
+    `opsets`, for all without. It takes a Reader, and gives the text of one expression: the node's output, or the tuple of
+    its outputs. It may raise Untranslatable."""
+    versions = None if opsets is None else frozenset(opsets)
+
+    def declare(row: Row) -> Row:
+        _RULES.setdefault(("" if domain == "ai.onnx" else domain, op_type), []).append((versions, row))
+        return row
+
+    return declare
+
+
+def own_rule(domain: str, name: str, version: int) -> Row | None:
+    """The rule that somebody registered last for an operator."""
+    found = _RULES.get((domain, name), ())
+    return next((row for versions, row in reversed(found) if versions is None or version in versions), None)
 
 
 def find(domain: str, name: str, version: int) -> Row | None:
