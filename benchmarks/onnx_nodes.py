@@ -111,7 +111,9 @@ def cases(given: int, only: str | None) -> Iterator[Case]:
 
 def _array(value: Any) -> Any:
     if isinstance(value, onnx.TensorProto):
-        return numpy_helper.to_array(value)
+        value = numpy_helper.to_array(value)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        value = np.array([v.decode() if isinstance(v, bytes) else v for v in value.ravel()], "T").reshape(value.shape)
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 

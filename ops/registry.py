@@ -93,7 +93,7 @@ FAMILIES = (
 
 
 # Those of primitives with ONNX's meaning, where that is not ours; they are called `onnx.reshape` and so on.
-ONNX_FAMILIES = ("onnx_shape", "onnx_math", "onnx_quantised")
+ONNX_FAMILIES = ("onnx_shape", "onnx_math", "onnx_quantised", "onnx_attention", "onnx_extra")
 
 
 def families(name: str) -> tuple[str, ...]:

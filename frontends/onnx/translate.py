@@ -197,6 +197,11 @@ class _Block:
         self.lines.append((f"let {name} = {text}", self.made))
         return name
 
+    def parts(self, hint: str, text: str, count: int) -> list[str]:
+        names = [self.writer.values.fresh(hint) for _ in range(count)]
+        self.lines.append((f"let ({', '.join(names)}) = {text}", self.made))
+        return names
+
     def version(self, domain: str) -> int:
         return self.opsets.get(domain, 1)
 
@@ -260,7 +265,7 @@ class _Block:
     def bind(self, operation: Operation, lines: list[Line]) -> None:
         count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
         names = [self.defined(o) if o else self.writer.values.fresh("_") for o in operation.outputs[:count]]
-        target = names[0] if len(operation.outputs) == 1 else f"({', '.join(names)})"
+        target = names[0] if count == 1 else f"({', '.join(names)})"
         self.statement(target, lines)
 
     def statement(self, target: str, lines: list[Line]) -> None:

@@ -47,6 +47,9 @@ class Scope(Protocol):
     def let(self, hint: str, text: str) -> str:
         """Bind an expression before the node, and give its name."""
 
+    def parts(self, hint: str, text: str, count: int) -> list[str]:
+        """Bind the parts of an expression before the node, and give their names."""
+
     def literal(self, tensor: Tensor) -> str:
         """A tensor that stands in the model, as an expression."""
 
@@ -143,6 +146,18 @@ class Reader:
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)
 
+    def parts(self, text: str, count: int) -> list[str]:
+        """The names of the parts of an expression that has so many."""
+        return self.scope.parts(self.operation.outputs[0] or "part", text, count)
+
+    def first_of(self, text: str, count: int) -> str:
+        """The outputs that somebody uses, the first ones of so many."""
+        used = self.outputs()
+        if used == count:
+            return text
+        found = self.parts(text, count)[:used]
+        return found[0] if used == 1 else f"({', '.join(found)})"
+
 
 Row = Callable[[Reader], str]
 
@@ -155,7 +170,7 @@ class _Rows:
 
 
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
-FAMILIES = ("table", "shapes", "math", "windows", "quantised")
+FAMILIES = ("table", "shapes", "math", "windows", "quantised", "attention", "training", "learned", "microsoft")
 
 
 def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:
