@@ -9,8 +9,9 @@ from typing import Any
 from onnx import FunctionProto, NodeProto, TensorProto, TypeProto, defs, helper
 from onnx.defs import SchemaError
 
+from ...lang.node import replace
 from ...lang.onnx_weights import ELEMENTS, Index
-from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
+from .model import Attribute, Function, Graph, Operation, Tensor, TensorType, ValueType
 from .reading import Reader
 
 _NUMBERS = {name: number for number, name in ELEMENTS.items()}
@@ -24,6 +25,8 @@ def body(operation: Operation, version: int, types: Sequence[ValueType | None]) 
         return None
     made = schema.get_function_with_opset_version(version) if schema.has_function else None
     proto = FunctionProto.FromString(made) if isinstance(made, bytes) else made
+    if proto is None and any(isinstance(value, Graph) for value in operation.attributes.values()):
+        return None
     if proto is None and schema.has_context_dependent_function:
         node, kinds = _node(operation), [_type(t).SerializeToString() for t in types]
         try:
@@ -33,7 +36,15 @@ def body(operation: Operation, version: int, types: Sequence[ValueType | None]) 
         proto = FunctionProto.FromString(made) if made else None
     if proto is None or not proto.node:
         return None
-    return Reader(Path("<ONNX>"), Index({}, frozenset(), b"")).function(proto, "")
+    found = Reader(Path("<ONNX>"), Index({}, frozenset(), b"")).function(proto, "")
+    return replace(found, attributes={**found.attributes, **_defaults(schema)})
+
+
+def _defaults(schema: defs.OpSchema) -> dict[str, Attribute]:
+    """What attributes are that a node leaves out."""
+    values = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.type}
+    found = {name: helper.get_attribute_value(value) for name, value in values.items()}
+    return {name: v.decode() if isinstance(v, bytes) else v for name, v in found.items()}
 
 
 def _node(operation: Operation) -> NodeProto:

@@ -202,6 +202,15 @@ class _Block:
         self.lines.append((f"let ({', '.join(names)}) = {text}", self.made))
         return names
 
+    def inline(self, graph: Graph, operands: Sequence[str]) -> list[str]:
+        block = self.nested()
+        block.lines = self.lines
+        for value, operand in zip(graph.inputs, operands, strict=True):
+            block.lines.append((f"let {block.defined(value.name)} = {operand}", self.made))
+        block.initializers(graph.initializers)
+        block.operations(graph.operations)
+        return [block.name(v.name) for v in graph.outputs]
+
     def version(self, domain: str) -> int:
         return self.opsets.get(domain, 1)
 

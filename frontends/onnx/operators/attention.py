@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .registry import Reader, number, operator
+from ..model import Graph, TensorType
+from .registry import Reader, Untranslatable, number, operator
 
 
 def _heads(node: Reader) -> str:
@@ -63,3 +64,31 @@ def rotary_embedding(node: Reader) -> str:
         more += f", {ours}={node.integer(theirs)}" if node.integer(theirs, 0) else ""
     more += ", interleaved=true" if node.integer("interleaved", 0) else ""
     return f"@onnx.rotary_embedding({operands}{more})"
+
+
+@operator("FlexAttention", 1, "ai.onnx.preview")
+def flex_attention(node: Reader) -> str:
+    """Attention whose scores and shares graphs may change, computed in a dtype of at least 32 bits."""
+    q, k, v = (node.x(at) for at in range(3))
+    keys, values = (node.let("heads", f"@repeat({x}, {q}.dim(1) // {k}.dim(1), axis=1)") for x in (k, v))
+    factor = number(node.number("scale", 0.0)) if node.attribute("scale") is not None else None
+    if factor is None:
+        factor = node.let("scale", f"@cast(1.0 / @sqrt(@size_to_tensor({q}.dim(3), dtype=float64)), {q}.dtype)")
+    scores = node.let("scores", f"@cast(@matmul({q}, @matrix_transpose({keys})) * {factor}, {_computed(node)})")
+    scores = _changed(node, "score_mod", scores)
+    shares = _changed(node, "prob_mod", node.let("shares", f"@softmax({scores}, axis=-1)"))
+    return f"@matmul(@cast({shares}, {q}.dtype), {values})"
+
+
+def _computed(node: Reader) -> str:
+    """The dtype of scores."""
+    given = node.dtype("softmax_precision") if node.integer("softmax_precision", 0) else None
+    kind = node.scope.type(node.operation.inputs[0])
+    if given is None and (not isinstance(kind, TensorType) or kind.dtype is None):
+        raise Untranslatable("does not say what its scores are computed in")
+    return given or ("float64" if isinstance(kind, TensorType) and kind.dtype == "float64" else "float32")
+
+
+def _changed(node: Reader, name: str, x: str) -> str:
+    graph = node.attribute(name)
+    return node.scope.inline(graph, [x])[0] if isinstance(graph, Graph) else x

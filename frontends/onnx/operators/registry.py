@@ -7,14 +7,14 @@ outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Protocol
 
 from ....lang.onnx_weights import ELEMENTS
 from ..literals import listed, number, quoted
-from ..model import Attribute, Operation, Tensor
+from ..model import Attribute, Graph, Operation, Tensor, ValueType
 
 __all__ = [
     "Reader",
@@ -49,6 +49,12 @@ class Scope(Protocol):
 
     def parts(self, hint: str, text: str, count: int) -> list[str]:
         """Bind the parts of an expression before the node, and give their names."""
+
+    def inline(self, graph: Graph, operands: Sequence[str]) -> list[str]:
+        """Write what a graph computes of operands before the node, and give the names of its outputs."""
+
+    def type(self, value: str) -> ValueType | None:
+        """What is declared of a value."""
 
     def literal(self, tensor: Tensor) -> str:
         """A tensor that stands in the model, as an expression."""
