@@ -66,9 +66,7 @@ def attention_parts(
     return _packed(result) if q.ndim == 3 else result, keys, values, shown.astype(q.dtype)
 
 
-def _bias(
-    scores: Array, mask: Array | None, counts: Array | None, ahead: int, window: tuple[int, int]
-) -> Array | None:
+def _bias(scores: Array, mask: Array | None, counts: Array | None, ahead: int, window: tuple[int, int]) -> Array | None:
     """What is added to scores: -inf where a query does not see a key. None where nothing is."""
     length, total = scores.shape[-2:]
     bias = None

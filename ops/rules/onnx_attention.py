@@ -168,7 +168,9 @@ def rotary_embedding(
     n, _, length, whole = _heads(ctx, "x", x, heads)
     turned = size or whole
     if size:
-        ctx.require(Other(f"a head of {{0}} to have at least {size} elements", (Argument("x", whole),)), ctx.le(size, whole))
+        ctx.require(
+            Other(f"a head of {{0}} to have at least {size} elements", (Argument("x", whole),)), ctx.le(size, whole)
+        )
     ctx.require(Other("an even number of elements to rotate, of {0}", (Argument("x", turned),)), ctx.eq(turned % 2, 0))
     for name, table in (("cosines", cosines), ("sines", sines)):
         found = ranked(ctx, name, table, 3 if positions is None else 2)

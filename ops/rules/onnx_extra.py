@@ -56,7 +56,7 @@ def feature_extractor(ctx: Ctx, x: TensorInfo, indices: TensorInfo) -> Shape:
 
 @primitive(
     "onnx.tensor_scatter",
-    'cache: tensor, update: tensor, starts: tensor = none, axis: int = -2, circular: bool = false',
+    "cache: tensor, update: tensor, starts: tensor = none, axis: int = -2, circular: bool = false",
     "T:any, T, int64 -> T",
 )
 def tensor_scatter(

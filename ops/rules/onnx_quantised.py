@@ -137,7 +137,9 @@ def qlinear_matmul(
     return found
 
 
-_WINDOWS = 'strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", dilations: sizes = none, groups: size = 1'
+_WINDOWS = (
+    'strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", dilations: sizes = none, groups: size = 1'
+)
 
 
 @primitive(
@@ -146,7 +148,12 @@ _WINDOWS = 'strides: sizes = none, pads: pairs = none, auto_pad: str = "notset",
     "A:integer, B:integer, A, B -> int32",
 )
 def conv_integer(
-    ctx: Ctx, x: TensorInfo, weight: TensorInfo, x_zero: TensorInfo | None, weight_zero: TensorInfo | None, *windows: Any
+    ctx: Ctx,
+    x: TensorInfo,
+    weight: TensorInfo,
+    x_zero: TensorInfo | None,
+    weight_zero: TensorInfo | None,
+    *windows: Any,
 ) -> Shape:
     """The convolution of integers less their zero points. ONNX ConvInteger."""
     found = _conv(ctx, x, weight, None, windows)
@@ -186,7 +193,10 @@ def qlinear_conv(
 
 
 @primitive(
-    "onnx.cast", 'x: tensor, dtype: dtype, saturate: bool = true, round_mode: str = "up"', "T:any -> =dtype", elementwise=True
+    "onnx.cast",
+    'x: tensor, dtype: dtype, saturate: bool = true, round_mode: str = "up"',
+    "T:any -> =dtype",
+    elementwise=True,
 )
 def cast(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None, saturate: bool, round_mode: str) -> Out:
     """The elements in another dtype, with ONNX's ways to small floats and strings. ONNX Cast."""

@@ -195,7 +195,9 @@ def dynamic_quantize_matmul(node: Reader) -> str:
 def matmul_n_bits(node: Reader) -> str:
     if node.has(4):
         raise Untranslatable("permutes its groups")
-    sizes = ", ".join(f"{ours}={node.integer(theirs)}" for ours, theirs in (("k", "K"), ("n", "N"), ("block", "block_size")))
+    sizes = ", ".join(
+        f"{ours}={node.integer(theirs)}" for ours, theirs in (("k", "K"), ("n", "N"), ("block", "block_size"))
+    )
     zeros = node.optional(3, "zero_points")
     text = f"@onnx.matmul_bits({node.x(0)}, {node.x(1)}, {node.x(2)}{zeros}, {sizes}, bits={node.integer('bits', 4)})"
     return f"{text} + {node.x(5)}" if node.has(5) else text
