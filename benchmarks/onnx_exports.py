@@ -24,8 +24,8 @@ import onnx
 import onnxruntime
 import rxlang
 from onnx import helper
-from onnx_nodes import FAILURES, value_of
 from onnx_models import one_thread
+from onnx_nodes import FAILURES, value_of
 
 Sizes = dict[str, int]
 
@@ -52,7 +52,9 @@ class Model:
 
     def sizes(self, draw: random.Random) -> Sizes:
         """Every name of a size with a number, larger ones for what is long."""
-        names = {n for v in self.inputs for d in v.type.tensor_type.shape.dim for n in re.findall(r"[a-z]\w*", d.dim_param)}
+        names = {
+            n for v in self.inputs for d in v.type.tensor_type.shape.dim for n in re.findall(r"[a-z]\w*", d.dim_param)
+        }
         return {n: draw.choice(_RANGES.get(n, range(1, 14))) for n in sorted(names)}
 
     def feeds(self, sizes: Sizes, seed: int) -> dict[str, Any]:

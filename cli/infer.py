@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--copy-data", is_flag=True, help="Copy external data beside OUT.onnx instead of linking it there.")
 @click.option(
-    "--dynamic", multiple=True, metavar="INPUT.AXIS[=NAME]",
+    "--dynamic",
+    multiple=True,
+    metavar="INPUT.AXIS[=NAME]",
     help="Make a symbol of a declared size, like images.0=b or '*.0'; several times for several.",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)

@@ -25,6 +25,8 @@ def body(operation: Operation, version: int, types: Sequence[ValueType | None]) 
         return None
     made = schema.get_function_with_opset_version(version) if schema.has_function else None
     proto = FunctionProto.FromString(made) if isinstance(made, bytes) else made
+    if proto is None and any(isinstance(value, Graph) for value in operation.attributes.values()):
+        return None
     if proto is None and schema.has_context_dependent_function:
         node, kinds = _node(operation), [_type(t).SerializeToString() for t in types]
         try:

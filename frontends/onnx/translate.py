@@ -199,10 +199,19 @@ class _Block:
         self.lines.append((f"let {name} = {text}", self.made))
         return name
 
-    def apart(self, hint: str, text: str, count: int) -> list[str]:
+    def parts(self, hint: str, text: str, count: int) -> list[str]:
         names = [self.writer.values.fresh(hint) for _ in range(count)]
         self.lines.append((f"let ({', '.join(names)}) = {text}", self.made))
         return names
+
+    def inline(self, graph: Graph, operands: Sequence[str]) -> list[str]:
+        block = self.nested()
+        block.lines = self.lines
+        for value, operand in zip(graph.inputs, operands, strict=True):
+            block.lines.append((f"let {block.defined(value.name)} = {operand}", self.made))
+        block.initializers(graph.initializers)
+        block.operations(graph.operations)
+        return [block.name(v.name) for v in graph.outputs]
 
     def version(self, domain: str) -> int:
         return self.opsets.get(domain, 1)
@@ -269,7 +278,7 @@ class _Block:
     def bind(self, operation: Operation, lines: list[Line]) -> None:
         count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
         names = [self.defined(o) if o else self.writer.values.fresh("_") for o in operation.outputs[:count]]
-        target = names[0] if len(operation.outputs) == 1 else f"({', '.join(names)})"
+        target = names[0] if count == 1 else f"({', '.join(names)})"
         self.statement(target, lines)
 
     def statement(self, target: str, lines: list[Line]) -> None:

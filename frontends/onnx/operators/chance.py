@@ -16,7 +16,7 @@ def batch_normalization(node: Reader) -> str:
     given = f"{', '.join(node.xs()[:5])}, epsilon={epsilon}"
     if node.integer("training_mode", 0):
         momentum = number(node.number("momentum", 0.9))
-        return node.taken(f"@onnx.batch_normalization_training({given}, momentum={momentum})", 3)
+        return node.first_of(f"@onnx.batch_normalization_training({given}, momentum={momentum})", 3)
     if node.outputs() > 1:
         raise Untranslatable("has the outputs of training")
     return f"@batch_normalization({given})"
@@ -35,14 +35,16 @@ def dropout_training(node: Reader) -> str:
     if not node.has(2) or (held is not None and held.values is not None and not any(held.values)):
         return dropout(node)
     seed = "" if node.attribute("seed") is None else f", seed={node.integer('seed')}"
-    return node.taken(f"@onnx.dropout({node.x(0)}{node.optional(1, 'ratio')}{node.optional(2, 'training')}{seed})", 2)
+    return node.first_of(
+        f"@onnx.dropout({node.x(0)}{node.optional(1, 'ratio')}{node.optional(2, 'training')}{seed})", 2
+    )
 
 
 @operator("Unique", 11)
 def unique(node: Reader) -> str:
     along = "" if node.attribute("axis") is None else f", axis={node.integer('axis')}"
     order = "" if node.integer("sorted", 1) else ", sorted=false"
-    return node.taken(f"@onnx.unique({node.x(0)}{along}{order})", 4)
+    return node.first_of(f"@onnx.unique({node.x(0)}{along}{order})", 4)
 
 
 @operator("TfIdfVectorizer", 9)

@@ -48,7 +48,7 @@ def _layer(node: Reader, kind: str, states: tuple[str, ...], count: int, more: s
     elif words != _USUAL[kind] * (len(words) // len(_USUAL[kind])):
         only += f', activations="{" ".join(words)}"'
     name = f"onnx.{kind}" if only else kind
-    return node.taken(f"@{name}({node.x(0)}, {node.x(1)}, {node.x(2)}{given}{more}{only})", count)
+    return node.first_of(f"@{name}({node.x(0)}, {node.x(1)}, {node.x(2)}{given}{more}{only})", count)
 
 
 def _activations(node: Reader, kind: str, directions: int) -> list[str]:

@@ -7,14 +7,14 @@ outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Protocol
 
 from ....lang.onnx_weights import ELEMENTS
 from ..literals import listed, number, quoted
-from ..model import Attribute, Operation, Tensor
+from ..model import Attribute, Graph, Operation, Tensor, ValueType
 
 __all__ = [
     "Reader",
@@ -49,8 +49,14 @@ class Scope(Protocol):
     def let(self, hint: str, text: str) -> str:
         """Bind an expression before the node, and give its name."""
 
-    def apart(self, hint: str, text: str, count: int) -> list[str]:
-        """Bind an expression of so many results before the node, and give their names."""
+    def parts(self, hint: str, text: str, count: int) -> list[str]:
+        """Bind the parts of an expression before the node, and give their names."""
+
+    def inline(self, graph: Graph, operands: Sequence[str]) -> list[str]:
+        """Write what a graph computes of operands before the node, and give the names of its outputs."""
+
+    def type(self, value: str) -> ValueType | None:
+        """What is declared of a value."""
 
     def literal(self, tensor: Tensor) -> str:
         """A tensor that stands in the model, as an expression."""
@@ -148,13 +154,17 @@ class Reader:
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)
 
-    def taken(self, text: str, count: int) -> str:
-        """Of an expression of so many results those that the node has outputs for."""
+    def parts(self, text: str, count: int) -> list[str]:
+        """The names of the parts of an expression that has so many."""
+        return self.scope.parts(self.operation.outputs[0] or "part", text, count)
+
+    def first_of(self, text: str, count: int) -> str:
+        """The outputs that somebody uses, the first ones of so many."""
         used = self.outputs()
-        if used == count and len(self.operation.outputs) > 1:
+        if used == count:
             return text
-        made = self.scope.apart("part", text, count)
-        return made[0] if used < 2 else f"({', '.join(made[:used])})"
+        found = self.parts(text, count)[:used]
+        return found[0] if used == 1 else f"({', '.join(found)})"
 
 
 Row = Callable[[Reader], str]
@@ -170,16 +180,9 @@ class _Rows:
 _RULES: dict[tuple[str, str], list[tuple[frozenset[int] | None, Row]]] = {}
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
 FAMILIES = (
-    "table",
-    "shapes",
-    "math",
-    "windows",
-    "images",
-    "recurrent",
-    "signal",
-    "chance",
-    "quantised",
-)
+    "table", "shapes", "math", "windows", "images", "recurrent", "signal", "chance", "quantised", "attention", "training",
+    "learned", "microsoft",
+)  # fmt: skip
 
 
 def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:

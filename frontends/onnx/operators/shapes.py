@@ -180,7 +180,10 @@ def range_(node: Reader) -> str:
 
 @operator("OneHot", 9)
 def one_hot(node: Reader) -> str:
-    return f"@onnx.one_hot({node.x(0)}, {node.x(1)}, {node.x(2)}, axis={node.integer('axis', -1)})"
+    depth, known = node.x(1), node.scope.constant(node.operation.inputs[1])
+    if known is not None and known.values and isinstance(known.values[0], float):
+        depth = f"tensor({int(known.values[0])}, int64)"
+    return f"@onnx.one_hot({node.x(0)}, {depth}, {node.x(2)}, axis={node.integer('axis', -1)})"
 
 
 @operator("TopK", 1)
@@ -253,7 +256,7 @@ def scatter_elements(node: Reader) -> str:
 @operator("ScatterND", 11)
 def scatter_nd(node: Reader) -> str:
     how = node.string("reduction", "none")
-    return f'@scatter_nd({node.x(0)}, {node.x(1)}, {node.x(2)}, reduction="{how}")'
+    return f'@onnx.scatter_nd({node.x(0)}, {node.x(1)}, {node.x(2)}, reduction="{how}")'
 
 
 @operator("ReverseSequence", 10)

@@ -1,0 +1,60 @@
+"""Operators of ai.onnx.ml, and writing into caches."""
+
+from __future__ import annotations
+
+from ..literals import listed
+from ..model import Tensor
+from .registry import Reader, Untranslatable, number, operator, quoted
+
+DOMAIN = "ai.onnx.ml"
+
+
+@operator("ArrayFeatureExtractor", 1, DOMAIN)
+def feature_extractor(node: Reader) -> str:
+    return f"@onnx.feature_extractor({node.x(0)}, {node.x(1)})"
+
+
+@operator("Binarizer", 1, DOMAIN)
+def binarizer(node: Reader) -> str:
+    x = node.x(0)
+    return f"@cast({x} > {number(node.number('threshold', 0.0))}, {x}.dtype)"
+
+
+# Where the kinds of labels stand among the attributes, and what an unknown label is by default.
+_LABELS = (("strings", "string", '"_Unused"'), ("int64s", "int64", "-1"), ("floats", "float32", "-0.0"))
+
+
+def _labels(node: Reader, side: str) -> tuple[str, str, str]:
+    """The labels of one side as an expression, their dtype, and the attribute's last word."""
+    for suffix, dtype, _ in _LABELS:
+        found = node.attribute(f"{side}_{suffix}")
+        if isinstance(found, tuple) and found:
+            texts = [quoted(v) if isinstance(v, str) else number(v) for v in found if isinstance(v, str | int | float)]
+            return f"tensor({listed(texts)}, {dtype})", dtype, suffix
+    tensor = node.attribute(f"{side}_tensor")
+    if not isinstance(tensor, Tensor):
+        raise Untranslatable(f"has no {side}")
+    return node.scope.literal(tensor), tensor.dtype, "tensor"
+
+
+@operator("LabelEncoder", 2, DOMAIN)
+def label_encoder(node: Reader) -> str:
+    (keys, _, _), (values, dtype, suffix) = _labels(node, "keys"), _labels(node, "values")
+    return f"@onnx.label_encoder({node.x(0)}, {keys}, {values}, {_default(node, dtype, suffix)})"
+
+
+def _default(node: Reader, dtype: str, suffix: str) -> str:
+    given = node.attribute("default_tensor")
+    if isinstance(given, Tensor):
+        return f"@reshape({node.scope.literal(given)}, [])"
+    value = node.attribute(f"default_{suffix.removesuffix('s')}")
+    if isinstance(value, str | int | float):
+        return f"tensor({quoted(value) if isinstance(value, str) else number(value)}, {dtype})"
+    return f"tensor({next((d for _, t, d in _LABELS if t == dtype), '0')}, {dtype})"
+
+
+@operator("TensorScatter", 24)
+def tensor_scatter(node: Reader) -> str:
+    more = f"{node.optional(2, 'starts')}, axis={node.integer('axis', -2)}"
+    more += ", circular=true" if node.string("mode", "linear") == "circular" else ""
+    return f"@onnx.tensor_scatter({node.x(0)}, {node.x(1)}{more})"
