@@ -25,7 +25,9 @@ class Refused(Node):
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{place} = {n}" for place, n in self.witness.items())
-        return f"{self.node} now demands {self.condition}" + (f": with {sizes} it fails, and did not before" if sizes else "")
+        return f"{self.node} now demands {self.condition}" + (
+            f": with {sizes} it fails, and did not before" if sizes else ""
+        )
 
 
 class Comparison(Node):
@@ -65,7 +67,9 @@ class _Terms:
         for place, size in dims:
             if self.names.get(str(size)) != place:
                 self.clauses.append((f"{place} == {self.renamed(size)}", "the declared inputs"))
-        self.clauses += [(self.renamed(c.condition), c.demands[0].node if c.demands else "") for c in contract.conditions]
+        self.clauses += [
+            (self.renamed(c.condition), c.demands[0].node if c.demands else "") for c in contract.conditions
+        ]
 
     def _multiples(self, dims: Iterable[tuple[str, int | str]]) -> Iterator[str]:
         """Of `n * 2` the name is half of the size, which is even."""

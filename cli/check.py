@@ -58,7 +58,9 @@ class Outcome(NamedTuple):
 @given_option
 @click.option("--guards", is_flag=True, help="Print what plans, branches and implementations are chosen by, and where.")
 @click.option(
-    "--dynamic", multiple=True, metavar="INPUT.AXIS[=NAME]",
+    "--dynamic",
+    multiple=True,
+    metavar="INPUT.AXIS[=NAME]",
     help="Of models: a size that is free whatever is declared, like images.0=b; *.0 is axis 0 of all inputs.",
 )
 @click.option("--at", multiple=True, metavar="SIZE=N", help="Of models: check at a size, like h=40 or images.2=40.")

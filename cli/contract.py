@@ -16,7 +16,9 @@ _MOST_NODES = 4
 def text(name: str, contract: Contract) -> str:
     """Inputs, what they must satisfy and why, what is declared, what is left, and what comes out."""
     count = len(contract.conditions) + len(contract.ranges)
-    lines = [f"{name}: its inputs must satisfy {plural(count, 'condition')}" if count else f"{name}: takes all its sizes"]
+    lines = [
+        f"{name}: its inputs must satisfy {plural(count, 'condition')}" if count else f"{name}: takes all its sizes"
+    ]
     lines += [f"  {_typed(value)}" for value in contract.inputs]
     for clause in contract.conditions:
         lines += ["", f"  {clause.condition}{_original(clause.sizes, contract.sizes)}", *_clause(clause)]

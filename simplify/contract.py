@@ -55,7 +55,11 @@ def _tensors(value: Value) -> Iterator[TensorInfo]:
 
 
 def _condition(
-    cond: Cond, found: Sequence[Cond], asked: Sequence[tuple[Demand, Cond | None]], inputs: Inputs, dims: tuple[Size, ...]
+    cond: Cond,
+    found: Sequence[Cond],
+    asked: Sequence[tuple[Demand, Cond | None]],
+    inputs: Inputs,
+    dims: tuple[Size, ...],
 ) -> Condition:
     names = tuple(dict.fromkeys(v.name for v in _sizes(cond)))
     others = (*inputs.door, *(c for c in found if c is not cond))

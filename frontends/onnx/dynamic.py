@@ -44,7 +44,9 @@ def freed(model: Model, wishes: Sequence[Wish]) -> Model:
     inputs = [v for v in model.graph.inputs if v.name not in held]
     for wish in wishes:
         if not any(map(wish.is_for, inputs)):
-            raise ValueError(f"{wish.text!r} names no axis of an input; the inputs are {', '.join(v.name for v in inputs)}")
+            raise ValueError(
+                f"{wish.text!r} names no axis of an input; the inputs are {', '.join(v.name for v in inputs)}"
+            )
     freed_inputs = tuple(v if v.name in held else _freed(v, wishes) for v in model.graph.inputs)
     return replace(model, graph=replace(_undeclared(model.graph), inputs=freed_inputs))
 

@@ -28,7 +28,8 @@ class Paths:
     def _ways(self, last: Operation) -> dict[str, tuple[str, ...]]:
         """For each input that leads there its shortest way, the nearest first."""
         found: dict[str, tuple[str, ...]] = {}
-        waiting, seen = deque([(last, (called(last),))]), {last.index}
+        waiting: deque[tuple[Operation, tuple[str, ...]]] = deque([(last, (called(last),))])
+        seen = {last.index}
         while waiting:
             operation, behind = waiting.popleft()
             for name in read_by(operation):
