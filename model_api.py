@@ -32,9 +32,9 @@ class Inferences(Node):
     def ok(self) -> bool:
         return all(d.severity != "error" for d in self.diagnostics)
 
-    def write(self, path: Path) -> None:
-        """Write the model with its shapes; raises OSError."""
-        write_shapes(self.model, self.inference, self.policy, path)
+    def write(self, path: Path, contract: str | None = None) -> None:
+        """Write the model with its shapes, and its contract; raises OSError."""
+        write_shapes(self.model, self.inference, self.policy, path, contract)
 
 
 def infer(model: str | PathLike[str], policy: Policy = "reconcile") -> Inferences:

@@ -49,7 +49,9 @@ def node(kind: str, name: str, inputs: str, output: str, **attributes: Any) -> A
 def up(path: Path, h: str = "h") -> Path:
     """A convolution of stride 2, upsampling by 2, and a concat with the input."""
     concat = node("Concat", "Concat_39", "images u", "out", axis=1)
-    frames = 'File "/x/site-packages/torch/f.py", line 3, in f\n  f()\nFile "net.py", line 12, in forward\n  torch.cat()'
+    frames = (
+        'File "/x/site-packages/torch/f.py", line 3, in f\n  f()\nFile "net.py", line 12, in forward\n  torch.cat()'
+    )
     concat.metadata_props.append(onnx.StringStringEntryProto(key=STACK, value=frames))
     nodes = [
         node("Conv", "Conv_1", "images w", "c", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
@@ -291,3 +293,18 @@ def test_onnxruntime_accepts_what_the_contract_accepts(tmp_path: Path, make: Any
         edges[wanted] += 1
         assert accepts(session, feeds) == wanted, sizes
     assert all(edges.values())
+
+
+def test_a_model_keeps_its_contract_and_is_checked_against_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = convolved(tmp_path / "m.onnx", 3)
+    assert invoke(["infer", str(path), "--write"]) == 0
+    assert invoke(["check", str(path)]) == 0
+    kept = onnx.load(str(path)).metadata_props[0]
+    other = onnx.load(str(convolved(tmp_path / "n.onnx", 5)))
+    other.metadata_props.append(kept)
+    onnx.save(other, str(tmp_path / "n.onnx"))
+    capsys.readouterr()
+    assert invoke(["check", str(tmp_path / "n.onnx")]) == 1
+    assert "E250" in capsys.readouterr().err

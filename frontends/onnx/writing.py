@@ -9,10 +9,12 @@ from ...lang.onnx_weights import ELEMENTS
 from .inference import Inference, Inferred, Policy
 from .model import Model
 
+# Where a model keeps its contract, among its metadata.
+CONTRACT = "rx.contract"
 _NUMBERS = {name: number for number, name in ELEMENTS.items()}
 
 
-def write_shapes(model: Model, found: Inference, policy: Policy, path: Path) -> None:
+def write_shapes(model: Model, found: Inference, policy: Policy, path: Path, contract: str | None = None) -> None:
     """Write the model to `path` with what is inferred of each value; a declared size stays where nothing is known, and under
     `ignore` everywhere."""
     import onnx
@@ -29,6 +31,10 @@ def write_shapes(model: Model, found: Inference, policy: Policy, path: Path) -> 
         elif policy == "ignore" and declared[name].type.WhichOneof("value"):
             continue
         _write(declared[name], value)
+    if contract is not None:
+        kept = [p for p in proto.metadata_props if p.key != CONTRACT]
+        del proto.metadata_props[:]
+        proto.metadata_props.extend([*kept, onnx.StringStringEntryProto(key=CONTRACT, value=contract)])
     onnx.save(proto, str(path))
 
 
