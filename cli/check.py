@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -12,12 +12,16 @@ from ..lang.cells import shown
 from ..lang.checked import Counts
 from ..lang.choices import Choice
 from ..lang.diagnostics import Diagnostic
+from ..lang.files import is_model
 from ..simplify.known.outcome import Options
 from .examine import Examined, Wish, examine_all
 from .explanation import unknown
-from .files import Program, Unusable, all_met, conclude, conditions, folders, given_option, read_programs
+from .files import Program, Unusable, all_met, conclude, conditions, folders, given_option, of_main, read_programs
 from .following import followed
 from .terminal import plural, print_diagnostics, summary
+
+if TYPE_CHECKING:
+    from ..contract import Contract
 
 
 class Outcome(NamedTuple):
@@ -30,6 +34,7 @@ class Outcome(NamedTuple):
     counts: Counts | None
     questions: dict[str, int]
     seconds: float
+    contracts: dict[str, Contract | None]
 
 
 @click.command()
@@ -51,6 +56,15 @@ class Outcome(NamedTuple):
 )
 @given_option
 @click.option("--guards", is_flag=True, help="Print what plans, branches and implementations are chosen by, and where.")
+@click.option(
+    "--dynamic",
+    multiple=True,
+    metavar="INPUT.AXIS[=NAME]",
+    help="Of models: a size that is free whatever is declared, like images.0=b; *.0 is axis 0 of all inputs.",
+)
+@click.option("--at", multiple=True, metavar="SIZE=N", help="Of models: check at a size, like h=40 or images.2=40.")
+@click.option("--write-contract", "written", metavar="FILE", help="Write what a model demands of its inputs, as JSON.")
+@click.option("--expect", "expected", metavar="FILE", help="Compare what a model demands with a contract.")
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
@@ -65,21 +79,37 @@ def check(
     fix: bool,
     given: tuple[str, ...],
     guards: bool,
+    dynamic: tuple[str, ...],
+    at: tuple[str, ...],
+    written: str | None,
+    expected: str | None,
     stats: bool,
     roots: tuple[str, ...],
 ) -> int:
     """Decide every assertion of programs, without running them.
 
-    PATH is a file, a folder with .rx and .onnx files in it, or - for standard input.
+    PATH is a file, a folder with .rx and .onnx files in it, or - for standard input. Of a model (.onnx) the contract is printed: what
+    its inputs must satisfy, and which nodes demand it.
     """
     places = folders(roots)
     programs, unread = read_programs(paths, models=True)
+    of_models = [program for program in programs if is_model(program.name)]
+    _only_models((*dynamic, *at, written, expected), programs, of_models)
+    _one_model((written, expected), of_models)
+    given = tuple(of_main(text) for text in given) if of_models else given
     options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
-    wish = Wish(places, options, signature, explained, guards)
+    wish = Wish(places, options, signature, explained, guards, dynamic, at)
     if fix:
         programs = _fixed(programs, wish, form)
     began = time.perf_counter()
     found = list(followed(examine_all(programs, wish), len(programs), "checking"))
+    if of_models:
+        from .contracts import concluded, told, with_notes  # few programs are models
+
+        found = [concluded(one, program.name, written, expected) for one, program in zip(found, programs, strict=True)]
+        if form in ("github", "sarif"):
+            found = [with_notes(one, program.name) for one, program in zip(found, programs, strict=True)]
+        told(found, [program.name for program in programs], form)
     outcome = _gathered(programs, found, time.perf_counter() - began)
     _print(outcome, form, [guard for one in found for guard in one.guards] if guards else None)
     beside = form in ("json", "sarif")  # standard output has one object then
@@ -90,6 +120,16 @@ def check(
     conclude(unread)
     all_met(text for text in given if found and all(text in one.unmet for one in found))
     return 1 if outcome.rejected else 0
+
+
+def _only_models(asked: Iterable[str | None], programs: Sequence[Program], models: Sequence[Program]) -> None:
+    if any(text is not None for text in asked) and len(models) < len(programs):
+        raise Unusable("--dynamic, --at, --write-contract and --expect are for models (.onnx)")
+
+
+def _one_model(asked: Iterable[str | None], models: Sequence[Program]) -> None:
+    if any(text is not None for text in asked) and len(models) > 1:
+        raise Unusable("--write-contract and --expect take one model")
 
 
 def _asked_for(found: Sequence[Examined], name: str | None) -> Iterator[str]:
@@ -129,6 +169,7 @@ def _gathered(programs: Sequence[Program], found: Sequence[Examined], seconds: f
         _sum(counted) if counted else None,
         questions,
         seconds,
+        {program.name: one.contract for program, one in zip(programs, found, strict=True)},
     )
 
 
@@ -154,7 +195,8 @@ def _print(outcome: Outcome, form: str, guards: Sequence[Choice] | None) -> None
     else:
         from .machine import written  # these formats are not loaded for people
 
-        for text in written(form, outcome.files, outcome.diagnostics, outcome.counts or Counts(), guards):
+        contracts = {name: c for name, c in outcome.contracts.items() if c is not None}
+        for text in written(form, outcome.files, outcome.diagnostics, outcome.counts or Counts(), guards, contracts):
             click.echo(text)
     if form in ("text", "github"):
         click.echo(summary(outcome.names, outcome.rejected, outcome.counts, outcome.diagnostics))

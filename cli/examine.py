@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import pipeline
 from ..lang.checked import Counts, Demands
 from ..lang.choices import Choice, choices
 from ..lang.diagnostics import Diagnostic
+from ..lang.files import is_model
+from ..lang.node import replace
 from ..simplify.known.outcome import Options
 from .explanation import explanation, names
-from .files import Program
+from .files import Program, Unusable
+
+if TYPE_CHECKING:
+    from ..contract import Contract
 
 # Fewer files than this are checked faster than processes start.
 _MANY = 8
@@ -27,6 +32,8 @@ class Wish(NamedTuple):
     signature: bool = False
     explained: str | None = None
     guards: bool = False
+    dynamic: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
 
 
 class Examined(NamedTuple):
@@ -43,6 +50,8 @@ class Examined(NamedTuple):
     known: tuple[str, ...] | None = None
     unmet: tuple[str, ...] = ()
     guards: tuple[Choice, ...] = ()
+    contract: Contract | None = None
+    promised: str | None = None
 
 
 def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
@@ -58,8 +67,12 @@ def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
 
 
 def examine(program: Program, wish: Wish) -> Examined:
-    report = pipeline.check_bytes(program.data, program.name, program.base, wish.roots, wish.options)
-    report = _with_helps(report, program, wish)
+    contract = promised = None
+    if is_model(program.name):
+        report, contract, promised = _model(program, wish)
+    else:
+        report = pipeline.check_bytes(program.data, program.name, program.base, wish.roots, wish.options)
+        report = _with_helps(report, program, wish)
     checked = report.checked
     if checked is None:
         return Examined(report.files, report.diagnostics, None, {}, report.ok, ())
@@ -75,7 +88,24 @@ def examine(program: Program, wish: Wish) -> Examined:
         names(checked) if wish.explained is not None and told is None else None,
         report.unmet,
         tuple(choices(checked.program)) if wish.guards else (),
+        contract,
+        promised,
     )
+
+
+def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, Contract | None, str | None]:
+    """A model's report, in which its contract stands for the checks that are left; that contract; the one it was given."""
+    from ..model_check import check_model  # few programs are models
+
+    try:
+        found = check_model(Path(program.name), program.name, wish.roots, wish.options, wish.dynamic, wish.at)
+    except ValueError as wrong:
+        raise Unusable(str(wrong)) from None
+    told = found.report.diagnostics
+    kept = tuple(d for d in told if not d.code.is_doubt) if found.contract is not None else told
+    free = not (wish.dynamic or wish.at or wish.options.given)
+    promised = found.model.metadata.get("rx.contract") if found.model is not None and free else None
+    return replace(found.report, diagnostics=kept), found.contract, promised
 
 
 def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[str, ...]:

@@ -122,6 +122,11 @@ given_option = click.option(
 )  # fmt: skip
 
 
+def of_main(text: str) -> str:
+    """What is given for a model, which has one function."""
+    return text if text.lstrip().startswith("@") else f"@main: {text}"
+
+
 def conditions(texts: Iterable[str], option: str = "--given") -> tuple[Given, ...]:
     """The conditions that an option names."""
     try:

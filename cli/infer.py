@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     metavar="INPUT.AXIS[=NAME]",
     help="Make a symbol of a declared size, like images.0=b or '*.0'; several times for several.",
 )
+@click.option("--write", "kept", is_flag=True, help="Write the model's contract into it too, under rx.contract.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def infer(file: str, out: str | None, policy: Policy, copy_data: bool, dynamic: tuple[str, ...], form: str) -> int:
+def infer(
+    file: str, out: str | None, policy: Policy, copy_data: bool, dynamic: tuple[str, ...], kept: bool, form: str
+) -> int:
     """Print the symbolic shapes of every value of an ONNX model."""
     try:
         found = infer_model(Path(file), policy, dynamic)
@@ -48,12 +51,24 @@ def infer(file: str, out: str | None, policy: Policy, copy_data: bool, dynamic: 
         width = max(map(len, found.inference.values), default=0)
         for name, value in found.inference.values.items():
             click.echo(f"  {name:<{width}} : {_text(value)}")
+    if kept and out is None:
+        out = file
     if out is not None:
         try:
-            found.write(out, copy_data)
+            found.write(out, copy_data, _contract(file) if kept else None)
         except OSError as wrong:
             raise Unusable(f"cannot write {out!r}: {reason(wrong)}") from wrong
     return 0 if found.ok else 1
+
+
+def _contract(file: str) -> str:
+    from ..contract_file import contract_text
+    from ..model_check import check_model
+
+    found = check_model(Path(file), file)
+    if found.contract is None:
+        raise Unusable(f"{file!r} has no contract: `rx check` says why")
+    return contract_text(found.contract)
 
 
 def _text(value: Inferred) -> str:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
+from typing import TYPE_CHECKING
 
 from ..lang.checked import Counts
 from ..lang.choices import Choice
 from ..lang.diagnostics import Diagnostic
 from ..lang.formats import check_object, github_lines, sarif_object
+
+if TYPE_CHECKING:
+    from ..contract import Contract
 
 
 def written(
@@ -19,6 +23,7 @@ def written(
     diagnostics: Sequence[Diagnostic],
     counts: Counts,
     guards: Sequence[Choice] | None = None,
+    contracts: Mapping[str, Contract] | None = None,
 ) -> Iterator[str]:
     """`form` is json, sarif or github; each text is to be printed on lines of its own."""
     if form == "github":
@@ -26,7 +31,12 @@ def written(
     elif form == "sarif":
         yield json.dumps(sarif_object(diagnostics, version()), indent=2)
     else:
-        yield json.dumps(check_object(files, diagnostics, counts, guards), indent=2)
+        found = check_object(files, diagnostics, counts, guards)
+        if contracts:
+            from ..contract_file import contract_object
+
+            found["contracts"] = {name: contract_object(contract) for name, contract in contracts.items()}
+        yield json.dumps(found, indent=2)
 
 
 def version() -> str:

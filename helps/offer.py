@@ -10,6 +10,7 @@ from pathlib import Path
 from ..lang import core, sweet
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Edit, Help
+from ..lang.files import is_model
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..lang.walk import walk
@@ -117,7 +118,10 @@ class Trial(Node):
 
 
 def with_helps(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
-    """The report with a help, and its edits, on each diagnostic for which some mend works; the rest is as for checking."""
+    """The report with a help, and its edits, on each diagnostic for which some mend works; the rest is as for checking. A model's
+    text is nobody's to edit."""
+    if is_model(report.files[0]):
+        return report
     found = offers(report, base, roots, options)
     helped = {id(o.diagnostic): _with_help(o) for o in found if o.mends}
     return replace(report, diagnostics=tuple(helped.get(id(d), d) for d in report.diagnostics))

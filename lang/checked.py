@@ -71,6 +71,33 @@ class Demands(Node):
         return f"{self.name} = fn({params}){result}{where}"
 
 
+class Asked(Node):
+    """An open check: what it needs in words, and where it stands."""
+
+    needs: str
+    place: Span
+
+
+class Condition(Node):
+    """A condition on what comes in, as Rx text, with the sizes that it speaks of, the checks that ask for it, and the smallest
+    sizes that break it and no other one."""
+
+    text: str
+    sizes: tuple[str, ...]
+    asked: tuple[Asked, ...]
+    witness: Mapping[str, int] | None
+
+
+class Conditions(Node):
+    """What a function's inputs have to satisfy beside what its signature says. `left` are the checks that sizes do not decide;
+    `exact` is False where some inputs may break a condition and pass."""
+
+    name: str
+    conditions: tuple[Condition, ...]
+    left: tuple[Asked, ...]
+    exact: bool
+
+
 class Fact(Node):
     """One thing that is known, and the place that it comes from (NOWHERE: it follows from others)."""
 
@@ -108,6 +135,7 @@ class Checked(Node):
     headers: Mapping[tuple[str, str | None], Header] = {}
     steps: int = 0
     length: int = 0
+    require: Callable[[], tuple[Conditions, ...]] = tuple
 
     @property
     def silenced(self) -> tuple[Diagnostic, ...]:
@@ -123,3 +151,8 @@ class Checked(Node):
     def demands(self) -> tuple[Demands, ...]:
         """What each function demands of its inputs, worked out when somebody asks."""
         return self.demand()
+
+    @property
+    def conditions(self) -> tuple[Conditions, ...]:
+        """The same condition by condition, each with the checks that ask for it."""
+        return self.require()

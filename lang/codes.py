@@ -71,6 +71,8 @@ E245 names: a weights file that cannot be used
 E246 names is_whole: a model file that cannot be read
 E247 names: a node of a model that has no meaning in Rx
 E248 names: a declared shape that is not the one a model gives
+E250 names: a model that is not what its contract says
+E251 names: a contract that cannot be compared
 E299 names: not supported yet
 
 # In sizes and dtypes
@@ -102,6 +104,7 @@ N202 notes spreads: operands that are both repeated
 N203 notes: a reduction over a single element
 N204 notes: a name for any dtype that is called like one
 N205 notes: a size of a model whose name is not understood
+N206 notes: a condition on the inputs of a model
 N301 notes: code that no execution reaches
 N302 notes: an implementation that is never chosen
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from ..lang import core
-from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
+from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
@@ -19,6 +19,7 @@ from ..lang.walk import walk as nodes
 from ..ops.model import Primitive, TensorInfo
 from .asserted import with_asserted
 from .assertions import contradictory
+from .contract import conditions
 from .demands import demands
 from .findings import Log, choose
 from .implementations import Found, Member
@@ -72,6 +73,7 @@ class _Checker:
         self.questions: dict[str, int] = {}
         self.shapes: dict[str, Callable[[], FunctionShapes]] = {}
         self.wanted: dict[str, Callable[[], Demands]] = {}
+        self.asked: dict[str, Callable[[], Conditions]] = {}
         self.consts: list[tuple[str, Callable[[], Explanation]]] = []
 
     def run(self) -> Checked:
@@ -112,6 +114,7 @@ class _Checker:
             self.demanded,
             self.explained,
             lambda: tuple(map(told, silent)),
+            require=self.required,
         )
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
@@ -124,6 +127,9 @@ class _Checker:
 
     def demanded(self) -> tuple[Demands, ...]:
         return tuple(self.wanted[name]() for name in self._in_order(self.wanted))
+
+    def required(self) -> tuple[Conditions, ...]:
+        return tuple(self.asked[name]() for name in self._in_order(self.asked))
 
     def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
         functions = {f.name: f for f in (*after.functions, *((after.main,) if after.main else ()))}
@@ -181,6 +187,9 @@ class _Checker:
         known = walk.state.facts.conditions()[:said]
         self.wanted[function.name] = lambda: demands(
             function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands
+        )
+        self.asked[function.name] = lambda: conditions(
+            f"@{function.name}", params, walk.state, tuple(cond for cond, _ in known), walk.prover.demands
         )
         return replace(wrapper, checks=entry), impl
 

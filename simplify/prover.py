@@ -84,13 +84,15 @@ class Prover:
                     self.state.facts.pop()
         cond = None if isinstance(truth, Undecided) else truth
         if demand and (not frame.quiet or (self.thorough and not frame.trial)):
-            self.demands.append(Demand(cond, frame.path))
+            self.demands.append(Demand(cond, frame.path, asked.span))
         if not frame.quiet:
             only_empty = empty_rule and cond is not None and not spent() and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
                 only = None if cond is None or self.is_brief else only_where(self.state, cond)
                 witness = None if self.is_brief else self._witness(frame, truth, sizes)
                 found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
+                if demand:
+                    self.demands[-1].finding = found
                 if claim and cond is not None and not only_empty:
                     found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         self._open(frame, truth, of_dtypes=not demand)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from ..lang.source import NOWHERE, Span
 from ..ops.model import AnyDType
+from .known.finding import Finding
 from .known.state import State
 from .solver.conditions import (
     AllOf,
@@ -32,13 +34,16 @@ _MOST_STEPS = 8
 
 
 class Demand:
-    """One open check: its condition (None where it cannot be said), and the conditions of the arms that it stands in."""
+    """One open check: its condition (None where it cannot be said), the conditions of the arms that it stands in, where it is
+    told, and what was found of it, if that was recorded."""
 
-    __slots__ = ("cond", "path")
+    __slots__ = ("cond", "finding", "path", "span")
 
-    def __init__(self, cond: Cond | None, path: tuple[Cond | None, ...]) -> None:
+    def __init__(self, cond: Cond | None, path: tuple[Cond | None, ...], span: Span = NOWHERE) -> None:
         self.cond = cond
         self.path = path
+        self.span = span
+        self.finding: Finding | None = None
 
 
 class DTypeDemand(NamedTuple):
@@ -75,7 +80,7 @@ def weakest(state: State, inputs: Inputs, checks: Iterable[Demand]) -> Weakest:
     asked: list[Cond] = []
     complete = True
     for check in checks:
-        cond = _said(state, inputs, check)
+        cond = said(state, inputs, check)
         asked.append(True if cond is None else cond)
         if cond is not None:
             found, cond = _added(found, cond, inputs)
@@ -139,7 +144,7 @@ def _facts(conds: Iterable[Cond]) -> Facts:
     return facts
 
 
-def _said(state: State, inputs: Inputs, check: Demand) -> Cond | None:
+def said(state: State, inputs: Inputs, check: Demand) -> Cond | None:
     """The condition over the sizes that come in, where it can be said: what an arm needs is needed where it is taken."""
     if check.cond is None or any(c is None for c in check.path):
         return None

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from ...lang.node import replace
-from .model import Graph, Model, TensorType, Value
+from .model import Graph, Model, Operation, TensorType, Value
 
 _ASKED = re.compile(r"(?P<input>.+)\.(?P<axis>\d+|\*)(?:=(?P<name>[A-Za-z_]\w*))?", re.ASCII)
 
@@ -81,4 +81,11 @@ def _undeclared(graph: Graph, inputs: Mapping[str, Value]) -> Graph:
         inputs=tuple(inputs.get(v.name, v) for v in graph.inputs),
         outputs=tuple(map(of, graph.outputs)),
         values=tuple(map(of, graph.values)),
+        operations=tuple(map(_inside, graph.operations)),
     )
+
+
+def _inside(operation: Operation) -> Operation:
+    """A node in whose graphs nothing is declared either."""
+    graphs = {n: _undeclared(v, {}) for n, v in operation.attributes.items() if isinstance(v, Graph)}
+    return replace(operation, attributes={**operation.attributes, **graphs}) if graphs else operation

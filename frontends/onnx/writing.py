@@ -12,11 +12,19 @@ from ...lang.onnx_weights import ELEMENTS
 from .inference import Inference, Inferred, Policy
 from .model import Graph, Model, Value
 
+# Where a model keeps its contract, among its metadata.
+CONTRACT = "rx.contract"
 _NUMBERS = {name: number for number, name in ELEMENTS.items()}
 
 
 def write_shapes(
-    model: Model, found: Inference, policy: Policy, path: Path, data: bytes | None = None, copy_data: bool = False
+    model: Model,
+    found: Inference,
+    policy: Policy,
+    path: Path,
+    data: bytes | None = None,
+    copy_data: bool = False,
+    contract: str | None = None,
 ) -> None:
     """Write the model, from its file or its bytes, to `path` with what is inferred of each value. A declared size stays where
     nothing is known, and under `ignore` all that is declared. External data that lies elsewhere is linked beside it, or
@@ -25,6 +33,10 @@ def write_shapes(
 
     proto = onnx.ModelProto.FromString(model.path.read_bytes() if data is None else data)
     _fill(proto.graph, found, policy, {v.name for v in _declared(model.graph)})
+    if contract is not None:
+        kept = [p for p in proto.metadata_props if p.key != CONTRACT]
+        del proto.metadata_props[:]
+        proto.metadata_props.extend([*kept, onnx.StringStringEntryProto(key=CONTRACT, value=contract)])
     folder = path.absolute().parent
     if data is None:
         for location in sorted(set(_external(proto))):

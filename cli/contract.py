@@ -1,0 +1,82 @@
+"""A model's contract as text for people, and as diagnostics for the formats that know only these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..contract import Clause, Contract, Demand, IndexRange, Typed
+from ..lang import codes
+from ..lang.diagnostics import Diagnostic, note
+from ..lang.source import Source, Span
+from .terminal import plural
+
+_MOST_NODES = 4
+
+
+def text(name: str, contract: Contract) -> str:
+    """Inputs, what they must satisfy and why, what is declared, what is left, and what comes out."""
+    count = len(contract.conditions) + len(contract.ranges)
+    lines = [
+        f"{name}: its inputs must satisfy {plural(count, 'condition')}" if count else f"{name}: takes all its sizes"
+    ]
+    lines += [f"  {_typed(value)}" for value in contract.inputs]
+    for clause in contract.conditions:
+        lines += ["", f"  {clause.condition}{_original(clause.sizes, contract.sizes)}", *_clause(clause)]
+    for one in contract.ranges:
+        lines += ["", f"  {range_text(one)}", *_demand(one.demand)]
+    lines += _listed("what is declared of the inputs:", contract.declared)
+    left = (f"{d.node}: {d.needs or 'a check'}" for d in contract.undecided)
+    lines += _listed("what other data decides, checked when it runs:", left)
+    lines += _listed("outputs:", map(_typed, contract.outputs))
+    return "\n".join(lines)
+
+
+def range_text(one: IndexRange) -> str:
+    return f"{one.least} <= {one.input} <= {one.most}, each element"
+
+
+def _typed(value: Typed) -> str:
+    shape = "?" if value.shape is None else f"[{', '.join(map(str, value.shape))}]"
+    return f"{value.name} : Tensor({shape}, {value.dtype or '?'})"
+
+
+def _original(sizes: Iterable[str], names: Mapping[str, str]) -> str:
+    known = [f"{size} is `{names[size]}`" for size in sizes if size in names]
+    return f"  # {', '.join(known)}" if known else ""
+
+
+def _clause(clause: Clause) -> Iterator[str]:
+    for demand in clause.demands[:_MOST_NODES]:
+        yield from _demand(demand)
+    if len(clause.demands) > _MOST_NODES:
+        yield f"    and {len(clause.demands) - _MOST_NODES} more nodes"
+    if clause.witness:
+        yield f"    fails with {', '.join(f'{name} = {n}' for name, n in clause.witness.items())}"
+
+
+def _demand(demand: Demand) -> Iterator[str]:
+    yield f"    {demand.node}" + (f": {demand.needs}" if demand.needs else "")
+    if demand.trace:
+        yield f"      {demand.trace}"
+    if demand.way:
+        yield f"      way: {' -> '.join(demand.way)}"
+
+
+def _listed(title: str, items: Iterable[str]) -> Iterator[str]:
+    found = list(items)
+    if found:
+        yield from ("", f"  {title}", *(f"    {item}" for item in found))
+
+
+def notes(name: str, contract: Contract) -> tuple[Diagnostic, ...]:
+    """Each condition as a note on the model."""
+    place = Span(Source(name, ""), 0, 0)
+    said = [(c.condition, c.demands, c.witness) for c in contract.conditions]
+    said += [(range_text(r), (r.demand,), None) for r in contract.ranges]
+    return tuple(_note(place, *one) for one in said)
+
+
+def _note(place: Span, condition: str, demands: tuple[Demand, ...], witness: Mapping[str, int] | None) -> Diagnostic:
+    reasons = [": ".join(filter(None, (d.node, d.needs))) for d in demands[:_MOST_NODES]]
+    message = f"the inputs must satisfy {condition}" + (f": {reasons[0]}" if reasons else "")
+    return note(codes.N206, message, place, notes=tuple(reasons[1:]), witness=witness or None, function="@main")

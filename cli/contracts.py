@@ -1,0 +1,78 @@
+"""What checking models gave to contracts that are printed, written and compared with those that were expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ..contract import Contract
+from ..contract_comparison import Comparison, compare
+from ..contract_file import BadContract, contract_text, read_contract
+from ..lang import codes
+from ..lang.diagnostics import Diagnostic, error
+from ..lang.source import Source, Span
+from .contract import notes, text
+from .examine import Examined
+from .files import Unusable, reason, replace_file
+
+
+def concluded(one: Examined, name: str, written: str | None, expected: str | None) -> Examined:
+    """A model's result, its contract written and compared."""
+    if one.contract is None:
+        return one
+    sources = [(expected, _read(expected))] if expected is not None else []
+    if one.promised is not None:
+        sources.append((f"rx.contract of {name}", _parsed(one.promised, f"rx.contract of {name}")))
+    said: list[Diagnostic] = []
+    for source, old in sources:
+        comparison = compare(old, one.contract)
+        said += _said(name, source, comparison)
+        if source == expected and not said:
+            click.echo(f"{name}: {_agreement(comparison)} {source}", err=True)
+    if written is not None:
+        replace_file(written, contract_text(one.contract).encode())
+    return one._replace(diagnostics=(*one.diagnostics, *said), ok=one.ok and not said)
+
+
+def _read(path: str) -> Contract:
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as wrong:
+        raise Unusable(f"cannot read {path!r}: {reason(wrong)}") from wrong
+    return _parsed(data, path)
+
+
+def _parsed(data: str | bytes, where: str) -> Contract:
+    try:
+        return read_contract(data)
+    except BadContract as wrong:
+        raise Unusable(f"cannot use {where!r}: {wrong}") from None
+
+
+def _agreement(comparison: Comparison) -> str:
+    return "accepts more than" if comparison.relation == "wider" else "accepts what is said by"
+
+
+def _said(name: str, source: str, comparison: Comparison) -> list[Diagnostic]:
+    place = Span(Source(name, ""), 0, 0)
+    found = [
+        error(codes.E250, f"narrower than {source}: {one}", place, witness=dict(one.witness) or None)
+        for one in comparison.refused
+    ]
+    found += [error(codes.E250, f"not as {source} says: {text}", place) for text in comparison.differences]
+    found += [error(codes.E251, f"cannot be compared with {source}: {text}", place) for text in comparison.unknown]
+    return found
+
+
+def told(found: Sequence[Examined], names: Sequence[str], form: str) -> None:
+    """Contracts for people."""
+    for one, name in zip(found, names, strict=True):
+        if one.contract is not None and form == "text":
+            click.echo(text(name, one.contract))
+
+
+def with_notes(one: Examined, name: str) -> Examined:
+    """The contract as notes, for the formats that have diagnostics alone."""
+    return one if one.contract is None else one._replace(diagnostics=(*one.diagnostics, *notes(name, one.contract)))

@@ -1,0 +1,218 @@
+"""Two contracts to what the new one refuses that the old one accepts, what else is different, and what cannot be told."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+from .contract import Contract, IndexRange, Shape, Typed
+from .lang.node import Node
+from .simplify.solver.prove import prove_line
+
+Relation = Literal["equal", "wider", "narrower", "different", "unknown"]
+_WORD = re.compile(r"[A-Za-z_][\w']*")
+_MULTIPLE = re.compile(r"([A-Za-z_]\w*) \* (\d+)|(\d+) \* ([A-Za-z_]\w*)")
+
+
+class Refused(Node):
+    """A condition of the new contract that some sizes break which the old one accepts: those sizes, by place."""
+
+    condition: str
+    node: str
+    witness: Mapping[str, int]
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{place} = {n}" for place, n in self.witness.items())
+        return f"{self.node} now demands {self.condition}" + (
+            f": with {sizes} it fails, and did not before" if sizes else ""
+        )
+
+
+class Comparison(Node):
+    """`refused` makes it narrower, `differences` different; `unknown` is what could not be told."""
+
+    refused: tuple[Refused, ...]
+    differences: tuple[str, ...]
+    unknown: tuple[str, ...]
+    is_wider: bool
+
+    @property
+    def relation(self) -> Relation:
+        if self.refused:
+            return "narrower"
+        if self.differences:
+            return "different"
+        if self.unknown:
+            return "unknown"
+        return "wider" if self.is_wider else "equal"
+
+
+class _Terms:
+    """A contract over the sizes of the inputs by their places, whatever their names are."""
+
+    def __init__(self, contract: Contract, places: Mapping[tuple[str, int], str]) -> None:
+        self.names: dict[str, str] = {}
+        dims = [
+            (places[value.name, axis], size)
+            for value in contract.inputs
+            for axis, size in enumerate(value.shape or ())
+            if (value.name, axis) in places
+        ]
+        for place, size in dims:
+            if isinstance(size, str) and size.isidentifier():
+                self.names.setdefault(size, place)
+        self.clauses = [(text, "the declared inputs") for text in self._multiples(dims)]
+        for place, size in dims:
+            if self.names.get(str(size)) != place:
+                self.clauses.append((f"{place} == {self.renamed(size)}", "the declared inputs"))
+        self.clauses += [
+            (self.renamed(c.condition), c.demands[0].node if c.demands else "") for c in contract.conditions
+        ]
+
+    def _multiples(self, dims: Iterable[tuple[str, int | str]]) -> Iterator[str]:
+        """Of `n * 2` the name is half of the size, which is even."""
+        for place, size in dims:
+            found = _MULTIPLE.fullmatch(str(size))
+            if found is not None:
+                name, factor = found[1] or found[4], found[2] or found[3]
+                if name not in self.names and int(factor) > 0:
+                    self.names[name] = f"({place} // {factor})"
+                    yield f"{place} % {factor} == 0"
+
+    def renamed(self, size: int | str) -> str:
+        return _WORD.sub(lambda word: self.names.get(word[0], word[0]), str(size))
+
+    @property
+    def assumed(self) -> list[str]:
+        return [text for text, _ in self.clauses]
+
+
+def compare(old: Contract, new: Contract) -> Comparison:
+    """What the new contract changes."""
+    return _Comparing(old, new).compared()
+
+
+class _Comparing:
+    def __init__(self, old: Contract, new: Contract) -> None:
+        self.old, self.new = old, new
+        befores = {v.name: v for v in old.inputs}
+        self.pairs = [(befores[v.name], v) for v in new.inputs if v.name in befores]
+        self.places = {
+            (after.name, axis): f"at_{number}_{axis}"
+            for number, (before, after) in enumerate(self.pairs)
+            for axis in range(len(after.shape or ()) if _rank(before) == _rank(after) else 0)
+        }
+        self.before, self.after = _Terms(old, self.places), _Terms(new, self.places)
+        self.refused: list[Refused] = []
+        self.differences: list[str] = []
+        self.unknown: list[str] = []
+
+    def compared(self) -> Comparison:
+        self.inputs()
+        for text, node in self.after.clauses:
+            self.clause(text, node)
+        for one in self.new.ranges:
+            self.range(one)
+        self.outputs()
+        if self.refused and not self.new.exact:
+            self.unknown += [str(refused) for refused in self.refused]
+            self.refused = []
+        said = (tuple(self.refused), tuple(self.differences), tuple(self.unknown))
+        return Comparison(*said, is_wider=not any(said) and self.is_wider())
+
+    def inputs(self) -> None:
+        names = {v.name for v in self.old.inputs}, {v.name for v in self.new.inputs}
+        self.differences += [f"input `{name}` is new, and required" for name in sorted(names[1] - names[0])]
+        self.differences += [f"input `{name}` is gone" for name in sorted(names[0] - names[1])]
+        for before, after in self.pairs:
+            self.differences += _differences(f"input `{after.name}`", before, after)
+
+    def clause(self, text: str, node: str) -> None:
+        answer = self.answer(self.before.assumed, text)
+        if answer["result"] in ("neither", "unsat"):
+            point = answer.get("witness") or self.answer(self.before.assumed, "one_more == 0").get("witness") or {}
+            shown = self.shown_point(point)
+            if shown:
+                self.refused.append(Refused(self.shown(text), node, shown))
+            elif not self.differences:  # of an input that is another one there is no more to say
+                self.unknown.append(f"{node} demands {self.shown(text)}")
+        elif answer["result"] not in ("valid", "vacuous"):
+            self.unknown.append(f"{node} demands {self.shown(text)}, of which nobody knows whether it held before")
+
+    def range(self, new: IndexRange) -> None:
+        old = [r for r in self.old.ranges if r.input == new.input]
+        goals = [
+            f"{self.after.renamed(new.least)} <= {self.before.renamed(r.least)} && "
+            f"{self.before.renamed(r.most)} <= {self.after.renamed(new.most)}" for r in old
+        ]  # fmt: skip
+        both = [*self.before.assumed, *self.after.assumed]
+        results = [self.answer(both, goal)["result"] for goal in goals]
+        if not any(result in ("valid", "vacuous") for result in results):
+            text = f"{new.least} <= {new.input} <= {new.most}"
+            if any(result in ("unknown", "error") for result in results):
+                self.unknown.append(f"{new.demand.node} demands {text}")
+            else:
+                beyond = {f"an element of {new.input}": new.most + 1} if isinstance(new.most, int) else {}
+                self.refused.append(Refused(text, new.demand.node, beyond))
+
+    def outputs(self) -> None:
+        old, new = self.old.outputs, self.new.outputs
+        if [v.name for v in old] != [v.name for v in new]:
+            said = [", ".join(v.name for v in values) for values in (old, new)]
+            self.differences.append(f"the outputs were {said[0]}, and are {said[1]}")
+            return
+        for before, after in zip(old, new, strict=True):
+            what = f"output `{after.name}`"
+            self.differences += _differences(what, before, after)
+            if before.shape is not None and after.shape is not None and _rank(before) == _rank(after):
+                self.sizes(what, before.shape, after.shape)
+
+    def sizes(self, what: str, old: Shape, new: Shape) -> None:
+        both = [*self.before.assumed, *self.after.assumed]
+        for axis, (before, after) in enumerate(zip(old, new, strict=True)):
+            texts = self.before.renamed(before), self.after.renamed(after)
+            if texts[0] == texts[1]:
+                continue
+            said = f"axis {axis} of {what} was {before}, and is {after}"
+            known = "?" not in texts
+            result = self.answer(both, f"{texts[0]} == {texts[1]}")["result"] if known else "neither"
+            if result in ("neither", "unsat"):
+                self.differences.append(said)
+            elif result not in ("valid", "vacuous"):
+                self.unknown.append(said)
+
+    def is_wider(self) -> bool:
+        """Whether something that the old one demands is not demanded any more."""
+        gone = (self.answer(self.after.assumed, text)["result"] != "valid" for text, _ in self.before.clauses)
+        ranges = {(r.input, r.least, r.most) for r in self.old.ranges} != {
+            (r.input, r.least, r.most) for r in self.new.ranges
+        }
+        return any(gone) or ranges
+
+    def answer(self, assume: list[str], goal: str) -> dict[str, Any]:
+        if goal in assume:
+            return {"result": "valid"}
+        return prove_line(json.dumps({"assume": list(dict.fromkeys(assume)), "goal": goal}))
+
+    def shown(self, text: str) -> str:
+        """A text with places instead of what stands for them."""
+        names = {made: f"{name}.{axis}" for (name, axis), made in self.places.items()}
+        return _WORD.sub(lambda word: names.get(word[0], word[0]), text)
+
+    def shown_point(self, point: Mapping[str, int]) -> dict[str, int]:
+        names = {made: f"{name}.{axis}" for (name, axis), made in self.places.items()}
+        return {names[made]: n for made, n in point.items() if made in names}
+
+
+def _rank(value: Typed) -> int | None:
+    return None if value.shape is None else len(value.shape)
+
+
+def _differences(what: str, before: Typed, after: Typed) -> Iterator[str]:
+    if before.dtype != after.dtype:
+        yield f"{what} had the dtype {before.dtype or '?'}, and has {after.dtype or '?'}"
+    if _rank(before) != _rank(after):
+        ranks = ["an unknown rank" if rank is None else f"rank {rank}" for rank in (_rank(before), _rank(after))]
+        yield f"{what} had {ranks[0]}, and has {ranks[1]}"

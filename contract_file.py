@@ -1,0 +1,101 @@
+"""A contract to an object for JSON, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .contract import Clause, Contract, Demand, IndexRange, Typed
+
+VERSION = 1
+
+
+class BadContract(ValueError):
+    """What is no contract."""
+
+
+def contract_object(contract: Contract) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "inputs": [_typed_object(v) for v in contract.inputs],
+        "sizes": dict(contract.sizes),
+        "conditions": [
+            {
+                "condition": c.condition,
+                "sizes": list(c.sizes),
+                "demands": [_demand_object(d) for d in c.demands],
+                "witness": None if c.witness is None else dict(c.witness),
+            }
+            for c in contract.conditions
+        ],
+        "ranges": [
+            {"input": r.input, "least": r.least, "most": r.most, "demand": _demand_object(r.demand)}
+            for r in contract.ranges
+        ],
+        "declared": list(contract.declared),
+        "undecided": [_demand_object(d) for d in contract.undecided],
+        "outputs": [_typed_object(v) for v in contract.outputs],
+        "exact": contract.exact,
+    }
+
+
+def contract_text(contract: Contract) -> str:
+    return json.dumps(contract_object(contract), indent=2) + "\n"
+
+
+def _typed_object(value: Typed) -> dict[str, Any]:
+    rank = None if value.shape is None else len(value.shape)
+    shape = None if value.shape is None else list(value.shape)
+    return {"name": value.name, "dtype": value.dtype, "rank": rank, "shape": shape}
+
+
+def _demand_object(demand: Demand) -> dict[str, Any]:
+    return {"node": demand.node, "needs": demand.needs, "trace": demand.trace, "way": list(demand.way)}
+
+
+def read_contract(text: str | bytes) -> Contract:
+    """Raises BadContract."""
+    try:
+        found = json.loads(text)
+        if found["version"] != VERSION:
+            raise BadContract(f"it has version {found['version']!r}, and this rx reads {VERSION}")
+        return _contract(found)
+    except BadContract:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as wrong:
+        raise BadContract("it is no contract that `rx check --write-contract` wrote") from wrong
+
+
+def _contract(found: dict[str, Any]) -> Contract:
+    return Contract(
+        tuple(map(_typed, found["inputs"])),
+        {str(k): str(v) for k, v in found["sizes"].items()},
+        tuple(
+            Clause(
+                str(c["condition"]), tuple(map(str, c["sizes"])), tuple(map(_demand, c["demands"])),
+                None if c["witness"] is None else {str(k): int(v) for k, v in c["witness"].items()},
+            )
+            for c in found["conditions"]
+        ),
+        tuple(IndexRange(str(r["input"]), _size(r["least"]), _size(r["most"]), _demand(r["demand"])) for r in found["ranges"]),
+        tuple(map(str, found["declared"])),
+        tuple(map(_demand, found["undecided"])),
+        tuple(map(_typed, found["outputs"])),
+        bool(found["exact"]),
+    )  # fmt: skip
+
+
+def _typed(found: dict[str, Any]) -> Typed:
+    shape = None if found["shape"] is None else tuple(map(_size, found["shape"]))
+    return Typed(str(found["name"]), None if found["dtype"] is None else str(found["dtype"]), shape)
+
+
+def _size(found: object) -> int | str:
+    if isinstance(found, bool) or not isinstance(found, int | str):
+        raise BadContract(f"{found!r} is no size")
+    return found
+
+
+def _demand(found: dict[str, Any]) -> Demand:
+    trace = None if found["trace"] is None else str(found["trace"])
+    return Demand(str(found["node"]), str(found["needs"]), trace, tuple(map(str, found["way"])))

@@ -1,0 +1,47 @@
+"""A graph to the shortest way from an input to a node, as names of nodes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+
+from .consistency import read_by
+from .model import Graph, Operation
+
+
+class Paths:
+    """The ways in one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes = {str(o): o for o in graph.operations}
+        self.givers = {output: o for o in graph.operations for output in o.outputs if output}
+        self.inputs = {v.name for v in graph.inputs} - {t.name for t in graph.initializers}
+
+    def to(self, node: str, wanted: Collection[str] = ()) -> tuple[str, ...]:
+        """An input, one of those that are wanted if there is a way, and the nodes between it and a node, which is the last."""
+        if node not in self.nodes:
+            return ()
+        ways = self._ways(self.nodes[node])
+        found = [name for name in ways if name in (wanted or self.inputs)] or list(ways)
+        return ways[found[0]] if found else ()
+
+    def _ways(self, last: Operation) -> dict[str, tuple[str, ...]]:
+        """For each input that leads there its shortest way, the nearest first."""
+        found: dict[str, tuple[str, ...]] = {}
+        waiting: deque[tuple[Operation, tuple[str, ...]]] = deque([(last, (called(last),))])
+        seen = {last.index}
+        while waiting:
+            operation, behind = waiting.popleft()
+            for name in read_by(operation):
+                giver = self.givers.get(name)
+                if giver is None and name in self.inputs:
+                    found.setdefault(name, (name, *behind))
+                elif giver is not None and giver.index not in seen:
+                    seen.add(giver.index)
+                    waiting.append((giver, (called(giver), *behind)))
+        return found
+
+
+def called(operation: Operation) -> str:
+    """A node's name, without its type."""
+    return operation.name or next((o for o in operation.outputs if o), str(operation.index))

@@ -1,0 +1,119 @@
+"""The open checks of a function to the conditions on its inputs, each with the checks that ask for it and a witness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..lang.checked import Asked, Condition, Conditions
+from ..ops.model import Segment, TensorInfo
+from .known.state import State
+from .known.values import Env, SizeValue, TupleValue, Value
+from .solver.conditions import Cond, cond_variables, evaluate_cond, render_cond
+from .solver.facts import Facts
+from .solver.shorter import entails
+from .solver.terms import Size, TooLarge, Var, of_atom, variables
+from .voice.telling import told
+from .weakest import Demand, Inputs, said, weakest
+
+# Of more conditions than this the ones that each check asks for are those that share its sizes.
+_MOST_ASKED = 4_000
+
+
+def conditions(
+    name: str, params: Env, state: State, door: tuple[Cond, ...], open_checks: Iterable[Demand]
+) -> Conditions:
+    """What the inputs of a function have to satisfy, empty ones as well. `door` is what the signature says already."""
+    dims = tuple(dict.fromkeys(_dims(state, params)))
+    inputs = Inputs({v for d in dims for v in variables(d)}, (), door)
+    checks = list({(check.cond, check.path, check.span): check for check in open_checks}.values())
+    asked = [(check, said(state, inputs, check)) for check in checks]
+    found = weakest(state, inputs, (check for check, cond in asked if cond is not None))
+    written = tuple(_condition(cond, found.conds, asked, inputs, dims) for cond in found.conds)
+    known = {place for condition in written for place in (a.place for a in condition.asked)}
+    left = [check for check, cond in asked if cond is None or (not found.complete and check.span not in known)]
+    return Conditions(name, written, tuple(_once(map(_asked, left))), found.necessary)
+
+
+def _once(asked: Iterable[Asked]) -> Iterator[Asked]:
+    return iter({one.place: one for one in asked}.values())
+
+
+def _dims(state: State, params: Env) -> Iterator[Size]:
+    for entry in params.values():
+        if isinstance(entry.value, SizeValue):
+            yield state.settled(entry.value.size)
+        for shape in (state.resolve(t.shape) for t in _tensors(entry.value)):
+            yield from (d for d in shape if not isinstance(d, Segment) and not isinstance(d, int))
+
+
+def _tensors(value: Value) -> Iterator[TensorInfo]:
+    if isinstance(value, TensorInfo):
+        yield value
+    elif isinstance(value, TupleValue):
+        for item in value.items:
+            yield from _tensors(item)
+
+
+def _condition(
+    cond: Cond,
+    found: Sequence[Cond],
+    asked: Sequence[tuple[Demand, Cond | None]],
+    inputs: Inputs,
+    dims: tuple[Size, ...],
+) -> Condition:
+    names = tuple(dict.fromkeys(v.name for v in _sizes(cond)))
+    others = (*inputs.door, *(c for c in found if c is not cond))
+    checks = _sources(cond, asked, inputs.door, many=len(found) * len(asked) > _MOST_ASKED)
+    return Condition(_text(cond), names, tuple(_once(map(_asked, checks))), _witness(cond, others, inputs, dims))
+
+
+def _sizes(cond: Cond) -> tuple[Var, ...]:
+    return () if isinstance(cond, bool) else cond_variables(cond)
+
+
+def _text(cond: Cond) -> str:
+    return str(cond).lower() if isinstance(cond, bool) else render_cond(cond)
+
+
+def _sources(
+    cond: Cond, asked: Sequence[tuple[Demand, Cond | None]], door: tuple[Cond, ...], *, many: bool
+) -> list[Demand]:
+    """The checks that cannot hold without a condition; where it takes several together, those that share a size with it."""
+    inside = set(_sizes(cond))
+    near = [(d, c) for d, c in asked if c is not None and not inside.isdisjoint(_sizes(c))]
+    verdicts: dict[Cond, bool] = {}
+    if not many:
+        for _, c in near:
+            if c not in verdicts:
+                verdicts[c] = entails((*door, c), cond)
+    return [d for d, c in near if verdicts.get(c)] or [d for d, _ in near]
+
+
+def _asked(check: Demand) -> Asked:
+    if check.finding is None:
+        return Asked("", check.span)
+    said = told(check.finding)
+    return Asked(said.sentence.claim if said.sentence is not None else said.message, check.span)
+
+
+def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[Size, ...]) -> dict[str, int] | None:
+    """The smallest sizes that break a condition, and none of the others where that can be."""
+    facts = Facts()
+    for other in others:
+        facts.assume(other)
+    sizes = [of_atom(v) for v in sorted(inputs.sizes)]
+    try:
+        point = facts.witness(cond, False, (*sizes, *dims))
+    except TooLarge:
+        return None
+    if point is None:
+        return None
+    whole = {v: point.get(v, 1) for v in inputs.sizes}
+    said = [c for c in others if whole.keys() >= set(_sizes(c))]  # a signature's other names are names for these sizes
+    if evaluate_cond(cond, whole) or not all(evaluate_cond(c, whole) for c in said):
+        return None
+    return {v.name: n for v, n in sorted(whole.items(), key=_age)}
+
+
+def _age(item: tuple[Var, int]) -> int:
+    return item[0].serial

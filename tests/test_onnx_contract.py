@@ -1,0 +1,310 @@
+"""The contract of a model: what its inputs must satisfy, where that is demanded, and what onnxruntime says at the edges."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from rxlang.cli.main import invoke  # noqa: E402
+from rxlang.contract import Contract  # noqa: E402
+from rxlang.contract_comparison import compare  # noqa: E402
+from rxlang.contract_file import BadContract, contract_object, contract_text, read_contract  # noqa: E402
+from rxlang.model_check import check_model  # noqa: E402
+from rxlang.simplify.solver.prove import prove_line  # noqa: E402
+
+TRIES = int(os.environ.get("RX_FUZZ", "40"))
+STACK = "pkg.torch.onnx.stack_trace"
+Dims = list[str | int]
+
+
+def model(
+    path: Path, nodes: Sequence[Any], inputs: Mapping[str, Any], outputs: Sequence[str], held: Mapping[str, Any] = {}
+) -> Path:
+    """A model file; an input is its dimensions, or these with the element type."""
+    kinds = {n: v if isinstance(v, tuple) else (v, TensorProto.FLOAT) for n, v in inputs.items()}
+    graph = helper.make_graph(
+        nodes, "g",
+        [helper.make_tensor_value_info(name, kind, dims) for name, (dims, kind) in kinds.items()],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in held.items()],
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    onnx.save(made, str(path))
+    return path
+
+
+def node(kind: str, name: str, inputs: str, output: str, **attributes: Any) -> Any:
+    return helper.make_node(kind, inputs.split(), output.split(), name=name, **attributes)
+
+
+def up(path: Path, h: str = "h") -> Path:
+    """A convolution of stride 2, upsampling by 2, and a concat with the input."""
+    concat = node("Concat", "Concat_39", "images u", "out", axis=1)
+    frames = (
+        'File "/x/site-packages/torch/f.py", line 3, in f\n  f()\nFile "net.py", line 12, in forward\n  torch.cat()'
+    )
+    concat.metadata_props.append(onnx.StringStringEntryProto(key=STACK, value=frames))
+    nodes = [
+        node("Conv", "Conv_1", "images w", "c", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+        node("ConvTranspose", "Up_2", "c v", "u", strides=[2, 2]),
+        concat,
+    ]
+    weights = {"w": np.ones((3, 3, 3, 3), np.float32), "v": np.ones((3, 3, 2, 2), np.float32)}
+    return model(path, nodes, {"images": ["b", 3, h, 6]}, ["out"], weights)
+
+
+def reshaped(path: Path, batch: str | int, target: Sequence[int] = (1, 4, 6)) -> Path:
+    nodes = [node("Reshape", "Reshape_12", "x s", "y")]
+    return model(path, nodes, {"x": [batch, 4, 6]}, ["y"], {"s": np.array(target, np.int64)})
+
+
+def convolved(path: Path, extent: int = 3) -> Path:
+    weights = {"w": np.ones((2, 3, extent), np.float32)}
+    return model(path, [node("Conv", "Conv_v", "x w", "y")], {"x": ["b", 3, "t"]}, ["y"], weights)
+
+
+def pooled(path: Path) -> Path:
+    return model(path, [node("MaxPool", "Pool_v", "x", "y", kernel_shape=[5])], {"x": ["b", 3, "t"]}, ["y"])
+
+
+def multiplied(path: Path) -> Path:
+    return model(path, [node("MatMul", "Mul_5", "x y", "z")], {"x": ["b", "n"], "y": ["k", "m"]}, ["z"])
+
+
+def added(path: Path) -> Path:
+    return model(path, [node("Add", "Add_0", "x y", "z")], {"x": ["b", "n"], "y": ["b", "m"]}, ["z"])
+
+
+def split(path: Path) -> Path:
+    nodes = [node("Split", "Split_3", "x", "a c", axis=1, num_outputs=2), node("Concat", "Cat", "a c", "z", axis=0)]
+    return model(path, nodes, {"x": ["b", "n"]}, ["z"])
+
+
+def embedded(path: Path, entries: int = 30) -> Path:
+    nodes = [node("Gather", "Embed", "table ids", "e")]
+    table = {"table": np.zeros((entries, 2), np.float32)}
+    return model(path, nodes, {"ids": (["b", "t"], TensorProto.INT64)}, ["e"], table)
+
+
+def contract(path: Path, *dynamic: str) -> Contract:
+    found = check_model(path, str(path), dynamic=dynamic)
+    assert found.contract is not None, [d.message for d in found.report.diagnostics]
+    return found.contract
+
+
+def conditions(found: Contract) -> list[str]:
+    return [c.condition for c in found.conditions]
+
+
+def test_a_stride_and_its_upsampling_demand_an_even_height(tmp_path: Path) -> None:
+    found = contract(up(tmp_path / "m.onnx"))
+    (clause,) = found.conditions
+    assert clause.condition == "h % 2 == 0" and clause.witness == {"b": 1, "h": 1}
+    (demand,) = clause.demands
+    assert demand.node == "node Concat_39 (Concat)" and demand.trace is not None and "net.py:12" in demand.trace
+    assert demand.way[0] == "images" and demand.way[-1] == "Concat_39" and "axis 2 of `images`" in demand.needs
+    assert found.declared == ("`images` has rank 4", "axis 1 of `images` is 3", "axis 3 of `images` is 6")
+    assert found.outputs[0].shape == ("b", 6, "h", 6)
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (convolved, ["t >= 3"]),
+        (pooled, ["t >= 5"]),
+        (multiplied, ["n == k"]),
+        (added, ["n == m || n == 1 || m == 1"]),
+        (split, ["n % 2 == 0"]),
+    ],
+)
+def test_conditions_are_those_of_the_operators(tmp_path: Path, make: Any, expected: list[str]) -> None:
+    found = contract(make(tmp_path / "m.onnx"))
+    assert conditions(found) == expected
+    assert all(c.witness and c.demands for c in found.conditions) and found.exact
+
+
+def test_a_batch_of_one_in_a_target_is_seen_once_the_input_is_free(tmp_path: Path) -> None:
+    fixed = reshaped(tmp_path / "m.onnx", 1)
+    assert conditions(contract(fixed)) == [] and "axis 0 of `x` is 1" in contract(fixed).declared
+    (clause,) = contract(fixed, "x.0=b").conditions
+    assert clause.condition == "b == 1" and clause.demands[0].node == "node Reshape_12 (Reshape)"
+    assert conditions(contract(fixed, "*.0")) == ["x_0 == 1"]
+    assert conditions(contract(reshaped(tmp_path / "n.onnx", 1, (0, 4, 6)), "x.0=b")) == []
+
+
+def test_ids_are_in_the_range_of_their_table(tmp_path: Path) -> None:
+    (found,) = contract(embedded(tmp_path / "m.onnx")).ranges
+    assert (found.input, found.least, found.most, found.demand.node) == ("ids", -30, 29, "node Embed (Gather)")
+
+
+def test_positions_that_count_up_end_with_their_table(tmp_path: Path) -> None:
+    nodes = [
+        node("Shape", "Shape", "x", "n", start=1, end=2), node("Squeeze", "Last", "n", "t"),
+        node("Range", "Range", "zero t one", "r"), node("Gather", "Pos", "table r", "p"), node("Add", "Add", "x p", "y"),
+    ]  # fmt: skip
+    held = {"zero": np.array(0), "one": np.array(1), "table": np.zeros(16, np.float32)}
+    found = contract(model(tmp_path / "m.onnx", nodes, {"x": ["b", "t"]}, ["y"], held))
+    assert conditions(found) == ["t <= 16"] and found.conditions[0].demands[0].node == "node Pos (Gather)"
+
+
+def test_a_size_at_which_it_fails_is_refused_at_the_same_node(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(up(tmp_path / "m.onnx"))
+    assert invoke(["check", path, "--at", "h=33"]) == 1
+    said = capsys.readouterr().err
+    assert "node Concat_39 (Concat)" in said and "help" not in said
+    assert invoke(["check", path, "--at", "images.2=33"]) == 1
+    assert invoke(["check", path, "--at", "images.2=40"]) == 0
+    assert invoke(["check", path, "--at", "images.1=4"]) == 1
+    assert invoke(["check", path, "--at", "images"]) == 2
+
+
+def test_a_batch_of_eight_is_refused_by_the_node_that_holds_the_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(reshaped(tmp_path / "m.onnx", 1))
+    assert invoke(["check", path, "--dynamic", "x.0=b", "--given", "b == 8"]) == 1
+    assert "node Reshape_12 (Reshape)" in capsys.readouterr().err
+    assert invoke(["check", path, "--dynamic", "x.0=b", "--given", "1 <= b, b <= 8"]) == 0
+    assert "b == 1" in capsys.readouterr().out
+    assert invoke(["check", path, "--dynamic", "y.0=b"]) == 2
+
+
+# Contracts in files
+
+
+@pytest.mark.parametrize("make", [up, reshaped, added, embedded])
+def test_a_written_contract_reads_as_the_same(tmp_path: Path, make: Any) -> None:
+    path = tmp_path / "m.onnx"
+    found = contract(make(path, "b") if make is reshaped else make(path))
+    again = read_contract(contract_text(found))
+    assert contract_object(again) == contract_object(found)
+    assert compare(found, again).relation == "equal"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 2}', '{"version": 1, "inputs": 3}', "[" * 100_000])
+def test_what_is_no_contract_is_said_to_be_none(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadContract):
+        read_contract(text)
+    (tmp_path / "c.json").write_text(text)
+    assert invoke(["check", str(up(tmp_path / "m.onnx")), "--expect", str(tmp_path / "c.json")]) == 2
+
+
+def test_a_model_that_refuses_more_is_narrower_with_a_witness(tmp_path: Path) -> None:
+    small, large = contract(convolved(tmp_path / "a.onnx", 3)), contract(convolved(tmp_path / "b.onnx", 5))
+    narrower = compare(small, replaced_outputs(large, small))
+    assert narrower.relation == "narrower"
+    (refused,) = narrower.refused
+    assert 3 <= refused.witness["x.2"] < 5
+    assert compare(large, replaced_outputs(small, large)).relation == "wider"
+
+
+def replaced_outputs(one: Contract, other: Contract) -> Contract:
+    """One contract with the outputs of another one."""
+    outputs = contract_object(other)["outputs"]
+    return read_contract(json.dumps({**contract_object(one), "outputs": outputs}))
+
+
+def test_other_names_for_the_same_sizes_are_no_difference(tmp_path: Path) -> None:
+    first, second = contract(up(tmp_path / "a.onnx")), contract(up(tmp_path / "b.onnx", "height"))
+    assert compare(first, second).relation == "equal"
+
+
+def test_a_constant_that_a_node_demands_is_the_one_that_is_declared(tmp_path: Path) -> None:
+    free, fixed = contract(reshaped(tmp_path / "a.onnx", "b")), contract(reshaped(tmp_path / "b.onnx", 1))
+    assert compare(free, fixed).relation == compare(fixed, free).relation == "equal"
+
+
+def test_fewer_ids_are_narrower_and_another_input_is_a_difference(tmp_path: Path) -> None:
+    many, few = contract(embedded(tmp_path / "a.onnx", 30)), contract(embedded(tmp_path / "b.onnx", 20))
+    assert compare(many, few).relation == "narrower" and compare(few, many).relation == "wider"
+    assert compare(many, contract(pooled(tmp_path / "c.onnx"))).relation == "different"
+
+
+def test_what_nobody_can_prove_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = convolved(tmp_path / "m.onnx")
+    said = contract_object(contract(path))
+    said["conditions"][0]["condition"] = "t ? 3"
+    (tmp_path / "c.json").write_text(json.dumps(said))
+    assert invoke(["check", str(path), "--expect", str(tmp_path / "c.json")]) == 1
+    assert "E251" in capsys.readouterr().err
+
+
+def test_contracts_are_written_and_expected_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new, at = convolved(tmp_path / "a.onnx", 3), convolved(tmp_path / "b.onnx", 5), str(tmp_path / "c.json")
+    assert invoke(["check", str(old), "--write-contract", at]) == 0
+    assert invoke(["check", str(old), "--expect", at]) == 0
+    capsys.readouterr()
+    assert invoke(["check", str(new), "--expect", at, "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["diagnostics"][0]["code"] == "E250" and found["contracts"]
+
+
+# What onnxruntime says
+
+
+def accepts(session: Any, feeds: dict[str, Any]) -> bool:
+    """Whether something comes out: of a pool that is larger than its input onnxruntime gives nothing instead of refusing."""
+    try:
+        return all(result.size for result in session.run(None, feeds))
+    except Exception as refusal:  # whatever class onnxruntime has for it
+        assert type(refusal).__module__.startswith("onnxruntime")
+        return False
+
+
+def says(found: Contract, sizes: Mapping[str, int]) -> bool:
+    """Whether sizes satisfy all conditions."""
+    assume = [f"{name} == {n}" for name, n in sizes.items()]
+    results = [prove_line(json.dumps({"assume": assume, "goal": c})) for c in conditions(found)]
+    assert all(r["result"] in ("valid", "unsat") for r in results)
+    return all(r["result"] == "valid" for r in results)
+
+
+@pytest.mark.parametrize("make", [up, convolved, pooled, multiplied, added, split, reshaped])
+def test_onnxruntime_accepts_what_the_contract_accepts(tmp_path: Path, make: Any) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4
+    path = tmp_path / "m.onnx"
+    found = contract(make(path, "b") if make is reshaped else make(path))
+    session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    names = list(dict.fromkeys(d for i in found.inputs for d in i.shape or () if isinstance(d, str)))
+    draw, edges = Random(7), {0: 0, 1: 0}
+    for turn in range(TRIES):
+        sizes = {name: draw.choice((1, 1, 2, 3, 4, 5, 6, 7)) for name in names}
+        broken = [c.witness for c in found.conditions if c.witness]
+        if turn < len(broken):
+            sizes.update(broken[turn])
+        shapes = {i.name: [sizes[d] if isinstance(d, str) else d for d in i.shape or ()] for i in found.inputs}
+        feeds = {name: np.ones(shape, np.float32) for name, shape in shapes.items()}
+        wanted = says(found, sizes)
+        edges[wanted] += 1
+        assert accepts(session, feeds) == wanted, sizes
+    assert all(edges.values())
+
+
+def test_a_model_keeps_its_contract_and_is_checked_against_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = convolved(tmp_path / "m.onnx", 3)
+    assert invoke(["infer", str(path), "--write"]) == 0
+    assert invoke(["check", str(path)]) == 0
+    kept = onnx.load(str(path)).metadata_props[0]
+    other = onnx.load(str(convolved(tmp_path / "n.onnx", 5)))
+    other.metadata_props.append(kept)
+    onnx.save(other, str(tmp_path / "n.onnx"))
+    capsys.readouterr()
+    assert invoke(["check", str(tmp_path / "n.onnx")]) == 1
+    assert "E250" in capsys.readouterr().err
