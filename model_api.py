@@ -16,12 +16,14 @@ from .frontends.onnx.inference import Inference, Inferred, NodeStatus, Policy, i
 from .frontends.onnx.model import Model
 from .frontends.onnx.names import Originals
 from .frontends.onnx.operators.registry import rule
+from .frontends.onnx.prelude import Prelude, read_prelude
 from .frontends.onnx.reading import read_model
 from .frontends.onnx.translate import Translation, translate
 from .frontends.onnx.writing import write_shapes
 from .lang import codes
-from .lang.diagnostics import Diagnostic, error, warning
+from .lang.diagnostics import Diagnostic, RxError, error, warning
 from .lang.node import Node
+from .lang.parser import decode
 from .lang.source import NOWHERE
 from .simplify.known.outcome import Options
 from .size import Size
@@ -71,13 +73,25 @@ class Inferences(Node):
 
 
 def infer(
-    model: str | PathLike[str] | bytes | Proto, policy: Policy = "reconcile", dynamic: Sequence[str] = ()
+    model: str | PathLike[str] | bytes | Proto,
+    policy: Policy = "reconcile",
+    dynamic: Sequence[str] = (),
+    prelude: str | PathLike[str] | None = None,
 ) -> Inferences:
     """The symbolic shapes of every value of a model: a file, its bytes, or an onnx.ModelProto. `dynamic` makes symbols of
-    declared sizes: `"images.0=b"`, `"*.0"`. Raises RxError where the model cannot be read, ValueError for a policy or a
+    declared sizes: `"images.0=b"`, `"*.0"`; `prelude` is a file with rules in Rx. Raises RxError where the model cannot be read, ValueError for a policy or a
     `dynamic` that is none."""
     with _file(model) as (path, data):
-        return infer_model(path, policy, dynamic, data)
+        rules = None if prelude is None else prelude_of(Path(prelude))
+        return infer_model(path, policy, dynamic, rules, data)
+
+
+def prelude_of(path: Path) -> Prelude:
+    """The rules in a file; raises OSError where it cannot be read, and RxError where it is no Rx."""
+    source, problems = decode(path.read_bytes(), str(path))
+    if problems:
+        raise RxError(*problems)
+    return read_prelude(source)
 
 
 @contextmanager
@@ -92,9 +106,15 @@ def _file(model: str | PathLike[str] | bytes | Proto) -> Iterator[tuple[Path, by
         yield path, data
 
 
-def infer_model(path: Path, policy: Policy, dynamic: Sequence[str] = (), data: bytes | None = None) -> Inferences:
+def infer_model(
+    path: Path,
+    policy: Policy,
+    dynamic: Sequence[str] = (),
+    prelude: Prelude | None = None,
+    data: bytes | None = None,
+) -> Inferences:
     model = with_symbols(read_model(path), dynamic)
-    translation = translate(model)
+    translation = translate(model, prelude=prelude)
     report = pipeline.check_source(translation.source, path.parent, (), Options(allow_empty=True))
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)

@@ -11,6 +11,7 @@ import click
 from ..lang.diagnostics import RxError
 from ..model_api import Policy, infer_model
 from .files import Unusable, reason
+from .import_ import prelude_option, rules
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
     "--dynamic", multiple=True, metavar="INPUT.AXIS[=NAME]",
     help="Make a symbol of a declared size, like images.0=b or '*.0'; several times for several.",
 )
+@prelude_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def infer(file: str, out: str | None, policy: Policy, copy_data: bool, dynamic: tuple[str, ...], form: str) -> int:
+def infer(
+    file: str, out: str | None, policy: Policy, copy_data: bool, dynamic: tuple[str, ...], prelude: str | None, form: str
+) -> int:
     """Print the symbolic shapes of every value of an ONNX model."""
     try:
-        found = infer_model(Path(file), policy, dynamic)
+        found = infer_model(Path(file), policy, dynamic, rules(prelude))
     except RxError as problem:
         print_diagnostics(problem.diagnostics)
         return 1
