@@ -110,6 +110,8 @@ def cases(given: int, only: str | None) -> Iterator[Case]:
 
 
 def _array(value: Any) -> Any:
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 

@@ -334,15 +334,15 @@ def _fails_with(
     assert row.rule is not None
     param = row.params[position]
     info = replace(ctx.info, entries=tuple((n, operand if n == param.name else e) for n, e in ctx.info.entries))
-    given = [argument(param, operand.value, ctx.state) if i == position else a for i, a in enumerate(arguments)]
     aside = ctx.prover.aside()
     ctx.state.push()
     try:
+        given = [argument(param, operand.value, ctx.state) if i == position else a for i, a in enumerate(arguments)]
         with Allowance(_RULE, _LEAST):
             row.rule(SymbolicCtx(aside, ctx.frame, info), *given)
     except Refuted:
         return next((f for f in aside.log.findings if f.is_error), None)
-    except (RankUnknown, TooLarge):
+    except (RankUnknown, TooLarge, BadArgument):  # an arm that failed may have no tensor
         pass
     finally:
         ctx.state.pop()

@@ -137,13 +137,12 @@ def _is_sort(node: Node) -> bool:
 
 def _bound(node: Node) -> Iterable[str]:
     """The names that a node itself binds."""
-    match node:
-        case core.Function() | core.Lambda():
-            return [p.name for p in node.params]
-        case core.Let() | core.MatchShape():
-            return core.bound_names(node)
-        case core.Loop():
-            return [*(c.name for c in node.carries), *(() if node.index is None else (node.index,))]
+    if isinstance(node, core.Function | core.Lambda):
+        return [p.name for p in node.params]
+    if isinstance(node, core.Let | core.MatchShape):
+        return core.bound_names(node)
+    if isinstance(node, core.Loop):
+        return [*(c.name for c in node.carries), *(() if node.index is None else (node.index,))]
     return ()
 
 

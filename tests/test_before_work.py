@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import types
 from collections.abc import Callable, Iterator
@@ -16,8 +15,8 @@ from rxlang.interp.compile import Code
 from rxlang.interp.kernels import registry
 from rxlang.ops.elements import REFUSES, SPELT
 from rxlang.ops.registry import names
+from support import fuzz
 
-COUNT = int(os.environ.get("RX_FUZZ", "5"))
 WORK = ("np_", "kernel_")
 
 
@@ -99,37 +98,39 @@ def late_program(rng: random.Random, *, with_data: bool) -> str:
     return HELPER + head + "\n".join(lines) + f"\n  {names_[-1]} }}\n"
 
 
-def random_cases(*, with_data: bool) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
-    for seed in range(COUNT):
-        rng = random.Random(seed)
-        text = late_program(rng, with_data=with_data)
-        report = rx.check_source(text)
-        if not report.ok:
-            continue
-        module = rx.loads(text)
-        for _ in range(4):
-            shapes = [(rng.randint(1, 4), rng.randint(1, 4)) for _ in range(2)]
-            yield text, module, tuple(np.full(shape, 0.1) for shape in shapes)
+def random_cases(seed: int, *, with_data: bool) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+    rng = random.Random(seed)
+    text = late_program(rng, with_data=with_data)
+    if not rx.check_source(text).ok:
+        return
+    module = rx.loads(text)
+    for _ in range(4):
+        shapes = [(rng.randint(1, 4), rng.randint(1, 4)) for _ in range(2)]
+        yield text, module, tuple(np.full(shape, 0.1) for shape in shapes)
 
 
 def test_what_shapes_refuse_is_refused_before_any_kernel_runs_in_the_words_of_its_own_place() -> None:
     refused = 0
-    for text, module, args in random_cases(with_data=False):
-        late, _ = outcome(module, *args, foresee=False)
-        early, called = outcome(module, *args)
-        assert early == late, text
-        if early is not None:
-            refused += 1
-            assert not called, (text, early)
-    assert refused > COUNT // 3
+    for case in fuzz.cases("before work"):
+        with case as seed:
+            for text, module, args in random_cases(seed, with_data=False):
+                late, _ = outcome(module, *args, foresee=False)
+                early, called = outcome(module, *args)
+                assert early == late, text
+                if early is not None:
+                    refused += 1
+                    assert not called, (text, early)
+    assert refused > fuzz.tries("before work") // 3
 
 
 def test_nothing_is_refused_that_runs() -> None:
-    for text, module, args in random_cases(with_data=True):
-        late, _ = outcome(module, *args, foresee=False)
-        early, called = outcome(module, *args)
-        assert (early is None) == (late is None), text
-        assert early == late or not called, text
+    for case in fuzz.cases("before work"):
+        with case as seed:
+            for text, module, args in random_cases(seed, with_data=True):
+                late, _ = outcome(module, *args, foresee=False)
+                early, called = outcome(module, *args)
+                assert (early is None) == (late is None), text
+                assert early == late or not called, text
 
 
 LATE = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 import zlib
 from collections import Counter
@@ -21,9 +20,8 @@ from rxlang.lang.node import replace
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate
 from rxlang.ops.model import Param, Primitive, TensorInfo
-from support import ops, random_calls
+from support import fuzz, ops, random_calls
 
-TRIES = int(os.environ.get("RX_FUZZ", "60"))
 # Primitives that may refuse a call for what its elements are.
 BY_ELEMENTS = {
     "pow", "cast", "full", "full_like", "take", "take_along_axis", "gather_elements", "gather_nd",
@@ -101,31 +99,35 @@ def _same(predicted: GroundResult, made: Any) -> None:
 def test_a_call_that_the_rule_accepts_is_computed_as_predicted(name: str) -> None:
     row = ops.row_of(name)
     counts: Counter[str] = Counter()
-    for n in range(TRIES):
-        random = np.random.default_rng((zlib.crc32(name.encode()), n))
-        values = random_calls.draw_call(random, row)
-        try:
-            counts[outcome(row, values)] += 1
-        except Exception as problem:
-            shown = {k: (v.dtype, v.shape, v.tolist()) if isinstance(v, np.ndarray) else v for k, v in values.items()}
-            problem.add_note(f"@{name} of {shown}")
-            raise
-    assert counts["computed"] >= TRIES / 20, counts
+    for case in fuzz.cases("kernels"):
+        with case as n:
+            random = np.random.default_rng((zlib.crc32(name.encode()), n))
+            values = random_calls.draw_call(random, row)
+            try:
+                counts[outcome(row, values)] += 1
+            except Exception as problem:
+                shown = {
+                    k: (v.dtype, v.shape, v.tolist()) if isinstance(v, np.ndarray) else v for k, v in values.items()
+                }
+                problem.add_note(f"@{name} of {shown}")
+                raise
+    assert counts["computed"] >= fuzz.tries("kernels") / 20, counts
 
 
 @pytest.mark.parametrize("name", registry.names())
 def test_a_compiled_test_lets_no_call_pass_that_the_rule_refuses(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guards, "ASKED", 1)
     row = ops.row_of(name)
-    for n in range(TRIES // 2):
-        values = random_calls.draw_call(np.random.default_rng((zlib.crc32(name.encode()), n)), row)
-        args = [ops.for_kernel(p, values.get(p.name, p.default)) for p in row.params]
-        literals = tuple(
-            i for i, a in enumerate(args) if row.params[i].kind == "tensor" and type(a) in (int, float, bool)
-        )
-        check = make_guard(name, literals)
-        for _ in range(3):  # the rule itself, the rule again, which compiles the test, and the test
-            assert _refusal(check, args) == _refusal(lambda *a: guard(row, a), args)
+    for case in fuzz.cases("compiled tests"):
+        with case as n:
+            values = random_calls.draw_call(np.random.default_rng((zlib.crc32(name.encode()), n)), row)
+            args = [ops.for_kernel(p, values.get(p.name, p.default)) for p in row.params]
+            literals = tuple(
+                i for i, a in enumerate(args) if row.params[i].kind == "tensor" and type(a) in (int, float, bool)
+            )
+            check = make_guard(name, literals)
+            for _ in range(3):  # the rule itself, the rule again, which compiles the test, and the test
+                assert _refusal(check, args) == _refusal(lambda *a: guard(row, a), args)
 
 
 def _refusal(check: Any, args: list[Any]) -> str | None:

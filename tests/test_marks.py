@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from pathlib import Path
@@ -10,12 +9,13 @@ from pathlib import Path
 import pytest
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.pipeline import check_text
+from support import fuzz
 from support.mistakes import OPERATORS, mutated
 
 TESTS = Path(__file__).parent
 PROGRAMS = [p for p in sorted(TESTS.rglob("*.rx")) if p.stat().st_size < 2_500]
-FUZZ = int(os.environ.get("RX_FUZZ", "1"))
-MUTANTS, EACH = 20 * FUZZ, max(1, 5 - FUZZ)
+MUTANTS = fuzz.tries("marks")
+EACH = 1 if fuzz.FULL else 4
 # A type and a shape have `?` where a size or a dtype is not known, as their annotations have.
 IN_RX = re.compile(r"Tensor\((?:\[[^\]]*\]|[^,()]*)(?:, [^()]*)?\)|\[[^\]]*\]|did you mean.*\?|write `\?`")
 MARKS = re.compile(r"\?|_impl\b|prelude\.|\b_rest\b|::|\bout'|<[\w.]+ object")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -24,12 +23,13 @@ from rxlang.lang.parser import parse
 from rxlang.lang.source import Source
 from rxlang.lang.walk import walk
 from rxlang.pipeline import check_text
+from support import fuzz
 from support.mistakes import CORPORA, mutated, read_mistakes, read_programs
 
 DATA = Path(__file__).parent / "data"
 PROGRAMS = read_programs(CORPORA["own"])
 MISTAKES = sorted(read_mistakes(CORPORA["own"]), key=lambda m: (m.operator, m.program, m.seed))
-SAMPLE = max(int(os.environ.get("RX_FUZZ", "1")) * 5, 5)
+SAMPLE = fuzz.tries("mistakes")
 MOVING = {"matrix_transpose", "permute_dims", "swapaxes", "moveaxis", "squeeze", "expand_dims"}
 # What an author says of sizes: a divisibility, a bound, or that two of them are one.
 SAID = re.compile(r"(.* % .* == 0|\w+ == [A-Za-z_]\w*|[^=]* (>=|<=|<|>) .*)")

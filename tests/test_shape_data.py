@@ -4,7 +4,6 @@ RX_FUZZ says how many random computations are tried; the ordinary run takes a sa
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,10 +21,10 @@ from rxlang.simplify.rule_context import SymbolicCtx
 from rxlang.simplify.solver.conditions import cond_vars, evaluate_cond
 from rxlang.simplify.solver.sizes import single_var
 from rxlang.simplify.solver.terms import evaluate, variables
-from support import ops
+from support import fuzz, ops
 from support.shape_computations import Computation
 
-COUNT = min(int(os.environ.get("RX_FUZZ", "25")), 20_000)
+COUNT = fuzz.tries("shape data")
 # Sizes at which floats of either width are no longer exact: such tensors have no elements, and so need no memory.
 LARGE = (2**11 + 1, 2**24 + 1, 2**24 + 3, 2**25 + 2, 2**31 + 5, 2**46 - 1)
 

@@ -9,6 +9,7 @@ from typing import Any
 from onnx import FunctionProto, NodeProto, TensorProto, TypeProto, defs, helper
 from onnx.defs import SchemaError
 
+from ...lang.node import replace
 from ...lang.onnx_weights import ELEMENTS, Index
 from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
 from .reading import Reader
@@ -33,7 +34,19 @@ def body(operation: Operation, version: int, types: Sequence[ValueType | None]) 
         proto = FunctionProto.FromString(made) if made else None
     if proto is None or not proto.node:
         return None
-    return Reader(Path("<ONNX>"), Index({}, frozenset(), b"")).function(proto, "")
+    return _with_defaults(Reader(Path("<ONNX>"), Index({}, frozenset(), b"")), schema, proto)
+
+
+def _with_defaults(reader: Reader, schema: Any, proto: FunctionProto) -> Function:
+    """The function, with the values that attributes have in its operator if nobody gives them."""
+    found = reader.function(proto, "")
+    usual = {
+        name: reader.attribute(a.default_value, "", f"operator {schema.name}")
+        for name, a in schema.attributes.items()
+        if a.default_value.type
+    }
+    named = {name: usual.get(name) if value is None else value for name, value in found.attributes.items()}
+    return replace(found, attributes=named)
 
 
 def _node(operation: Operation) -> NodeProto:

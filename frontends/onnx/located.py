@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from onnx import SparseTensorProto, TensorProto, helper, numpy_helper
 
 from ...lang.dtypes import DType

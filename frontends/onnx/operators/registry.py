@@ -169,7 +169,17 @@ class _Rows:
 
 _RULES: dict[tuple[str, str], list[tuple[frozenset[int] | None, Row]]] = {}
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
-FAMILIES = ("table", "shapes", "math", "windows", "images", "recurrent", "signal", "chance")
+FAMILIES = (
+    "table",
+    "shapes",
+    "math",
+    "windows",
+    "images",
+    "recurrent",
+    "signal",
+    "chance",
+    "quantised",
+)
 
 
 def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:

@@ -241,19 +241,6 @@ def eye_like(node: Reader) -> str:
     return f"@onnx.eye_like({node.x(0)}, k={node.integer('k', 0)}{given})"
 
 
-@operator("Cast", 6)
-def cast(node: Reader) -> str:
-    dtype = node.dtype("to")
-    if dtype is None:
-        raise Untranslatable("says no dtype to cast to")
-    return f"@cast({node.x(0)}, {dtype})"
-
-
-@operator("CastLike", 15)
-def cast_like(node: Reader) -> str:
-    return f"@cast({node.x(0)}, {node.x(1)}.dtype)"
-
-
 @operator("ScatterElements", 11)
 @operator("Scatter", 9)
 def scatter_elements(node: Reader) -> str:
