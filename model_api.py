@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from . import pipeline
-from .frontends.onnx.declared import contradictions
+from .frontends.onnx.declared import Contradiction, contradictions, sizes_demanded
 from .frontends.onnx.dynamic import with_symbols
 from .frontends.onnx.inference import Inference, Inferred, NodeStatus, Policy, inference
 from .frontends.onnx.model import Model
@@ -24,7 +24,7 @@ from .lang import codes
 from .lang.diagnostics import Diagnostic, RxError, error, warning
 from .lang.node import Node
 from .lang.parser import decode
-from .lang.source import NOWHERE
+from .lang.source import Source, Span
 from .simplify.known.outcome import Options
 from .size import Size
 
@@ -119,24 +119,37 @@ def infer_model(
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)
     wrong = [d for d in report.diagnostics if d.severity == "error"]
-    said = _contradictions(model, found, policy, _demands(report, translation))
+    said = _contradictions(contradictions(model, found, _demands(model, report, translation)), translation, policy)
     return Inferences(model, found, (*translation.notes, *wrong, *said), policy, data)
 
 
-def _demands(report: pipeline.Report, translation: Translation) -> Iterator[str | None]:
+def _demands(model: Model, report: pipeline.Report, translation: Translation) -> Iterator[str | None]:
     """What the model demands of its sizes, in its own names; None where that is not all."""
-    sizes = Originals(translation.sizes)
-    for demands in () if report.checked is None else report.checked.demands:
-        if demands.name == "@main":
-            yield from map(sizes.of, demands.where)
-            if not demands.complete:
-                yield None
+    names = Originals(translation.sizes)
+    demanded = () if report.checked is None else report.checked.demands
+    main = next((d for d in demanded if d.name == "@main"), None)
+    if main is None or not main.complete:
+        yield None
+        return
+    given = {t.name for t in model.graph.initializers}
+    inputs = [v for v in model.graph.inputs if v.name not in given]
+    pairs = [(a, names.of(b)) for a, b in sizes_demanded(inputs, [text for _, text in main.params])]
+    yield from (f"{a} == {b}" for a, b in pairs if a != b)
+    yield from map(names.of, main.where)
 
 
 def _contradictions(
-    model: Model, found: Inference, policy: Policy, conditions: Iterator[str | None]
+    found: Iterator[Contradiction], translation: Translation, policy: Policy
 ) -> tuple[Diagnostic, ...]:
     if policy in ("overwrite", "ignore"):
         return ()
     make = error if policy == "strict" else warning
-    return tuple(make(codes.E248, str(c), NOWHERE) for c in contradictions(model, found, conditions))
+    lines = {made.what: number for number, made in reversed(translation.source.made.items())}
+    return tuple(make(codes.E248, str(c), _place(translation.source, lines.get(c.node or ""))) for c in found)
+
+
+def _place(source: Source, line: int | None) -> Span:
+    """The first line that a node is, or that of the model."""
+    at = 0 if line is None else source.line_starts()[line - 1]
+    text = source.line(1 if line is None else line)
+    return Span(source, at + len(text) - len(text.lstrip()), at + len(text))
