@@ -20,7 +20,7 @@ _NUMBERS = {name: number for number, name in ELEMENTS.items()}
 def body(operation: Operation, version: int, types: Sequence[ValueType | None]) -> Function | None:
     """The function that an operator is, for inputs of given types; None where ONNX gives none."""
     try:
-        schema = defs.get_schema(operation.op_type, version, operation.domain)
+        schema: Any = defs.get_schema(operation.op_type, version, operation.domain)
     except SchemaError:
         return None
     made = schema.get_function_with_opset_version(version) if schema.has_function else None
@@ -61,7 +61,11 @@ def _value(value: Any) -> Any:
 
 
 def _tensor(tensor: Tensor) -> TensorProto:
-    return helper.make_tensor(tensor.name, _NUMBERS[tensor.dtype], tensor.shape, tensor.values or ())
+    return helper.make_tensor(tensor.name, _NUMBERS[tensor.dtype], tensor.shape, _elements(tensor))
+
+
+def _elements(tensor: Tensor) -> Any:
+    return tensor.values or ()
 
 
 def _type(kind: ValueType | None) -> TypeProto:

@@ -102,4 +102,4 @@ def multinomial(x: Array, samples: int, dtype: Any, seed: float | None) -> Array
     bounds = np.cumsum(shares, axis=1)
     at = _state(seed).uniform(size=(len(x), samples)) * bounds[:, -1:]
     found = (at[..., None] >= bounds[:, None, :]).sum(axis=-1)
-    return np.minimum(found, x.shape[1] - 1).astype(np.int32 if dtype is None else dtype)
+    return np.asarray(np.minimum(found, x.shape[1] - 1), np.int32 if dtype is None else dtype)

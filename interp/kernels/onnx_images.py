@@ -14,7 +14,7 @@ from .elementwise import quiet, widened
 from .index import checked
 from .onnx_shape import integers
 from .registry import BadValue, kernel
-from .windows import Grid, narrow
+from .windows import Grid
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -26,20 +26,23 @@ Taps = list[tuple[Any, Any, Any]]
 @quiet
 def grid_sample(x: Array, grid: Array, mode: str, padding: str, align_corners: bool) -> Array:
     image, count = x if mode == "nearest" else widened(x), x.ndim - 2
-    places = grid.astype(np.float64 if grid.dtype == np.float64 else np.float32)
+    places: Any = grid.astype(np.float64 if grid.dtype == np.float64 else np.float32)
     taps = []
     for axis, size in enumerate(x.shape[2:]):
         at = places[..., count - 1 - axis]
         at = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
         taps.append(_taps(at.astype(places.dtype), size, mode, padding, align_corners))
-    return narrow(_sampled(image, taps), x.dtype)
+    return np.asarray(_sampled(image, taps), x.dtype)
 
 
 def _taps(at: Any, size: int, mode: str, padding: str, align_corners: bool) -> Taps:
-    """The elements around places along one axis."""
+    """The elements around places along one axis. Of cubic interpolation each element that is beyond the image is moved into
+    it, of others the place."""
     at = np.rint(at) if mode == "nearest" else at
     low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
-    if padding == "border":
+    if mode == "cubic":
+        pass
+    elif padding == "border":
         at = np.where((at < low) | (at > high), np.clip(at, 0, max(size - 1, 0)), at)
     elif padding == "reflection":
         at = _reflected(at, low, high)
@@ -77,7 +80,13 @@ def _two(part: Any) -> list[tuple[int, Any]]:
 def _four(part: Any) -> list[tuple[int, Any]]:
     """Keys' kernel with a = -0.75."""
     a = -0.75
-    near, far = (lambda d: ((a + 2) * d - (a + 3)) * d * d + 1), (lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a)
+
+    def near(d: Any) -> Any:
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    def far(d: Any) -> Any:
+        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
     return [(-1, far(part + 1)), (0, near(part)), (1, near(1 - part)), (2, far(2 - part))]
 
 
@@ -121,7 +130,7 @@ def roi_align(
         columns = _points(left, right, width, samples, half_pixel, x.shape[3])
         if rows is not None and columns is not None:
             result[i] = _cells(image[chosen[i]], rows, columns, height, width, mode)
-    return narrow(result, x.dtype)
+    return np.asarray(result, x.dtype)
 
 
 def _points(low: Any, high: Any, cells: int, samples: int, half_pixel: bool, size: int) -> Any:
@@ -230,7 +239,7 @@ def affine_grid(theta: Array, size: Array, align_corners: bool) -> Array:
     grid = np.meshgrid(*reversed(axes), indexing="ij")
     points = np.stack([*reversed(grid), np.ones(sizes)], -1).reshape(-1, len(sizes) + 1)
     moved = np.matmul(points, theta.astype(np.float64).swapaxes(1, 2))
-    return moved.reshape(len(theta), *sizes, len(sizes)).astype(theta.dtype)
+    return np.asarray(moved.reshape(len(theta), *sizes, len(sizes)), theta.dtype)
 
 
 def _middles(size: int, align_corners: bool) -> Array:
@@ -307,7 +316,7 @@ def deform_conv(
     result = np.matmul(filters, met).reshape(batch, outputs, *counts)
     if bias is not None:
         result = result + widened(bias).reshape(-1, 1, 1)
-    return narrow(result, x.dtype)
+    return np.asarray(result, x.dtype)
 
 
 def _met(grid: Grid, axis: int, sizes: list[int]) -> Any:

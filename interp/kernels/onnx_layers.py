@@ -35,7 +35,8 @@ def lp_pool(x: Array, kernel_shape: Ints, p: float, *windows: Any) -> Array:
 @quiet
 def global_lp_pool(x: Array, p: float) -> Array:
     powers = np.abs(widened(x)) ** p
-    return narrow(powers.sum(axis=tuple(range(2, x.ndim)), keepdims=True) ** (1 / p), x.dtype)
+    total = powers.sum(axis=tuple(range(2, x.ndim)), keepdims=True)
+    return np.asarray(total ** (1 / p), x.dtype)
 
 
 @kernel("onnx.lp_normalization")
@@ -43,7 +44,7 @@ def global_lp_pool(x: Array, p: float) -> Array:
 def lp_normalization(x: Array, axis: int, p: int) -> Array:
     wide = widened(x)
     norm = (np.abs(wide) ** p).sum(axis=axis, keepdims=True) ** (1 / p)
-    return narrow(np.where(norm == 0, 0, wide / np.where(norm == 0, 1, norm)), x.dtype)
+    return np.asarray(np.where(norm == 0, 0, wide / np.where(norm == 0, 1, norm)), x.dtype)
 
 
 @kernel("onnx.batch_normalization_training")
@@ -68,7 +69,7 @@ def dropout(x: Array, ratio: Array | None, training: Array | None, seed: int | N
     share = 0.5 if ratio is None else float(ratio.ravel()[0])
     if training is None or not training.ravel()[0] or share == 0:
         return x, np.ones(x.shape, np.bool_)
-    stays = np.random.RandomState(seed).uniform(0, 1.0, x.shape) >= share
+    stays = np.asarray(np.random.RandomState(seed).uniform(0, 1.0, x.shape) >= share)
     return (stays * widened(x) * (1.0 / (1.0 - share))).astype(x.dtype), stays
 
 

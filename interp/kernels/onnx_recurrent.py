@@ -45,16 +45,18 @@ class _Layer(NamedTuple):
     clip: float | None
 
     def functions(self, defaults: str, direction: int) -> list[Callable[[Any], Any]]:
-        """The activations of a direction, each behind the clipping of its input."""
+        """The activations of a direction; those of gates behind the clipping of their inputs, of which an LSTM's third is
+        none."""
         words = self.activations.split() or defaults.split() * 2
         count = len(defaults.split())
-        return [self._function(word) for word in words[direction * count : (direction + 1) * count]]
+        own = words[direction * count : (direction + 1) * count]
+        return [self._function(word, None if at == 2 else self.clip) for at, word in enumerate(own)]
 
-    def _function(self, word: str) -> Callable[[Any], Any]:
+    def _function(self, word: str, clip: float | None) -> Callable[[Any], Any]:
         name, *given = word.split(":")
         function, usual = ACTIVATIONS[name.lower()]
         alpha, beta = (*map(float, given), *usual[len(given) :], 0.0, 0.0)[:2]
-        limit = np.inf if self.clip is None else self.clip
+        limit = np.inf if clip is None else clip
         return lambda x: function(np.clip(x, -limit, limit), alpha, beta).astype(x.dtype, copy=False)
 
 
@@ -82,6 +84,8 @@ def _run(
             for s in initial
         )
         steps, states = _steps(begin(at), given, ends, states)
+        # Of a sequence without elements onnxruntime gives no state.
+        states = (np.where((ends == 0)[:, None], 0, states[0]), *states[1:])
         outputs.append(np.take_along_axis(steps, order[..., None], 0) if time else steps)
         finals.append(states)
     axis = 1 if batch_first else 0

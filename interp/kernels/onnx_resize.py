@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...ops.scales import nominal
 from .elementwise import quiet
 from .onnx_shape import integers
 from .registry import BadValue, kernel
@@ -71,13 +72,20 @@ def _axes(
         exact = [Fraction(float(s)) for s in scales.ravel()]
         if any(s < 0 for s in exact):
             raise BadValue("a scale is negative")
-        new, factors = [n * s // 1 for n, s in zip(old, exact, strict=True)], [float(s) for s in exact]
+        new, factors = [_cut_off(n, s) for n, s in zip(old, exact, strict=True)], [float(s) for s in exact]
     else:
         assert sizes is not None
         new, factors = _wanted(old, integers(sizes), policy)
     bounds = [0.0] * len(at) + [1.0] * len(at) if roi is None or not roi.size else list(map(float, roi.ravel()))
     ends = bounds[len(at) :]
     return [_Along(*row) for row in zip(at, old, new, factors, bounds[: len(at)], ends, strict=True)]
+
+
+def _cut_off(size: int, scale: Fraction) -> int:
+    """size * scale as a product of float32, within what the shape rule says of it."""
+    factor, surely = nominal(scale)
+    made = size * factor // 1
+    return made if surely else min(max(int(np.float32(size) * np.float32(float(scale))), made - 1, 0), made + 1)
 
 
 def _wanted(old: list[int], sizes: tuple[int, ...], policy: str) -> tuple[list[int], list[float]]:
@@ -97,11 +105,11 @@ def _places(along: _Along, places: str) -> Array:
     if places == "asymmetric":
         return at / scale
     if places == "tf_crop_and_resize":
-        middle = np.full(new, (end - start) * (old - 1) / 2)
-        inside: Array = middle if length == 1 else at * (end - start) * (old - 1) / (length - 1)
-        return inside + start * (old - 1)
-    if places == "pytorch_half_pixel" and length == 1:
-        return np.full(new, -0.5)
+        if new == 1:
+            return np.full(1, (start + end) * (old - 1) / 2)
+        return start * (old - 1) + at * (end - start) * (old - 1) / (new - 1)
+    if places == "pytorch_half_pixel" and new == 1:
+        return np.zeros(1)
     shift = old / 2 * (1 - new / length) if places == "half_pixel_symmetric" else 0.0
     return shift + (at + 0.5) / scale - 0.5
 

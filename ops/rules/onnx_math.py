@@ -132,5 +132,7 @@ def max_pool_indices(
 ) -> list[Any]:
     """The largest elements of windows, and their positions in the flattened operand. ONNX MaxPool with two outputs."""
     dilations, ceil_mode, _ = rest
-    found = pooled(ctx, x, None, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, "channels_first")
+    found = pooled(
+        ctx, x, None, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, "channels_first", any_pads=True
+    )
     return [found, found]

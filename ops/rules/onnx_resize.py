@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -10,6 +11,7 @@ from ..model import Ctx, Dim, TensorInfo
 from ..operands import choice
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Entry, Other
+from ..scales import nominal
 from ..tracked import Ratio
 from ..tracked import elements as tracked_elements
 from ..windows import WINDOWS
@@ -45,7 +47,7 @@ def onnx_resize(
     policy: str,
     *_: object,
 ) -> Shape:
-    """Axes interpolated to `sizes`, or to floor(size * scale), computed exactly; all axes if `axes` does not say which. With
+    """Axes interpolated to `sizes`, or to floor(size * scale), computed in float32; all axes if `axes` does not say which. With
     `policy` "not_larger" or "not_smaller" one scale holds for all of them, the least or the largest that `sizes` mean, and
     each is rounded, a half up. ONNX Resize and Upsample."""
     for name, value, choices in (
@@ -84,14 +86,19 @@ def _scaled(ctx: Ctx, dims: Shape, at: tuple[int, ...], scales: TensorInfo) -> l
 
 
 def _times(ctx: Ctx, size: Dim, scale: Any) -> Dim:
-    """floor(size * scale), where the scale is known exactly."""
+    """The size times the scale, cut off, where the scale is known exactly."""
     if not isinstance(scale, Ratio) or not scale.is_exact or scale.limits:
         return ctx.fresh("size")
-    if isinstance(scale.num, int) and scale.num < 0:
+    if not isinstance(scale.num, int) or not isinstance(scale.den, int):
+        return size * scale.num // scale.den
+    factor, surely = nominal(Fraction(scale.num, scale.den))
+    if factor < 0:
         ctx.fail(Other("no negative number in {0}", (Argument("scales"),)))
-    if isinstance(scale.den, int) and scale.den == 1:
-        return size if isinstance(scale.num, int) and scale.num == 1 else size * scale.num
-    return size * scale.num // scale.den
+    if factor == 1:
+        return size
+    made = size * factor.numerator
+    made = made if factor.denominator == 1 else made // factor.denominator
+    return made if surely else ctx.fresh("size", larger(ctx, made - 1, 0), made + 1)
 
 
 def _given(ctx: Ctx, dims: Shape, at: tuple[int, ...], sizes: TensorInfo, policy: str) -> list[Dim]:
@@ -113,4 +120,4 @@ def _given(ctx: Ctx, dims: Shape, at: tuple[int, ...], sizes: TensorInfo, policy
 def _in_proportion(ctx: Ctx, i: int, own: list[Dim], wanted: list[Dim], nearer: Any) -> Dim:
     """Its size times the least scale, or the largest, rounded: the least of what each of them makes of it."""
     made = [wanted[j] if j == i else (2 * wanted[j] * own[i] + own[j]) // (2 * own[j]) for j in range(len(own))]
-    return reduce(lambda a, b: nearer(ctx, a, b), made)  # type: ignore[no-any-return]
+    return reduce(lambda a, b: nearer(ctx, a, b), made)

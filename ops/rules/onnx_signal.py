@@ -86,12 +86,10 @@ def _length(ctx: Ctx, time: Dim, window: TensorInfo | None, length: TensorInfo |
     size = None if length is None else scalar(ctx, "length", length, 1)
     if window is None:
         return time if size is None else size
-    (own,) = ranked(ctx, "window", window, 1)
-    if size is None:
-        ctx.require(AtLeast(Axis("window", 0, own), 1))
-        return own
-    ctx.require(Equal(Argument("length", size), Axis("window", 0, own)))
-    return size
+    own: Dim = ranked(ctx, "window", window, 1)[0]
+    asked = AtLeast(Axis("window", 0, own), 1)
+    ctx.require(asked if size is None else Equal(Argument("length", size), Axis("window", 0, own)))
+    return own
 
 
 @primitive(

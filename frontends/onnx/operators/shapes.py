@@ -264,4 +264,6 @@ def reverse_sequence(node: Reader) -> str:
 
 @operator("SpaceToDepth")
 def space_to_depth(node: Reader) -> str:
+    if node.string("mode", "DCR") != "DCR":
+        raise Untranslatable("moves the places of a block behind the channels")
     return f"@space_to_depth({node.x(0)}, {node.integer('blocksize')})"
