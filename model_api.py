@@ -10,19 +10,21 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from . import pipeline
-from .frontends.onnx.declared import contradictions
+from .frontends.onnx.declared import Contradiction, contradictions, sizes_demanded
 from .frontends.onnx.dynamic import with_symbols
 from .frontends.onnx.inference import Inference, Inferred, NodeStatus, Policy, inference
 from .frontends.onnx.model import Model
 from .frontends.onnx.names import Originals
 from .frontends.onnx.operators.registry import rule
+from .frontends.onnx.prelude import Prelude, read_prelude
 from .frontends.onnx.reading import read_model
 from .frontends.onnx.translate import Translation, translate
 from .frontends.onnx.writing import write_shapes
 from .lang import codes
-from .lang.diagnostics import Diagnostic, error, warning
+from .lang.diagnostics import Diagnostic, RxError, error, warning
 from .lang.node import Node
-from .lang.source import NOWHERE
+from .lang.parser import decode
+from .lang.source import Source, Span
 from .simplify.known.outcome import Options
 from .size import Size
 
@@ -66,18 +68,31 @@ class Inferences(Node):
         return tuple(None if s == "?" else Size(names.get(s, s) if isinstance(s, str) else s) for s in found)
 
     def write(self, path: str | PathLike[str], copy_data: bool = False, contract: str | None = None) -> None:
-        """Write the model with its shapes, and a contract where there is one. Its external data is linked beside it, or copied. Raises OSError."""
+        """Write the model with its shapes, and a contract where there is one. Its external data is linked beside it, or
+        copied. Raises OSError."""
         write_shapes(self.model, self.inference, self.policy, Path(path), self.data, copy_data, contract)
 
 
 def infer(
-    model: str | PathLike[str] | bytes | Proto, policy: Policy = "reconcile", dynamic: Sequence[str] = ()
+    model: str | PathLike[str] | bytes | Proto,
+    policy: Policy = "reconcile",
+    dynamic: Sequence[str] = (),
+    prelude: str | PathLike[str] | None = None,
 ) -> Inferences:
     """The symbolic shapes of every value of a model: a file, its bytes, or an onnx.ModelProto. `dynamic` makes symbols of
-    declared sizes: `"images.0=b"`, `"*.0"`. Raises RxError where the model cannot be read, ValueError for a policy or a
+    declared sizes: `"images.0=b"`, `"*.0"`; `prelude` is a file with rules in Rx. Raises RxError where the model cannot be read, ValueError for a policy or a
     `dynamic` that is none."""
     with _file(model) as (path, data):
-        return infer_model(path, policy, dynamic, data)
+        rules = None if prelude is None else prelude_of(Path(prelude))
+        return infer_model(path, policy, dynamic, rules, data)
+
+
+def prelude_of(path: Path) -> Prelude:
+    """The rules in a file; raises OSError where it cannot be read, and RxError where it is no Rx."""
+    source, problems = decode(path.read_bytes(), str(path))
+    if problems:
+        raise RxError(*problems)
+    return read_prelude(source)
 
 
 @contextmanager
@@ -92,31 +107,48 @@ def _file(model: str | PathLike[str] | bytes | Proto) -> Iterator[tuple[Path, by
         yield path, data
 
 
-def infer_model(path: Path, policy: Policy, dynamic: Sequence[str] = (), data: bytes | None = None) -> Inferences:
+def infer_model(
+    path: Path,
+    policy: Policy,
+    dynamic: Sequence[str] = (),
+    prelude: Prelude | None = None,
+    data: bytes | None = None,
+) -> Inferences:
     model = with_symbols(read_model(path), dynamic)
-    translation = translate(model)
+    translation = translate(model, prelude=prelude)
     report = pipeline.check_source(translation.source, path.parent, (), Options(allow_empty=True))
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)
     wrong = [d for d in report.diagnostics if d.severity == "error"]
-    said = _contradictions(model, found, policy, _demands(report, translation))
+    said = _contradictions(contradictions(model, found, _demands(model, report, translation)), translation, policy)
     return Inferences(model, found, (*translation.notes, *wrong, *said), policy, data)
 
 
-def _demands(report: pipeline.Report, translation: Translation) -> Iterator[str | None]:
+def _demands(model: Model, report: pipeline.Report, translation: Translation) -> Iterator[str | None]:
     """What the model demands of its sizes, in its own names; None where that is not all."""
-    sizes = Originals(translation.sizes)
-    for demands in () if report.checked is None else report.checked.demands:
-        if demands.name == "@main":
-            yield from map(sizes.of, demands.where)
-            if not demands.complete:
-                yield None
+    names = Originals(translation.sizes)
+    demanded = () if report.checked is None else report.checked.demands
+    main = next((d for d in demanded if d.name == "@main"), None)
+    if main is None or not main.complete:
+        yield None
+        return
+    given = {t.name for t in model.graph.initializers}
+    inputs = [v for v in model.graph.inputs if v.name not in given]
+    pairs = [(a, names.of(b)) for a, b in sizes_demanded(inputs, [text for _, text in main.params])]
+    yield from (f"{a} == {b}" for a, b in pairs if a != b)
+    yield from map(names.of, main.where)
 
 
-def _contradictions(
-    model: Model, found: Inference, policy: Policy, conditions: Iterator[str | None]
-) -> tuple[Diagnostic, ...]:
+def _contradictions(found: Iterator[Contradiction], translation: Translation, policy: Policy) -> tuple[Diagnostic, ...]:
     if policy in ("overwrite", "ignore"):
         return ()
     make = error if policy == "strict" else warning
-    return tuple(make(codes.E248, str(c), NOWHERE) for c in contradictions(model, found, conditions))
+    lines = {made.what: number for number, made in reversed(translation.source.made.items())}
+    return tuple(make(codes.E248, str(c), _place(translation.source, lines.get(c.node or ""))) for c in found)
+
+
+def _place(source: Source, line: int | None) -> Span:
+    """The first line that a node is, or that of the model."""
+    at = 0 if line is None else source.line_starts()[line - 1]
+    text = source.line(1 if line is None else line)
+    return Span(source, at + len(text) - len(text.lstrip()), at + len(text))

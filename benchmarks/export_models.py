@@ -3,8 +3,8 @@
     pip install torch==2.13.0 onnx onnxruntime onnxscript
     python benchmarks/export_models.py FOLDER [--only PATTERN]
 
-Each is exported by both of PyTorch's exporters where they can: `NAME.dynamo.onnx` and `NAME.script.onnx`. What one of them cannot
-export is said and left out.
+Each is exported by both of PyTorch's exporters where they can: `NAME.dynamo.onnx` and `NAME.script.onnx`. What one of them
+cannot export is said and left out.
 """
 
 from __future__ import annotations

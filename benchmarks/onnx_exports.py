@@ -77,7 +77,7 @@ def _array(value: Any, sizes: Sizes, made: np.random.Generator) -> Any:
     dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
     if dtype.kind in "iu":
         return np.ones(shape, dtype) if "mask" in value.name else made.integers(0, 40, shape, dtype)
-    return made.random(shape) > 0.5 if dtype == bool else made.standard_normal(shape).astype(dtype)
+    return made.random(shape) > 0.5 if dtype.kind == "b" else made.standard_normal(shape).astype(dtype)
 
 
 def bindings(model: Model, count: int, seed: int) -> Iterator[tuple[Sizes, dict[str, Any], dict[str, Any]]]:

@@ -88,8 +88,8 @@ def check(
 ) -> int:
     """Decide every assertion of programs, without running them.
 
-    PATH is a file, a folder with .rx and .onnx files in it, or - for standard input. Of a model (.onnx) the contract is printed: what
-    its inputs must satisfy, and which nodes demand it.
+    PATH is a file, a folder with .rx and .onnx files in it, or - for standard input. Of a model (.onnx) the contract is
+    printed: what its inputs must satisfy, and which nodes demand it.
     """
     places = folders(roots)
     programs, unread = read_programs(paths, models=True)

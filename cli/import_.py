@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..lang.diagnostics import RxError
+from ..model_api import prelude_of
 from .files import Unusable, reason, replace_file
 from .terminal import print_diagnostics
+
+if TYPE_CHECKING:
+    from ..frontends.onnx.prelude import Prelude
+
+
+prelude_option = click.option(
+    "--prelude", metavar="FILE.rx", help="Rules for operators: @com_acme_Foo is Foo of the domain com.acme."
+)
+
+
+def rules(prelude: str | None) -> Prelude | None:
+    """The rules in a file that an option names; raises RxError."""
+    try:
+        return None if prelude is None else prelude_of(Path(prelude))
+    except OSError as wrong:
+        raise Unusable(f"cannot read {prelude!r}: {reason(wrong)}") from wrong
 
 
 @click.command("import")
 @click.argument("file", metavar="MODEL.onnx")
 @click.option("-o", "--out", metavar="DIR", required=True, help="The folder to write the program and its weights into.")
-def import_(file: str, out: str) -> int:
+@prelude_option
+def import_(file: str, out: str, prelude: str | None) -> int:
     """Write a model as an .rx program, with its weights as .safetensors beside it."""
     from ..frontends.onnx.reading import read_model
     from ..frontends.onnx.translate import translate
@@ -24,7 +43,7 @@ def import_(file: str, out: str) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         model = read_model(path)
-        found = translate(model, f"{path.stem}.safetensors")
+        found = translate(model, f"{path.stem}.safetensors", rules(prelude))
         weights = write_weights(model, folder)
     except RxError as problem:
         print_diagnostics(problem.diagnostics)

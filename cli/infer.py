@@ -11,6 +11,7 @@ import click
 from ..lang.diagnostics import RxError
 from ..model_api import Policy, infer_model
 from .files import Unusable, reason
+from .import_ import prelude_option, rules
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
@@ -32,13 +33,21 @@ if TYPE_CHECKING:
     help="Make a symbol of a declared size, like images.0=b or '*.0'; several times for several.",
 )
 @click.option("--write", "kept", is_flag=True, help="Write the model's contract into it too, under rx.contract.")
+@prelude_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def infer(
-    file: str, out: str | None, policy: Policy, copy_data: bool, dynamic: tuple[str, ...], kept: bool, form: str
+    file: str,
+    out: str | None,
+    policy: Policy,
+    copy_data: bool,
+    dynamic: tuple[str, ...],
+    kept: bool,
+    prelude: str | None,
+    form: str,
 ) -> int:
     """Print the symbolic shapes of every value of an ONNX model."""
     try:
-        found = infer_model(Path(file), policy, dynamic)
+        found = infer_model(Path(file), policy, dynamic, rules(prelude))
     except RxError as problem:
         print_diagnostics(problem.diagnostics)
         return 1

@@ -105,6 +105,7 @@ N203 notes: a reduction over a single element
 N204 notes: a name for any dtype that is called like one
 N205 notes: a size of a model whose name is not understood
 N206 notes: a condition on the inputs of a model
+N207 notes: an operator of a model that has no rule
 N301 notes: code that no execution reaches
 N302 notes: an implementation that is never chosen
 

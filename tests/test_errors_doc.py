@@ -36,6 +36,7 @@ WITHOUT_WRONG_PROGRAM = {
     "E299",
     "N205",
     "N206",
+    "N207",
     "R404",
 }
 

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import accumulate
 
 from ...lang.node import Node
-from .dims import Size, evaluate, names, read_dim
+from .dims import Named, Size, declared, evaluate, names, read_dim
 from .inference import Inference, Inferred
 from .model import Graph, Model, TensorType, Value
 
@@ -17,6 +17,7 @@ Sizes = Mapping[str, int]
 Condition = Callable[[Sizes], bool]
 # How many sizes are tried, and up to which.
 _TRIES, _LARGEST = 400, 40
+_SHAPE = re.compile(r"Tensor\(\[(?P<sizes>.*)\], [^\]]*\)")
 _COMPARED = re.compile(r"(<=|>=|==|!=|<|>)")
 
 
@@ -44,20 +45,30 @@ def contradictions(model: Model, found: Inference, conditions: Iterable[str | No
 
 
 def _wrong(value: Value, inferred: Inferred, witnesses: _Witnesses) -> Iterator[str]:
-    declared = value.type
-    if not isinstance(declared, TensorType):
+    kind = value.type
+    if not isinstance(kind, TensorType):
         return
-    if declared.dtype is not None and inferred.dtype is not None and declared.dtype != inferred.dtype:
-        yield f"is declared with the dtype {declared.dtype}, and has {inferred.dtype}"
-    if declared.shape is None or inferred.shape is None:
+    if kind.dtype is not None and inferred.dtype is not None and kind.dtype != inferred.dtype:
+        yield f"is declared with the dtype {kind.dtype}, and has {inferred.dtype}"
+    if kind.shape is None or inferred.shape is None:
         return
-    if len(declared.shape) != len(inferred.shape):
-        yield f"is declared with rank {len(declared.shape)}, and has {len(inferred.shape)}"
+    if len(kind.shape) != len(inferred.shape):
+        yield f"is declared with rank {len(kind.shape)}, and has {len(inferred.shape)}"
         return
-    for axis, (said, size) in enumerate(zip(declared.shape, inferred.shape, strict=True)):
+    for axis, (said, size) in enumerate(zip(kind.shape, inferred.shape, strict=True)):
         at = None if said is None or size == "?" or said == size else witnesses.between(said, size)
         if at is not None:
             yield f"is declared with {said} in axis {axis}, and has {size}{at}"
+
+
+def sizes_demanded(inputs: Sequence[Value], types: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The sizes that inputs declare, each with what a signature has there: texts of types in Rx."""
+    for value, text in zip(inputs, types, strict=True):
+        found = _SHAPE.fullmatch(text)
+        said = value.type.shape if isinstance(value.type, TensorType) else None
+        sizes = _split(found["sizes"], ",") if found else []
+        if said is not None and len(sizes) == len(said):
+            yield from ((str(a), b.strip()) for a, b in zip(said, sizes, strict=True) if a is not None)
 
 
 class _Witnesses:
@@ -66,7 +77,8 @@ class _Witnesses:
     def __init__(self, graph: Graph, conditions: Iterable[str | None]) -> None:
         types = [v.type for v in graph.inputs]
         shapes = [t.shape for t in types if isinstance(t, TensorType) and t.shape is not None]
-        read = [read_dim(size).size for shape in shapes for size in shape if isinstance(size, str)]
+        self.plain = declared(graph)
+        read = [read_dim(size, self.plain).size for shape in shapes for size in shape if isinstance(size, str)]
         self.known = sorted({name for size in read for name in names(size)})
         self.sizes = read
         self.asked = conditions
@@ -74,7 +86,7 @@ class _Witnesses:
 
     def between(self, said: int | str, size: int | str) -> str | None:
         """Where two sizes differ, as the end of a sentence; None where they do not, as far as is known."""
-        left, right = (read_dim(s).size if isinstance(s, str) else s for s in (said, size))
+        left, right = (read_dim(s, self.plain).size if isinstance(s, str) else s for s in (said, size))
         asked = sorted({name for s in (left, right) for name in names(s)})
         if not asked:
             return "" if left != right else None
@@ -169,4 +181,5 @@ def _size(text: str) -> Size | None:
     if text.isdecimal():
         return int(text)
     read = read_dim(text)
-    return read.size if read.note is None and all(n.isidentifier() for n in names(read.size)) else None
+    is_read = read.size == Named(text) or all(n.isidentifier() for n in names(read.size))
+    return read.size if read.note is None and is_read else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from .literals import listed, literal, quoted
 from .model import Attribute, AttributeRef, Function, Graph, Model, Operation, Tensor, TensorType, Value, ValueType
 from .names import Names
 from .operators.registry import Reader, Untranslatable, find, own_rule
+from .prelude import Prelude, called
 from .reading import read_model
 
 # Constants of at most so many elements stand in the program, where shapes may be made of them; others are loaded.
@@ -32,10 +34,10 @@ class Translation(Node):
     notes: tuple[Diagnostic, ...]
 
 
-def translate(model: Model, held: str | None = None) -> Translation:
-    """The program that is a model, whose weights are in a file called `held`, else in the model's own. Raises RxError for a
-    node that no program can be."""
-    writer = _Writer(model, held or model.path.name)
+def translate(model: Model, held: str | None = None, prelude: Prelude | None = None) -> Translation:
+    """The program that is a model, whose weights are in a file called `held`, else in the model's own; `prelude` has rules for
+    operators. Raises RxError for a node that no program can be."""
+    writer = _Writer(model, held or model.path.name, prelude or Prelude())
     writer.write()
     names = {writer.values.value(name): name for name in _values(model.graph)}
     sizes = dict(writer.values.sizes())
@@ -49,6 +51,12 @@ def _values(graph: Graph) -> Iterator[str]:
     yield from (name for o in graph.operations for name in o.outputs if name)
 
 
+class _Unknown(Exception):
+    """An operator that nothing is known of."""
+
+
+# Where no callable is: what a model says is nothing that may be run.
+_NOWHERE = "operators_without_a_rule"
 Line = tuple[str, Made | None]
 
 
@@ -62,19 +70,37 @@ def _is_determined(size: Size, declared: Collection[str]) -> bool:
 class _Writer:
     """The text of one model, line by line."""
 
-    def __init__(self, model: Model, held: str) -> None:
+    def __init__(self, model: Model, held: str, prelude: Prelude) -> None:
         self.model = model
         self.held = held
+        self.prelude = prelude
         self.lines: list[str] = []
         self.made: dict[int, Made] = {}
         self.notes: list[Diagnostic] = []
-        self.values = Names()
+        self.values = Names(prelude.words)
         self.declared = declared(model.graph)
         for size in sorted(self.declared):
             self.values.size(size)
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         # Functions of the model that are called, by name, attributes and which inputs there are: each is written once.
         self.called: dict[tuple[object, ...], str] = {}
+        self.unknowns: set[tuple[str, str]] = set()
+
+    def unknown(self, operation: Operation) -> None:
+        """Say once that an operator has no rule."""
+        key = (operation.domain, operation.op_type)
+        if key not in self.unknowns:
+            domain = f" of the domain `{operation.domain}`" if operation.domain else ""
+            said = f"`{operation.op_type}`{domain} has no rule: its results are what the model declares of them"
+            self.notes.append(
+                note(
+                    codes.N207,
+                    said,
+                    NOWHERE,
+                    help="write a rule for it with rx.onnx.rule, or as a function in a --prelude",
+                )
+            )
+        self.unknowns.add(key)
 
     def text(self) -> str:
         return "\n".join(self.lines) + "\n"
@@ -91,8 +117,10 @@ class _Writer:
         body.operations(graph.operations)
         result = body.result([v.name for v in graph.outputs])
         opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in self.model.opsets.items())
-        self.lines.insert(0, f"# {self.model.path.name}, made by {self.model.producer or 'nobody'}: {opsets}")
-        self.made = {number + 1: made for number, made in self.made.items()}
+        above = [f"# {self.model.path.name}, made by {self.model.producer or 'nobody'}: {opsets}"]
+        above += self.prelude.text.splitlines()
+        self.lines = [*above, *self.lines]
+        self.made = {number + len(above): made for number, made in self.made.items()}
         self.line(head)
         self.block(body)
         self.line(f"  {result}")
@@ -252,6 +280,8 @@ class _Block:
             return
         try:
             lines = self.written(operation)
+        except _Unknown:
+            lines = self.unknown(operation)
         except Untranslatable as problem:
             raise RxError(error(codes.E247, f"{operation} {problem}", NOWHERE)) from None
         if lines is not None:
@@ -265,15 +295,40 @@ class _Block:
         version = self.version(operation.domain)
         own = self.writer.functions.get((operation.domain, operation.op_type, operation.overload))
         row = own_rule(operation.domain, operation.op_type, version)
+        rule = self.writer.prelude.rule(operation)
+        if row is None and rule is not None:
+            row = partial(called, rule)
         if row is None and own is None:
             row = find(operation.domain, operation.op_type, version)
         if row is not None:
             return [(row(Reader(operation, self)), self.made)]
         made = own or body(operation, version, [self.type(i) for i in operation.inputs])
         if made is None:
-            raise Untranslatable("is no operator that Rx has")
+            raise _Unknown
         self.expand(made, operation)
         return None
+
+    def unknown(self, operation: Operation) -> list[Line]:
+        """A node of which nothing is known but what the model declares of its results: they are somebody else's."""
+        inputs = [self.name(i) for i in operation.inputs if i]
+        results = [self.opaque(o) for o in operation.outputs]
+        called = self.writer.values.fresh(operation.op_type)
+        params = ", ".join(f"x{at} : Tensor" for at in range(len(inputs)))
+        result = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        self.writer.line(f'extern @{called} = fn({params}) : {result} = "{_NOWHERE}:{called}"', self.made)
+        self.writer.unknown(operation)
+        return [(f"@{called}({', '.join(inputs)})", self.made)]
+
+    def opaque(self, value: str) -> str:
+        """The type of a result that is not computed here."""
+        kind = self.type(value) if value else None
+        if kind is not None and not isinstance(kind, TensorType):
+            raise RxError(
+                error(codes.E247, f"`{value}` is no tensor, and made by an operator that Rx has not", NOWHERE)
+            )
+        if kind is None or kind.shape is None:
+            return f"Tensor(?, {kind.dtype or '?' if kind else '?'})"
+        return f"Tensor({listed([s if isinstance(s, int) else '?' for s in kind.shape])}, {kind.dtype or '?'})"
 
     def bind(self, operation: Operation, lines: list[Line]) -> None:
         count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)

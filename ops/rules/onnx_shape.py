@@ -169,12 +169,26 @@ def onnx_pad(
 @primitive("onnx.range", "start: tensor, limit: tensor, delta: tensor", "T:real, T, T -> T")
 def onnx_range(ctx: Ctx, start: TensorInfo, limit: TensorInfo, delta: TensorInfo) -> Out:
     """The numbers start, start + delta, ... before limit. ONNX Range."""
-    (a,), (b,), (step,) = (elements(ctx, t) for t in (start, limit, delta))
+    a, b, step = (_whole(ctx, name, t) for name, t in (("start", start), ("limit", limit), ("delta", delta)))
     if a is None or b is None or not isinstance(step, int) or step == 0:
         return Out((ctx.fresh("count"),))
     count = ctx.max(0, ctx.ceildiv(b - a, step) if step > 0 else ctx.ceildiv(a - b, -step))
-    data = tuple(a + i * step for i in range(count)) if isinstance(count, int) and count <= 64 else None
+    whole = start.dtype is None or str(start.dtype) in ("int16", "int32", "int64")
+    data = tuple(a + i * step for i in range(count)) if whole and isinstance(count, int) and count <= 64 else None
     return Out((count,), data)
+
+
+def _whole(ctx: Ctx, name: str, x: TensorInfo) -> Dim | None:
+    """The integer that a tensor of one element is. A float has to be small enough to be that one: no plan for more is made."""
+    (found,) = tracked_elements(x, ctx.dims(x)) or (None,)
+    if not isinstance(found, Ratio):
+        return _size_of(found)
+    if found.den != 1:
+        return None
+    for size, most in found.limits:
+        said = f"{{0}} to be at most {most}: integers above are not exact in its dtype"
+        ctx.require(Other(said, (Argument(name),)), ctx.all_of(ctx.le(-most, size), ctx.le(size, most)))
+    return found.num
 
 
 @primitive(

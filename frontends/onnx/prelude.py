@@ -1,0 +1,61 @@
+"""Rules that somebody wrote in Rx: `@com_acme_Foo` is the operator `Foo` of the domain `com.acme`, `@Foo` one of ONNX's own."""
+
+from __future__ import annotations
+
+import re
+
+from ...lang import sweet
+from ...lang.diagnostics import RxError
+from ...lang.node import Node
+from ...lang.parser import parse
+from ...lang.source import Source
+from .literals import listed, number, quoted
+from .model import Operation
+from .operators.registry import Reader, Untranslatable
+
+
+class Prelude(Node):
+    """A text in Rx that stands before a model's program, and the functions in it, which are rules."""
+
+    text: str = ""
+    functions: frozenset[str] = frozenset()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The names that the model's own must not be."""
+        return frozenset(re.findall(r"\w+", self.text))
+
+    def rule(self, operation: Operation) -> str | None:
+        """The function that is an operator's rule."""
+        domain = re.sub(r"\W+", "_", operation.domain)
+        name = f"{domain}_{operation.op_type}" if domain else operation.op_type
+        return name if name in self.functions else None
+
+
+def read_prelude(source: Source) -> Prelude:
+    """Raises RxError for what is no Rx."""
+    module, problems = parse(source)
+    wrong = tuple(d for d in problems if d.severity == "error")
+    if wrong:
+        raise RxError(*wrong)
+    named = (item.name.name for item in module.items if isinstance(item, sweet.FnDecl | sweet.Impls))
+    return Prelude(source.text, frozenset(named))
+
+
+def called(name: str, node: Reader) -> str:
+    """A call of a rule: the inputs in order, then the attributes by their names."""
+    inputs = [node.x(at) for at in range(len(node))]
+    given = [f"{key}={_text(key, value)}" for key, value in node.operation.attributes.items()]
+    return f"@{name}({', '.join((*inputs, *given))})"
+
+
+def _text(name: str, value: object) -> str:
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, tuple) and all(isinstance(v, int | float) for v in value):
+        return listed([number(v) for v in value])
+    raise Untranslatable(
+        f"has the attribute `{name}`, which is no number, text or list that a function in Rx could take"
+    )

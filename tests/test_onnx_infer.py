@@ -1,0 +1,277 @@
+"""Inference over models: shapes in the model's own names, policies, what is written back, rules and preludes, folders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import rxlang
+from rxlang.cli.main import invoke
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from rxlang import model_api as rx_onnx  # noqa: E402
+from rxlang.frontends.onnx.operators import registry  # noqa: E402
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+Shape = list[int | str | None]
+
+
+def value(name: str, shape: Shape | None, dtype: int = FLOAT) -> Any:
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def model(nodes: list[Any], inputs: list[Any], outputs: list[Any], constants: list[Any] = [], **more: Any) -> Any:  # noqa: B006
+    graph = helper.make_graph(nodes, "g", inputs, outputs, constants, **more)
+    imports = [helper.make_opsetid("", 18), helper.make_opsetid("com.acme", 3)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8, producer_name="test")
+
+
+def doubled(declared: Shape, sizes: Shape = ["batch-size", "n"]) -> Any:  # noqa: B006
+    node = helper.make_node("Concat", ["x", "x"], ["y"], name="Join", axis=1)
+    return model([node, helper.make_node("Relu", ["y"], ["z"])], [value("x", sizes)], [value("z", declared)])
+
+
+def saved(made: Any, folder: Path) -> Path:
+    path = folder / "model.onnx"
+    onnx.save(made, path)
+    return path
+
+
+class Said:
+    """What a command printed, and how it ended."""
+
+    def __init__(self, exit_code: int, output: str) -> None:
+        self.exit_code, self.output = exit_code, output
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def rx(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*words: object) -> Said:
+        code = invoke([str(w) for w in words])
+        return Said(code, capsys.readouterr().out)
+
+    return run
+
+
+def dims(proto: Any, name: str) -> list[int | str]:
+    infos = {v.name: v for v in (*proto.graph.value_info, *proto.graph.output)}
+    return [d.dim_param or d.dim_value for d in infos[name].type.tensor_type.shape.dim]
+
+
+def test_sizes_have_the_models_own_names() -> None:
+    found = rx_onnx.infer(doubled([None, None]))
+    assert found.ok
+    assert found.values["y"].shape == ("batch-size", "n * 2")
+    assert found.shape("y") == (rxlang.Size("batch_size"), rxlang.Size("2 * n"))
+    assert [n.status for n in found.nodes] == ["success", "success"]
+
+
+def test_a_name_that_would_read_as_a_difference_is_another_one_in_expressions() -> None:
+    node = helper.make_node("Concat", ["x", "x"], ["y"], axis=0)
+    found = rx_onnx.infer(model([node], [value("x", ["a-c", "a", "a_c"])], [value("y", None)]))
+    (size, *others) = found.values["y"].shape or ()
+    assert others == ["a", "a_c"]
+    names = rxlang.Size(size).names
+    assert len(names) == 1 and names[0] not in ("a", "a_c")
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        (["batch-size", 7], "7"),
+        (["batch-size", "n"], "`z` is declared with n in axis 1, and has n * 2"),
+        ([3], "rank 1"),
+    ],
+)
+def test_a_false_declaration_is_an_error_if_strict_and_else_a_warning(declared: Shape, said: str) -> None:
+    strict, reconciled = (rx_onnx.infer(doubled(declared), policy) for policy in ("strict", "reconcile"))
+    assert not strict.ok and reconciled.ok
+    for found, severity in ((strict, "error"), (reconciled, "warning")):
+        (one,) = found.diagnostics
+        assert (one.severity, one.code) == (severity, "E248")
+        assert said in one.message and "(Relu)" in one.message
+    for policy in ("overwrite", "ignore"):
+        assert rx_onnx.infer(doubled(declared), policy).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "declared", [["batch-size", "2*n"], ["batch-size", "u0"], ["batch-size", "n + n"], [None, None]]
+)
+def test_a_true_declaration_is_none(declared: Shape) -> None:
+    assert rx_onnx.infer(doubled(declared), "strict").diagnostics == ()
+
+
+def test_a_declaration_that_what_the_model_demands_makes_true_is_true() -> None:
+    node = helper.make_node("Concat", ["x", "y"], ["z"], axis=1)
+    inputs = [value("x", ["n", 2]), value("y", ["m", 2])]
+    assert rx_onnx.infer(model([node], inputs, [value("z", ["m", 4])]), "strict").diagnostics == ()
+    node = helper.make_node("Add", ["x", "y"], ["z"])
+    (said,) = rx_onnx.infer(model([node], inputs, [value("z", ["m", 2])]), "strict").diagnostics
+    assert "m = 1, n = " in said.message  # the other operand is repeated there
+
+
+@pytest.mark.parametrize("policy", ["overwrite", "ignore", "reconcile", "strict"])
+def test_what_is_written_is_the_model_with_its_shapes(tmp_path: Path, policy: Any) -> None:
+    made = doubled(["batch-size", "n"] if policy == "ignore" else ["batch-size", None])
+    helper.set_model_props(made, {"kept": "yes"})
+    source = saved(made, tmp_path)
+    out = tmp_path / "deep" / "out.onnx"
+    out.parent.mkdir()
+    rx_onnx.infer(source, policy).write(out)
+    proto = onnx.load(out)
+    onnx.checker.check_model(proto)
+    assert dims(proto, "y") == ["batch-size", "n * 2"]
+    assert dims(proto, "z") == ["batch-size", "n" if policy == "ignore" else "n * 2"]
+    assert (proto.ir_version, proto.producer_name, proto.metadata_props[0].key) == (8, "test", "kept")
+    assert [(o.domain, o.version) for o in proto.opset_import] == [("", 18), ("com.acme", 3)]
+    assert [p.name for p in out.parent.iterdir()] == ["out.onnx"]
+    again = rx_onnx.infer(out, "overwrite" if policy == "ignore" else "strict")
+    assert again.ok and again.values == rx_onnx.infer(source, "overwrite").values
+
+
+def external(folder: Path, numbers: list[float]) -> Path:
+    weight = numpy_helper.from_array(np.array(numbers, np.float32), "w")
+    made = model([helper.make_node("Add", ["x", "w"], ["y"])], [value("x", ["n", 3])], [value("y", None)], [weight])
+    folder.mkdir(exist_ok=True)
+    path = folder / "model.onnx"
+    onnx.save(made, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    return path
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_external_data_is_beside_what_is_written(tmp_path: Path, rx: Run, copied: bool) -> None:
+    source, out = external(tmp_path / "a", [1, 2, 3]), tmp_path / "b" / "out.onnx"
+    out.parent.mkdir()
+    said = rx("infer", source, "-o", out, *(["--copy-data"] if copied else []))
+    assert said.exit_code == 0, said.output
+    data = out.parent / "weights.bin"
+    assert data.samefile(source.parent / "weights.bin") is not copied
+    module = rxlang.load(out)
+    assert np.array_equal(module.main(np.zeros((1, 3), np.float32)), [[1, 2, 3]])
+
+
+def test_another_models_data_is_never_overwritten(tmp_path: Path, rx: Run) -> None:
+    source, other = external(tmp_path / "a", [1, 2, 3]), external(tmp_path / "b", [4, 5, 6])
+    before = (other.parent / "weights.bin").read_bytes()
+    for more in ([], ["--copy-data"]):
+        said = rx("infer", source, "-o", other.parent / "out.onnx", *more)
+        assert said.exit_code == 2
+    assert (other.parent / "weights.bin").read_bytes() == before
+    assert not (other.parent / "out.onnx").exists()
+
+
+def test_json_is_what_its_schema_says(tmp_path: Path, rx: Run) -> None:
+    path = saved(doubled(["batch-size", None]), tmp_path)
+    said = json.loads(rx("infer", path, "--format", "json").output)
+    schema = json.loads((Path(__file__).parents[1] / "docs" / "schema" / "infer.json").read_text())
+    pytest.importorskip("jsonschema").validate(said, schema)
+    assert said["values"]["y"] == {
+        "shape": ["batch-size", "n * 2"],
+        "dtype": "float32",
+        "exactness": ["exact", "exact"],
+    }
+    assert [n["status"] for n in said["nodes"]] == ["success", "success"]
+    assert set(said) == {"values", "nodes", "checks"}
+
+
+def test_a_node_that_never_works_is_told_with_its_input() -> None:
+    add = helper.make_node("MatMul", ["x", "x"], ["y"], name="Product")
+    found = rx_onnx.infer(model([add], [value("x", [2, 3])], [value("y", None)]))
+    assert not found.ok
+    assert [n.status for n in found.nodes] == ["invalid_node"]
+    assert found.nodes[0].message
+
+
+def test_declared_sizes_become_symbols() -> None:
+    made = doubled([1, 6], [1, 3])
+    assert rx_onnx.infer(made).values["z"].shape == (1, 6)
+    assert rx_onnx.infer(made, dynamic=["x.0=b"]).values["z"].shape == ("b", 6)
+    assert rx_onnx.infer(made, "strict", dynamic=["*.*"]).values["z"].shape == ("x_0", "x_1 * 2")
+    for wrong in ("x", "y.0", "x.2=b", "x.0=2"):
+        with pytest.raises(ValueError, match="y.0|x"):
+            rx_onnx.infer(made, dynamic=[wrong])
+
+
+def unknown(declared: Shape | None) -> Any:
+    nodes = [
+        helper.make_node("Foo", ["x"], ["a"], name="F1", domain="com.acme", alpha=2),
+        helper.make_node("Foo", ["a"], ["b"], name="F2", domain="com.acme", alpha=3),
+        helper.make_node("Concat", ["x", "x"], ["c"], axis=0),
+    ]
+    outputs = [value("b", declared), value("c", None)]
+    return model(nodes, [value("x", ["n", 2])], outputs, value_info=[value("a", ["k", 4])])
+
+
+def test_the_rest_of_a_model_with_an_unknown_operator_is_checked_with_one_note() -> None:
+    found = rx_onnx.infer(unknown(None))
+    assert found.values["c"].shape == ("n * 2", 2)
+    assert found.values["a"].shape == ("?", 4)
+    (one,) = found.diagnostics
+    assert (one.severity, one.code) == ("note", "N207")
+    assert "`Foo` of the domain `com.acme`" in one.message
+    assert [n.status for n in found.nodes] == ["partial", "missing_info", "success"]
+
+
+def test_an_unknown_operator_runs_nothing_of_what_the_model_says(tmp_path: Path) -> None:
+    made = unknown(None)
+    for node in made.graph.node[:2]:
+        node.domain, node.op_type = "os", "getcwd"
+    made.opset_import.append(helper.make_opsetid("os", 1))
+    module = rxlang.load(saved(made, tmp_path), allow_extern=True)
+    with pytest.raises((rxlang.ShapeError, ImportError), match="operators_without_a_rule"):
+        module.main(np.zeros((1, 2), np.float32))
+
+
+def test_a_rule_comes_from_python_for_its_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_RULES", {})
+
+    @rx_onnx.rule("Foo", "com.acme", range(1, 3))
+    def old(node: Any) -> str:
+        raise AssertionError
+
+    @rx_onnx.rule("Foo", domain="com.acme", opsets=[3])
+    def foo(node: Any) -> str:
+        return f"@concat([{', '.join([node.x(0)] * node.integer('alpha'))}], axis=1)"
+
+    found = rx_onnx.infer(unknown(["n", 12]), "strict")
+    assert found.values["b"].shape == ("n", 12)
+    assert [d.code for d in found.diagnostics] == []
+
+
+def test_a_rule_comes_from_a_prelude(tmp_path: Path, rx: Run) -> None:
+    rules = tmp_path / "rules.rx"
+    rules.write_text(
+        "@com_acme_Foo = fn(x : Tensor([n, m], float32), alpha : Size) : Tensor([n, m * 2], float32) {\n"
+        "  let a = @concat([x, x], axis=1)\n  a\n}\n"
+    )
+    path = saved(unknown(None), tmp_path)
+    assert rx_onnx.infer(path, prelude=rules).values["b"].shape == ("n", 8)
+    said = rx("import", path, "-o", tmp_path / "out", "--prelude", rules)
+    assert said.exit_code == 0, said.output
+    module = rxlang.load(tmp_path / "out" / "model.rx")
+    b, c = module.main(np.ones((3, 2), np.float32))
+    assert (b.shape, c.shape) == ((3, 8), (6, 2))
+    assert rx("import", path, "-o", tmp_path / "out", "--prelude", tmp_path / "gone.rx").exit_code == 2
+
+
+def test_models_are_checked_with_programs_and_in_folders(tmp_path: Path, rx: Run) -> None:
+    good, bad = tmp_path / "a", tmp_path / "b"
+    good.mkdir()
+    bad.mkdir()
+    (good / "f.rx").write_text("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { @relu(x) }\n")
+    saved(doubled([None, None]), good)
+    never = helper.make_node("MatMul", ["x", "x"], ["y"])
+    saved(model([never], [value("x", [2, 3])], [value("y", None)]), bad)
+    said = rx("check", good)
+    assert said.exit_code == 0 and "2 files" in said.output
+    assert rx("check", good, bad).exit_code == 1
+    assert rx("check", good / "model.onnx", bad / "model.onnx").exit_code == 1
+    assert rx("fmt", bad).exit_code == 2
