@@ -33,7 +33,8 @@ def _per_group(x: Array, heads: int) -> Array:
 
 @kernel("onnx.attention")
 def attention(*given: Any) -> Array:
-    return attention_parts(*given)[0]
+    made: Array = attention_parts(*given)[0]
+    return made
 
 
 @kernel("onnx.attention_parts")
@@ -91,12 +92,13 @@ def _shares(scores: Array, bias: Array | None) -> Array:
     if not scores.shape[-1]:
         return scores
     most = np.max(scores, -1, keepdims=True)
-    made = np.exp(scores - np.where(np.isneginf(most), 0, most).astype(scores.dtype))
+    made: Array = np.exp(scores - np.where(np.isneginf(most), 0, most).astype(scores.dtype))
     total = np.sum(made, -1, keepdims=True)
     made = made / np.where(total == 0, 1, total).astype(made.dtype)
     if bias is None:
         return made
-    return np.where(np.isneginf(np.max(bias, -1, keepdims=True)), made.dtype.type(0), made)
+    seen: Array = np.where(np.isneginf(np.max(bias, -1, keepdims=True)), made.dtype.type(0), made)
+    return seen
 
 
 @kernel("onnx.linear_attention")

@@ -29,7 +29,8 @@ def div(x: Array, y: Array) -> Array:
 
 @kernel("onnx.fmod")
 def fmod(x: Array, y: Array) -> Array:
-    return np.fmod(x, y)
+    made: Array = np.fmod(x, y)
+    return made
 
 
 @kernel("onnx.pow")

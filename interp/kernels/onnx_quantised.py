@@ -181,7 +181,7 @@ def small_float(x: Array, dtype: np.dtype[Any], saturate: bool, round_mode: str)
     if saturate and dtype.name in _EIGHTS:
         import ml_dtypes
 
-        most = np.float32(ml_dtypes.finfo(dtype).max)
+        most = np.float32(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
         x = np.clip(x.astype(np.float32) if x.dtype != np.float64 else x, -most, most)
     return (x if x.dtype.isbuiltin == 1 else x.astype(np.float32)).astype(dtype)
 

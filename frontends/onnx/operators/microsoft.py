@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..literals import listed
 from .registry import Reader, Row, Untranslatable, add, number, operator
-from .windows import windows
+from .windows import spaced
 
 DOMAIN = "com.microsoft"
 
@@ -80,7 +80,7 @@ def fused_gemm(node: Reader) -> str:
 @_own("FusedConv")
 def fused_conv(node: Reader) -> str:
     group = node.integer("group", 1)
-    shaped = windows(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
+    shaped = spaced(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
     text = f"@conv({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped})"
     found = node.attribute("activation_params")
     given = tuple(float(v) for v in found if isinstance(v, int | float)) if isinstance(found, tuple) else ()
