@@ -22,10 +22,11 @@ from rxlang.ops.scales import nominal  # noqa: E402
 
 from tests.support.one_node import OneNode, agree, fits, one_node  # noqa: E402
 
-TRIES = int(os.environ.get("RX_FUZZ", "40"))
+TRIES = int(os.environ.get("RX_FUZZ", "24"))
 Arrays = list[Any]
 
-# ONNX's own tests: by module those that are looked at, and the inputs that an operator reads as sizes and the like.
+# ONNX's own tests: by module those that are looked at (those of pooling take long to make), and the inputs that an operator
+# reads as sizes and the like.
 NODES = {
     "resize": (
         "upsample_scales_nearest", "downsample_scales_cubic_antialias", "upsample_sizes_cubic", "tf_crop_and_resize",
@@ -44,8 +45,7 @@ NODES = {
     "dropout": ("default_mask_ratio",), "unique": ("sorted_without_axis", "not_sorted_without_axis"),
     "tfidfvectorizer": ("batch_uniandbigrams_skip5",), "meanvariancenormalization": ("",), "lpnormalization": ("",),
     "convtranspose": ("output_shape", "dilations", "autopad_same"), "conv": ("with_strides_and_asymmetric_padding",),
-    "maxpool": ("2d_uint8", "with_argmax_2d_precomputed_strides"), "averagepool": ("3d_dilations_small", "2d_ceil"),
-    "lppool": ("2d_same_upper",), "reduce_log_sum_exp": ("keepdims_random",),
+    "reduce_log_sum_exp": ("keepdims_random",),
 }  # fmt: skip
 READ = {
     "Resize": (1, 2, 3), "Upsample": (1,), "Col2Im": (1, 2), "AffineGrid": (1,), "CenterCropPad": (1,), "MaxUnpool": (2,),
