@@ -13,16 +13,15 @@ from math import prod
 from typing import Any, assert_never
 
 from .interp import dps
+from .interp.follow import Follower, Function, unpack
 from .interp.kernels.registry import VIEWS
 from .interp.kernels.scratch import SCRATCH
 from .interp.names import unmangled
 from .interp.steps import (
-    RESULT,
     Bind,
     Block,
     Branch,
     Check,
-    Closure,
     Compute,
     Invoke,
     Loop,
@@ -36,7 +35,7 @@ from .interp.steps import (
 from .lang import core
 from .lang.core_printer import print_expr
 from .lang.dtypes import DType
-from .lang.node import Node
+from .lang.node import Node, replace
 from .lang.source import NOWHERE
 from .simplify.solver import terms
 from .simplify.solver.rendering import render
@@ -80,15 +79,7 @@ class Array(Node):
         return self.dims is not None and self.order == tuple(range(len(self.dims)))
 
 
-class Function(Node):
-    """A function as a value: of the program, or a closure with the frame that it was made in."""
-
-    name: str
-    closure: Closure | None = None
-    frame: Any = None
-
-
-Value = Array | Size | Function | tuple[Any, ...] | None  # None: it holds nothing
+Value = Array | Size | Function[Any] | core.FnRef | tuple[Any, ...] | None  # None: it holds nothing
 
 
 class Peak:
@@ -127,7 +118,7 @@ def peak(program: core.Program, pairs: Mapping[str, dps.Pair], name: str) -> Pea
     calls = _Calls(pairs, {i.name: i.choices for i in program.impls})
     pair = pairs[name]
     try:
-        calls.run(name, [calls.argument(pair, p) for p in pair.data.params], ())
+        calls.call_of(name, tuple(calls.argument(pair, p) for p in pair.data.params))
     except terms.TooLarge:
         raise NotKnown("the expression is too large") from None
     return calls.peak
@@ -143,8 +134,21 @@ class _Frame:
         # Tensors that are there no more have their sizes still.
         self.dims: dict[tuple[str, int], Size] = {}
 
+    def get(self, slot: str) -> Value:
+        return self.values.get(slot)
 
-class _Calls:
+    def bind(self, slot: str, value: Value) -> None:
+        self.values[slot] = value
+        if isinstance(value, Array):
+            self.dims.update({(slot, axis): dim for axis, dim in enumerate(value.dims or ())})
+
+    def branched(self) -> _Frame:
+        frame = _Frame(self.pair)
+        frame.values, frame.dims = dict(self.values), dict(self.dims)
+        return frame
+
+
+class _Calls(Follower[_Frame, Value]):
     """Follows calls. `frames` are those that have begun, whose slots hold memory."""
 
     def __init__(self, pairs: Mapping[str, dps.Pair], members: Mapping[str, Sequence[str]]) -> None:
@@ -203,25 +207,30 @@ class _Calls:
         self.taken.add(plain)
         return terms.var(plain, next(self.numbers), nonneg)
 
-    def run(self, name: str, args: Sequence[Value], around: tuple[str, ...]) -> Value:
-        if name in around:
+    def run(self, block: Block, state: _Frame) -> Value:
+        self.frames.append(state)
+        result = super().run(block, state)
+        self.frames.pop()
+        return result
+
+    def call(self, step: Invoke, args: tuple[Value, ...], state: _Frame) -> Value:
+        """A call of a function or of a list of them, of which the greatest counts."""
+        if step.way == "value":
+            raise NotKnown("a function is called that is not known")
+        chosen = self.members.get(step.callee, (step.callee,))
+        return self._one_of([self.call_of(name, args) for name in chosen], self.held())
+
+    def call_of(self, name: str, args: tuple[Value, ...]) -> Value:
+        if name in self.around:
             raise NotKnown(f"@{name} calls itself")
         if name not in self.pairs:
             raise NotKnown(f"what @{name} runs is not known")
-        self.around = (*around, name)
-        frame = _Frame(self.pairs[name])
-        self.frames.append(frame)
-        self.put(frame.pair.data.params, tuple(args))
-        self.block(Block(frame.pair.data.entry))
-        result = self.block(frame.pair.data.body)
-        self.frames.pop()
-        self.around = around
+        frame, routine = _Frame(self.pairs[name]), self.pairs[name].data
+        unpack(routine.params, args, frame)
+        self.around = (*self.around, name)
+        result = self.run(replace(routine.body, steps=(*routine.entry, *routine.body.steps)), frame)
+        self.around = self.around[:-1]
         return result
-
-    def call(self, function: str, args: Sequence[Value]) -> Value:
-        """A call of a function or of a list of them, of which the greatest counts."""
-        chosen = self.members.get(function, (function,))
-        return self.joined([self.run(name, args, self.around) for name in chosen], self.held())
 
     # Memory
 
@@ -237,7 +246,7 @@ class _Calls:
             size = size + more
         self.peak.add(size)
 
-    def joined(self, values: Sequence[Value], before: set[Memory]) -> Value:
+    def _one_of(self, values: Sequence[Value], before: set[Memory]) -> Value:
         """One of some values, nobody knows which: memory that they made counts as the greatest."""
         first = values[0]
         if all(v == first for v in values):
@@ -245,7 +254,7 @@ class _Calls:
         if all(isinstance(v, Array) for v in values):
             return self._joined_arrays([v for v in values if isinstance(v, Array)], before)
         if all(isinstance(v, tuple) for v in values):
-            return tuple(self.joined(parts, before) for parts in zip(*values, strict=True))
+            return tuple(self._one_of(parts, before) for parts in zip(*values, strict=True))
         return self.new("size", nonneg=False) if isinstance(first, int | terms.Term) else None
 
     def _joined_arrays(self, arrays: Sequence[Array], before: set[Memory]) -> Array:
@@ -263,102 +272,54 @@ class _Calls:
 
     # Steps
 
-    def block(self, block: Block) -> Value:
-        """The steps of a list; what a routine gives, where it gives it there."""
+    def block(self, block: Block, state: _Frame) -> None:
         self.release(block.dead)
-        for step in block.steps:
-            result = self.step(step)
-            if result is not None:
-                return result[0]
-            self.release(step.last)
-        return None
+        super().block(block, state)
+
+    def step(self, step: Step, state: _Frame) -> None:
+        super().step(step, state)
+        self.release(step.last)
 
     def release(self, slots: Iterable[str]) -> None:
         for slot in slots:
             self.frame.values.pop(slot, None)
 
-    def step(self, step: Step) -> tuple[Value] | None:
-        """One step; where it gives a routine's result, that."""
-        match step:
-            case Compute():
-                return self.put(step.output, self.compute(step))
-            case Invoke(callee=callee, way=way, inputs=inputs):
-                given = tuple(map(self.value, inputs))
-                function = self.frame.values.get(callee) if way == "value" else Function(callee)
-                return self.put(step.output, self.shaped(step, self.apply(function, given)))
-            case Bind(value=value):
-                return self.put(step.output, self.shaped(step, self.value(value)))
-            case Read(output=output):
-                return self.put(output, self.new(unmangled(output), nonneg=False))
-            case Match(tensor=tensor, dims=dims) if not any(isinstance(d, core.Splice) for d in dims):
-                sizes = [(d, self.size(core.DimOf(NOWHERE, tensor, axis))) for axis, d in enumerate(dims)]
-                frame_values = {
-                    d.name: size for d, size in sizes if isinstance(d, core.SizeVar) and d.name in step.binds
-                }
-                self.frame.values.update(frame_values)
-            case Branch():
-                return self.branch(step)
-            case Closure(output=output):
-                return self.put(output, Function("", step, self.frame))
-            case Loop():
-                self.loop(step)
-            case Stack():
-                self.stack(step)
-        return None
+    def put(self, step: Compute | Invoke | Bind | Read | Branch, value: Value, state: _Frame) -> None:
+        """The shape of a value may be known better where it is bound than where it was made."""
+        built = state.pair.shapes.get(step.output) if isinstance(step.output, str) else None
+        if isinstance(value, Array) and built is not None and built.dims is not None and not isinstance(step, Compute):
+            value = Array(self.dims(built, value.dims), value.itemsize, value.held, value.order)
+        super().put(step, value, state)
 
-    def put(self, output: str | tuple[str, ...], value: Value) -> tuple[Value] | None:
-        if output == RESULT:
-            return (value,)
-        slots = (output,) if isinstance(output, str) else output
-        parts = (value,) if isinstance(output, str) else value if isinstance(value, tuple) else (None,) * len(slots)
-        for slot, part in zip(slots, parts, strict=True):
-            self.frame.values[slot] = part
-            if isinstance(part, Array):
-                self.frame.dims.update({(slot, axis): dim for axis, dim in enumerate(part.dims or ())})
-        return None
+    def read(self, step: Read, state: _Frame) -> Value:
+        return self.new(unmangled(step.output), nonneg=False)
 
-    def shaped(self, step: Step, value: Value) -> Value:
-        """A value whose shape is known better where it is bound than where it was made."""
-        slots = outputs(step)
-        built = self.frame.pair.shapes.get(slots[0]) if len(slots) == 1 else None
-        if not isinstance(value, Array) or built is None or built.dims is None:
-            return value
-        found = self.dims(built, value.dims)
-        return Array(found, value.itemsize, value.held, value.order)
+    def check(self, step: Check | Match, state: _Frame) -> None:
+        if isinstance(step, Check) or any(isinstance(d, core.Splice) for d in step.dims):
+            return
+        sizes = [(d, self.size(core.DimOf(NOWHERE, step.tensor, axis))) for axis, d in enumerate(step.dims)]
+        state.values.update({d.name: s for d, s in sizes if isinstance(d, core.SizeVar) and d.name in step.binds})
 
-    def apply(self, function: Value, args: Sequence[Value]) -> Value:
-        if not isinstance(function, Function):
-            raise NotKnown("a function is called that is not known")
-        if function.closure is None:
-            return self.call(function.name, args)
-        frame = _Frame(function.frame.pair)
-        frame.values, frame.dims = dict(function.frame.values), dict(function.frame.dims)
-        self.frames.append(frame)
-        self.put(function.closure.params, tuple(args))
-        result = self.block(function.closure.body)
-        self.frames.pop()
-        return result
+    def branch(self, step: Branch, state: _Frame) -> None:
+        self.release(step.last)
+        super().branch(step, state)
 
-    def branch(self, step: Branch) -> tuple[Value] | None:
-        """Both arms, each from what is there before; what they give is one of both."""
-        frame, before, found = self.frame, self.held(), []
-        start = {slot: value for slot, value in frame.values.items() if slot not in step.last}
-        slots = outputs(step)
-        for block in (step.then, step.orelse):
-            frame.values = dict(start)
-            result = self.block(block)
-            found.append((result,) if RESULT in slots else tuple(frame.values.get(slot) for slot in slots))
-        frame.values = start
-        joined = tuple(self.joined(parts, before) for parts in zip(*found, strict=True))
-        if slots == (RESULT,):
-            return (joined[0],)
-        return self.put(slots, tuple(self.shaped(step, part) for part in joined)) if slots else None
+    def arm(self, step: Branch, block: Block, state: _Frame) -> _Frame:
+        """An arm from what is there before it, in the place of that."""
+        self.frames[-1] = inner = state.branched()
+        inner.sizes, inner.dims = state.sizes, state.dims
+        self.block(block, inner)
+        self.frames[-1] = state
+        return inner
+
+    def joined(self, values: Sequence[Value], state: _Frame) -> Value:
+        return self._one_of(values, self.held())
 
     # Loops
 
-    def loop(self, step: Loop) -> None:
+    def loop(self, step: Loop, state: _Frame) -> None:
         """One turn for all of them, with the index as a size; then what was taken at the greatest index."""
-        frame, outside = self.frame, self.peak
+        frame, outside = state, self.peak
         start = step.range.start if step.range is not None else None
         index = self.new(unmangled(step.index), nonneg=not isinstance(start, core.SizeLit) or start.value >= 0)
         frame.values[step.index] = index
@@ -393,12 +354,12 @@ class _Calls:
                 dims = None if built.dims is None else self.dims(built, None)
                 made = Array(dims, value.itemsize, value.held, value.order)
                 memory = (Memory(next(self.numbers), made.bytes),) if carry in own else value.held
-                self.put(carry, Array(dims, value.itemsize, memory, value.order))
+                frame.bind(carry, Array(dims, value.itemsize, memory, value.order))
             elif isinstance(value, int | terms.Term):
                 frame.values[carry] = self.new(unmangled(carry), nonneg=False)
         self.peak = Peak()
-        self.block(step.cond)
-        self.block(step.body)
+        self.block(step.cond, frame)
+        self.block(step.body, frame)
         return {c: frame.values.get(f) for c, f in zip(step.carries, step.following, strict=True)}
 
     def _limits(self, range_: core.Range) -> tuple[Size, Size]:
@@ -406,9 +367,9 @@ class _Calls:
         start, stop, step = map(self.size, (range_.start, range_.stop, range_.step))
         return start, start + (_operation("ceildiv", stop - start, step) - 1) * step
 
-    def stack(self, step: Stack) -> None:
+    def stack(self, step: Stack, state: _Frame) -> None:
         """What all turns leave takes memory from the first turn on."""
-        value = self.frame.values.get(step.value)
+        value = state.get(step.value)
         if isinstance(value, Array) and value.dims is not None:
             turns = self.size(step.total) if step.total is not None else self.new("turns")
             self.more.append(value.bytes * turns)
@@ -417,11 +378,11 @@ class _Calls:
 
     # Results of kernels
 
-    def compute(self, step: Compute) -> Value:
+    def compute(self, step: Compute, state: _Frame) -> Value:
         slots = outputs(step)
         if step.row.results == "size":
             return self.new(unmangled(slots[0]), nonneg=False) if slots else None
-        operands = [self.value(v) for v in step.inputs if v is not None]
+        operands = [self.value(v, state) for v in step.inputs if v is not None]
         arrays = [a for value in operands for a in _arrays(value)]
         if isinstance(step.output, tuple) or step.row.results == "tuple":
             return self._several(step, arrays)
@@ -476,7 +437,9 @@ class _Calls:
 
     def _given(self, value: core.Value | None) -> Any:
         """An argument as a row of scratch memory takes it."""
-        return value.value if isinstance(value, core.Text) else value if value is None else self.value(value) or value
+        if isinstance(value, core.Text):
+            return value.value
+        return None if value is None else self.value(value, self.frame) or value
 
     def _view(self, step: Compute, arrays: Sequence[Array], made: Array) -> Array | None:
         """A result that lies in an operand's memory; None where it has its own."""
@@ -492,13 +455,13 @@ class _Calls:
 
     # Sizes
 
-    def value(self, value: core.Value) -> Value:
+    def value(self, value: core.Value, state: _Frame) -> Value:
         if isinstance(value, core.Var):
-            return self.frame.values.get(value.name)
+            return state.get(value.name)
         if isinstance(value, core.FnRef):
-            return Function(value.name)
+            return value
         if isinstance(value, core.TupleValue | core.ListValue):
-            return tuple(map(self.value, value.items))
+            return tuple(self.value(item, state) for item in value.items)
         return self.size(value) if isinstance(value, core.SizeExpr) else None
 
     def dims(self, built: dps.Built, otherwise: Sequence[Size | None] | None) -> tuple[Size, ...]:

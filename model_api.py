@@ -1,59 +1,122 @@
-"""ONNX models from Python: the shapes of every value for all sizes, and what the model demands of its inputs."""
+"""ONNX models from Python: the shapes of every value for all sizes, and rules for operators that Rx does not know."""
 
 from __future__ import annotations
 
-from os import PathLike
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike, fspath
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from . import pipeline
-from .frontends.onnx.inference import Inference, Inferred, NodeStatus, Policy, conflicts, inference
+from .frontends.onnx.declared import contradictions
+from .frontends.onnx.dynamic import with_symbols
+from .frontends.onnx.inference import Inference, Inferred, NodeStatus, Policy, inference
 from .frontends.onnx.model import Model
+from .frontends.onnx.names import Originals
+from .frontends.onnx.operators.registry import rule
 from .frontends.onnx.reading import read_model
-from .frontends.onnx.translate import translate
+from .frontends.onnx.translate import Translation, translate
 from .frontends.onnx.writing import write_shapes
 from .lang import codes
 from .lang.diagnostics import Diagnostic, error, warning
 from .lang.node import Node
 from .lang.source import NOWHERE
 from .simplify.known.outcome import Options
+from .size import Size
 
-__all__ = ["Inferences", "Inferred", "NodeStatus", "Policy", "infer"]
+__all__ = ["Inferences", "Inferred", "NodeStatus", "Policy", "infer", "rule"]
+
+
+class Proto(Protocol):
+    """An onnx.ModelProto."""
+
+    def SerializeToString(self) -> bytes: ...
 
 
 class Inferences(Node):
-    """Everything that inference says of a model. `values` has each value by name, `nodes` how each node fared."""
+    """Everything that inference says of a model: `inference.values` has what is known of each value by name, as texts,
+    `nodes` how each node fared. `data` is the model where it is in no file."""
 
     model: Model
     inference: Inference
     diagnostics: tuple[Diagnostic, ...]
     policy: Policy
+    data: bytes | None = None
 
     @property
     def ok(self) -> bool:
         return all(d.severity != "error" for d in self.diagnostics)
 
-    def write(self, path: Path) -> None:
-        """Write the model with its shapes; raises OSError."""
-        write_shapes(self.model, self.inference, self.policy, path)
+    @property
+    def values(self) -> Mapping[str, Inferred]:
+        """What is known of each value, by name."""
+        return self.inference.values
+
+    @property
+    def nodes(self) -> tuple[NodeStatus, ...]:
+        return self.inference.nodes
+
+    def shape(self, name: str) -> tuple[Size | None, ...] | None:
+        """The sizes of a value; None for one that is not known, or where not even the rank is."""
+        found, names = self.inference.values[name].shape, self.inference.names
+        if found is None:
+            return None
+        return tuple(None if s == "?" else Size(names.get(s, s) if isinstance(s, str) else s) for s in found)
+
+    def write(self, path: str | PathLike[str], copy_data: bool = False) -> None:
+        """Write the model with its shapes. Its external data is linked beside it, or copied. Raises OSError."""
+        write_shapes(self.model, self.inference, self.policy, Path(path), self.data, copy_data)
 
 
-def infer(model: str | PathLike[str], policy: Policy = "reconcile") -> Inferences:
-    """The symbolic shapes of every value of a model file; raises RxError where it cannot be read."""
-    return infer_model(Path(model), policy)
+def infer(
+    model: str | PathLike[str] | bytes | Proto, policy: Policy = "reconcile", dynamic: Sequence[str] = ()
+) -> Inferences:
+    """The symbolic shapes of every value of a model: a file, its bytes, or an onnx.ModelProto. `dynamic` makes symbols of
+    declared sizes: `"images.0=b"`, `"*.0"`. Raises RxError where the model cannot be read, ValueError for a policy or a
+    `dynamic` that is none."""
+    with _file(model) as (path, data):
+        return infer_model(path, policy, dynamic, data)
 
 
-def infer_model(path: Path, policy: Policy) -> Inferences:
-    model = read_model(path)
+@contextmanager
+def _file(model: str | PathLike[str] | bytes | Proto) -> Iterator[tuple[Path, bytes | None]]:
+    if isinstance(model, str | PathLike):
+        yield Path(fspath(model)), None
+        return
+    data = model if isinstance(model, bytes) else model.SerializeToString()
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "model.onnx")
+        path.write_bytes(data)
+        yield path, data
+
+
+def infer_model(path: Path, policy: Policy, dynamic: Sequence[str] = (), data: bytes | None = None) -> Inferences:
+    model = with_symbols(read_model(path), dynamic)
     translation = translate(model)
     report = pipeline.check_source(translation.source, path.parent, (), Options(allow_empty=True))
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)
     wrong = [d for d in report.diagnostics if d.severity == "error"]
-    return Inferences(model, found, (*translation.notes, *wrong, *_conflicts(model, found, policy)), policy)
+    said = _contradictions(model, found, policy, _demands(report, translation))
+    return Inferences(model, found, (*translation.notes, *wrong, *said), policy, data)
 
 
-def _conflicts(model: Model, found: Inference, policy: Policy) -> tuple[Diagnostic, ...]:
+def _demands(report: pipeline.Report, translation: Translation) -> Iterator[str | None]:
+    """What the model demands of its sizes, in its own names; None where that is not all."""
+    sizes = Originals(translation.sizes)
+    for demands in () if report.checked is None else report.checked.demands:
+        if demands.name == "@main":
+            yield from map(sizes.of, demands.where)
+            if not demands.complete:
+                yield None
+
+
+def _contradictions(
+    model: Model, found: Inference, policy: Policy, conditions: Iterator[str | None]
+) -> tuple[Diagnostic, ...]:
     if policy in ("overwrite", "ignore"):
         return ()
     make = error if policy == "strict" else warning
-    return tuple(make(codes.E248, f"`{name}` {what}", NOWHERE) for name, what in conflicts(model, found))
+    return tuple(make(codes.E248, str(c), NOWHERE) for c in contradictions(model, found, conditions))

@@ -1,6 +1,6 @@
 """Draws the corpora of mistakes once more: programs and operators to rows of (program, operator, seed).
 
-    python benchmarks/draw_mistakes.py [--held-out | --fresh]
+    python benchmarks/draw_mistakes.py [own | held-out | fresh]
 
 The rows are stored, and fixed: they were drawn before the mends that they measure. This is how, for somebody who wants others:
 with the same programs and operators, and a checker that says something about the same mutants, it gives the same rows.
@@ -11,26 +11,21 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# Of each corpus the programs, how many mistakes, and the first seed.
-CORPORA = {
-    "": (ROOT / "tests" / "data" / "architectures", 100, 0),
-    "--held-out": (ROOT / "benchmarks" / "held_out", 60, 1000),
-    "--fresh": (ROOT / "benchmarks" / "fresh", 60, 2000),
-}
 
 
-def main(corpus):
+def main(name):
     """Prints the rows."""
     sys.path.insert(0, str(ROOT / "tests"))
     mistakes, grader = import_module("support.mistakes"), import_module("support.mend_grader")
-    folder, count, first_seed = CORPORA[corpus]
-    programs = mistakes.read_programs(folder)
+    corpus = mistakes.CORPORA[name]
+    programs = mistakes.read_programs(corpus)
 
     def is_wrong(program, text):
         return grader.says_something(text) and grader.changes_what_runs(programs[program], text)
 
-    print(mistakes.written(mistakes.drawn(programs, count, first_seed, is_wrong), programs), end="")
+    found = mistakes.drawn(programs, corpus.count, corpus.first_seed, is_wrong)
+    print(mistakes.written(found, programs), end="")
 
 
 if __name__ == "__main__":
-    main(next(iter(sys.argv[1:]), ""))
+    main(next(iter(sys.argv[1:]), "own"))

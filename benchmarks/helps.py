@@ -35,12 +35,6 @@ ROOT = Path(__file__).resolve().parents[1]
 CASES = ROOT.parent / "shared" / "cases" / "shape_bugs.jsonl"
 SIZES = 5
 
-
-FOLDERS = {
-    "": (ROOT / "tests" / "data" / "architectures", ROOT / "tests" / "data" / "mistakes.jsonl"),
-    "held-out": (ROOT / "benchmarks" / "held_out", ROOT / "benchmarks" / "held_out" / "mistakes.jsonl"),
-    "fresh": (ROOT / "benchmarks" / "fresh", ROOT / "benchmarks" / "fresh" / "mistakes.jsonl"),
-}
 PROCESSES = 2
 COLUMNS = (
     "all",
@@ -64,7 +58,7 @@ def main():
     parser.add_argument("path", nargs="?", default=CASES, type=Path)
     parser.add_argument("-v", dest="verbose", action="store_true", help="a line for each bug")
     parser.add_argument("--mistakes", action="store_true", help="the mistakes alone")
-    parser.add_argument("--held-out", action="store_const", const="held-out", default="", dest="corpus")
+    parser.add_argument("--held-out", action="store_const", const="held-out", default="own", dest="corpus")
     parser.add_argument("--fresh", action="store_const", const="fresh", dest="corpus")
     parser.add_argument("--show", metavar="WHAT")
     given = parser.parse_args()
@@ -77,28 +71,33 @@ def main():
 # Made mistakes
 
 
-def mistakes(corpus="", show=None):
+def mistakes(name="own", show=None):
     """Prints the cases that are asked for, and a table with a line for each operator."""
     start = time.perf_counter()
-    folder, file = FOLDERS[corpus]
-    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.rx")}
+    slips = _support("mistakes")
+    corpus = slips.CORPORA[name]
+    rows, texts = slips.read_mistakes(corpus), slips.read_programs(corpus)
     with ProcessPoolExecutor(PROCESSES) as pool:
-        cases = list(pool.map(_case, [(row, texts[row["program"]]) for row in rows], chunksize=5))
+        cases = list(pool.map(_case, [(row, texts[row.program]) for row in rows], chunksize=5))
     shown = [(n, case) for n, case in enumerate(cases) if _is_wanted(n, case, show)]
     for number, case in shown:
-        print(f"{number:>3} {case['row']['program']}, {case['row']['operator']}\n{case['text']}")
+        print(f"{number:>3} {case['row'].program}, {case['row'].operator}\n{case['text']}")
     _print_table(cases)
     print(f"{time.perf_counter() - start:.0f} s")
 
 
 def _case(work):
     row, original = work
-    sys.path.insert(0, str(ROOT / "tests"))
-    grader, slips = import_module("support.mend_grader"), import_module("support.mistakes")
-    mutant = slips.mutated(original, row["operator"], row["seed"])
+    grader, slips = _support("mend_grader"), _support("mistakes")
+    mutant = slips.mutated(original, row.operator, row.seed)
     verdict = grader.judged(original, mutant.text, mutant.line)
     return {"row": row, "counts": _counts(verdict), "grades": _words(verdict), "text": _told(original, mutant, verdict)}
+
+
+def _support(name):
+    """A module of the tests, from their folder."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    return import_module(f"support.{name}")
 
 
 def _words(verdict):
@@ -151,16 +150,14 @@ def _changed(before, after):
 def _is_wanted(number, case, show):
     if show is None or show.isdigit():
         return show is not None and number < int(show)
-    return show in ("all", case["row"]["operator"], *case["grades"])
+    return show in ("all", case["row"].operator, *case["grades"])
 
 
 def _print_table(cases):
     print(f"{'':<28}" + "".join(f"{name:>13}" for name in COLUMNS))
-    operators = list(
-        dict.fromkeys(case["row"]["operator"] for case in sorted(cases, key=lambda c: c["row"]["operator"]))
-    )
+    operators = list(dict.fromkeys(case["row"].operator for case in sorted(cases, key=lambda c: c["row"].operator)))
     for operator in operators:
-        _print_row(operator, [c for c in cases if c["row"]["operator"] == operator])
+        _print_row(operator, [c for c in cases if c["row"].operator == operator])
     _print_row("in all", cases)
     total = Counter(name for case in cases for name in case["counts"])
     wrong = total["fix narrower"] + total["fix wrong"]
@@ -183,7 +180,7 @@ def _print_row(name, cases):
 
 def bugs(path, verbose=False):
     """Prints the table."""
-    translate = _translator()
+    translate = _support("shape_bugs").program
     rows = {row["id"]: row for row in map(json.loads, Path(path).read_text().splitlines())}
     pairs = [(rows[row["fixes"]], row) for row in rows.values() if row.get("fixes") in rows]
     pairs = [(bug, fixed) for bug, fixed in pairs if bug["expect"] == "error"]
@@ -208,12 +205,6 @@ def bugs(path, verbose=False):
     for name, number in counts.items():
         print(f"{name:<8} {number:>4} {number / len(pairs):>7.1%}")
     print(f"{seconds / checks * 1e3:.1f} ms for the helps of a program")
-
-
-def _translator():
-    """The tests' own, from their folder."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    return import_module("support.shape_bugs").program
 
 
 def _shapes(text, seed):

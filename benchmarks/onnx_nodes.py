@@ -119,7 +119,8 @@ def _array(value: Any) -> Any:
 
 # In which ways engines fail.
 FAILURES = (
-    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError,
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError,
+    NotImplementedError, RuntimeError, TypeError, ValueError,
     rxlang.CheckError, rxlang.ShapeError,
 )  # fmt: skip
 Shapes = dict[str, list[Any] | None]

@@ -70,10 +70,10 @@ def check(
 ) -> int:
     """Decide every assertion of programs, without running them.
 
-    PATH is a file, a folder with .rx files in it, or - for standard input.
+    PATH is a file, a folder with .rx and .onnx files in it, or - for standard input.
     """
     places = folders(roots)
-    programs, unread = read_programs(paths)
+    programs, unread = read_programs(paths, models=True)
     options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
     wish = Wish(places, options, signature, explained, guards)
     if fix:

@@ -40,11 +40,12 @@ class Unusable(click.ClickException):
             print(f"rx: {shown(line)}", file=sys.stderr)
 
 
-def read_programs(paths: Iterable[str]) -> tuple[list[Program], list[str]]:
-    """Every program below the paths, each once, and a line for each that cannot be read; Unusable if that is all there is."""
+def read_programs(paths: Iterable[str], models: bool = False) -> tuple[list[Program], list[str]]:
+    """Every program below the paths, each once, and a line for each that cannot be read; Unusable if that is all there is.
+    `models` are programs too."""
     programs: list[Program] = []
     unread: list[str] = []
-    for path in dict.fromkeys(_found(paths, unread)):
+    for path in dict.fromkeys(_found(paths, models, unread)):
         try:
             programs.append(read_program(path))
         except Unusable as wrong:
@@ -136,26 +137,26 @@ def all_met(unmet: Iterable[str], option: str = "--given") -> None:
         raise Unusable("\n".join(missing))
 
 
-def _found(paths: Iterable[str], unread: list[str]) -> Iterator[str]:
+def _found(paths: Iterable[str], models: bool, unread: list[str]) -> Iterator[str]:
     for path in paths:
         if path != STDIN and os.path.isdir(path):
-            yield from _below(path, unread)
+            yield from _below(path, models, unread)
         else:
             yield path
 
 
-def _below(folder: str, unread: list[str]) -> list[str]:
-    """The `.rx` files of a folder and of the folders in it, hidden ones left out."""
+def _below(folder: str, models: bool, unread: list[str]) -> list[str]:
+    """The `.rx` files of a folder and of the folders in it, and the models if they count, hidden ones left out."""
     found = []
     closed: list[OSError] = []
     for place, inside, files in os.walk(folder, onerror=closed.append):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
-        found += [os.path.normpath(os.path.join(place, name)) for name in sorted(files) if _is_program(name)]
+        found += [os.path.normpath(os.path.join(place, name)) for name in sorted(files) if _is_program(name, models)]
     unread += [_unreadable(wrong.filename, wrong) for wrong in closed]
     if not found and not closed:
-        raise Unusable(f"no .rx file below {folder!r}")
+        raise Unusable(f"no .rx{' or .onnx' if models else ''} file below {folder!r}")
     return found
 
 
-def _is_program(name: str) -> bool:
-    return name.endswith(".rx") and not name.startswith(".")
+def _is_program(name: str, models: bool) -> bool:
+    return (name.endswith(".rx") or models and is_model(name)) and not name.startswith(".")

@@ -10,7 +10,7 @@ import click
 
 from ..lang.diagnostics import RxError
 from ..model_api import Policy, infer_model
-from .files import Unusable
+from .files import Unusable, reason
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
@@ -24,14 +24,21 @@ if TYPE_CHECKING:
     "--policy", type=click.Choice(get_args(Policy)), default="reconcile", show_default=True,
     help="What becomes of shapes that the model declares.",
 )  # fmt: skip
+@click.option("--copy-data", is_flag=True, help="Copy external data beside OUT.onnx instead of linking it there.")
+@click.option(
+    "--dynamic", multiple=True, metavar="INPUT.AXIS[=NAME]",
+    help="Make a symbol of a declared size, like images.0=b or '*.0'; several times for several.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def infer(file: str, out: str | None, policy: Policy, form: str) -> int:
+def infer(file: str, out: str | None, policy: Policy, copy_data: bool, dynamic: tuple[str, ...], form: str) -> int:
     """Print the symbolic shapes of every value of an ONNX model."""
     try:
-        found = infer_model(Path(file), policy)
+        found = infer_model(Path(file), policy, dynamic)
     except RxError as problem:
         print_diagnostics(problem.diagnostics)
         return 1
+    except ValueError as wrong:
+        raise Unusable(f"--dynamic {wrong}") from wrong
     print_diagnostics(found.diagnostics)
     if form == "json":
         click.echo(json.dumps(as_json(found.inference), indent=2))
@@ -41,9 +48,9 @@ def infer(file: str, out: str | None, policy: Policy, form: str) -> int:
             click.echo(f"  {name:<{width}} : {_text(value)}")
     if out is not None:
         try:
-            found.write(Path(out))
+            found.write(out, copy_data)
         except OSError as wrong:
-            raise Unusable(f"cannot write {out!r}: {wrong.strerror}") from wrong
+            raise Unusable(f"cannot write {out!r}: {reason(wrong)}") from wrong
     return 0 if found.ok else 1
 
 

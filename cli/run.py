@@ -64,7 +64,7 @@ def run(
 ) -> int:
     """Check a program, then run it.
 
-    FILE is an .rx file, or - for standard input. VALUE is a file (x.npy, x.npz:key, x.safetensors:key), a literal
+    FILE is an .rx file, or - for standard input. VALUE is a file (x.npy, x.npz:key, x.safetensors:key, x.onnx:key), a literal
     (3, '[[1, 2], [3, 4]]:int8') or a generated tensor ('float32[2,3]:random', zeros, ones, arange).
     """
     program, places = read_program(file), folders(roots)

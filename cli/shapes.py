@@ -104,9 +104,11 @@ def _type(binding: Binding) -> str:
         return f"({', '.join(_type(item) for item in binding.items)})"
     if binding.sort == "Size" and binding.shape:
         return "Size" if binding.shape[0] == binding.name else f"Size = {binding.shape[0]}"
-    shape = "?" if binding.shape is None else f"[{', '.join(map(str, binding.shape))}]"
+    shape = binding.open if binding.shape is None else f"[{', '.join(map(str, binding.shape))}]"
     if binding.sort != "Tensor":
-        return f"Shape = {shape}" if binding.sort == "Shape" and binding.shape is not None else binding.sort
+        return (
+            f"Shape = {shape}" if binding.sort == "Shape" and shape not in ("?", f"[*{binding.name}]") else binding.sort
+        )
     return f"Tensor({shape}, {binding.dtype or '?'})"
 
 
@@ -120,7 +122,7 @@ def _remarks(binding: Binding) -> str:
 def _inexact(binding: Binding, at: str = "") -> Iterator[str]:
     for number, item in enumerate(binding.items):
         yield from _inexact(item, f"{at}{number}: ")
-    if binding.sort == "Tensor" and not binding.items and binding.shape is None:
+    if binding.sort == "Tensor" and not binding.items and binding.shape is None and binding.open == "?":
         yield f"{at}rank unknown"
     for axis, exactness in enumerate(binding.exactness):
         bound = binding.bounds[axis] if axis < len(binding.bounds) else None

@@ -184,9 +184,9 @@ def _pairs(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     if param.name == "pads" and not isinstance(expr, sweet.ListExpr | sweet.TupleExpr) and not _is_tensor(code, expr):
         pad = shapes.size(code, expr)
         return core.ListValue(expr.span, (core.TupleValue(expr.span, (pad, pad)),))
-    items = expr.items if isinstance(expr, sweet.ListExpr | sweet.TupleExpr) else ()
+    items = expr.items if isinstance(expr, sweet.ListExpr | sweet.TupleExpr) else (expr,)
     pairs = [i.items for i in items if isinstance(i, sweet.ListExpr | sweet.TupleExpr) and len(i.items) == 2]
-    if not items or len(pairs) != len(items):
+    if len(pairs) != len(items):
         fail(
             codes.E206,
             f"`{param.name}` is a list of pairs of Sizes",

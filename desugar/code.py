@@ -20,6 +20,8 @@ Typed = tuple[core.Value, core.Sort]
 Made = TypeVar("Made")
 _END_A_LOOP = "a loop ends by its condition: `for ... while (...) { ... }`"
 
+_MOST_PRIMES = 16  # of more a name has the number
+
 
 class Code:
     """One function being translated.
@@ -36,6 +38,7 @@ class Code:
         self.world: World = unit.world
         self.function = function
         self.taken = taken
+        self._primed: dict[str, int] = {}
         self.hooks = hooks
         self.scope = Scope(unit.scope)
         self.stmts: list[core.Stmt] = []
@@ -77,10 +80,13 @@ class Code:
 
     def fresh(self, base: str) -> str:
         """A name that nothing else in the function has."""
-        while base in self.taken or self.scope.find(base) is not None:
-            base += "'"
-        self.taken.add(base)
-        return base
+        primes, name = 0, base
+        while name in self.taken or self.scope.find(name) is not None:
+            primes = primes + 1 if primes < _MOST_PRIMES else max(primes, self._primed.get(base, 0)) + 1
+            name = f"{base}{primes}'" if primes > _MOST_PRIMES else base + "'" * primes
+        self._primed[base] = primes
+        self.taken.add(name)
+        return name
 
     def core_name(self, name: str) -> str:
         """What a name of the user's is called in the core: itself, unless a const of another file is called so."""

@@ -125,6 +125,12 @@ class _Rows:
         return (), sweet.Call(self.span, self.function, tuple(sweet.Arg(i.span, None, i) for i in items))
 
     def _tensor(self, expr: sweet.Expr) -> sweet.Name:
+        if shapes.level(self.code, expr) == "Tuple":
+            example = f"@{self.name}({'f' if self.init is None else 'f, init'}, a, b)"
+            fail(
+                codes.E206, f"@{self.name} goes over the rows of tensors; this is a tuple", expr.span,
+                help=f"give its parts one by one: `{example}` calls f with a row of each",
+            )  # fmt: skip
         return self._hidden(arguments.tensor(self.code, expr), core.TENSOR, expr.span, "xs")
 
     def _claimed(self, rows: list[sweet.Name]) -> tuple[list[sweet.Name], sweet.Name]:

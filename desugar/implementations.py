@@ -8,8 +8,7 @@ from ..ops.model import Primitive
 from . import arguments
 from .code import Code, Typed
 from .errors import Broken, count, fail
-from .scope import SOME_TUPLE
-from .sorts import describe, fn_sort
+from .sorts import describe, fn_sort, of_results
 from .world import FnInfo, ImplsInfo, PrimitiveInfo, World
 
 # The sorts of a function's parameters that a primitive's may stand for; what has to be literal stands for none.
@@ -17,7 +16,6 @@ _TAKEN: dict[str, tuple[core.Sort, ...]] = {
     "tensor": (core.TENSOR,), "index": (core.TENSOR, core.SIZE), "size": (core.SIZE,), "sizes": (core.SHAPE,),
     "shape": (core.SHAPE,), "target": (core.SHAPE,), "dtype": (core.DTYPE,),
 }  # fmt: skip
-_RESULTS: dict[str, core.Sort] = {"size": core.SIZE, "tuple": SOME_TUPLE}
 
 Member = FnInfo | PrimitiveInfo
 
@@ -97,7 +95,7 @@ def result(code: Code, info: ImplsInfo, at: sweet.FnName) -> core.Sort:
         case FnInfo() as model:
             return code.hooks.result(model, at.span)
         case PrimitiveInfo() as model:
-            return _RESULTS.get(model.row.results, core.TENSOR)
+            return of_results(model.row)
     raise Broken
 
 
@@ -115,7 +113,7 @@ def compare_results(world: World, info: ImplsInfo) -> None:
 def _result_of(member: Member) -> core.Sort | None:
     if isinstance(member, FnInfo):
         return None if member.state == "broken" else member.result
-    return _RESULTS.get(member.row.results, core.TENSOR)
+    return of_results(member.row)
 
 
 # Calls

@@ -609,7 +609,7 @@ def _over_carries(cond: core.BoolExpr, bound: list[Bound], span: Span) -> core.B
 def _unsupported(span: Span) -> NoReturn:
     fail(
         codes.E299, "what a loop carries cannot be described so yet", span,
-        help="`*s` stands once in a carry's shape and in no condition, unless it is bound before the loop",
+        help="bind `*s` before the loop, as `match_shape(x, [s], [*s])` does; a carry without annotation keeps its shape",
     )  # fmt: skip
 
 

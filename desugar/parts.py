@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from ..lang import codes, core, sweet
 from ..lang.node import replace
 from ..lang.source import Span
-from ..ops.dtypes_column import parse_dtypes
 from . import shapes
 from .code import Code, Typed, spelled
 from .errors import Broken, fail
 from .scope import SOME_TUPLE, Entry
+from .slices import primitive
 from .sorts import of_arms
 
 
@@ -24,6 +24,9 @@ def of_tuple(code: Code, expr: sweet.Index) -> Typed | None:
     if position is None:
         fail(codes.E220, "a tuple is indexed by one literal integer", expr.span, help="`t[0]` is its first part")
     parts, sort = _apart(code, expr.value)
+    if sort == SOME_TUPLE:
+        args = core.Arg(expr.value.span, None, parts[0]), core.Arg(expr.span, None, core.SizeLit(expr.span, position))
+        return core.Call(expr.span, primitive(code, "part", expr), args), core.TENSOR
     if not -len(parts) <= position < len(parts):
         has = f"it has {len(parts)} parts" if len(parts) > 1 else "it has one part" if parts else "it is empty"
         fail(codes.E206, f"`{spelled(expr.value.span)}` has no part {position}: {has}", expr.span)
@@ -35,7 +38,8 @@ def _at(part: core.Value, expr: sweet.Index) -> core.Value:
 
 
 def _apart(code: Code, expr: sweet.Expr) -> tuple[tuple[core.Value, ...], core.TupleSort]:
-    """All parts of a tuple, by name; those of a name are named once."""
+    """All parts of a tuple, by name; those of a name are named once. A tuple of which it is not known how many it has stays
+    whole."""
     entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else None
     if entry is not None and entry.parts is not None and entry.parts[0] in code.scope.chain():
         assert isinstance(entry.sort, core.TupleSort)
@@ -43,21 +47,9 @@ def _apart(code: Code, expr: sweet.Expr) -> tuple[tuple[core.Value, ...], core.T
     value, sort = code.hooks.value(code, expr)
     if not isinstance(sort, core.TupleSort):
         raise Broken
-    known = _of_primitive(code, value) if sort == SOME_TUPLE else sort
-    if known is None:
-        fail(
-            codes.E206, "how many parts this has is not known here", expr.span, help="`let (a, b) = ...` takes it apart"
-        )
-    parts = value.items if isinstance(value, core.TupleValue) else _named(code, value, known, entry)
-    return parts, known
-
-
-def _of_primitive(code: Code, value: core.Value) -> core.TupleSort | None:
-    """The sort of what a primitive gives, where it always gives as many tensors."""
-    name = value.callee.name if isinstance(value, core.Call) and isinstance(value.callee, core.FnRef) else ""
-    row = code.world.lookup(name.removeprefix("prelude."))
-    results = parse_dtypes(row.dtypes).results if row is not None else ()
-    return core.TupleSort((core.TENSOR,) * len(results)) if len(results) > 1 else None
+    if sort == SOME_TUPLE:
+        return (value,), sort
+    return value.items if isinstance(value, core.TupleValue) else _named(code, value, sort, entry), sort
 
 
 def _named(code: Code, value: core.Value, sort: core.TupleSort, entry: Entry | None) -> tuple[core.Value, ...]:

@@ -224,7 +224,7 @@ class Solver(Binder):
         for position, item in enumerate(shape.items):
             match item:
                 case sweet.Dots():
-                    binds.append(self.code.fresh("_rest"))
+                    binds.append(self.code.fresh(core.REST))
                     dims.append(core.Splice(item.span, binds[-1]))
                 case sweet.Splice():
                     dims.append(self._splice(i, item, binds, needs, gives))

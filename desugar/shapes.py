@@ -11,8 +11,8 @@ from ..lang.operators import BINARY
 from .code import Code, spelled
 from .compounds import spelling
 from .errors import Broken, fail, nearest
-from .scope import Entry
-from .sorts import describe, expand, sort_of
+from .scope import SOME_TUPLE, Entry
+from .sorts import describe, expand, of_results, sort_of
 from .world import FnInfo, ImplsInfo, PrimitiveInfo
 
 SIZE_OPS = frozenset({"+", "-", "*", "/", "//", "%"})
@@ -128,7 +128,7 @@ def _level_of_call(code: Code, expr: sweet.Call) -> str:
             return "Tensor" if any(level(code, a.value) == "Tensor" for a in expr.args) else "Size"
         case sweet.FnName():
             applied = higher_order(code, expr)
-            return _level_of_result(code, expr.callee) if applied is None else _level_of_applied(code, expr, applied)
+            return word(_result(code, expr.callee)) if applied is None else _level_of_applied(code, expr, applied)
     return "Tensor"
 
 
@@ -154,7 +154,7 @@ def _function_given(call: sweet.Call) -> sweet.Expr | None:
 def _level_of_applied(code: Code, call: sweet.Call, name: str) -> str:
     match _function_given(call):
         case sweet.FnName() as function if name != "scan":
-            return _level_of_result(code, function)
+            return word(_result(code, function))
         case sweet.Name() as function if name != "scan":
             return _level_of_call(code, sweet.Call(call.span, function, ()))
         case sweet.Lambda(fn=sweet.Fn(result=type_)) if type_ is not None and name != "scan":
@@ -162,21 +162,18 @@ def _level_of_applied(code: Code, call: sweet.Call, name: str) -> str:
     return "Tuple" if name == "scan" else "Tensor"
 
 
-def _level_of_result(code: Code, callee: sweet.FnName) -> str:
+def _result(code: Code, callee: sweet.FnName) -> core.Sort | None:
+    """The sort of what a function, a primitive or a list of them gives."""
     match code.world.target(code.unit, callee.name):
-        case PrimitiveInfo(row=row):
-            return {"size": "Size", "tuple": "Tuple"}.get(row.results, "Tensor")
+        case PrimitiveInfo(row=row) | ImplsInfo(model=PrimitiveInfo(row=row)):
+            return of_results(row)
         case FnInfo() as info:
-            return word(code.hooks.result(info, callee.span))
+            return code.hooks.result(info, callee.span)
         case ImplsInfo(model=FnInfo() as model):
-            return word(code.hooks.result(model, callee.span))
-        case ImplsInfo(model=PrimitiveInfo(row=row)):
-            return {"size": "Size", "tuple": "Tuple"}.get(row.results, "Tensor")
-        case None if code.opaque is not None:
-            return word(code.opaque.result)
+            return code.hooks.result(model, callee.span)
         case None:
-            return "Tensor"
-    return "?"
+            return core.TENSOR if code.opaque is None else code.opaque.result
+    return None
 
 
 def _part_sort(code: Code, expr: sweet.Index) -> core.Sort | None:
@@ -185,6 +182,7 @@ def _part_sort(code: Code, expr: sweet.Index) -> core.Sort | None:
     position = literal_index(code, expr) if isinstance(whole, core.TupleSort) else None
     if (
         not isinstance(whole, core.TupleSort)
+        or whole == SOME_TUPLE
         or position is None
         or not -len(whole.items) <= position < len(whole.items)
     ):
@@ -208,9 +206,10 @@ def _tuple_sort(code: Code, expr: sweet.Expr) -> core.Sort | None:
         case sweet.Attr():
             entry = code.foreign(expr) if _level_of_attr(code, expr) == "Tuple" else None
             return None if entry is None else entry.sort
-        case sweet.Call(callee=sweet.FnName() as callee):
-            found = code.world.target(code.unit, callee.name)
-            return code.hooks.result(found, callee.span) if isinstance(found, FnInfo) else None
+        case sweet.Call(callee=sweet.FnName() as callee) if higher_order(code, expr) is None:
+            return _result(code, callee)
+        case sweet.Call(callee=sweet.Name(name=name)) if (entry := code.scope.find(name)) is not None:
+            return entry.sort.signature.result if isinstance(entry.sort, core.FnSort) else None
     return None
 
 

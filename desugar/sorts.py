@@ -11,9 +11,11 @@ from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.printer import print_type
 from ..lang.walk import rewrite, walk
+from ..ops.dtypes_column import parse_dtypes
+from ..ops.model import Primitive
 from . import applied
 from .errors import Broken, fail, nearest
-from .scope import SHAPE_SORTS, Scope
+from .scope import SHAPE_SORTS, SOME_TUPLE, Scope
 from .world import Unit
 
 _SORTS: dict[str, core.Sort] = {
@@ -162,6 +164,14 @@ def fn_sort(text: str, params: tuple[core.Sort, ...], result: core.Sort | None, 
     named = tuple(core.Param(f"x{i}", s) for i, s in enumerate(params))
     body = core.Block(span, (), core.TupleValue(span, ()))
     return core.FnSort(text, core.Function(span, "inline", "fn", named, result, (), body))
+
+
+def of_results(row: Primitive) -> core.Sort:
+    """The sort of what a primitive gives; how many tensors there are its column of dtypes says, or nobody before checking."""
+    if row.results == "tuple":
+        words = parse_dtypes(row.dtypes).results
+        return SOME_TUPLE if words[0].many else core.TupleSort((core.TENSOR,) * len(words))
+    return core.SIZE if row.results == "size" else core.TENSOR
 
 
 def of_arms(value: core.Value, sort: core.Sort) -> core.Sort | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import NoReturn, assert_never
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Edit, Label, RxError
@@ -146,12 +146,28 @@ def _let(code: Code, stmt: sweet.Let) -> None:
             codes.E221, "a `let` cannot claim a function's type", type_.span, help="annotate the function's parameters"
         )
     value, sort = _value(code, stmt, type_)
+    if isinstance(sort, core.TupleSort) and stmt.span.text[3:].lstrip().startswith("("):
+        _refuse_parentheses(stmt, sort)
     number = folding.literal(value) if type_ is None and isinstance(value, core.Number) else None
     value = settled(value, type_)
     core_name = code.bind(name, sort, "let", number)
     code.emit(core.Let(stmt.span, (core_name,), False, sort if sort in SHAPE_SORTS else None, value))
     if type_ is not None:
         _annotate(code, stmt, core_name, type_, name.name)
+
+
+def _refuse_parentheses(stmt: sweet.Let, sort: core.TupleSort) -> NoReturn:
+    """`let (a) = e` is `let a = e`, which nobody means who writes it of a tuple."""
+    [name] = stmt.names
+    several = sort != SOME_TUPLE and len(sort.items) > 1
+    apart = ", ".join((name.name, *(_DISCARDED,) * (len(sort.items) - 1))) if several else f"{name.name},"
+    fail(
+        codes.E206,
+        f"`({name.name})` is `{name.name}` alone, and this is {describe(sort)}",
+        name.span,
+        help=f"`let ({apart}) = ...` takes it apart, `let {name.name} = ...` names the whole",
+        edits=() if several else (Edit(Span(name.span.source, name.span.end, name.span.end), ","),),
+    )
 
 
 def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.Value, core.Sort]:
@@ -215,7 +231,7 @@ def _parts(stmt: sweet.Let, sort: core.Sort) -> tuple[core.Sort, ...]:
     if not isinstance(sort, core.TupleSort):
         fail(codes.E206, f"this is {describe(sort)}; it cannot be taken apart", stmt.value.span)
     if len(sort.items) != len(stmt.names):
-        fail(codes.E206, f"this is {describe(sort)}; here are {len(stmt.names)} names", stmt.value.span)
+        fail(codes.E206, core.other_number(len(sort.items), len(stmt.names)), stmt.value.span)
     return sort.items
 
 

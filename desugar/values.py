@@ -12,11 +12,9 @@ from ..lang.operators import BINARY, UNARY
 from . import arguments, folding, higher_order, implementations, literals, parts, shapes, slices
 from .code import Code, Typed, spelled
 from .errors import Broken, count, fail, nearest, problem
-from .scope import SOME_TUPLE, Entry
-from .sorts import describe, fn_sort
+from .scope import Entry
+from .sorts import describe, fn_sort, of_results
 from .world import FnInfo, ImplsInfo, PrimitiveInfo
-
-_RESULTS: dict[str, core.Sort] = {"size": core.SIZE, "tuple": SOME_TUPLE}
 
 
 def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
@@ -232,8 +230,8 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
     match code.world.called(code.unit, callee):
         case PrimitiveInfo() as found:
             args = arguments.of_primitive(code, found, expr)
-            sort = _RESULTS.get(found.row.results, core.TENSOR)
-            return core.Call(expr.span, core.FnRef(callee.span, found.name), args), sort
+            call = core.Call(expr.span, core.FnRef(callee.span, found.name), args)
+            return call, of_results(found.row)
         case FnInfo() as info:
             code.world.refuse_private(info, callee, code.function)
             args = arguments.of_function(code, info, expr, callee.name)

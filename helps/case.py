@@ -84,7 +84,13 @@ class Case:
         """Whether the function says what shape its result has, so that a check can tell more than that something runs."""
         result = self.function.fn.result if self.function is not None else None
         types = result.items if isinstance(result, sweet.TupleType) else (result,)
-        return any(isinstance(t, sweet.TensorType) and isinstance(t.shape, sweet.ListExpr) for t in types)
+        return any(
+            isinstance(t, sweet.TensorType)
+            and isinstance(t.shape, sweet.ListExpr)
+            or isinstance(t, sweet.NamedType)
+            and bool(t.args)
+            for t in types
+        )
 
     def operand(self, name: str) -> Operand | None:
         return next((o for o in self.subject.operands if o.name == name), None)

@@ -20,7 +20,11 @@ def mends(case: Case) -> Iterator[Mend]:
     """Where a turn ends with another size than the annotation of its carry keeps."""
     asked = case.subject.declared
     carry = None if asked is None else case.tree.enclosing(asked, sweet.Carry)
-    if asked is None or carry is None or carry.type is None or case.subject.what != "dim" or case.callee:
+    if asked is None or carry is None or case.callee:
+        return
+    if carry.type is None and case.subject.what == "shape":
+        yield from _annotated(case, carry)
+    if carry.type is None or case.subject.what != "dim":
         return
     found = case.tree.of(asked.source).find(asked, sweet.TensorType)
     dims = found.shape if isinstance(found, sweet.TensorType) else None
@@ -40,6 +44,33 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _with_result(case, loop, carry, item, axis)
         yield from _all_together(case, loop, item)
     yield from _existential(case, loop, carry, item, axis)
+
+
+def _annotated(case: Case, carry: sweet.Carry) -> Iterator[Mend]:
+    """A carry without annotation keeps the shape of its first value: one that says how it grows, or that it changes."""
+    loop, kept = _around(case, carry), case.subject.wanted
+    made = next((o for o in case.subject.operands if o.shape is not None and len(o.shape) == len(kept)), None)
+    if loop is None or made is None or made.shape is None or made.dtype == "?":
+        return
+    name, end = carry.name.name, carry.name.span.end
+    if case.subject.grown:
+        type_ = f"Tensor({case.subject.grown}, {made.dtype})"
+        edit = inserted(carry.span, end, f" : {type_}")
+        yield Mend(f"`{name}` grows in each turn: annotate it `{name} : {type_}`", (edit,), _RANK, type_)
+    free = _free(case)
+    dims = [(size if size == after else next(free), size) for size, after in zip(kept, made.shape, strict=True)]
+    type_ = f"Tensor([{', '.join(str(dim) for dim, _ in dims)}], {made.dtype})"
+    for position, sign in enumerate((">=", "<=")):
+        conditions = ", ".join(f"{dim} {sign} {size}" for dim, size in dims if dim != size)
+        what = f"let the size change from turn to turn: `{name} : {type_}` with `where {conditions}`"
+        edits = (inserted(carry.span, end, f" : {type_}"), _where(loop, conditions))
+        yield Mend(what, edits, _RANK + 1 + position, what, True)
+
+
+def _free(case: Case) -> Iterator[str]:
+    """Names for sizes that the file has no use for."""
+    taken = {n.name for n in walk(case.tree.module) if isinstance(n, sweet.Ident | sweet.Name)}
+    return (n for n in (*_NAMES, *(f"{n}{k}" for k in range(2, 9) for n in _NAMES)) if n not in taken)
 
 
 def _around(case: Case, carry: sweet.Carry) -> Loop | None:
@@ -103,16 +134,16 @@ def _declared(case: Case, item: sweet.Expr, axis: int) -> Iterator[sweet.Expr]:
 
 def _existential(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, axis: int) -> Iterator[Mend]:
     """The size has a name of its own, which may change, and stays at least (or at most) what it was."""
-    taken = {n.name for n in walk(case.tree.module) if isinstance(n, sweet.Ident | sweet.Name)}
-    name, other = [*(n for n in _NAMES if n not in taken), None, None][:2]
-    for position, sign in enumerate((">=", "<=") if name is not None else ()):
+    free = _free(case)
+    name, other = next(free), next(free)
+    for position, sign in enumerate((">=", "<=")):
         condition = f"{name} {sign} {item.span.text}"
         what = f"let the size change from turn to turn: `{name}` for `{item.span.text}`, with `where {condition}`"
-        edits = (replaced(item, str(name)), _where(loop, condition))
+        edits = (replaced(item, name), _where(loop, condition))
         yield Mend(what, edits, _RANK + 1 + position, what, True)
-        for declared in _declared(case, item, axis) if other is not None else ():
+        for declared in _declared(case, item, axis):
             both = f"{what}, and `{other}` in the result"
-            yield Mend(both, (*edits, replaced(declared, str(other))), _RANK + 1 + position, both, True)
+            yield Mend(both, (*edits, replaced(declared, other)), _RANK + 1 + position, both, True)
 
 
 def _where(loop: Loop, condition: str) -> Edit:

@@ -54,7 +54,7 @@ def _cut(case: Case, dims: Dims, asked: Dims) -> Iterator[Mend]:
     """As many rows as fit into windows of a given size: the rest is left out."""
     expr, known = case.arguments.get("x"), count(d for d in asked if d != -1)
     rest, rows = count(dims[1:]), dims[0] if dims else None
-    if asked[0] != -1 or expr is None or not known or not rest or not isinstance(rows, int):
+    if asked[:1] != (-1,) or expr is None or not known or not rest or not isinstance(rows, int):
         return
     step = known // gcd(rest, known)
     if 0 < rows - rows % step < rows:

@@ -28,15 +28,14 @@ def scope_at(decl: sweet.FnDecl, place: Span, used: Counter[str]) -> Scope:
             sizes |= dict.fromkeys(_bound_sizes(param.type))
         elif isinstance(param.type, sweet.NamedType) and param.type.name == "Size":
             sizes[param.name.name] = None
-    for let in _lets(decl):
-        if let.span.end <= place.start:
-            _add(let, tensors, sizes)
+    for block in [n for n in walk(decl.fn.body) if isinstance(n, sweet.Block) and place.within(n.span)]:
+        for let in block.stmts:
+            if isinstance(let, sweet.Let) and let.span.end <= place.start:
+                _add(let, tensors, sizes)
+    for loop in [n for n in walk(decl.fn.body) if isinstance(n, sweet.For) and place.within(n.body.span)]:
+        sizes[loop.index.name] = None
+        tensors |= {c.name.name: _shape(c.type) for c in loop.carries if isinstance(c.type, sweet.TensorType)}
     return Scope(tensors, tuple(sizes), used)
-
-
-def _lets(decl: sweet.FnDecl) -> list[sweet.Let]:
-    stmts = decl.fn.body.stmts if decl.fn.body is not None else ()
-    return [s for s in stmts if isinstance(s, sweet.Let)]
 
 
 def _add(let: sweet.Let, tensors: dict[str, sweet.ListExpr | None], sizes: dict[str, None]) -> None:

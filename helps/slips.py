@@ -12,7 +12,8 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import children, walk
 from ..ops.model import Trait
-from .case import Case, Mend, appended, replaced
+from . import windows
+from .case import Case, Mend, appended, inserted, replaced
 from .scope import Scope, scope_at
 from .tree import callee, has, integer, reduces, summed, turns
 
@@ -28,10 +29,12 @@ _LARGEST = 32
 _MOST_LATER = 8
 # Nor where the result may be anything, so that any of them would do.
 _UNSURE = 26
+# Nor in arguments of which nothing is said.
+_ASIDE = 5
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if not case.diagnostic.code.of_shapes or case.function is None:
+    if not case.diagnostic.code.of_shapes or case.function is None or windows.may_be_too_small(case):
         return
     scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
     seen: set[Span] = set()
@@ -48,7 +51,7 @@ def mends(case: Case) -> Iterator[Mend]:
 
 def _suspects(case: Case) -> Iterator[sweet.Expr]:
     """The expressions that the size may come from, the nearest first; an annotation counts as the nearest."""
-    tree, seen = case.tree, set[int]()
+    tree, seen, blamed = case.tree, set[int](), _blamed(case)
     queue: list[Node] = list(_roots(case))
     annotated = {id(n) for n in queue if isinstance(n, sweet.ListExpr)}
     while queue:
@@ -64,7 +67,17 @@ def _suspects(case: Case) -> Iterator[sweet.Expr]:
             queue += [bound.value] if isinstance(bound, sweet.Let) else []
             queue += [loop.iterable] if loop is not None and loop.index.name == node.name else []
         else:
-            queue += [n for n in children(node) if not isinstance(n, sweet.FnName | sweet.Ident)]
+            below = [n for n in children(node) if not isinstance(n, sweet.FnName | sweet.Ident)]
+            queue += sorted(below, key=lambda n: not _holds_blamed(n, blamed))
+
+
+def _blamed(case: Case) -> list[sweet.Expr]:
+    """What the call that is blamed was given for the parameters that are spoken of."""
+    return [case.arguments[name] for name, _ in case.subject.at if name in case.arguments]
+
+
+def _holds_blamed(node: Node, blamed: list[sweet.Expr]) -> bool:
+    return any(node is expr or isinstance(node, sweet.Arg) and node.value is expr for expr in blamed)
 
 
 def _roots(case: Case) -> Iterator[sweet.Expr]:
@@ -112,9 +125,11 @@ def _swapped(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
     if has(callee(node), Trait.WINDOWS) and not case.is_declared:
         return
     given = [a.value for a in node.args if a.name is None and _is_tensor(a.value, scope)]
+    blamed = _blamed(case) if node is case.call else []
     for first, second in combinations(given, 2):
         if first.span.text != second.span.text:
             far = 0 if second is given[given.index(first) + 1] else 1
+            far += 0 if not blamed or first in blamed or second in blamed else _ASIDE
             edits = [replaced(first, second.span.text), replaced(second, first.span.text)]
             between = Span(first.span.source, first.span.end, second.span.start).text
             edit = Edit(first.span.to(second.span), f"{second.span.text}{between}{first.span.text}")
@@ -180,8 +195,12 @@ Setting = tuple[str, str, sweet.Expr | None, int]
 def _pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
     """Those that keep the size, then one more or one less on each side, then on one of them."""
     pads, extents = given.get("pads"), _extents(given, scope)
-    if "auto_pad" in given or (pads is None and not extents):
+    if "auto_pad" in given:
         return
+    if not extents and pads is None:
+        yield "pads", "1", None, 17
+    if (number := integer(pads)) is not None:
+        yield from (("pads", str(max(number + by, 0)), pads, 17) for by in (1, -1))
     same = [((e - 1) // 2, (e - 1) // 2) for e in extents]
     if same and any(a or b for a, b in same):
         yield "pads", _pairs(same), pads, 16
@@ -197,10 +216,16 @@ def _pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
 
 
 def _steps(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
-    """Strides: two where none were written, else one more or one less, and those of one axis as of the other."""
-    strides, spatial = given.get("strides"), len(_extents(given, scope))
-    if strides is None and spatial:
-        yield "strides", f"[{', '.join(['2'] * spatial)}]", None, 17
+    """Strides: where none were written two, or as far as the window reaches; else one more or one less, and those of one axis
+    as of the other."""
+    strides, extents = given.get("strides"), _extents(given, scope)
+    spatial = len(extents)
+    if strides is None:
+        yield "strides", f"[{', '.join(['2'] * spatial)}]" if spatial else "2", None, 17
+        if extents:
+            yield "strides", f"[{', '.join(map(str, extents))}]", None, 17
+    if (number := integer(strides)) is not None:
+        yield from (("strides", str(max(number + by, 1)), strides, 17) for by in (-1, 1))
     now = [integer(i) for i in strides.items] if isinstance(strides, sweet.ListExpr) else []
     known = [n for n in now if n is not None]
     if not known or len(known) < len(now):
@@ -245,6 +270,21 @@ def _pair(expr: sweet.Expr) -> tuple[int, int] | None:
 
 def _pairs(pads: list[tuple[int, int]]) -> str:
     return f"[{', '.join(f'({a}, {b})' for a, b in pads)}]"
+
+
+def _indices(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """An index is of the axis before, or of the one behind."""
+    if not isinstance(node, sweet.Index) or not _is_tensor(node.value, scope):
+        return
+    items = node.items
+    for before, item in zip((None, *items), items, strict=False):
+        if isinstance(item, sweet.SliceItem | sweet.Dots):
+            continue
+        moved = [inserted(node.span, item.span.start, ":, ")]
+        if before is not None and before.span.text == ":":
+            moved.insert(0, Edit(Span(node.span.source, before.span.start, item.span.start), ""))
+        for edit in moved:
+            yield case.mend(f"index another axis of {case.named(node.value)}", [edit], 16 + later, show=node.span)
 
 
 def _numbers(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
@@ -332,7 +372,7 @@ def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
 
 
 SLIPS: tuple[Callable[[Case, sweet.Expr, Scope, int], Iterator[Mend]], ...] = (
-    _kept, _axes, _swapped, _untransposed, _turned, _permuted, _outer, _windows, _numbers, _size_names, _tensor_names,
+    _kept, _axes, _swapped, _untransposed, _turned, _permuted, _outer, _windows, _indices, _numbers, _size_names, _tensor_names,
 )  # fmt: skip
 
 

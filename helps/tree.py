@@ -10,6 +10,7 @@ from ..lang import sweet
 from ..lang.node import Node
 from ..lang.operators import BINARY
 from ..lang.parser import parse
+from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
 from ..lang.walk import children, walk
 from ..ops.model import Trait
@@ -35,6 +36,7 @@ class Tree:
         self._bindings: dict[str, list[sweet.Param | sweet.Let]] = {}
         self._index(self.module)
 
+    @collector_paused
     def _index(self, root: Node) -> None:
         stack: list[tuple[Node, Node | None]] = [(root, None)]
         while stack:

@@ -8,7 +8,7 @@ from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..ops.model import Trait
 from ..ops.registry import lookup
-from ..ops.requirements import AtLeast, Spoken
+from ..ops.requirements import AtLeast, AtMost, Spoken
 from . import shapes
 from .case import Case, Mend, appended, dims_text, replaced
 from .conditions import FAR_FETCHED
@@ -19,7 +19,7 @@ _SAME = '"same_upper"'
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if case.call is None:
+    if case.call is None or may_be_too_small(case):
         return
     yield from _padded(case)
     yield from _resized(case)
@@ -30,6 +30,13 @@ def mends(case: Case) -> Iterator[Mend]:
     yield from _too_large(case)
     yield from _layout_of_input(case)
     yield from _output_shape(case)
+
+
+def may_be_too_small(case: Case) -> bool:
+    """Whether some inputs are too small for a window: how small they get the author says, and the operation is right."""
+    return (
+        case.diagnostic.code.is_doubt and has(case.callee, Trait.WINDOWS) and isinstance(case.asked, AtLeast | AtMost)
+    )
 
 
 def _is_of_sizes(case: Case) -> bool:

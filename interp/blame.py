@@ -16,7 +16,7 @@ from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.binding import bind
 from ..ops.requirements import Argument, Axis, Entry, Requirement, parts, quantities
-from ..ops.spelling import argument, operation
+from ..ops.spelling import argument, is_indexing, operation
 from ..ops.wording import sentence
 from .compile import ExternError
 from .dispatch import NoneFits
@@ -214,7 +214,7 @@ class Operands:
 
     @property
     def is_indexing(self) -> bool:
-        return not self.span.text.startswith("@")
+        return is_indexing(self)
 
     def is_tensor(self, name: str) -> bool:
         return self.row.is_tensor(name)
@@ -265,7 +265,7 @@ def _kernel(failure: Failure, step: Compute | Branch | Loop) -> Diagnostic:
     wrong = _UNPACKING.match(str(failure.problem))
     message = f"@{_callee(failure.site)} failed: {_reason(failure.problem)}"
     if wrong:
-        message = f"this gives {wrong[2] or 'more'} values; here are {wrong[1]} names"
+        message = core.other_number(wrong[2] or "more", int(wrong[1]))
     return error(
         codes.R402, message, step.span, caption=_given_types(step, failure.values), labels=_chain(failure, step.span),
         function=_function(failure.site),

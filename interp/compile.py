@@ -95,7 +95,7 @@ class Code:
 
     def behind_door(self, name: str) -> Callable[..., Any]:
         """The function without its door; with it where that does more than to check."""
-        routine = self.planner.routines.get(name)
+        routine = self.planner.routines.named.get(name)
         if routine is None or routine.wrapped or routine.kind == "extern":
             return self.function(name)
         return self.quietly(self.namespace["b_" + mangle(name)])

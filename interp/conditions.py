@@ -241,7 +241,7 @@ class _Texts:
 
     def _elements(self, rank: int, name: str) -> Any:
         if rank == 0:
-            return _Size(f"int({name})")
+            return (_Size(f"int({name})"),)
         if rank == 1:
             self.listed.append(name)
         return None if rank > 1 or self.length is None else (_Size(_ELEMENT),) * self.length

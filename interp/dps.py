@@ -17,7 +17,7 @@ from ..lang import core
 from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.source import NOWHERE
-from ..lang.walk import walk
+from ..lang.walk import rewrite, walk
 from .kernels.registry import VIEWS
 from .lower import lower
 from .names import mangle
@@ -178,7 +178,8 @@ class _Pairing:
         steps: list[Step] = []
         for number in range(len(block.steps) + 1):
             stage = self.stages.get((id(block), number))
-            steps += [Bind(NOWHERE, value, slot) for slot, value in stage.finished().sizes] if stage is not None else ()
+            sizes = stage.finished().sizes if stage is not None else ()
+            steps += [Bind(NOWHERE, rewrite(value, _total), slot) for slot, value in sizes]
             steps += map(self._placed, block.steps[number : number + 1])
         return replace(block, steps=tuple(steps))
 
@@ -388,6 +389,13 @@ def bytes_of(dims: Iterable[core.SizeExpr], dtype: DType) -> core.SizeExpr:
     """How much memory a tensor takes."""
     factors = (*dims, core.SizeLit(NOWHERE, -(-dtype.bits // 8)))
     return reduce(lambda size, factor: core.SizeOp(NOWHERE, "*", size, factor), factors)
+
+
+def _total(node: Node) -> Node:
+    """A quotient with some value where it has none: what asks for it is refused then, in its place and its words."""
+    if not isinstance(node, core.SizeOp) or node.op != "//" or isinstance(node.right, core.SizeLit):
+        return node
+    return replace(node, right=core.SizeOp(NOWHERE, "max", node.right, core.SizeLit(NOWHERE, 1)))
 
 
 def _divides(size: core.SizeExpr) -> bool:

@@ -8,7 +8,7 @@ from ..lang import core
 from ..lang.node import replace
 from .names import mangle
 from .plan import Planned
-from .steps import Bind, Check, Match, Routine, Site, Step, inside, outputs, reads
+from .steps import Bind, Check, Match, Routine, Site, Step, asks, inside, outputs, reads
 from .text import RoutineText
 from .unit import Unit
 
@@ -48,7 +48,7 @@ def _entry(unit: Unit, routine: Routine) -> None:
     text = _header(unit, routine, "f_")
     call = f"{mangle(routine.name)}({', '.join(routine.params)})"
     site = Site(routine.name, routine.span, None)
-    if not any(map(_is_live, routine.entry)) and not routine.wrapped:
+    if not any(map(asks, routine.entry)) and not routine.wrapped:
         unit.write(1, f"return b_{call}", site)
         return
     if unit.count_checks or routine.wrapped or not all(map(_is_simple, routine.entry)):
@@ -61,7 +61,7 @@ def _entry(unit: Unit, routine: Routine) -> None:
     text.write("try:")
     text.indent += 1
     ranks = _unpack_shapes(text, routine)
-    tested = [s for s in routine.entry if _is_live(s) and id(s) not in ranks]
+    tested = [s for s in routine.entry if asks(s) and id(s) not in ranks]
     used = {id(s) for s in (*tested, *_needed(routine.entry, [n for s in tested for n in reads(s)]))}
     tests = [t for s in routine.entry if id(s) in used for t in _tests(text, s)]
     text.write(f"if not ({' and '.join(tests) or 'True'}): raise Failed")
@@ -71,10 +71,6 @@ def _entry(unit: Unit, routine: Routine) -> None:
     unit.write(2, f"return b_{call}", site)
     unbound = [s for s in _needed(routine.entry, inside(routine.body)) if id(s) not in used]
     text.routine((*_believed(unbound), *routine.body.steps))
-
-
-def _is_live(step: Step) -> bool:
-    return isinstance(step, Check) or (isinstance(step, Match) and step.checked)
 
 
 def _is_simple(step: Step) -> bool:

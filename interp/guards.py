@@ -206,10 +206,10 @@ def _info(param: Param, value: Any) -> Any:
 def tensor_info(value: Any) -> TensorInfo:
     """A tensor as a rule sees it: shape, dtype, and its elements where they may be a shape."""
     if is_literal(value):
-        return TensorInfo((), _default(value), value if type(value) is int else None)
+        return TensorInfo((), _default(value), (value,) if type(value) is int else None)
     data = None
     if _is_tracked(value):
-        data = tuple(value.tolist()) if value.ndim else int(value)
+        data = tuple(value.tolist()) if value.ndim else (int(value),)
     return TensorInfo(tuple(value.shape), dtype_of(value.dtype), data)
 
 

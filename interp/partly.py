@@ -12,9 +12,10 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.source import NOWHERE
 from ..ops.dtypes_column import dtypes_of
 from ..ops.ground import GroundCtx, Violation, evaluate
-from ..ops.model import WILDCARD, AnyDType, Param, Primitive, RankUnknown, TensorInfo
+from ..ops.model import WILDCARD, AnyDType, Param, Primitive, RankUnknown, Segment, TensorInfo
 from ..ops.requirements import DTypeRequirement, Requirement, condition
 from .dtypes import dtype_of
+from .follow import Function, State
 from .guards import Undefined, ceildiv, exact, floor, modulo, seen, tensor_info
 
 
@@ -43,12 +44,25 @@ class Unknown:
 Sizes = int | Unknown
 
 
+# What is known of a value: of a tensor its type, anything else itself; None where nothing is.
+Value = TensorInfo[Any] | int | Unknown | float | str | DType | core.FnRef | Function[Any] | tuple["Value", ...] | None
+
+
 class PartialCtx(GroundCtx):
-    """A rule's context where some sizes are unknown and what depends on them is open: only what surely fails is a violation."""
+    """A rule's context where some sizes are unknown and what depends on them is open: only what surely fails is a violation.
+    `sure`: nothing that the rule asked was open."""
+
+    def __init__(self) -> None:
+        self.sure = True
 
     def require(self, asked: Requirement, cond: bool | None = None) -> None:
-        if (condition(asked, self) if cond is None else cond) is False:
+        holds = self.decide(condition(asked, self) if cond is None else cond)
+        if holds is False:
             raise Violation(asked)
+
+    def decide(self, cond: bool | None) -> Any:
+        self.sure = self.sure and cond is not None
+        return cond
 
     def require_either(self, known: bool | None, asked: DTypeRequirement) -> None:
         self.require(asked, known is True)
@@ -69,7 +83,7 @@ class PartialCtx(GroundCtx):
         return True if True in conds else None if None in conds else False
 
     def all_of(self, *conds: bool | None) -> Any:
-        return False if False in conds else None if None in conds else True
+        return all_of(*conds)
 
     def min(self, *sizes: Any) -> Any:
         return _known(min, sizes)
@@ -94,18 +108,8 @@ class PartialCtx(GroundCtx):
         return isinstance(value, int) and super().fits(value, dtype)
 
 
-class _SureCtx(PartialCtx):
-    """What is open is not good enough."""
-
-    def require(self, asked: Requirement, cond: bool | None = None) -> None:
-        super().require(asked, cond)
-        if (condition(asked, self) if cond is None else cond) is not True:
-            raise Open
-
-    def decide(self, cond: bool | None) -> bool:
-        if cond is None:
-            raise Open
-        return cond
+def all_of(*conds: bool | None) -> bool | None:
+    return False if False in conds else None if None in conds else True
 
 
 def _known(function: Any, sizes: Sequence[Any]) -> Any:
@@ -115,7 +119,7 @@ def _known(function: Any, sizes: Sequence[Any]) -> Any:
 def compare(op: str, a: Any, b: Any) -> bool | None:
     """A comparison of sizes, of shapes, of dtypes or of truths; None where it is open."""
     if isinstance(a, tuple) and isinstance(b, tuple):
-        equal = PartialCtx().all_of(len(a) == len(b), *(compare("==", x, y) for x, y in zip(a, b, strict=False)))
+        equal = all_of(len(a) == len(b), *(compare("==", x, y) for x, y in zip(a, b, strict=False)))
         return equal if op == "==" or equal is None else not equal
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return (op in ("==", "<=", ">=")) if a is b else None
@@ -135,7 +139,7 @@ _OPERATIONS: Mapping[str, Any] = {
 # Expressions of the shape level
 
 
-def shape_level(e: core.ShapeLevel | core.Splice, env: Mapping[str, Any]) -> Any:
+def shape_level(e: core.ShapeLevel | core.Splice, env: State[Value]) -> Any:
     """An expression over what is known of its names; raises Open where nothing is, and Undefined where it has no value."""
     match e:
         case core.SizeLit(value=value) | core.BoolConst(value=value):
@@ -144,17 +148,17 @@ def shape_level(e: core.ShapeLevel | core.Splice, env: Mapping[str, Any]) -> Any
             return dtype
         case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Splice():
             return looked_up(env, e.name)
-        case core.RankOf(tensor=tensor):
-            return len(_tensor(env, tensor).shape)
-        case core.DimOf(tensor=tensor, axis=axis):
-            shape = _tensor(env, tensor).shape
+        case core.RankOf(tensor=name):
+            return len(tensor(env, name).shape)
+        case core.DimOf(tensor=name, axis=axis):
+            shape = tensor(env, name).shape
             if not -len(shape) <= axis < len(shape):
                 raise Open
             return shape[axis]
-        case core.ShapeOf(tensor=tensor):
-            return _tensor(env, tensor).shape
-        case core.DTypeOf(tensor=tensor):
-            return _tensor(env, tensor).dtype
+        case core.ShapeOf(tensor=name):
+            return tensor(env, name).shape
+        case core.DTypeOf(tensor=name):
+            return tensor(env, name).dtype
         case core.SizeOp(op=op, left=left, right=right):
             return _known(_OPERATIONS[op], (shape_level(left, env), shape_level(right, env)))
         case core.ShapeLit(dims=dims):
@@ -166,7 +170,7 @@ def shape_level(e: core.ShapeLevel | core.Splice, env: Mapping[str, Any]) -> Any
             assert_never(e)
 
 
-def truth(e: core.BoolExpr, env: Mapping[str, Any]) -> bool | None:
+def truth(e: core.BoolExpr, env: State[Value]) -> bool | None:
     """A condition; None where it is open."""
     try:
         match e:
@@ -188,60 +192,59 @@ def truth(e: core.BoolExpr, env: Mapping[str, Any]) -> bool | None:
         return None
 
 
-def looked_up(env: Mapping[str, Any], slot: str) -> Any:
+def looked_up(env: State[Value], slot: str) -> Any:
     found = env.get(slot)
     if found is None:
         raise Open
     return found
 
 
-def _tensor(env: Mapping[str, Any], slot: str) -> TensorInfo[Any]:
+def tensor(env: State[Value], slot: str) -> TensorInfo[Any]:
     found = looked_up(env, slot)
     if not isinstance(found, TensorInfo):
         raise Open
     return found
 
 
+def dims(info: TensorInfo[Any]) -> tuple[Sizes, ...]:
+    return tuple(d for d in info.shape if not isinstance(d, Segment))
+
+
 # Values from outside, and calls
 
 
-def info(value: Any) -> Any:
+def info(value: Any) -> Value:
     """What is known of a value that is there, but for the elements of tensors: of those that the program has itself too."""
     if isinstance(value, np.ndarray | np.generic):
         return TensorInfo(tuple(value.shape), dtype_of(value.dtype))
     if isinstance(value, tuple | list):
         return tuple(map(info, value))
-    return dtype_of(value) if isinstance(value, np.dtype) else value
+    found: Value = dtype_of(value) if isinstance(value, np.dtype) else value
+    return found
 
 
 constant = tensor_info
 
 
-def primitive(row: Primitive, args: Sequence[Any]) -> Any:
-    """What a call of a primitive gives; raises Violation where it surely fails, and Open where nothing is known."""
+def primitive(row: Primitive, args: Sequence[Any]) -> tuple[Value, bool]:
+    """What a call of a primitive gives, and whether all that it requires holds, whatever the elements are; raises Violation
+    where it surely fails, and Open where nothing is known."""
+    ctx = PartialCtx()
     try:
-        found = evaluate(row, seen(row, args, _info), PartialCtx())
+        found = evaluate(row, seen(row, args, _info), ctx)
     except (RankUnknown, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         raise Open from None
+    sure = ctx.sure and not any(map(_hides, args))
     if row.results == "size":
-        return found.size
-    return found.tensors if row.results == "tuple" else found.tensors[0]
-
-
-def surely(row: Primitive, args: Sequence[Any]) -> bool:
-    """Whether all that a primitive requires of such arguments holds, whatever their elements are."""
-    try:
-        evaluate(row, seen(row, args, _info), _SureCtx())
-    except (Open, Violation, RankUnknown, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
-        return False
-    return not any(map(_hides, args))
+        return found.size, sure
+    return found.tensors if row.results == "tuple" else found.tensors[0], sure
 
 
 def _hides(value: object) -> bool:
     """Whether a rule would look at elements of a tensor that are not known."""
     if isinstance(value, tuple):
         return any(map(_hides, value))
-    if not isinstance(value, TensorInfo) or value.data is not None or len(value.shape) > 1:
+    if not isinstance(value, TensorInfo) or len(value.shape) > 1 or (value.data is not None and None not in value.data):
         return False
     return isinstance(value.dtype, DType) and value.dtype.kind in ("int", "uint")
 
@@ -252,11 +255,11 @@ def _info(param: Param, value: Any) -> Any:
     if param.kind in ("tensor", "index") and isinstance(value, bool | int | float):
         name = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
         keeps = param.kind == "index" and type(value) is int
-        return value if keeps else TensorInfo((), DTYPES[name], value if type(value) is int else None)
+        return value if keeps else TensorInfo((), DTYPES[name], (value,) if type(value) is int else None)
     return tuple(_info(param, v) for v in value) if param.kind == "tensors" else value
 
 
-def argument(param: Param, v: core.Value | None, env: Mapping[str, Any]) -> Any:
+def argument(param: Param, v: core.Value | None, env: State[Value]) -> Any:
     """One argument of a primitive as its kernel takes it."""
     is_shape = param.kind in ("ints", "sizes", "shape", "target")
     if v is None:
@@ -275,7 +278,7 @@ _MINUS_ONE = core.SizeLit(NOWHERE, -1)
 _SIZE = Param("", "size")
 
 
-def operand(v: core.Value, env: Mapping[str, Any]) -> Any:
+def operand(v: core.Value, env: State[Value]) -> Any:
     """What is known of an operand; raises Open."""
     match v:
         case core.Var(name=slot):
@@ -291,33 +294,23 @@ def operand(v: core.Value, env: Mapping[str, Any]) -> Any:
     return shape_level(v, env)
 
 
-def known(v: core.Value, env: Mapping[str, Any]) -> Any:
+def known(v: core.Value, env: State[Value]) -> Value:
     """The same, None where nothing is known."""
     try:
-        return operand(v, env)
+        found: Value = operand(v, env)
+        return found
     except (Open, Undefined):
         return None
 
 
-class Consts(Mapping[str, Any]):
-    """What is known of slots, behind those of the routine the program's own tensors."""
+class Consts(dict[str, Value]):
+    """What is known of a program's own tensors, by slot."""
 
-    def __init__(self, space: Mapping[str, Any]) -> None:
+    def __init__(self, space: Mapping[str, object]) -> None:
+        super().__init__()
         self.space = space
-        self.env: dict[str, Any] = {}
-        self._known: dict[str, Any] = {}
 
-    def __getitem__(self, slot: str) -> Any:
-        if slot in self.env:
-            return self.env[slot]
-        if slot not in self._known:
-            value = self.space.get(slot)
-            is_tensor = isinstance(value, np.ndarray | np.generic)
-            self._known[slot] = constant(value) if is_tensor else info(value)
-        return self._known[slot]
-
-    def __iter__(self) -> Any:
-        return iter(self.env)
-
-    def __len__(self) -> int:
-        return len(self.env)
+    def __missing__(self, slot: str) -> Value:
+        value = self.space.get(slot)
+        known = self[slot] = constant(value) if isinstance(value, np.ndarray | np.generic) else info(value)
+        return known

@@ -9,42 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, assert_never
+from typing import Any
 
 from ..lang import core
 from ..lang.node import Node
-from ..ops.model import TensorInfo
 from ..ops.registry import lookup
 from . import partly
+from .by_shapes import ByShapes, Routines, Slots
 from .dispatch import complete
-from .guards import Undefined, Violation
+from .guards import Violation
 from .names import mangle
-from .partly import Consts, Open
-from .steps import (
-    RESULT,
-    Bind,
-    Branch,
-    Check,
-    Closure,
-    Compute,
-    Invoke,
-    Loop,
-    Match,
-    Output,
-    Read,
-    Routine,
-    Stack,
-    Step,
-    blocks,
-    every,
-    outputs,
-    reads,
-)
-from .trees import names_of
+from .partly import Open, Value
+from .steps import RESULT, Bind, Branch, Compute, Invoke, Loop, Read, Routine, Stack, Step, asks, blocks, every
 
-Env = dict[str, Any]
-# What evaluating something may end in where it is not known, or has no value.
-_OPEN = (Open, Undefined, Violation, LookupError)
+Run = Callable[..., Any]
+# What a place is told: whether it still has to ask, a size, or what to call.
+Answer = bool | int | Run | None
 # So many walks over routines are remembered.
 _REMEMBERED = 1024
 
@@ -84,24 +64,15 @@ def _in_order(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def _is_place(step: Step, named: Mapping[str, Routine], asking: set[str], *, hosted: bool) -> bool:
-    match step:
-        case Check():
-            return True
-        case Match(checked=checked):
-            return checked
-        case Compute(guard=guard):
-            return guard
-        case Bind(value=core.SizeOp(), output=str(output)):
-            return output != RESULT
-        case Invoke(callee=callee, way="checked" | "decided" | "list" as way):
-            if hosted and (callee not in named or named[callee].kind != "private"):
-                return False
-            has_door = way == "checked" and callee in named and bool(named[callee].entry)
-            return callee in asking or has_door
-        case Bind() | Invoke() | Read() | Branch() | Closure() | Stack() | Loop():
-            return False
-        case _:
-            assert_never(step)
+    if isinstance(step, Bind):
+        return isinstance(step.value, core.SizeOp) and isinstance(step.output, str) and step.output != RESULT
+    if not isinstance(step, Invoke):
+        return asks(step) and not isinstance(step, Stack)
+    callee = named.get(step.callee)
+    if step.way not in ("checked", "decided", "list") or (hosted and (callee is None or callee.kind != "private")):
+        return False
+    has_door = step.way == "checked" and callee is not None and bool(callee.entry)
+    return step.callee in asking or has_door
 
 
 class Planner:
@@ -111,248 +82,130 @@ class Planner:
         self, table: Table, routines: Iterable[Routine], lists: Mapping[str, tuple[str, ...]], space: Mapping[str, Any]
     ) -> None:
         self.table = table
-        self.routines = {r.name: r for r in routines}
         self.lists = lists
         self.space = space
-        self._consts = Consts(space)
-        self._walks: dict[Any, tuple[Callable[..., Any], Any]] = {}
-        self._wanted: dict[tuple[str, bool], set[int]] = {}
+        places = {id(step) for found in table.values() for step in found.places}
+        self.routines = Routines(routines, space, lambda step: id(step) in places)
+        self._walks: dict[tuple[str, tuple[Value, ...], bool], tuple[Run, Value]] = {}
         self._open: set[str] = set()
 
     def asks(self, name: str) -> bool:
         """Whether there is anything to plan of a function."""
         return name in self.lists or name in self.table
 
-    def entered(self, name: str, args: Sequence[object]) -> Callable[..., Any] | None:
+    def entered(self, name: str, args: Sequence[object]) -> Run | None:
         """What runs a function whose door lets the arguments in, or the member of a list that does; None where it is to be
         called as ever."""
         given = tuple(map(partly.info, args))
-        return self._chosen(name, given, False)[0] if name in self.lists else self._walk(name, given, False)[0]
+        return (self.chosen if name in self.lists else self.walk)(name, given, wanted=False)[0]
 
-    # Routines
-
-    def _walk(self, name: str, args: tuple[Any, ...], with_result: bool) -> tuple[Callable[..., Any], Any]:
-        """What runs a function after its door, for such arguments, and what is known of its result."""
-        key = name, args, with_result
+    def walk(self, name: str, args: tuple[Value, ...], *, wanted: bool) -> tuple[Run, Value]:
+        """What runs a function after its door, for such arguments, and where it is `wanted` what is known of its result."""
+        key = name, args, wanted
         if key not in self._walks:
             if len(self._walks) >= _REMEMBERED:
                 self._walks.clear()
-            self._walks[key] = self._walked(name, args, with_result)
+            self._walks[key] = self._walked(name, args, wanted)
         return self._walks[key]
 
-    def _walked(self, name: str, args: tuple[Any, ...], with_result: bool) -> tuple[Callable[..., Any], Any]:
-        routine, found = self.routines[name], self.table.get(name)
+    def _walked(self, name: str, args: tuple[Value, ...], wanted: bool) -> tuple[Run, Value]:
+        routine, found = self.routines.named[name], self.table.get(name)
         general = self.space[("f_" if routine.kind == "private" else "b_") + mangle(name)]
-        if name in self._open or (found is None and not with_result):
+        if name in self._open or (found is None and not wanted):
             return general, None
         self._open.add(name)
-        env = dict(zip(routine.params, args, strict=True))
-        self._steps(routine.entry, env, {}, None)
-        answers: dict[int, Any] = {}
-        self._steps(routine.body.steps, env, answers, self._slice(routine, with_result))
+        walk, (state, _) = _Walk(self), self.routines.enter(name, args, wanted=wanted)
+        result = walk.run(routine.body, state)
         self._open.discard(name)
-        run = general
-        if found is not None:
-            plan = tuple(answers.get(id(s), self._question(s)) for s in found.places)
-            run = partial(self.space["g_" + mangle(name)], plan)
-        return run, env.get(RESULT)
+        if found is None:
+            return general, result
+        plan = tuple(walk.answers.get(id(s), self._question(s)) for s in found.places)
+        return partial(self.space["g_" + mangle(name)], plan), result
 
-    def _question(self, step: Step) -> Any:
+    def _question(self, step: Step) -> Answer:
         """What stands at a place that has no answer: it is asked."""
         if isinstance(step, Invoke):
-            return self.space[("b_" if step.way == "decided" else "f_") + mangle(step.callee)]
+            run: Run = self.space[("b_" if step.way == "decided" else "f_") + mangle(step.callee)]
+            return run
         return None if isinstance(step, Bind) else True
 
-    def _all(self, env: Env) -> Mapping[str, Any]:
-        """What is known, the consts included."""
-        self._consts.env = env
-        return self._consts
+    def fits(self, name: str, args: Sequence[Value]) -> bool | None:
+        """Whether a function's door, or a primitive, takes such arguments; None where shapes do not say."""
+        routine = self.routines.named.get(name)
+        if routine is None:
+            return _row_fits(name, args)
+        return None if routine.wrapped or routine.kind == "extern" else self.routines.enter(name, args)[1]
 
-    def _holds(self, cond: core.BoolExpr, env: Env) -> bool | None:
-        """Whether a condition holds; None where that is not known, or it has no value."""
-        try:
-            return partly.truth(cond, self._all(env))
-        except Undefined:
-            return None
-
-    def _fits(self, name: str, args: Sequence[Any]) -> bool | None:
-        """Whether the door lets such arguments in; None where shapes do not say."""
-        routine = self.routines[name]
-        if routine.wrapped or routine.kind == "extern":
-            return None
-        answers: dict[int, Any] = {}
-        env = dict(zip(routine.params, args, strict=True))
-        for step in routine.entry:
-            self._steps((step,), env, answers, None)
-            if isinstance(step, Check) and id(step) not in answers:
-                return False if self._holds(step.cond, env) is False else None
-            if isinstance(step, Match) and step.checked and id(step) not in answers:
-                return None
-        return True
-
-    def _slice(self, routine: Routine, with_result: bool) -> set[int]:
-        """The steps whose values a place depends on, or the result."""
-        key = routine.name, with_result
-        if key not in self._wanted:
-            found = self.table.get(routine.name)
-            places = {id(s) for s in found.places} if found is not None else set()
-            needed = {RESULT} if with_result else set()
-            wanted: set[int] = set()
-            for step in reversed(list(_in_order(routine.body.steps))):
-                inside = any(id(s) in wanted for b in blocks(step) for s in every(b))
-                if id(step) in places or inside or not needed.isdisjoint(outputs(step)):
-                    wanted.add(id(step))
-                    needed |= names_of(step.cond) if isinstance(step, Check) else reads(step)
-            self._wanted[key] = wanted
-        return self._wanted[key]
-
-    # Steps
-
-    def _steps(self, steps: Iterable[Step], env: Env, answers: dict[int, Any], wanted: set[int] | None) -> None:
-        for step in steps:
-            if wanted is None or id(step) in wanted:
-                try:
-                    self._step(step, env, answers, wanted)
-                except _OPEN:
-                    continue  # what it binds is not known
-
-    def _step(self, step: Step, env: Env, answers: dict[int, Any], wanted: set[int] | None) -> None:
-        match step:
-            case Check(cond=cond):
-                if self._holds(cond, env):
-                    answers[id(step)] = False
-            case Match():
-                self._match(step, env)
-                answers[id(step)] = False
-            case Compute():
-                self._compute(step, env, answers)
-            case Invoke():
-                self._invoke(step, env, answers)
-            case Bind(value=value, output=output):
-                made = self._known(value, env)
-                if isinstance(made, int):
-                    answers[id(step)] = made
-                _put(output, made, env)
-            case Read(value=value, kind=kind, output=output):
-                given = self._known(value, env)
-                data = given.data if isinstance(given, TensorInfo) else None
-                env[output] = data if isinstance(data, int if kind == "size" else tuple) else None
-            case Branch():
-                self._branch(step, env, answers, wanted)
-            case Loop():
-                for slot in (*outputs(step), step.index):
-                    env.pop(slot, None)
-                for block in blocks(step):
-                    self._steps(block.steps, env, answers, wanted)
-                for slot in (*outputs(step), step.index):
-                    env.pop(slot, None)
-
-    def _compute(self, step: Compute, env: Env, answers: dict[int, Any]) -> None:
-        args = [partly.argument(p, v, self._all(env)) for p, v in zip(step.row.params, step.inputs, strict=True)]
-        if step.guard and partly.surely(step.row, args):
-            answers[id(step)] = False
-        _put(step.output, partly.primitive(step.row, args), env)
-
-    def _known(self, v: core.Value, env: Env) -> Any:
-        """What is known of an operand; of a number alone, which takes its dtype where it is used, nothing."""
-        if isinstance(v, core.TupleValue | core.ListValue):
-            return tuple(self._known(item, env) for item in v.items)
-        return None if isinstance(v, core.Number) else partly.known(v, self._all(env))
-
-    def _invoke(self, step: Invoke, env: Env, answers: dict[int, Any]) -> None:
-        if step.way in ("value", "extern"):
-            return
-        args = tuple(self._known(v, env) for v in step.inputs)
-        if step.way == "list":
-            plain = not any(name for name, _ in step.takes) and not any(isinstance(v, core.Number) for v in step.inputs)
-            run, result = self._chosen(step.callee, args, True) if plain else (None, None)
-        elif step.callee not in self.routines or (step.way == "checked" and not self._fits(step.callee, args)):
-            return
-        else:
-            run, result = self._walk(step.callee, args, True)
-        if run is not None:
-            answers[id(step)] = run
-        _put(step.output, result, env)
-
-    def _chosen(self, name: str, args: tuple[Any, ...], with_result: bool) -> tuple[Callable[..., Any] | None, Any]:
-        """The first member of a list whose door lets such arguments in; None where that is not for shapes to say."""
+    def chosen(self, name: str, args: tuple[Value, ...], *, wanted: bool) -> tuple[Run | None, Value]:
+        """The first member of a list that takes such arguments; None where that is not for shapes to say."""
         for choice in self.lists[name]:
-            own = choice in self.routines
-            fits = self._fits(choice, args) if own else _row_fits(choice, args)
-            if fits:
-                row = choice.removeprefix("prelude.")
-                return self._walk(choice, args, with_result) if own else (self.space["p_" + mangle(row)], None)
+            fits = self.fits(choice, args)
             if fits is None:
                 break
+            if fits:
+                own = choice in self.routines.named
+                row = choice.removeprefix("prelude.")
+                return self.walk(choice, args, wanted=wanted) if own else (self.space["p_" + mangle(row)], None)
         return None, None
 
-    def _branch(self, step: Branch, env: Env, answers: dict[int, Any], wanted: set[int] | None) -> None:
-        cond = self._holds(step.cond, env) if isinstance(step.cond, core.BoolExpr) else None
-        arms = [arm for arm, taken in ((step.then, True), (step.orelse, False)) if cond is None or cond == taken]
-        results = []
-        for arm in arms:
-            self._steps(arm.steps, env, answers, wanted)
-            results.append({slot: env.pop(slot, None) for slot in outputs(step)})
-        for slot in outputs(step):
-            first, *others = (found[slot] for found in results)
-            env[slot] = first if all(other == first for other in others) else None
 
-    def _match(self, step: Match, env: Env) -> None:
-        """Bind what a pattern binds; raises Open where it does not fit, or that is not known."""
-        tensor = partly.looked_up(self._all(env), step.tensor)
-        left, dims = list(tensor.shape), list(step.dims)
-        loose = next((i for i, d in enumerate(dims) if isinstance(d, core.Splice) and d.name in step.binds), len(dims))
-        self._take(step, dims[:loose], left, env)
-        behind: list[Any] = []
-        for d in reversed(dims[loose + 1 :]):
-            width = len(partly.shape_level(d, self._all(env))) if isinstance(d, core.Splice) else 1
-            behind[:0] = left[len(left) - width :]
-            del left[max(len(left) - width, 0) :]
-        self._take(step, dims[loose + 1 :], behind, env)
-        if loose < len(dims):
-            splice = dims[loose]
-            assert isinstance(splice, core.Splice)
-            env[splice.name] = tuple(left)
-        elif left:
-            raise Open
+class _Walk(ByShapes):
+    """One routine, followed for the answers of its places."""
 
-    def _take(self, step: Match, dims: Sequence[core.SizeExpr | core.Splice], sizes: list[Any], env: Env) -> None:
-        """Match dimensions with sizes, from the left, which are taken away."""
-        for d in dims:
-            if isinstance(d, core.SizeVar) and d.name in step.binds:
-                env[d.name], wanted = (sizes or (None,))[0], None
-            else:
-                wanted = partly.shape_level(d, self._all(env))
-            width = len(wanted) if isinstance(d, core.Splice) and wanted is not None else 1
-            found = tuple(sizes[:width])
-            if len(found) != width or (
-                wanted is not None and found != (wanted if isinstance(d, core.Splice) else (wanted,))
-            ):
-                raise Open
-            del sizes[:width]
+    def __init__(self, planner: Planner) -> None:
+        super().__init__(planner.routines)
+        self.planner = planner
+        self.answers: dict[int, Answer] = {}
 
+    def holds(self, step: Step) -> None:
+        self.answers[id(step)] = False
 
-def _put(output: Output, value: Any, env: Env) -> None:
-    if isinstance(output, str):
-        env[output] = value
-    else:
-        parts = value if isinstance(value, tuple) and len(value) == len(output) else (None,) * len(output)
-        env.update(zip(output, parts, strict=True))
+    def fails(self, problem: Exception, step: Step, state: Slots) -> None:
+        """The run says so itself."""
+
+    def put(self, step: Compute | Invoke | Bind | Read | Branch, value: Value, state: Slots) -> None:
+        if isinstance(step, Bind) and isinstance(value, int):
+            self.answers[id(step)] = value
+        super().put(step, value, state)
+
+    def value(self, v: core.Value, state: Slots) -> Value:
+        """Of a number alone, which takes its dtype where it is used, nothing."""
+        return None if isinstance(v, core.Number) else super().value(v, state)
+
+    def call(self, step: Invoke, args: tuple[Value, ...], state: Slots) -> Value:
+        run, result = self._called(step, args)
+        if run is not None:
+            self.answers[id(step)] = run
+        return result
+
+    def _called(self, step: Invoke, args: tuple[Value, ...]) -> tuple[Run | None, Value]:
+        planner, callee = self.planner, step.callee
+        if step.way == "list":
+            plain = not any(name for name, _ in step.takes) and not any(isinstance(v, core.Number) for v in step.inputs)
+            return planner.chosen(callee, args, wanted=True) if plain else (None, None)
+        is_own = step.way in ("checked", "decided") and callee in self.routines.named
+        if not is_own or (step.way == "checked" and not planner.fits(callee, args)):
+            return None, None
+        return planner.walk(callee, args, wanted=True)
+
+    def turn(self, step: Loop, state: Slots) -> None:
+        """What holds in a turn holds in all of them where it does in the last one that is looked at."""
+        for inner in (s for block in blocks(step) for s in every(block)):
+            self.answers.pop(id(inner), None)
+        super().turn(step, state)
 
 
-def _row_fits(name: str, args: Sequence[Any]) -> bool | None:
-    """Whether a primitive takes such arguments; None where shapes do not say."""
+def _row_fits(name: str, args: Sequence[Value]) -> bool | None:
     row = lookup(name.removeprefix("prelude."))
     if row is None or None in args:
         return None
     try:
-        whole = complete(row, args, {})
-        partly.primitive(row, whole)
+        _, sure = partly.primitive(row, complete(row, args, {}))
     except (Violation, TypeError):
         return False
     except Open:
         return None
-    return partly.surely(row, whole) or None
+    return sure or None
 
 
 __all__ = ["Planned", "Planner", "planned"]

@@ -9,7 +9,7 @@ fail, a step has what its message needs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Literal, assert_never
 
 from ..lang import core
 from ..lang.node import Node
@@ -259,6 +259,21 @@ def outputs(step: Step) -> tuple[str, ...]:
     if isinstance(step.output, str):
         return (step.output,) if step.output else ()
     return step.output
+
+
+def asks(step: Step) -> bool:
+    """Whether anything is checked in a step itself."""
+    match step:
+        case Check():
+            return True
+        case Match(checked=checked) | Stack(checked=checked):
+            return checked
+        case Compute(guard=guard):
+            return guard
+        case Invoke() | Bind() | Read() | Branch() | Closure() | Loop():
+            return False
+        case _:
+            assert_never(step)
 
 
 def blocks(step: Step) -> tuple[Block, ...]:

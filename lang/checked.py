@@ -22,7 +22,8 @@ class Counts(Node):
 
 
 class Binding(Node):
-    """What is known of one name. A dimension is an int or Rx text, "?" if unknown; `shape` is None where the rank is unknown.
+    """What is known of one name. A dimension is an int or Rx text, "?" if unknown; `shape` is None where the rank is unknown,
+    and `open` then has what is known: `[*s, d]`.
 
     `exactness` is exact, upper_bound or unknown per dimension; `bounds` has the upper bound's text where there is one.
     `sort` is Tensor, Size, Shape, ...; for a tuple, `items` has its parts.
@@ -37,6 +38,7 @@ class Binding(Node):
     dtype: str
     asserted: bool = False
     items: tuple[Binding, ...] = ()
+    open: str = "?"
 
 
 class FunctionShapes(Node):
@@ -91,7 +93,8 @@ class Checked(Node):
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
     `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silence`
     gives the warnings that an error takes the place of: they come to light when it is mended. `headers` are those of the
-    weights that the answers rest on, by path and key. `steps` is what reasoning took."""
+    weights that the answers rest on, by path and key. `steps` is what reasoning took, `length` how many statements
+    there are, as long as `let y = x + x`."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
@@ -104,6 +107,7 @@ class Checked(Node):
     silence: Callable[[], tuple[Diagnostic, ...]] = tuple
     headers: Mapping[tuple[str, str | None], Header] = {}
     steps: int = 0
+    length: int = 0
 
     @property
     def silenced(self) -> tuple[Diagnostic, ...]:

@@ -90,6 +90,7 @@ E313 sizes of_dtypes: dtypes that do not fit
 E314 sizes of_shapes: an attribute of a primitive that cannot be right
 E315 sizes: fails whenever one arm of an `if` is taken
 E316 sizes: no implementation fits
+E317 sizes of_elements of_shapes: an exact size is needed where a bound is known
 
 # Left for when it runs
 W311 sizes is_doubt of_shapes: a claim that could not be proved

@@ -66,6 +66,10 @@ class ShapeOf(Placed):
     tensor: str
 
 
+REST = "_rest"
+"""What `...` in a shape is called in the core, which knows no unnamed splice."""
+
+
 class Splice(Placed):
     """`*s` inside a ShapeLit."""
 
@@ -577,6 +581,11 @@ def bound_names(stmt: Stmt) -> tuple[str, ...]:
             return stmt.binds
         case Assert() | ExprStmt():
             return ()
+
+
+def other_number(parts: int | str, names: int) -> str:
+    """What is wrong where a tuple is taken apart into another number of names than it has parts."""
+    return f"this is a tuple of {parts}; here {f'are {names} names' if names != 1 else 'is one name'}"
 
 
 def may_check(stmt: Stmt) -> bool:

@@ -63,5 +63,17 @@ def int_range(dtype: DType) -> tuple[int, int]:
     return -(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1
 
 
+# The bits of a floating dtype's numbers: so long integers are held exactly.
+DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def exact_integers(dtype: DType) -> tuple[int, int]:
+    """From where to where a dtype has every integer; (0, -1) where that is not told."""
+    if dtype.kind in ("int", "uint"):
+        return int_range(dtype)
+    most = 2 ** DIGITS[dtype.name] if dtype.name in DIGITS else -1
+    return min(-most, 0), most
+
+
 # What a literal number is where nothing else says it.
 WEAK = {bool: DTYPES["bool"], int: DTYPES["int64"], float: DTYPES["float64"]}

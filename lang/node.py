@@ -31,12 +31,37 @@ class _NodeMeta(type):
         made = super().__new__(mcls, name, bases, namespace)
         # A slot's own setter goes around `__setattr__`, which refuses: that is how a node gets its fields, once.
         made._setters = tuple(getattr(made, f).__set__ for f in namespace["_fields"])
+        made._places = {f: i for i, f in enumerate(namespace["_fields"])}
+        made._rare = _OFTEN
+        if bases and "__init__" not in namespace:  # that of the base may be compiled
+            made.__init__ = Node.__init__  # type: ignore[misc]
         made._values, made._value = _reader(namespace["_fields"]), _reader(namespace["_compared"])
         return made
 
     _values: Callable[[Any], tuple[Any, ...]]
     _value: Callable[[Any], tuple[Any, ...]]
     _setters: tuple[Callable[[Any, Any], None], ...]
+    _places: dict[str, int]
+    _rare: int
+
+
+# A class of which there are so many nodes gets an `__init__` of its own.
+_OFTEN = 64
+
+
+def _compiled(kind: type[Node]) -> Any:
+    """The same with a line for each field."""
+    fields = kind._fields
+    lines = [
+        "def __init__(self, *args, **kwargs):",
+        f"    if kwargs or len(args) != {len(fields)}:",
+        "        args = self._completed(args, kwargs)",
+        f"    {', '.join(fields)}, = args",
+        *(f"    put_{f}(self, {f})" for f in fields),
+    ]
+    names: dict[str, Any] = {f"put_{f}": put for f, put in zip(fields, kind._setters, strict=True)}
+    exec("\n".join(lines), names)
+    return names["__init__"]
 
 
 def _reader(fields: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
@@ -55,12 +80,17 @@ class Node(metaclass=_NodeMeta):
     _setters: ClassVar[tuple[Callable[[Any, Any], None], ...]]
     _values: ClassVar[Callable[[Any], tuple[Any, ...]]]
     _value: ClassVar[Callable[[Any], tuple[Any, ...]]]
+    _places: ClassVar[dict[str, int]]
+    _rare: ClassVar[int]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        setters = self._setters
-        if kwargs or len(args) != len(setters):
+        kind = type(self)
+        kind._rare -= 1
+        if not kind._rare and kind._fields:
+            kind.__init__ = _compiled(kind)  # type: ignore[method-assign]
+        if kwargs or len(args) != len(kind._setters):
             args = self._completed(args, kwargs)
-        for put, value in zip(setters, args, strict=False):
+        for put, value in zip(kind._setters, args, strict=True):
             put(self, value)
 
     def _completed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -112,9 +142,9 @@ N = TypeVar("N", bound=Node)
 def replace(node: N, **changes: Any) -> N:
     """The same node with some fields changed."""
     kind = type(node)
-    made = object.__new__(kind)
-    for field, put, value in zip(kind._fields, kind._setters, kind._values(node), strict=True):
-        put(made, changes.pop(field) if field in changes else value)
-    if changes:
-        raise TypeError(f"{type(node).__name__} has no field {sorted(changes)}")
-    return made
+    values = list(kind._values(node))
+    for field, value in changes.items():
+        if field not in kind._places:
+            raise TypeError(f"{kind.__name__} has no field {sorted(changes.keys() - kind._places)}")
+        values[kind._places[field]] = value
+    return kind(*values)

@@ -47,7 +47,7 @@ _LISTS = (_FLOATS, _INTS, _STRINGS, 7, _DOUBLES, 11)
 _PACKED = {_FLOATS: {1, 14}, _DOUBLES: {11, 15}}
 # The lists that elements stand in, by their type; all others stand in the list of int32.
 _FIELDS = {1: _FLOATS, 14: _FLOATS, 8: _STRINGS, 7: 7, 11: _DOUBLES, 15: _DOUBLES, 12: 11, 13: 11}
-_MAX_TEXTS = 2**28
+_MAX_TEXTS = 2**24
 # A message of fewer bytes than this has no tensor of more than 1,024 elements, of two bits each.
 SMALL = 256
 # But a small weight of the model is found by its name too.

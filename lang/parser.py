@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from . import codes, sweet
@@ -37,9 +38,10 @@ def _first_invalid(data: bytes, text: str) -> int:
     return -1
 
 
+@lru_cache(maxsize=1)
 @collector_paused
 def parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
-    """The module (with the items that could be read) and every syntax error. Raises nothing."""
+    """The module (with the items that could be read) and every syntax error. Raises nothing; the last one is kept."""
     tokens = scan(source)
     problems: list[Diagnostic] = []
     try:

@@ -124,7 +124,7 @@ def mend(region: Region) -> list[Diagnostic]:
         if stuck < 0:
             break
         states = _states_at(region.kinds, marks, stuck)
-        clause = _clause(region, stuck)
+        clause = _clause(region, stuck) or _target(region, stuck)
         change = clause.change if clause else _best_change(region, marks, stuck)
         problem = clause.problem(function) if clause else _describe(region, stuck, states, change, function)
         line = region.source.position(problem.span.start)[0]
@@ -262,7 +262,8 @@ def _skip_statement(kinds: list[int], stuck: int) -> Change:
 
 
 class Clause(NamedTuple):
-    """A clause of a loop where it cannot stand: the change leaves it out, `edits` put it where it belongs."""
+    """A clause of a loop where it cannot stand, or the names of a `let`: the change leaves it out, `edits` put it where it
+    belongs."""
 
     change: Change
     span: Span
@@ -364,6 +365,33 @@ def _clause_end(kinds: list[int], at: int) -> int:
     return at
 
 
+_REST, _INNER = kinds("_DOTS STAR"), kinds("LPAR LSQB")
+_NAMES_OF_TUPLE = "the names of a tuple stand in parentheses"
+
+
+def _target(region: Region, stuck: int) -> Clause | None:
+    """What to say of the names of a `let` that are written as other languages write them."""
+    kinds = region.kinds
+    let = next((i for i in range(stuck - 1, -1, -1) if kinds[i] not in (_NAME, KIND["COMMA"], KIND["LPAR"])), -1)
+    end = next((i for i in range(stuck, len(kinds)) if kinds[i] in (KIND["EQUAL"], _END)), len(kinds))
+    if let < 0 or kinds[let] != KIND["LET"] or end == len(kinds) or kinds[end] == _END:
+        return None
+    change, span = Change(let + 1, end - let - 1, (_NAME,), 0.0), _place(region, stuck)
+    first, last = (Span(region.source, region.starts[i], region.ends[i]) for i in (let + 1, end - 1))
+    if kinds[stuck] in _REST and stuck > let + 1:
+        return Clause(
+            change, span, "each part of a tuple has a name", "`_` is for parts that nobody wants, `t[0]` is one part"
+        )
+    if kinds[stuck] in _INNER and kinds[stuck - 1] != KIND["LET"]:
+        return Clause(change, span, "a tuple in a tuple has a name here", "the next `let` takes that apart")
+    if kinds[stuck] == KIND["LSQB"] and kinds[end - 1] == KIND["RSQB"]:
+        return Clause(change, span, _NAMES_OF_TUPLE, "write `(` and `)`", (Edit(first, "("), Edit(last, ")")))
+    if kinds[stuck] == KIND["COMMA"] and set(kinds[let + 1 : end]) == {_NAME, KIND["COMMA"]}:
+        text = region.source.text[first.start : last.end]
+        return Clause(change, span, _NAMES_OF_TUPLE, f"write `({text})`", (Edit(first.to(last), f"({text})"),))
+    return None
+
+
 def _describe(region: Region, stuck: int, states: list[int], change: Change | None, function: str | None) -> Diagnostic:
     """The diagnostic for a place where no rule goes on, and the change that would mend it."""
     hint = _habit(region, stuck)
@@ -448,6 +476,10 @@ def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
         if after == KIND["FN"]:
             return "a function's name begins with `@`", f"write `@{word} = fn(...)`"
         return "a binding begins with `let`", f"write `let {word} = ...`"
+    if kind == KIND["WHERE"]:
+        return _condition(region.kinds, stuck)
+    if kind == KIND["COLON"] and region.kinds[:1] == [KIND["TYPE"]]:
+        return "a type's parameters have no sorts of their own", "write the names alone: `type Layer(d, h) = ...`"
     if kind == KIND["LSQB"] and word == "Tensor":
         return None, "a type is written `Tensor([n, m], float32)`"
     if begins and kind == _NAME and word in ("extern", "prim", "inline", "private"):
@@ -459,6 +491,25 @@ def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
     if kind == KIND["DIVIDE"] and (before in (_END, _OPEN) or stuck == 0):
         return None, "a comment begins with `#`"
     return None
+
+
+def _condition(kinds: list[int], at: int) -> tuple[str, str] | None:
+    """What to say of a `where` that stands at a type or among parameters."""
+    if kinds[0] == KIND["TYPE"]:
+        return "a type has no conditions", "`where` stands in the signature of each function that takes such a value"
+    if _is_in_parameters(kinds, at):
+        return "a parameter has no conditions of its own", "they stand behind all: `fn(x : T) : T where n >= 1 { ... }`"
+    return None
+
+
+def _is_in_parameters(kinds: list[int], at: int) -> bool:
+    """Whether a place lies in the parentheses behind `fn`."""
+    depth = 0
+    for i in range(at - 1, max(0, at - _FAR), -1):
+        depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
+        if depth < 0:
+            return kinds[i - 1] == KIND["FN"]
+    return False
 
 
 def _closes_condition(kinds: list[int], at: int) -> bool:

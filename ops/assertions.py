@@ -44,7 +44,8 @@ def wording(stmt: Check, tensor: str, values: Values, subject: str) -> tuple[str
         case "rank":
             return f"{subject} to have rank {wanted}", f"it has rank {there}"
         case "dtype":
-            return f"{subject} to have dtype {wanted}", "its dtype is not known" if there == "?" else f"it has {there}"
+            dtype = "an unknown dtype" if wanted == "?" else f"dtype {wanted}"
+            return f"{subject} to have {dtype}", "its dtype is not known" if there == "?" else f"it has {there}"
         case "shape":
             shape = pattern if wanted == "?" else wanted
             return f"{subject} to have shape {shape}", "its rank is not known" if there == "?" else f"it has {there}"

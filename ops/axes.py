@@ -90,7 +90,7 @@ def indices(ctx: Ctx, shape: Shape, most: Dim) -> Out:
     if shape != () and (len(shape) != 1 or not isinstance(shape[0], int) or shape[0] != 1):
         return Out(shape, None, most)
     element = ctx.element(0, most)
-    return Out(shape, (element,) if shape and element is not None else element, most)
+    return Out(shape, None if element is None else (element,), most)
 
 
 def smaller(ctx: Ctx, a: Dim, b: Dim) -> Dim:

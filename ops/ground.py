@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isqrt
 from typing import Any, NoReturn
 
-from ..lang.dtypes import DTYPES, DType, int_range
+from ..lang.dtypes import DTYPES, DType, exact_integers
 from ..lang.node import Node
 from .dtypes_column import Word, dtypes_of, parse_dtypes, part_of
-from .model import TENSORS, AnyDType, Out, Primitive, RankUnknown, Segment, TensorInfo
+from .model import TENSORS, AnyDType, Out, Primitive, RankUnknown, Segment, TensorInfo, Truth
 from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken, condition
+from .tracked import kept
 from .wording import plain
 
 
@@ -103,11 +105,20 @@ class GroundCtx:
     def element(self, at_least: int, at_most: int) -> int | None:
         return None
 
+    def is_unknown(self, size: int) -> bool:
+        return False
+
     def fits(self, value: int, dtype: AnyDType | None) -> bool:
-        if not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
+        if not isinstance(dtype, DType):
             return False
-        least, greatest = int_range(dtype)
+        least, greatest = exact_integers(dtype)
         return least <= value <= greatest
+
+    def one_of(self, cases: tuple[tuple[Truth, int], ...], natural: bool) -> int | None:
+        return next((value for truth, value in cases if truth.yes is True), None)
+
+    def root(self, size: int) -> int | None:
+        return isqrt(size) if type(size) is int and size >= 0 and isqrt(size) ** 2 == size else None
 
 
 class GroundResult(Node):
@@ -140,7 +151,7 @@ def evaluate(row: Primitive, values: Mapping[str, Any], ctx: GroundCtx | None = 
 def outcomes(row: Primitive, answer: Any) -> tuple[Out, ...]:
     """What a rule returned, as one Out per result."""
     answers = answer if row.results == "tuple" else (answer,)
-    return tuple(a if isinstance(a, Out) else Out(tuple(a)) for a in answers)
+    return tuple(Out(a.shape, kept(a.data), a.most) if isinstance(a, Out) else Out(tuple(a)) for a in answers)
 
 
 def _operand_dtypes(row: Primitive, args: list[Any]) -> dict[str, DType]:

@@ -46,6 +46,16 @@ class Cond(Protocol):
     def __hash__(self) -> int: ...
 
 
+class Truth(Node):
+    """An element of bool that is not decided: under which condition it is true, and under which it is false."""
+
+    yes: Cond
+    no: Cond
+
+
+# The elements of a tensor that is small enough, in row-major order; None of one of which none is known.
+Elements = tuple[Any, ...] | None
+
 # What the sizes and the conditions of one reading of a rule are: ints and bools, or symbolic ones.
 D = TypeVar("D", bound=Dim, default=Dim)
 C = TypeVar("C", bound=Cond, default=Cond)
@@ -84,8 +94,8 @@ class Wildcard:
 
 WILDCARD = Wildcard()
 
-# Elements are tracked (shapes as data) only in tensors of about a shape's length.
-TRACKED = 64
+# Elements are tracked (shapes as data) only in tensors of so many.
+TRACKED = 256
 
 
 class Segment(Node):
@@ -98,15 +108,22 @@ class TensorInfo(Node, Generic[T]):
     """What is known of a tensor: its dimensions, its dtype, and its elements where they are tracked (shapes as data).
 
     `shape` is a tuple of Dims; a Segment in it stands for any number of further dimensions. `dtype` is None for a literal
-    number, which takes that of the other operands. `data` is None, a Dim for a rank-0 integer tensor, or a tuple of Dims for
-    a rank-1 one. At run time `data` holds the integers themselves. Where `most` is known, all elements are integers from 0 to
-    that.
+    number, which takes that of the other operands. `data` has the elements in row-major order, as `tracked.py` says, where the
+    shape is all numbers and some are known. At run time `data` holds the integers themselves. Where `most` is known, all
+    elements are integers from 0 to that.
     """
 
     shape: tuple[T | Segment, ...]
     dtype: AnyDType | None
-    data: T | tuple[T, ...] | None = None
+    data: Elements = None
     most: T | None = None
+
+    @property
+    def sizes(self) -> Any:
+        """The elements as sizes, where every one is: of a tensor of rank 0 the size itself, else all of them."""
+        if self.data is None or len(self.shape) > 1 or any(e is None or isinstance(e, Node) for e in self.data):
+            return None
+        return self.data if self.shape else self.data[0]
 
 
 class Out(Node):
@@ -186,8 +203,17 @@ class Ctx(Protocol[D, C]):
     def element(self, at_least: D | int, at_most: D) -> D | None:
         """An integer that stands in the result, of which only its range is known; None where elements are not tracked."""
 
+    def is_unknown(self, size: D) -> bool:
+        """Whether it is an element of which nothing is known."""
+
     def fits(self, value: D, dtype: AnyDType | None) -> bool:
-        """Whether an element that is this size can be stored in the dtype for certain: only then may `data` carry it."""
+        """Whether an element that is this size can be stored in the dtype for certain and exactly: else it is not tracked."""
+
+    def one_of(self, cases: tuple[tuple[Truth, D], ...], natural: bool) -> D | None:
+        """A size that is each of these under its condition, and surely not negative if it is `natural`."""
+
+    def root(self, size: D) -> D | None:
+        """The square root of a size, where that is a size."""
 
 
 # Kinds of parameters that take tensors.

@@ -18,6 +18,10 @@ def slice_length(ctx: Ctx, n: Dim, start: Dim, stop: Dim, step: Dim) -> Dim:
     ahead = step > 0 if isinstance(step, int) else _sign(ctx, step)
     if ahead is None:
         return ctx.fresh("length", 0, n)
+    if ctx.is_unknown(start) or ctx.is_unknown(stop):
+        least, most = (0, SENTINEL) if ahead else (SENTINEL, -SENTINEL)
+        bounds = (least if ctx.is_unknown(start) else start, most if ctx.is_unknown(stop) else stop)
+        return ctx.fresh("length", 0, slice_length(ctx, n, *bounds, step))
     if ahead:
         end, whole = _bound(ctx, n, stop, n, 0, clamp_low=False)
         if whole and _from_end(ctx, start) and _is_counted_from_end(start):

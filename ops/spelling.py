@@ -27,10 +27,14 @@ class CallLike(Protocol):
 
 def operation(call: CallLike) -> str:
     """`+`, `x[5, :]`, or @concat."""
-    written = call.span.text
-    if not written.startswith("@") and written.endswith("]") and len(written) <= _LONGEST and "\n" not in written:
-        return f"`{written}`"
-    return f"`{WRITTEN[call.name]}`" if _is_operator(call) else f"@{call.name}"
+    if _is_operator(call):
+        return f"`{WRITTEN[call.name]}`"
+    return f"`{written}`" if is_indexing(call) and _is_short(written := call.span.text) else f"@{call.name}"
+
+
+def is_indexing(call: CallLike) -> bool:
+    """Whether a call is written `x[i]`."""
+    return call.span.text.endswith("]")
 
 
 def _is_operator(call: CallLike) -> bool:
@@ -63,4 +67,8 @@ def _written(expr: core.Value) -> str:
     if isinstance(expr, core.Var):
         return f"`{expr.name}`" if expr.name.isidentifier() else ""
     text = expr.span.text
-    return f"`{text}`" if isinstance(expr, core.ShapeLit | core.ShapeVar) and 0 < len(text) <= _LONGEST else ""
+    return f"`{text}`" if isinstance(expr, core.ShapeLit | core.ShapeVar) and _is_short(text) else ""
+
+
+def _is_short(text: str) -> bool:
+    return 0 < len(text) <= _LONGEST and "\n" not in text

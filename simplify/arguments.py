@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..lang.node import replace
+from ..lang.dtypes import WEAK
+from ..lang.node import Node, replace
 from ..ops.model import AnyDType, Param, RankUnknown, TensorInfo
 from ..ops.requirements import Argument, Other
+from ..ops.tracked import of_literal
 from .known.state import State
 from .known.values import (
     BoolValue,
@@ -22,8 +24,8 @@ from .known.values import (
     Value,
     plain,
 )
-from .solver.sizes import single_var
-from .solver.terms import Size, Term
+from .solver.sizes import only_var
+from .solver.terms import Size
 
 
 class BadArgument(Exception):
@@ -45,8 +47,7 @@ def argument(param: Param, value: Value, state: State) -> Any:
 
 def _tensor(param: Param, value: Value, state: State) -> TensorInfo:
     if isinstance(value, NumberValue):
-        data = value.value if isinstance(value.value, int) and not isinstance(value.value, bool) else None
-        return TensorInfo((), None, data)
+        return TensorInfo((), None, of_literal((value.value,), WEAK[type(value.value)]))
     if isinstance(value, TensorInfo):
         dtype = None if value.dtype is None else state.dtype(value.dtype)
         return replace(value, shape=state.resolve(value.shape), dtype=dtype)
@@ -79,7 +80,7 @@ def _size(param: Param, value: Value, state: State) -> Size:
     if isinstance(value, TensorInfo):
         if state.resolve(value.shape) != ():
             raise RankUnknown
-        return value.data if isinstance(value.data, int | Term) else state.size("?scalar", nonneg=False)
+        return value.sizes if value.sizes is not None else _unknown(state)
     raise BadArgument("a size", param)
 
 
@@ -99,19 +100,20 @@ def _sizes(param: Param, value: Value, state: State) -> tuple[Any, ...]:
 def _from_tensor(param: Param, value: TensorInfo, state: State) -> tuple[Any, ...]:
     """Sizes given as an integer tensor of rank 1, or one of rank 0 where one size may stand for all: its tracked elements,
     else sizes that only the run decides."""
-    if isinstance(value.data, tuple):
-        return value.data
     shape = state.resolve(value.shape)
     if shape == ():
         return (_size(param, value, state),)
     if not plain(shape) or not isinstance(shape[0], int):
         raise RankUnknown
-    sizes = tuple(state.size("?", nonneg=False) for _ in range(shape[0]))
-    for size in sizes:
-        variable = single_var(size)
-        assert variable is not None
-        state.opaque.begin(variable, None)
-    return sizes
+    known = value.data if value.data is not None and len(shape) == 1 else (None,) * shape[0]
+    return tuple(_unknown(state) if e is None or isinstance(e, Node) else e for e in known)
+
+
+def _unknown(state: State) -> Size:
+    """An element of which nothing is known."""
+    size = state.size("?", nonneg=False)
+    state.opaque.begin(only_var(size), None)
+    return size
 
 
 def _pairs(param: Param, value: Value, state: State) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from ..lang.checked import Binding, Explanation
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
+from ..ops.tracked import integers, literal_elements
 from .frame import Frame
 from .known.fresh import unknown
 from .known.naming import Names
@@ -81,7 +82,7 @@ class Bindings:
             dtype = value.dtype
             if isinstance(dtype, DTypeSymbol):
                 dtype = self._adopted_dtypes.setdefault((const, dtype), self.state.dtype_symbol(dtype.name))
-            return TensorInfo(shape, dtype, value.data if _literal_data(value) else None)
+            return TensorInfo(shape, dtype, literal_elements(value.data))
         if isinstance(value, SizeValue):
             return SizeValue(self._adopt_dim(const, path, 0, value.size))
         if isinstance(value, ShapeValue):
@@ -117,9 +118,7 @@ class Bindings:
             return literal.values if literal.dtype.kind in _WHOLE or literal.dtype.name == "float64" else None
         if isinstance(entry.value, NumberValue):
             return (entry.value.value,)
-        data = entry.value.data if isinstance(entry.value, TensorInfo) else None
-        given = data if isinstance(data, tuple) else () if data is None else (data,)
-        return given if given and all(isinstance(d, int) for d in given) else None
+        return integers(entry.value.data) if isinstance(entry.value, TensorInfo) else None
 
     def number_of_call(self, name: str, given: Iterable[tuple[str, Entry]]) -> int | None:
         """The number of what a primitive gives, which is the same for the same operands; None where one has none."""
@@ -206,8 +205,3 @@ class Bindings:
             if name == self.program.explained and self.is_named(name, span):
                 self._told.append(explain(self.function, name, entry, state))
         del self._bound[since:]
-
-
-def _literal_data(value: TensorInfo) -> bool:
-    data = value.data if isinstance(value.data, tuple) else (value.data,)
-    return all(isinstance(d, int) for d in data)

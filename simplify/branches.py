@@ -183,8 +183,8 @@ def _constant(value: Value) -> bool | None:
     """The truth of a condition that is a literal tensor; a float has none."""
     if isinstance(value, NumberValue) and isinstance(value.value, int):
         return bool(value.value)
-    if isinstance(value, TensorInfo) and isinstance(value.data, int):
-        return bool(value.data)
+    if isinstance(value, TensorInfo) and isinstance(value.sizes, int):
+        return bool(value.sizes)
     return None
 
 

@@ -12,6 +12,7 @@ from ..lang.source import Span
 from ..lang.walk import walk
 from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
+from ..ops.tracked import of_literal, sizes_in
 from .arms import with_the_wrong_rank
 from .assertions import with_needs
 from .frame import Frame
@@ -38,6 +39,7 @@ from .known.values import (
 from .primitives import call_primitive
 from .program import Check, bound_below, is_signature, left_open
 from .renaming import renamed
+from .solver.conditions import Condition, cond_variables
 from .solver.terms import Term, spent, toll, variables
 from .visitor import Part, Visitor
 from .voice.doors import Entrance, Site
@@ -104,16 +106,16 @@ class Calls(Part):
         if any(is_wrong(e.value) for e in entries):
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         site = Site(expr.span, function, entries, _spans(expr))
-        decided = not spent()
-        inner, kept = (self.door if decided else self._open_door)(frame, function, entries, self.consts(env), site)
+        made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
+        if spent():
+            is_open = self._is_left_open(frame, function, self.consts(env), site)
+            result = Entry(unknown(self.state, function.result or core.TENSOR, "?"), expr.span, origin=made)
+            return result, replace(expr, args=tuple(args), guard=is_open)
+        inner, kept = self.door(frame, function, entries, self.consts(env), site)
         if kept is None:
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         through_value = isinstance(expr.callee, core.Var)
-        made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
-        if not decided:
-            self._enter(frame, function)
-            result = Entry(unknown(self.state, function.result or core.TENSOR, "?"), expr.span, origin=made)
-        elif not self.program.is_opaque(function):
+        if not self.program.is_opaque(function):
             result, block = self._inline(frame, function, inner, expr.span)
             result = replace(result, origin=made)
             if block is not None and not through_value and self._is_better(frame, function, block):
@@ -142,9 +144,8 @@ class Calls(Part):
         dtype = self._asked_dtype(function, param.name, given)
         if dtype is None or not number_fits(number, dtype):
             dtype = WEAK[type(number)]
-        data = int(number) if isinstance(number, int) else None
         literal = core.TensorLit(value.span, (), (number,), dtype)
-        return replace(entry, value=TensorInfo((), dtype, data)), literal
+        return replace(entry, value=TensorInfo((), dtype, of_literal(literal.values, dtype))), literal
 
     def _asked_dtype(self, function: core.Function, param: str, given: dict[str, Value]) -> DType | None:
         """The dtype that a function's door asks of a parameter, where that is known."""
@@ -193,16 +194,16 @@ class Calls(Part):
             kept = []
         return inner, tuple(kept)
 
-    def _open_door(
-        self, frame: Frame, function: core.Function, entries: tuple[Entry, ...], env: Env, site: Site
-    ) -> tuple[Env, tuple[core.Stmt, ...]]:
-        """All of a door that the program has no steps for: it is checked at run time, and one warning says so."""
-        inner = {**env, **{p.name: e for p, e in zip(function.params, entries, strict=True)}}
+    def _is_left_open(self, frame: Frame, function: core.Function, env: Env, site: Site) -> bool:
+        """A door that the program has no steps for: the function checks it when it is called, and one warning says so."""
         checks = [s for s in function.checks if isinstance(s, Check)]
-        for i, stmt in enumerate(checks):
-            self.prover.judge(frame, UNDECIDED, Entrance(stmt, inner, site), claim=not i)
-        kept = (replace(s, status=Status.RESIDUAL) if isinstance(s, Check) else s for s in function.checks)
-        return inner, tuple(kept) if checks else ()
+        self._enter(frame, function)
+        if checks:
+            asked = Entrance(checks[0], {**env, **site.given}, site)
+            self.prover.judge(frame, UNDECIDED, asked, claim=True)
+            if not frame.quiet:
+                self.prover.log.count(Status.RESIDUAL, len(checks) - 1)
+        return bool(checks)
 
     def consts(self, env: Env) -> Env:
         """What of an environment every function sees."""
@@ -481,7 +482,7 @@ def is_older_value(value: Value, newest: int) -> bool:
     """Whether everything in a value was there before the serial `newest` was given out."""
     match value:
         case TensorInfo():
-            data = value.data if isinstance(value.data, tuple) else (value.data,)
+            data = sizes_in(value.data)
             dtype = not isinstance(value.dtype, DTypeSymbol) or value.dtype.serial <= newest
             return dtype and all(_is_older_part(part, newest) for part in (*value.shape, *data))
         case SizeValue():
@@ -494,7 +495,8 @@ def is_older_value(value: Value, newest: int) -> bool:
 def _is_older_part(part: object, newest: int) -> bool:
     if isinstance(part, Segment):
         return bool(part.symbol.serial <= newest)
-    return not isinstance(part, Term) or all(v.serial <= newest for v in variables(part))
+    inside = variables(part) if isinstance(part, Term) else cond_variables(part) if isinstance(part, Condition) else ()
+    return all(v.serial <= newest for v in inside)
 
 
 def _name_arguments(

@@ -11,7 +11,7 @@ from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.requirements import AtLeast, AtMost, AxisInRange, DTypeRequirement, Multiple, OfRank, RankAtLeast, RankIs
 from .known.finding import Asked, Finding
-from .known.outcome import IN_FULL, Outcome
+from .known.outcome import IN_FULL, IN_WORDS, Outcome
 from .known.state import State
 from .known.values import Entry
 
@@ -49,6 +49,11 @@ class Log:
         for one in said:
             status = Status.REFUTED if one.severity == "error" else Status.PROVED
             self.findings.append(Finding(Remark(one), Outcome(status), State()))
+
+    @property
+    def is_long(self) -> bool:
+        """Whether so much was found that nobody reads all of it."""
+        return len(self.findings) >= IN_WORDS
 
     def count(self, status: Status, number: int = 1) -> None:
         field = _COUNTED[status]
@@ -156,6 +161,10 @@ def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]
     wrong = (f.about.given for f in kept if f.is_error and f.about is not None and f.about.is_claim)
     made = calls_behind(entry for given in wrong for entry in given)
     follows.update({f: None for f in kept if f.is_doubt and _is_call(f) and f.about and f.about.place in made})
+    # Nor that it is large enough, where what it gives does not fit.
+    misfit = (f.about.given for f in kept if f.about is not None and f not in follows and not _is_ordinary(f))
+    made = calls_behind(entry for given in misfit for entry in given)
+    follows.update({f: None for f in kept if f.is_doubt and _is_ordinary(f) and f.about and f.about.place in made})
     return [f for f in kept if f not in follows], [*silent, *follows]
 
 
@@ -195,8 +204,10 @@ def _with_roots(found: list[Finding]) -> list[Finding]:
             of_calls.setdefault(finding.about.place, []).append(finding)
     for finding in found:
         about = finding.about
-        if finding.is_error and about is not None and about.is_claim and about.what == "dim":
-            doubt = next((f for f in of_calls.get(about.place, ()) if f.is_doubt), None)
+        if finding.is_error and about is not None:
+            direct = [about.place] if about.is_claim and about.what == "dim" else []
+            direct += [e.span for e in about.given if e.origin is not None and about.callee]
+            doubt = next((f for place in direct for f in of_calls.get(place, ()) if f.is_doubt), None)
             if doubt is not None:
                 doubt.use = finding
     found = _without_uses(found)
@@ -266,4 +277,8 @@ def _is_call(finding: Finding) -> bool:
 
 def _is_of_sizes(finding: Finding) -> bool:
     """Whether it is about a call two of whose sizes do not fit."""
-    return _is_call(finding) and finding.about is not None and not isinstance(finding.about.asked, _ORDINARY)
+    return _is_call(finding) and not _is_ordinary(finding)
+
+
+def _is_ordinary(finding: Finding) -> bool:
+    return finding.about is not None and isinstance(finding.about.asked, _ORDINARY)

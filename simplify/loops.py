@@ -13,6 +13,7 @@ from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.node import Node, replace
 from ..ops.model import Segment, TensorInfo
+from ..ops.tracked import of_literal
 from .assertions import with_needs
 from .branches import Branches
 from .calls import is_wrong
@@ -113,9 +114,8 @@ class Loops(Part):
             match cond:
                 case core.Compare(op="==", left=core.DTypeOf(tensor=carry.name), right=core.DTypeLit(dtype=asked)):
                     dtype = asked
-        data = number if isinstance(number, int) and not isinstance(number, bool) else None
         literal = core.TensorLit(value.span, (), (number,), dtype)
-        return replace(entry, value=TensorInfo((), dtype, data)), literal
+        return replace(entry, value=TensorInfo((), dtype, of_literal(literal.values, dtype))), literal
 
     # The invariant
 
@@ -194,6 +194,7 @@ class Loops(Part):
         wrong = len(entries) != len(loop.carries) + len(loop.stacked) or any(is_wrong(e.value) for e in entries)
         status = [Status.RESIDUAL] * len(loop.invariant)
         if not wrong:
+            at_end |= {n: Entry(POISON, loop.span) for n in _refuted(loop)}  # it is told once
             grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
             status = [self._claim(block, i, at_end, AFTER, g) for i, g in zip(loop.invariant, grown, strict=True)]
         lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
@@ -283,26 +284,38 @@ class Loops(Part):
     def _grown(
         self, loop: core.Loop, turns: Turns, condition: core.Invariant, env: Env, at_end: Env, older: int
     ) -> str:
-        """A dimension that grows by the same size in each turn, as its annotation would have to say it: `s + i * 2`."""
-        match condition.cond:
-            case core.Compare(op="==", left=core.DimOf() as dim, right=asked) if isinstance(asked, core.SizeExpr):
-                pass
-            case _:
-                return ""
+        """A dimension that grows by the same size in each turn, as its annotation would have to say it: `s + i * 2`; a shape of
+        such where the carry has no annotation."""
         if loop.index is None:
             return ""
+        cond, before, after = condition.cond, ShapeLevel(self.state, env), ShapeLevel(self.state, at_end)
         try:
-            before, after = ShapeLevel(self.state, env), ShapeLevel(self.state, at_end)
-            more = self.state.settled(after.size(dim)) - self.state.settled(before.size(dim))
-            more = more - (after.size(asked) - before.size(asked))
+            match cond:
+                case core.Compare(op="==", left=core.DimOf() as dim, right=asked) if isinstance(asked, core.SizeExpr):
+                    more = self.state.settled(after.size(dim)) - self.state.settled(before.size(dim))
+                    more = more - (after.size(asked) - before.size(asked))
+                    return self._growing(loop, turns, condition.origin.text, more, older)
+                case core.Compare(op="==", left=core.ShapeOf() as shape, right=core.ShapeOf() as kept):
+                    return self._growing_shape(loop, turns, before.shape(kept), after.shape(shape), older)
         except Poisoned:
+            pass
+        return ""
+
+    def _growing_shape(self, loop: core.Loop, turns: Turns, first: Shape, last: Shape, older: int) -> str:
+        if len(first) != len(last) or not plain((*first, *last)):
             return ""
+        pairs = [(self.state.settled(a), self.state.settled(b)) for a, b in zip(first, last, strict=True)]
+        dims = [render(a) if a == b else self._growing(loop, turns, render(a), b - a, older) for a, b in pairs]
+        return f"[{', '.join(dims)}]" if all(dims) else ""
+
+    def _growing(self, loop: core.Loop, turns: Turns, text: str, more: Size, older: int) -> str:
+        """`s + i * 2` for a size that was s and gets two more in each turn; empty where that is not so."""
         if more == 0 or not _is_older(more, older):
             return ""
-        turn = loop.index if turns.start == 0 else f"({loop.index} - {_factor(render(turns.start))})"
+        turn = str(loop.index) if turns.start == 0 else f"({loop.index} - {_factor(render(turns.start))})"
         turn = turn if turns.step == 1 else f"{turn} // {_factor(render(turns.step))}"
         grows = turn if more == 1 else f"{turn} * {_factor(render(more))}"
-        return f"{condition.origin.text} + {grows}"
+        return grows if text == "0" else f"{text} + {grows}"
 
     def _results(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[list[Entry], core.Value]:
         """The values that a turn ends with, each where it is written."""
@@ -319,8 +332,8 @@ class Loops(Part):
 
     def _outside(self, loop: core.Loop, env: Env) -> Scope:
         """The names that the type of what is stacked may speak of."""
-        own = {c.name for c in loop.carries} | {loop.index}
-        return Scope(self.state, {n: e for n, e in env.items() if n not in own}, self.visitor.outside, None)
+        own = {c.name for c in loop.carries} | {loop.index or ""}
+        return Scope(self.state, env, self.visitor.outside, None, own)
 
     def _told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Scope) -> core.Stacked:
         """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
@@ -447,12 +460,13 @@ class Loops(Part):
         for carry in loop.carries:
             after[carry.name] = Entry(unknown(self.state, carry.sort, "?"), loop.span)
         after = _at(loop, after, turns.start + count * turns.step)
-        anonymous = set(self.state.anonymous)
+        before = len(self.state.unnamed)
         promised = replace(frame, names=Names(self.state, opaque=True), out=frame.out.inner())
         self.visitor.assume_all(promised, map(_assertion, loop.invariant), after, name_dims=True)
         self._ended(frame, loop, turns, count, after)
-        for variable in self.state.anonymous.keys() - anonymous - self.state.opaque.keys():
-            self.state.opaque.begin(variable, None)
+        for variable in self.state.unnamed[before:]:
+            if variable in self.state.anonymous and variable not in self.state.opaque:
+                self.state.opaque.begin(variable, None)
         if loop.range is None or (frame.inlined and frame.inlined[-1] not in self.program.sure):
             self.prover.hinder(frame)  # it may run for ever, or fail in a turn
         if never_ends and loop.range is None and not frame.quiet:
@@ -548,6 +562,12 @@ def _assertion(condition: core.Invariant) -> core.Assert:
 def _at(loop: core.Loop, env: Env, index: Size) -> Env:
     """An environment in which the loop's index stands for a size."""
     return env if loop.index is None else {**env, loop.index: Entry(SizeValue(index), loop.span)}
+
+
+def _refuted(loop: core.Loop) -> set[str]:
+    """The carries that break the invariant before the first turn."""
+    broken = [i.origin.declared for i in loop.invariant if i.entry is Status.REFUTED]
+    return {declared.tensor for declared in broken if declared is not None}
 
 
 def _ends(loop: core.Loop, turns: Turns) -> tuple[tuple[str, Size], ...]:

@@ -15,6 +15,7 @@ from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.elements import COUNTED, REFUSES, ROUNDED, SELECTS, SPELT, count, rounded
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
+from ..ops.tracked import kept
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms
@@ -116,7 +117,7 @@ def _applied(
         value = _apply(row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
-    if not frame.quiet:
+    if not frame.quiet and not prover.is_brief:
         prover.log.remark(*lint.notes(state, info, row, value, prover.function))
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)
@@ -333,15 +334,15 @@ def _fails_with(
     assert row.rule is not None
     param = row.params[position]
     info = replace(ctx.info, entries=tuple((n, operand if n == param.name else e) for n, e in ctx.info.entries))
-    given = [argument(param, operand.value, ctx.state) if i == position else a for i, a in enumerate(arguments)]
     aside = ctx.prover.aside()
     ctx.state.push()
     try:
+        given = [argument(param, operand.value, ctx.state) if i == position else a for i, a in enumerate(arguments)]
         with Allowance(_RULE, _LEAST):
             row.rule(SymbolicCtx(aside, ctx.frame, info), *given)
     except Refuted:
         return next((f for f in aside.log.findings if f.is_error), None)
-    except (RankUnknown, TooLarge):
+    except (RankUnknown, TooLarge, BadArgument):  # an arm that failed may have no tensor
         pass
     finally:
         ctx.state.pop()
@@ -370,7 +371,7 @@ def _results(row: Primitive, result: Any, dtypes: list[AnyDType | None]) -> Valu
 
 def _one(out: Any, dtype: AnyDType | None) -> TensorInfo:
     if isinstance(out, Out):
-        return TensorInfo(tuple(out.shape), dtype, out.data, out.most)
+        return TensorInfo(tuple(out.shape), dtype, kept(out.data), out.most)
     return TensorInfo(tuple(out), dtype)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ..lang import core
-from ..lang.node import Node
+from ..lang.node import PROVENANCE, Node
 from ..lang.walk import walk
 from ..ops.model import Primitive, TensorInfo
 from .known.values import Env
@@ -14,6 +14,8 @@ from .wildcards import Solutions
 
 Check = core.Assert | core.MatchShape
 _WORD = re.compile(r"[\w.']+")
+# What is no part of what a program does: where it comes from, and what is known of it.
+_BESIDE = PROVENANCE | {"known"}
 
 
 class Program:
@@ -40,11 +42,12 @@ class Program:
         # What a script prints has names there, written or not.
         self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
-        bound = names_bound(core_program)
+        bound, lengths = measured(core_program)
         self.taken = frozenset(c.name for c in core_program.consts).union(*bound.values())
         # The steps of reasoning that each function has for itself.
-        self.shares = shares({name: len(names) for name, names in bound.items()})
-        self.purse = purse(sum(map(len, bound.values())))
+        self.shares = shares(lengths)
+        self.length = sum(lengths.values())
+        self.purse = purse(self.length)
         # So many calls and checks of inlined bodies may still be walked.
         self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound.values()))
         self._fuel_for: dict[str, int] = {}
@@ -112,55 +115,67 @@ class Program:
         return wrapper.impl is not None or is_signature(wrapper)
 
 
-def names_bound(program: core.Program) -> dict[str, frozenset[str]]:
-    """Every name that each function binds, but in the annotations of function parameters; "" is the script."""
-    functions = [(f.name, f) for f in program.functions]
-    if program.main is not None:
-        functions.append(("", program.main))
-    return {name: frozenset(bound_below(function)) for name, function in functions}
+def measured(program: core.Program) -> tuple[dict[str, frozenset[str]], dict[str, int]]:
+    """Every name that each function binds, but in the annotations of function parameters, and how long each is, in statements
+    like `let y = x + x`; "" is the script."""
+    bound, lengths = {}, {}
+    for function in (*program.functions, *((program.main,) if program.main is not None else ())):
+        name, nodes = "" if function is program.main else function.name, list(walk(function, without=_is_sort))
+        bound[name] = frozenset(bound for node in nodes for bound in _bound(node))
+        lengths[name] = len(nodes) // _NODES
+    return bound, lengths
 
 
 def bound_below(piece: object) -> Iterator[str]:
     """The names that are bound in a piece of a program."""
-    for node in walk(piece, without=lambda node: isinstance(node, core.FnSort)):
-        if isinstance(node, core.Function | core.Lambda):
-            yield from (p.name for p in node.params)
-        elif isinstance(node, core.Let | core.MatchShape):
-            yield from core.bound_names(node)
-        elif isinstance(node, core.Loop):
-            yield from (c.name for c in node.carries)
-            yield from () if node.index is None else (node.index,)
+    return (name for node in walk(piece, without=_is_sort) for name in _bound(node))
+
+
+def _is_sort(node: Node) -> bool:
+    return isinstance(node, core.FnSort)
+
+
+def _bound(node: Node) -> Iterable[str]:
+    """The names that a node itself binds."""
+    if isinstance(node, core.Function | core.Lambda):
+        return [p.name for p in node.params]
+    if isinstance(node, core.Let | core.MatchShape):
+        return core.bound_names(node)
+    if isinstance(node, core.Loop):
+        return [*(c.name for c in node.carries), *(() if node.index is None else (node.index,))]
+    return ()
 
 
 # What a function has for itself, before it takes from what the program has for all of them; what all of them together have so;
-# and what each name adds. A long program takes seconds before anybody reasons: up to so many names, as a screen full of long
-# lines has, it has less for its functions' common purse the longer it is.
-_A_FUNCTION, _ALL, _A_NAME, _A_FURTHER_NAME = 30_000, 60_000, 8, 100
-_FEW, _MANY = 300, 3_500
-_PURSE, _LEAST_PURSE, _LESS = 150_000, 24_000, 45
+# and what each statement adds. A long program takes seconds before anybody reasons: beyond a few statements there is less the
+# more there are, up to as many as a screen full of long lines has.
+_A_FUNCTION, _ALL, _A_STATEMENT, _LESS = 30_000, 60_000, 100, 16
+_FEW, _MANY, _SCREEN = 300, 3_000, 20_000
+_PURSE, _LEAST_PURSE, _LESS_PURSE = 150_000, 12_000, 45
+_NODES = 7  # of a statement
 
 
 # Calls and checks of inlined bodies: for one function, for one where the program has none left, and for the program.
 _FUEL, _LEAST_FUEL, _ALL_FUEL, _FUEL_OF_A_NAME = 3_000, 20, 4_000, 2
 
 
-def shares(names: Mapping[str, int]) -> dict[str, int]:
-    """How many steps of reasoning each function has for itself, whatever the others take, by the number of its names."""
-    wanted = {function: _A_FUNCTION + _of_names(count) for function, count in names.items()}
-    there = _ALL + _of_names(sum(names.values()))
+def shares(lengths: Mapping[str, int]) -> dict[str, int]:
+    """How many steps of reasoning each function has for itself, whatever the others take, by its length."""
+    wanted = {function: _A_FUNCTION + _of_length(length) for function, length in lengths.items()}
+    there = _ALL + _of_length(sum(lengths.values()))
     everything = max(sum(wanted.values()), there)
     return {function: steps * there // everything for function, steps in wanted.items()}
 
 
-def _of_names(count: int) -> int:
-    long = max(min(count, _MANY) - _FEW, 0)
-    return _A_FURTHER_NAME * (count - long) + _A_NAME * long
+def _of_length(length: int) -> int:
+    many = max(min(length, _MANY) - _FEW, 0)
+    return _A_STATEMENT * (min(length, _FEW) + max(length - _SCREEN, 0)) - _LESS * many
 
 
-def purse(names: int) -> int:
+def purse(length: int) -> int:
     """How many steps of reasoning there are for all functions of a program, beside those that each has for itself: questions
     behind that are answered if it is plain."""
-    return max(_PURSE - _LESS * max(names - _FEW, 0), _LEAST_PURSE)
+    return max(_PURSE - _LESS_PURSE * max(length - _FEW, 0), _LEAST_PURSE)
 
 
 def _words(user: Node) -> Iterator[str]:
@@ -179,12 +194,12 @@ def _words(user: Node) -> Iterator[str]:
 
 def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:
     """Whether the simplified body of a function ends and cannot fail."""
-    return all(map(_cannot_fail, walk(body, *promises)))
+    return all(map(_cannot_fail, walk(body, *promises, fields=_BESIDE)))
 
 
 def left_open(program: Program, *parts: object) -> int:
     """How much of a simplified piece of a program is left to the run: checks, arms, and those of what it calls."""
-    return sum(_left_open(program, node) for node in walk(*parts))
+    return sum(_left_open(program, node) for node in walk(*parts, fields=_BESIDE))
 
 
 def _left_open(program: Program, node: Node) -> int:

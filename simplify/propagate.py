@@ -23,7 +23,7 @@ from .demands import demands
 from .findings import Log, choose
 from .implementations import Found, Member
 from .known.fresh import settle, unknown
-from .known.outcome import Options
+from .known.outcome import IN_WORDS, Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
 from .program import Program, is_total, left_open
@@ -34,7 +34,7 @@ from .solver.terms import Purse, Share, Size, substitute
 from .voice import doors
 from .voice.describe import binding
 from .voice.explain import explain
-from .voice.telling import told
+from .voice.telling import in_short, told
 from .walk import Walk
 
 Header = Callable[[core.Load], TensorInfo | None]
@@ -51,7 +51,7 @@ def check(
     checker = _Checker(program, lookup, options, header)
     with Purse(checker.program.purse) as purse:
         checked = checker.run()
-    return replace(checked, steps=purse.spent)
+    return replace(checked, steps=purse.spent, length=checker.program.length)
 
 
 # Of longer lists nobody is told what is never chosen.
@@ -103,7 +103,7 @@ class _Checker:
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
         chosen, silent = choose(self.log)
         return Checked(
-            tuple(map(told, chosen)),
+            tuple(map(told, chosen[:IN_WORDS])) + in_short(chosen[IN_WORDS:]),
             self.log.counts,
             self.program.solutions.put(self.before),
             after,

@@ -243,9 +243,10 @@ class Prover:
     def _report(self, frame: Frame, asked: Asked, outcome: Outcome) -> Finding:
         site = frame.site if frame.quiet and not frame.trial else None
         between = tuple(s for s in frame.calls if s != site)
-        kept = asked.kept(self.state)
-        found = Finding(kept, outcome, self.state.past(), self.function, self.options, site, between)
-        if not frame.quiet:
+        long = self.log.is_long
+        kept, state = (asked, self.state) if long else (asked.kept(self.state), self.state.past())
+        found = Finding(kept, outcome, state, self.function, self.options, site, between)
+        if not frame.quiet and not long:
             found.roots = roots(self.state, asked.sizes())
         (self.log.findings if frame.captured is None or not frame.trial else frame.captured).append(found)
         return found

@@ -4,17 +4,19 @@ sizes are too large only what is plain."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, NoReturn
 
 from ..lang import codes, core
 from ..lang.codes import Code
 from ..lang.core import Status
-from ..lang.dtypes import DTYPES, WEAK, DType, int_range
+from ..lang.dtypes import DIGITS, DTYPES, WEAK, DType, exact_integers
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.dtypes_column import dtypes_of
 from ..ops.model import AnyDType, Out, Primitive, RankUnknown, TensorInfo
-from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken, condition
+from ..ops.model import Truth as TruthElement
+from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken, condition
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import dims_of
@@ -22,9 +24,9 @@ from .known.shape_level import Truth
 from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
-from .solver.sizes import is_ordinary, only_var, single_var
-from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, size_key, smax, smin
-from .voice.describe import common_text
+from .solver.sizes import is_ordinary, only_var, single_var, square_root
+from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, size_key, smax, smin, var
+from .voice.describe import common_text, exactness
 from .voice.origins import is_open, rank_of
 from .voice.preconditions import Precondition
 from .voice.solutions import only_where
@@ -35,6 +37,8 @@ from .wildcards import Scope, quotient
 # Steps that the size behind a -1 may take: where they are spent, numbers tell.
 _SOLUTION = 20_000
 _INT64 = DTYPES["int64"]
+# Dtypes that have the sizes that occur in practice, and for how many bits.
+_WIDE = {"int64": 63, "float64": DIGITS["float64"]}
 
 
 class Refuted(Exception):
@@ -60,7 +64,10 @@ class SymbolicCtx:
         self.solved: core.SizeExpr | None = None
         # What was reported of the call, if anything was.
         self.doubt: Finding | None = None
-        self._sizes = dims_of([_flat(e.value) for _, e in info.entries], self.state)
+
+    @cached_property
+    def _sizes(self) -> tuple[Size, ...]:
+        return dims_of([_flat(e.value) for _, e in self.info.entries], self.state)
 
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
         shape = self.state.resolve(x.shape)
@@ -87,6 +94,8 @@ class SymbolicCtx:
             )
         if status is Status.REFUTED:
             raise Refuted
+        if found is not None and status is Status.RESIDUAL and isinstance(asked, SameElements):
+            found.inexact = tuple(map(self._exactness, asked.counts)) == ("upper_bound", "exact")
         self.doubt = found or self.doubt
         if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
             if not self.residual:
@@ -98,6 +107,9 @@ class SymbolicCtx:
                     self.doubt.others[text] = _in_rx(text, cond)
         self.residual = self.residual or status is Status.RESIDUAL
         return status
+
+    def _exactness(self, size: Any) -> str:
+        return exactness(self.state.settled(size), self.state)[0]
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)
@@ -241,16 +253,37 @@ class SymbolicCtx:
         state.assume(le(size, at_most))
         return size
 
+    def is_unknown(self, size: Size) -> bool:
+        found = None if isinstance(size, int) else single_var(size)
+        return found is not None and not found.nonneg and found in self.state.opaque
+
     def fits(self, value: Size, dtype: AnyDType | None) -> bool:
-        """Whether an element that is this size surely fits: a dimension is below 2**62, a product of two below 2**63."""
         dtype = self.state.dtype(dtype) if dtype is not None else _INT64
-        if not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
+        if not isinstance(dtype, DType):
             return False
-        low, high = int_range(dtype)
+        low, high = exact_integers(dtype)
         least, most = self.state.facts.bounds(value)
         if least is not None and most is not None and low <= least and most <= high:
             return True
-        return dtype == _INT64 and is_ordinary(value)
+        return dtype.name in _WIDE and is_ordinary(value, _WIDE[dtype.name])
+
+    def one_of(self, cases: tuple[tuple[TruthElement, Size], ...], natural: bool) -> Size | None:
+        given: list[tuple[Any, Any, Size]] = [(truth.yes, truth.no, value) for truth, value in cases]
+        for yes, _, value in given:
+            if self.decide(yes) is True:
+                return value
+        known = self.state.counted.get(cases)
+        if known is None:
+            known = self.state.counted[cases] = self._new("element", 0 if natural else None, None)
+            for _, no, value in given:
+                self.state.assume(any_of(no, eq(known, value)))
+            if len(given) > 1 and not isinstance(known, int):
+                self.state.choices.begin(only_var(known), tuple((yes, value) for yes, _, value in given))
+        return known
+
+    def root(self, size: Size) -> Size | None:
+        found = square_root(size)
+        return found if found is not None and self.decide(le(0, found)) is True else None
 
 
 def _in_rx(text: str, cond: Cond) -> str:
@@ -275,6 +308,18 @@ def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> tuple[
     except (RankUnknown, TooLarge):
         return None
     return plain.written(result), plain.asked
+
+
+# A condition that nobody decides.
+_OPEN = ne(var("?", 0), 0)
+
+
+def _plain_eq(a: Size, b: Size) -> Cond:
+    return True if a is b else a == b if isinstance(a, int) and isinstance(b, int) else _OPEN
+
+
+def _plain_ne(a: Size, b: Size) -> Cond:
+    return False if a is b else a != b if isinstance(a, int) and isinstance(b, int) else _OPEN
 
 
 class _Outline(SymbolicCtx):
@@ -331,6 +376,8 @@ class _Outline(SymbolicCtx):
     def decide(self, cond: Cond) -> bool | None:
         return cond if isinstance(cond, bool) else None
 
+    eq, ne = staticmethod(_plain_eq), staticmethod(_plain_ne)
+
     def common(self, *sizes: Size) -> Size:
         return sizes[0] if len(set(sizes)) == 1 else self.fresh("size")
 
@@ -361,3 +408,6 @@ class _Outline(SymbolicCtx):
 
     def fits(self, value: Size, dtype: AnyDType | None) -> bool:
         return False
+
+    def one_of(self, cases: object, natural: bool) -> Size | None:
+        return None

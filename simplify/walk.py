@@ -10,6 +10,7 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
+from ..ops.tracked import of_literal
 from .assertions import Assertions, with_needs
 from .bindings import Bindings
 from .branches import Branches
@@ -143,15 +144,18 @@ class Walk:
             return self.bindings.bind(frame, env, stmt.names[0], entry, stmt.span)
         match entry.value:
             case TupleValue(items) if len(items) == len(stmt.names):
-                for name, item in zip(stmt.names, items, strict=True):
-                    if isinstance(item, SizeValue) and not frame.names.opaque:  # a wrapper's own names are nobody's
-                        item = SizeValue(self._name_size(stmt, name, item))
-                    self.bindings.bind(frame, env, name, Entry(item, entry.span, origin=entry.origin), stmt.span)
+                of_call = (Entry(item, entry.span, origin=entry.origin) for item in items)
+                for name, part in zip(stmt.names, entry.items or of_call, strict=True):
+                    if (
+                        isinstance(part.value, SizeValue) and not frame.names.opaque
+                    ):  # a wrapper's own names are nobody's
+                        part = replace(part, value=SizeValue(self._name_size(stmt, name, part.value)))
+                    self.bindings.bind(frame, env, name, part, stmt.span)
             case _:
                 if isinstance(entry.value, Unknown):
                     return self._let_parts(frame, stmt, entry, entry.value, env)
                 if isinstance(entry.value, TupleValue):
-                    message = f"this gives {len(parts)} values; here are {len(stmt.names)} names"
+                    message = core.other_number(len(parts), len(stmt.names))
                     self.prover.judge(frame, False, Fits(stmt.value.span, codes.E206, message), claim=True)
                 for name in stmt.names:
                     env[name] = Entry(POISON, entry.span)
@@ -202,7 +206,7 @@ class Walk:
             case core.Text():
                 return Entry(TextValue(expr.value), expr.span), expr
             case core.TensorLit():
-                data = literal_data(expr)
+                data = of_literal(expr.values, expr.dtype)
                 value, axes = TensorInfo(expr.shape, expr.dtype, data), (expr.span,) * len(expr.shape)
                 return Entry(value, expr.span, axes, number=self.bindings.number_of_literal(expr)), expr
             case core.Load():
@@ -215,7 +219,7 @@ class Walk:
             case core.TupleValue():
                 items = self.values(frame, expr.items, env)
                 return (
-                    Entry(TupleValue(tuple(e.value for e, _ in items)), expr.span),
+                    Entry(TupleValue(tuple(e.value for e, _ in items)), expr.span, items=tuple(e for e, _ in items)),
                     replace(expr, items=tuple(v for _, v in items)),
                 )
             case core.ListValue():
@@ -317,11 +321,3 @@ def _evaluate(level: ShapeLevel, expr: core.ShapeLevel) -> Value:
     if isinstance(expr, core.DTypeExpr):
         return DTypeValue(level.dtype(expr))
     return BoolValue(level.truth(expr))
-
-
-def literal_data(literal: core.TensorLit) -> int | tuple[int, ...] | None:
-    """The elements of a small literal of integers or truths (0 and 1)."""
-    if literal.dtype.kind not in ("int", "uint", "bool") or len(literal.shape) > 1 or len(literal.values) > 64:
-        return None
-    values = tuple(int(v) for v in literal.values if isinstance(v, int))
-    return values if literal.shape else values[0]

@@ -7,9 +7,9 @@ without a turn tell what it stacks. So what a function's own walk finds is kept 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import reduce
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, TypeGuard, TypeVar
 
 from ..lang import core
@@ -21,7 +21,7 @@ from ..ops.model import AnyDType, Segment, TensorInfo
 from .known.state import State
 from .known.values import DTypeValue, Entry, Env, Shape, ShapeValue, SizeValue, plain
 from .solver.conditions import Cond, eq
-from .solver.terms import Size, Term, floordiv, of_atom
+from .solver.terms import Allowance, OutOfSteps, Size, Term, charge, floordiv, of_atom
 
 # Beside more axes no group of them is looked for.
 _MOST_AXES = 5
@@ -88,14 +88,26 @@ def _product(sizes: Any) -> Size:
     return reduce(lambda a, b: a * b, sizes, 1)
 
 
-class Scope:
-    """What a body can speak of: its names, but not those of the wrapper around it, each with what is known of it."""
+_LOOKED_AT = 2_000  # sizes of names, until one is found
 
-    def __init__(self, state: State, env: Env, outside: Mapping[str, Entry], first: str | None) -> None:
+
+class Scope:
+    """What a body can speak of: its names, the `first` before the others, but not its `own` and those of the wrapper around it,
+    each with what is known of it."""
+
+    def __init__(
+        self, state: State, env: Env, outside: Mapping[str, Entry], first: str | None, own: Set[str] = frozenset()
+    ) -> None:
         self.state = state
-        self.entries = {n: e for n, e in env.items() if outside.get(n) is not e}
-        if first is not None and first in self.entries:
-            self.entries = {first: self.entries[first], **self.entries}
+        self._env = env
+        self._outside = outside
+        self._first = first
+        self._own = own
+
+    def _entries(self) -> Iterator[tuple[str, Entry]]:
+        names = self._env if self._first is None else chain((self._first,), self._env)
+        found = ((n, self._env[n]) for n in names if n in self._env and n not in self._own)
+        return ((n, e) for n, e in found if self._outside.get(n) is not e)
 
     def written(self, size: Size, span: Span) -> core.SizeExpr | None:
         """A size as an expression over the names; None where they do not tell it."""
@@ -113,7 +125,8 @@ class Scope:
         """A shape over the names: None for a size that they do not tell; none at all where they do not tell its rank."""
         found: list[core.SizeExpr | core.Splice | None] = []
         while len(shape):
-            name, splice = next(((n, s) for n, s in self._splices() if shape[: len(s)] == s), ("", ()))
+            splices = () if plain(shape) else self._splices()
+            name, splice = next(((n, s) for n, s in splices if shape[: len(s)] == s), ("", ()))
             if splice:
                 found.append(core.Splice(span, name))
             elif isinstance(shape[0], Segment):
@@ -125,7 +138,7 @@ class Scope:
 
     def _splices(self) -> Iterator[tuple[str, Shape]]:
         """The names of shapes of unknown rank."""
-        for name, entry in self.entries.items():
+        for name, entry in self._entries():
             dims = self.state.resolve(entry.value.dims) if isinstance(entry.value, ShapeValue) else ()
             if any(isinstance(d, Segment) for d in dims):
                 yield name, dims
@@ -134,7 +147,7 @@ class Scope:
         dtype = self.state.dtype(dtype)
         if isinstance(dtype, DType):
             return core.DTypeLit(span, dtype)
-        for name, entry in self.entries.items():
+        for name, entry in self._entries():
             value = entry.value
             if isinstance(value, DTypeValue | TensorInfo) and value.dtype and self.state.dtype(value.dtype) == dtype:
                 return core.DTypeVar(span, name) if isinstance(value, DTypeValue) else core.DTypeOf(span, name)
@@ -149,10 +162,18 @@ class Scope:
         return reduce(lambda a, b: core.SizeOp(span, "*", a, b), factors)
 
     def _named(self, size: Term, span: Span) -> core.SizeExpr | None:
-        return next((e for known, e in self._sizes(span) if known == size), None)
+        try:
+            with Allowance(_LOOKED_AT):
+                for known, written in self._sizes(span):
+                    charge(1)
+                    if known == size:
+                        return written
+        except OutOfSteps:  # a name behind so many others is not found
+            pass
+        return None
 
     def _sizes(self, span: Span) -> Iterator[tuple[Size, core.SizeExpr]]:
-        for name, entry in self.entries.items():
+        for name, entry in self._entries():
             if isinstance(entry.value, SizeValue):
                 yield self._plain(entry.value.size), core.SizeVar(span, name)
             elif isinstance(entry.value, TensorInfo):

@@ -1,13 +1,14 @@
-"""Goldens: a test compares a text with a file beside the tests; RX_ACCEPT=1 writes the file instead."""
+"""Goldens: a test compares a text with a file beside it; RX_ACCEPT=1 writes the file instead. Figures of random tests."""
 
 from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import fuzz
 
 
 @pytest.fixture
@@ -23,3 +24,19 @@ def golden() -> Callable[[Path, str], None]:
         assert text == wanted, f"{path.name} differs; RX_ACCEPT=1 make test accepts it:\n{diff}"
 
     return compare
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """What a test counted of its random programs goes with its report, from whichever process."""
+    try:
+        yield
+    finally:
+        item.user_properties += fuzz.taken()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if fuzz.FUZZ is not None:
+        reports = [r for found in terminalreporter.stats.values() for r in found if isinstance(r, pytest.TestReport)]
+        for line in fuzz.table([p for report in reports for p in report.user_properties]):
+            terminalreporter.write_line(line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from random import Random
 
@@ -14,6 +13,7 @@ from rxlang.helps.actual import explained
 from rxlang.interp.run import ShapeError
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.files import Files
+from support import fuzz
 
 HERE = Path(".")
 
@@ -118,22 +118,25 @@ CALLS = (
 )
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("RX_FUZZ", "6"))))
-def test_a_run_says_what_checking_says_of_the_same_sizes(seed: int) -> None:
+def test_a_run_says_what_checking_says_of_the_same_sizes() -> None:
     """Also behind other operations and calls: the claim is that of the program whose signature has the sizes."""
-    random = Random(seed)
-    call, first, second = random.choice(CALLS)
-    while True:
-        x = tuple(random.choice((2, 3, 5)) for _ in range(first))
-        y = tuple(random.choice((2, 3, 5)) for _ in range(second))
-        sizes = f"x : Tensor({list(x)}, float32), y : Tensor({list(y)}, float32)"
-        body = random.choice(("{call}", "let z = @relu({call})\n  z", "@tanh({call})")).format(call=call)
-        known = pipeline.check_text(f"@f = fn({sizes}) {{\n  {body}\n}}\n", "case.rx", HERE).diagnostics
-        if known and known[0].sentence is not None:
-            break
-    d = told(f"@f = fn(x, y) {{\n  {body}\n}}\n@main = fn(x : Tensor, y : Tensor) {{\n  @f(x, y)\n}}\n", "main", x, y)
-    assert d.message == known[0].sentence.claim and d.notes == known[0].notes
-    assert d.span.text == known[0].span.text
+    for case in fuzz.cases("words at a run"):
+        with case as seed:
+            random = Random(seed)
+            call, first, second = random.choice(CALLS)
+            while True:
+                x = tuple(random.choice((2, 3, 5)) for _ in range(first))
+                y = tuple(random.choice((2, 3, 5)) for _ in range(second))
+                sizes = f"x : Tensor({list(x)}, float32), y : Tensor({list(y)}, float32)"
+                body = random.choice(("{call}", "let z = @relu({call})\n  z", "@tanh({call})")).format(call=call)
+                known = pipeline.check_text(f"@f = fn({sizes}) {{\n  {body}\n}}\n", "case.rx", HERE).diagnostics
+                if known and known[0].sentence is not None:
+                    break
+            d = told(
+                f"@f = fn(x, y) {{\n  {body}\n}}\n@main = fn(x : Tensor, y : Tensor) {{\n  @f(x, y)\n}}\n", "main", x, y
+            )
+            assert d.message == known[0].sentence.claim and d.notes == known[0].notes
+            assert d.span.text == known[0].span.text
 
 
 def test_a_run_that_the_mend_was_written_for_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 from pathlib import Path
@@ -13,12 +12,11 @@ import pytest
 from rxlang import pipeline
 from rxlang.helps.offer import with_helps
 from rxlang.lang.diagnostics import Diagnostic
-from support import all_sizes, random_programs, replay, shape_bugs, small_programs
+from support import all_sizes, fuzz, random_programs, replay, shape_bugs, small_programs
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[1]
 BUGS = ROOT.parent / "shared" / "cases" / "shape_bugs.jsonl"
-RUNS = int(os.environ.get("RX_FUZZ", "60"))
 MOST = 6
 GOLDENS = sorted((ROOT / "tests" / "goldens").rglob("*.rx"))
 
@@ -101,8 +99,9 @@ def wrong_witness(said: Diagnostic, outcomes: list[tuple[dict[str, int], Diagnos
 @pytest.mark.parametrize("make", [made, called], ids=lambda f: f.__name__)
 def test_what_is_said_of_sizes_is_so_for_all_small_ones(make: object) -> None:
     assert callable(make)
-    wrong = [(seed, found) for seed in range(RUNS) if (found := problems(make(seed)))]
-    assert wrong == [], "\n".join(make(seed) for seed, _ in wrong[:2])
+    for case in fuzz.cases("all sizes"):
+        with case as seed:
+            assert problems(make(seed)) == [], make(seed)
 
 
 def test_a_condition_that_is_not_the_whole_one_is_seen() -> None:
@@ -172,8 +171,10 @@ def test_what_real_bugs_are_told_of_sizes_is_so_on_both_sides() -> None:
 
 
 def test_what_programs_with_arms_and_helpers_are_told_of_sizes_is_so_on_both_sides() -> None:
-    programs = {seed: random_programs.Maker(seed).source + random_programs.LIBRARY for seed in range(RUNS // 12)}
-    assert [(seed, found) for seed, text in programs.items() if (found := conditions(text, ROOT))] == []
+    for case in fuzz.cases("conditions"):
+        with case as seed:
+            text = random_programs.Maker(seed).source
+            assert conditions(text, ROOT) == [], text
 
 
 # Names
@@ -200,7 +201,9 @@ def invented(text: str, base: Path) -> list[str]:
 @pytest.mark.parametrize("make", [made, called], ids=lambda f: f.__name__)
 def test_no_random_program_is_told_a_name_that_nobody_wrote(make: object) -> None:
     assert callable(make)
-    assert [found for seed in range(RUNS // 2) if (found := invented(make(seed), ROOT))] == []
+    for case in fuzz.cases("names"):
+        with case as seed:
+            assert invented(make(seed), ROOT) == [], make(seed)
 
 
 def test_no_golden_is_told_a_name_that_nobody_wrote() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -11,9 +10,9 @@ from pathlib import Path
 import pytest
 from rxlang import pipeline
 from rxlang.cli.desugar import listing
+from support import fuzz
 from support import random_programs as programs
 
-TOTAL = int(os.environ.get("RX_FUZZ", "60"))
 HERE = Path(__file__).parent
 FILES = sorted((HERE / "goldens" / "desugar").glob("*.rx"))
 EXAMPLES = sorted((HERE.parent / "examples").glob("*.rx"))
@@ -67,8 +66,9 @@ def test_the_concise_form_and_the_core_say_the_same_assertions(path: Path) -> No
 
 
 def test_the_concise_form_and_the_core_say_the_same_assertions_of_random_programs() -> None:
-    for seed in range(TOTAL // 4):
-        assert compare(programs.Maker(seed).source + programs.LIBRARY)
+    for case in fuzz.cases("concise forms"):
+        with case as seed:
+            assert compare(programs.Maker(seed).source)
 
 
 CONCISE = """@f = fn(x : Tensor([n, m * 4], d), y : Tensor([*s, n], d)) : Tensor([n, m]) where m <= 7, d in numeric {

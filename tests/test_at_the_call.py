@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
@@ -13,8 +12,7 @@ from rxlang import pipeline
 from rxlang.interp.compile import Options
 from rxlang.interp.run import Machine
 from rxlang.lang.core_printer import print_program
-
-COUNT = int(os.environ.get("RX_FUZZ", "40"))
+from support import fuzz
 
 
 def checks_made(text: str, *args: Any) -> int:
@@ -119,19 +117,22 @@ def random_helper(rng: random.Random) -> str:
 
 def test_random_functions_called_with_known_sizes_do_as_before() -> None:
     decided = 0
-    for seed in range(COUNT):
-        rng = random.Random(seed)
-        shape = rng.randint(1, 4), rng.randint(1, 4)
-        head = f"@main = fn(a : Tensor([{shape[0]}, {shape[1]}], float64)) : Tensor {{"
-        text = f"{random_helper(rng)}\n{head} let x = @help(a)\n  @sum(@help(x)) + @help(a) }}\n"
-        report = rx.check_source(text)
-        if not report.ok or report.checked is None:
-            continue
-        module = rx.loads(text)
-        before = Machine(report.checked.before, module._machine.weights.files, Options(guard_all=True))
-        args = (np.random.default_rng(seed).normal(size=shape),)
-        assert np.array_equal(module.main(*args), before.call("main", args), equal_nan=True), text
-        decided += "@help(" not in simplified(text).partition("@main = ")[2]
-        core, problems = pipeline.desugar_text(print_program(report.checked.program), "again.rx", pipeline.Path("."))
-        assert core is not None and not [d for d in problems if d.severity == "error"], text
-    assert decided > COUNT // 4
+    for case in fuzz.cases("known at a call"):
+        with case as seed:
+            rng = random.Random(seed)
+            shape = rng.randint(1, 4), rng.randint(1, 4)
+            head = f"@main = fn(a : Tensor([{shape[0]}, {shape[1]}], float64)) : Tensor {{"
+            text = f"{random_helper(rng)}\n{head} let x = @help(a)\n  @sum(@help(x)) + @help(a) }}\n"
+            report = rx.check_source(text)
+            if not report.ok or report.checked is None:
+                continue
+            module = rx.loads(text)
+            before = Machine(report.checked.before, module._machine.weights.files, Options(guard_all=True))
+            args = (np.random.default_rng(seed).normal(size=shape),)
+            assert np.array_equal(module.main(*args), before.call("main", args), equal_nan=True), text
+            decided += "@help(" not in simplified(text).partition("@main = ")[2]
+            core, problems = pipeline.desugar_text(
+                print_program(report.checked.program), "again.rx", pipeline.Path(".")
+            )
+            assert core is not None and not [d for d in problems if d.severity == "error"], text
+    assert decided > fuzz.tries("known at a call") // 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import types
 from collections.abc import Callable, Iterator
@@ -16,8 +15,8 @@ from rxlang.interp.compile import Code
 from rxlang.interp.kernels import registry
 from rxlang.ops.elements import REFUSES, SPELT
 from rxlang.ops.registry import names
+from support import fuzz
 
-COUNT = int(os.environ.get("RX_FUZZ", "5"))
 WORK = ("np_", "kernel_")
 
 
@@ -99,37 +98,39 @@ def late_program(rng: random.Random, *, with_data: bool) -> str:
     return HELPER + head + "\n".join(lines) + f"\n  {names_[-1]} }}\n"
 
 
-def random_cases(*, with_data: bool) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
-    for seed in range(COUNT):
-        rng = random.Random(seed)
-        text = late_program(rng, with_data=with_data)
-        report = rx.check_source(text)
-        if not report.ok:
-            continue
-        module = rx.loads(text)
-        for _ in range(4):
-            shapes = [(rng.randint(1, 4), rng.randint(1, 4)) for _ in range(2)]
-            yield text, module, tuple(np.full(shape, 0.1) for shape in shapes)
+def random_cases(seed: int, *, with_data: bool) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+    rng = random.Random(seed)
+    text = late_program(rng, with_data=with_data)
+    if not rx.check_source(text).ok:
+        return
+    module = rx.loads(text)
+    for _ in range(4):
+        shapes = [(rng.randint(1, 4), rng.randint(1, 4)) for _ in range(2)]
+        yield text, module, tuple(np.full(shape, 0.1) for shape in shapes)
 
 
 def test_what_shapes_refuse_is_refused_before_any_kernel_runs_in_the_words_of_its_own_place() -> None:
     refused = 0
-    for text, module, args in random_cases(with_data=False):
-        late, _ = outcome(module, *args, foresee=False)
-        early, called = outcome(module, *args)
-        assert early == late, text
-        if early is not None:
-            refused += 1
-            assert not called, (text, early)
-    assert refused > COUNT // 3
+    for case in fuzz.cases("before work"):
+        with case as seed:
+            for text, module, args in random_cases(seed, with_data=False):
+                late, _ = outcome(module, *args, foresee=False)
+                early, called = outcome(module, *args)
+                assert early == late, text
+                if early is not None:
+                    refused += 1
+                    assert not called, (text, early)
+    assert refused > fuzz.tries("before work") // 3
 
 
 def test_nothing_is_refused_that_runs() -> None:
-    for text, module, args in random_cases(with_data=True):
-        late, _ = outcome(module, *args, foresee=False)
-        early, called = outcome(module, *args)
-        assert (early is None) == (late is None), text
-        assert early == late or not called, text
+    for case in fuzz.cases("before work"):
+        with case as seed:
+            for text, module, args in random_cases(seed, with_data=True):
+                late, _ = outcome(module, *args, foresee=False)
+                early, called = outcome(module, *args)
+                assert (early is None) == (late is None), text
+                assert early == late or not called, text
 
 
 LATE = {
@@ -166,6 +167,34 @@ def test_no_kernel_runs_before_a_check_that_shapes_decide(program: str) -> None:
         refused, called = outcome(module, np.ones((2, columns)))
         assert refused is not None and not called
     assert outcome(module, np.ones((2, 64)))[0] is None
+
+
+FUNCTION_VALUES = {
+    "applied elsewhere": "@apply(fn(z : Tensor([q], float64)) : Tensor { @concat([b, z], axis=0) }, x)",
+    "nothing captured": "@apply(fn(z : Tensor([q], float64)) : Tensor { @concat([z, z], axis=0) }, x)",
+    "through two": "@through(fn(z : Tensor([q], float64)) : Tensor { @concat([b, z], axis=0) }, x)",
+    "in a turn": """for i in range(2) with (w = x) {
+    let b = @concat([x, x], axis=0)
+    @apply(fn(z : Tensor([q], float64)) : Tensor { @concat([z[0:0], b[0:n]], axis=0) }, x) }""",
+    "a shape of its own": "@apply(fn(z : Tensor([q], float64)) : Tensor { @reshape(b, [-1, 2]) }, x)",
+}
+CALLERS = """@apply = fn(f : fn(Tensor([a], float64)) : Tensor, x : Tensor([m], float64)) : Tensor {
+  let b = @concat([x, x, x], axis=0)
+  f(b)
+}
+@through = fn(g : fn(Tensor([a], float64)) : Tensor, b : Tensor([m], float64)) : Tensor { @apply(g, b) }
+"""
+
+
+@pytest.mark.parametrize("value", FUNCTION_VALUES.values(), ids=FUNCTION_VALUES.keys())
+def test_a_function_value_sees_what_is_around_it_and_not_what_its_caller_calls_alike(value: str) -> None:
+    head = CALLERS + "@main = fn(x : Tensor([n], float64)) : Tensor {\n  let b = @exp(@concat([x, x], axis=0))\n"
+    size = rx.loads(f"{head}  {value} }}").main(np.ones(2)).shape[0]
+    for asked in (size, 2 * size):
+        module = rx.loads(f"{head}  let r = {value}\n  assert r.dim(0) == {asked}\n  @sin(r) }}")
+        late, _ = outcome(module, np.ones(2), foresee=False)
+        early, _ = outcome(module, np.ones(2))
+        assert (early, early is None) == (late, asked == size)
 
 
 def test_of_two_checks_the_first_in_the_source_is_told() -> None:

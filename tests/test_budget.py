@@ -1,10 +1,6 @@
-"""What checking may cost: steps of reasoning are counted, and where they are used up the answer is "unknown".
-
-RX_FUZZ says how many programs whose sizes grow into each other are tried; the ordinary run takes a sample.
-"""
+"""What checking may cost: steps of reasoning are counted, and where they are used up the answer is "unknown"."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,11 +12,11 @@ from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
 from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, TooLarge, charge, var
-from support import long_programs, nested_sizes
+from support import fuzz, long_programs, nested_sizes
 
 SUPPORT = Path(__file__).parent / "support"
 SLOW = Path(__file__).resolve().parents[2] / "shared" / "cases" / "wrong"
-TOTAL = min(int(os.environ.get("RX_FUZZ", "200")), 5_000)
+TOTAL, BLOCKS = fuzz.tries("nested sizes"), 4
 SHORT = 4 if TOTAL <= 200 else 37  # lines of a program: in the ordinary run there are as many, but shorter ones
 # CPU seconds and megabytes of one program, on a machine that has more to do; steps are the same everywhere.
 SECONDS, MEGABYTES, STEPS = 6, 300, 250_000
@@ -277,18 +273,26 @@ def test_programs_that_took_long_are_done_soon(name):
         assert found["steps"] < STEPS, path.name
 
 
-def test_programs_whose_sizes_grow_into_each_other_are_done_soon():
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_programs_whose_sizes_grow_into_each_other_are_done_soon(block):
+    count = TOTAL // BLOCKS
     ran = subprocess.run(
-        [sys.executable, SUPPORT / "nested_sizes.py", "0", str(TOTAL), str(SHORT)],
+        [sys.executable, SUPPORT / "nested_sizes.py", str(block * count), str(count), str(SHORT)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     found = [json.loads(line) for line in ran.stdout.splitlines()]
     assert ran.returncode == 0, (found[-1], ran.stderr[-2_000:])
     costs = [row for row in found if "seconds" in row]
-    assert len(costs) == TOTAL
-    assert [
-        row for row in costs if row["seconds"] > SECONDS or row["steps"] > STEPS or row["megabytes"] > MEGABYTES
-    ] == []
+    assert len(costs) == count
+    wrong = [row for row in costs if row["seconds"] > SECONDS or row["steps"] > STEPS or row["megabytes"] > MEGABYTES]
+    for what, number in (
+        ("programs", count),
+        ("wrong", len(wrong)),
+        ("at its budget", sum(row["stopped"] > 0 for row in costs)),
+        ("seconds", sum(row["seconds"] for row in costs)),
+    ):
+        fuzz.count("nested sizes", what, number)
+    assert wrong == []
 
 
 @pytest.mark.parametrize("kind", long_programs.KINDS)

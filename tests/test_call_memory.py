@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,9 @@ import rxlang as rx
 from rxlang.cli.main import invoke
 from rxlang.interp.dps import pairs
 from rxlang.memory import NotKnown, Peak, peak
-from support import memory
+from support import fuzz, memory
 
 ROOT = Path(__file__).resolve().parents[1]
-FULL = "RX_FUZZ" in os.environ
 
 PROGRAM = """
 @grow = fn(x : Tensor([s, d], float32), n : Size) : Tensor([s + n, d], float32) where n >= 0 {
@@ -156,7 +154,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("name", MODELS + OTHERS * FULL)
+@pytest.mark.parametrize("name", MODELS + OTHERS * fuzz.FULL)
 def test_of_models_it_is_right_to_a_tenth(name: str) -> None:
     sys.path.insert(0, str(ROOT / "benchmarks"))
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import struct
 import warnings
@@ -18,10 +17,10 @@ import rxlang as rx
 from rxlang.cli.main import invoke
 from rxlang.interp.files import load_array
 from rxlang.lang.weights import BadWeights, read_header
+from support import fuzz
 
 from tests.support.damaged_files import damaged
 
-TRIES = int(os.environ.get("RX_FUZZ", "60"))
 CASES = Path(__file__).resolve().parents[2] / "shared/cases/wrong/damaged"
 # What Python says of an object that has no text of its own.
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}|object at")
@@ -43,25 +42,26 @@ def load_of(name: str, key: str | None) -> str:
 
 
 def test_a_damaged_file_is_e245_or_runs_and_says_the_same_each_time(command) -> None:  # noqa: ANN001
-    random, ran, refused = Random(0), 0, 0
-    for _ in range(TRIES):
-        suffix, key, data = damaged(random)
-        Path(f"w{suffix}").write_bytes(data)
-        Path("p.rx").write_text(f"const w = {load_of(f'w{suffix}', key)}\nlet a = w\n")
-        checked, done = command("check", "p.rx"), command("run", "p.rx")
-        assert (checked, done) == (command("check", "p.rx"), command("run", "p.rx"))
-        said = "".join((*checked[1:], *done[1:]))
-        assert not _ADDRESS.search(said), said
-        assert not re.search(r"[^\n\x20-\x7e…\w]", said), said
-        assert set(re.findall(r"error\[(\w+)\]", said)) <= {"E245"}, said
-        assert "Traceback" not in said
-        if done[0] == 0:
-            assert checked[0] == 0 and agrees(Path(f"w{suffix}"), key)
-            ran += 1
-        else:
-            assert done[0] in (1, 2) and "E245" in done[2], done
-            refused += 1
-    assert ran and refused > TRIES // 4, (ran, refused)
+    ran, refused = 0, 0
+    for case in fuzz.cases("damaged weights"):
+        with case as seed:
+            suffix, key, data = damaged(Random(seed))
+            Path(f"w{suffix}").write_bytes(data)
+            Path("p.rx").write_text(f"const w = {load_of(f'w{suffix}', key)}\nlet a = w\n")
+            checked, done = command("check", "p.rx"), command("run", "p.rx")
+            assert (checked, done) == (command("check", "p.rx"), command("run", "p.rx"))
+            said = "".join((*checked[1:], *done[1:]))
+            assert not _ADDRESS.search(said), said
+            assert not re.search(r"[^\n\x20-\x7e…\w]", said), said
+            assert set(re.findall(r"error\[(\w+)\]", said)) <= {"E245"}, said
+            assert "Traceback" not in said
+            if done[0] == 0:
+                assert checked[0] == 0 and agrees(Path(f"w{suffix}"), key)
+                ran += 1
+            else:
+                assert done[0] in (1, 2) and "E245" in done[2], done
+                refused += 1
+    assert ran and refused > fuzz.tries("damaged weights") // 4, (ran, refused)
 
 
 def agrees(path: Path, key: str | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
 from rxlang.lang.dtypes import DTYPES
-
-TOTAL = int(os.environ.get("RX_FUZZ", "60"))
+from support import fuzz
 
 
 def told(text: str) -> list[str]:
@@ -36,11 +34,13 @@ def test_a_dtype_with_a_slip_is_an_error_in_every_place() -> None:
         "@f = fn(x : Tensor([n])) : Tensor([n]) {{ let y : Tensor([n], {}) = x\n y }}", "let y : Tensor([2], {}) = @ones([2])",
         "type T = Tensor([2], {})", "const w : Tensor([], {}) = 1.0",
     )  # fmt: skip
-    for _ in range(TOTAL * 3):
-        name = _slip(rng.choice([n for n in DTYPES if len(n) > 4]), rng)
-        text = rng.choice(places).format(name)
-        if name not in DTYPES:
-            assert told(text)[:1] == ["E225"], text
+    for case in fuzz.cases("slips of dtypes"):
+        with case as seed:
+            rng = random.Random(seed)
+            name = _slip(rng.choice([n for n in DTYPES if len(n) > 4]), rng)
+            text = rng.choice(places).format(name)
+            if name not in DTYPES:
+                assert told(text)[:1] == ["E225"], text
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,15 @@ def test_a_name_that_stands_twice_is_bound_and_only_noted() -> None:
 
 
 def test_a_slip_that_stands_twice_is_noted_with_its_mend() -> None:
-    rng = random.Random(1)
-    for _ in range(TOTAL):
-        meant = rng.choice([n for n in DTYPES if len(n) > 4])
-        name = _slip(meant, rng)
-        text = f"@f = fn(x : Tensor([n], {name}), y : Tensor([n], {name})) : Tensor([n], {name}) {{ x + y }}"
-        if name not in DTYPES:
-            (said,) = [d for d in rx.check_source(text).diagnostics if d.code == "N204"]
-            assert said.help is not None and "did you mean" in said.help, text
+    for case in fuzz.cases("slips that stand twice"):
+        with case as seed:
+            rng = random.Random(seed)
+            meant = rng.choice([n for n in DTYPES if len(n) > 4])
+            name = _slip(meant, rng)
+            text = f"@f = fn(x : Tensor([n], {name}), y : Tensor([n], {name})) : Tensor([n], {name}) {{ x + y }}"
+            if name not in DTYPES:
+                (said,) = [d for d in rx.check_source(text).diagnostics if d.code == "N204"]
+                assert said.help is not None and "did you mean" in said.help, text
     nested = "@f = fn(x : Tensor([n])) : Tensor([n]) { let y ! Tensor([n], flota23) = x; let z ! Tensor([n], flota23) = y; z }"
     assert told(nested) == ["N204"]
 

@@ -23,7 +23,7 @@ PAGES = ROOT / "cli" / "errors"
 DOCUMENT = ROOT / "docs" / "errors.md"
 BLOCK = re.compile(r"^<!-- rx: (?P<says>.*?) -->\n```rx\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 # What takes no short program to show; the tests named after them do.
-WITHOUT_WRONG_PROGRAM = {"E104", "E223", "E242", "E245", "E246", "E299", "R404"}
+WITHOUT_WRONG_PROGRAM = {"E104", "E223", "E242", "E245", "E246", "E247", "E248", "E299", "N205", "R404"}
 
 PREFACE = """# Diagnostics
 

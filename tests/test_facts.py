@@ -17,9 +17,9 @@ from rxlang.simplify.solver.points import nearest, samples
 from rxlang.simplify.solver.shorter import shorter
 from rxlang.simplify.solver.smt import Session
 from rxlang.simplify.solver.terms import Var, evaluate, of_atom, smax, smin, var, variables
+from support import fuzz
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
-FUZZ = int(os.environ.get("RX_FUZZ", "400"))
 n, m, k, h, w = (var(name, i) for i, name in enumerate("nmkhw"))
 i = var("i", 9, nonneg=False)
 
@@ -143,20 +143,21 @@ def test_a_scope_leaves_nothing_behind_whatever_was_learnt_in_it():
             known.contradiction, known.made, facts.conditions(), facts.simplify(n * m + k), facts.satisfiable(),
         )  # fmt: skip
 
-    for seed in range(FUZZ // 4):
-        world = Worlds(seed)
-        facts = knowing(*(world.cond() for _ in range(2)))
-        before = everything(facts)
-        before = (*(dict(part) for part in before[:4]), *before[4:])
-        facts.push()
-        for _ in range(world.random.randrange(4)):
-            facts.assume(world.cond())
+    for case in fuzz.cases("scopes of facts"):
+        with case as seed:
+            world = Worlds(seed)
+            facts = knowing(*(world.cond() for _ in range(2)))
+            before = everything(facts)
+            before = (*(dict(part) for part in before[:4]), *before[4:])
             facts.push()
-            facts.assume(world.cond())
-            facts.decide(world.cond())
+            for _ in range(world.random.randrange(4)):
+                facts.assume(world.cond())
+                facts.push()
+                facts.assume(world.cond())
+                facts.decide(world.cond())
+                facts.pop()
             facts.pop()
-        facts.pop()
-        assert everything(facts) == before, seed
+            assert everything(facts) == before, seed
 
 
 def test_opening_and_closing_a_scope_costs_the_same_however_much_is_known():
@@ -289,27 +290,30 @@ def test_no_verdict_differs_from_enumeration(near, monkeypatch):
     # so many facts that hang together are looked at as a whole; of more, first those near the question
     monkeypatch.setattr("rxlang.simplify.solver.facts._NEAR", near)
     kinds = {}
-    for seed in range(FUZZ):
-        world = Worlds(seed)
-        known = [world.cond() for _ in range(world.random.choice([0, 1, 2, 3]))]
-        asked = world.cond()
-        bounded = [c for t in (n, m, i) for v in variables(t) for c in (ge(t, RANGE[v][0]), le(t, RANGE[v][-1]))]
-        facts = knowing(*known, *bounded)
-        verdict = facts.judge(asked)
-        points = [dict(zip(RANGE, values, strict=True)) for values in itertools.product(*RANGE.values())]
-        inside = [p for p in points if all(evaluate_cond(c, p) for c in known)]
-        seen = {evaluate_cond(asked, p) for p in inside}
-        want = {0: "vacuous", 2: "open"}.get(len(seen)) or ("proved" if seen == {True} else "refuted")
-        assert verdict.kind in (want, "unknown"), (seed, known, asked, verdict)
-        kinds[verdict.kind] = kinds.get(verdict.kind, 0) + 1
-        found = facts.witness(asked, True)
-        if near > 1:
-            assert (found is not None) == (True in seen), (seed, known, asked, found)
-        assert facts.possible(asked) <= (True in seen), (seed, known, asked)
-        if found is not None:
-            shown = [p for p in inside if found.items() <= p.items() and evaluate_cond(asked, p)]
-            assert shown, (seed, known, asked, found)
-    assert kinds.get("unknown", 0) <= (FUZZ // 100 if near > 1 else FUZZ // 10)
+    for case in fuzz.cases("facts"):
+        with case as seed:
+            world = Worlds(seed)
+            known = [world.cond() for _ in range(world.random.choice([0, 1, 2, 3]))]
+            asked = world.cond()
+            bounded = [c for t in (n, m, i) for v in variables(t) for c in (ge(t, RANGE[v][0]), le(t, RANGE[v][-1]))]
+            facts = knowing(*known, *bounded)
+            verdict = facts.judge(asked)
+            points = [dict(zip(RANGE, values, strict=True)) for values in itertools.product(*RANGE.values())]
+            inside = [p for p in points if all(evaluate_cond(c, p) for c in known)]
+            seen = {evaluate_cond(asked, p) for p in inside}
+            want = {0: "vacuous", 2: "open"}.get(len(seen)) or ("proved" if seen == {True} else "refuted")
+            assert verdict.kind in (want, "unknown"), (seed, known, asked, verdict)
+            kinds[verdict.kind] = kinds.get(verdict.kind, 0) + 1
+            fuzz.count("facts", "unknown", verdict.kind == "unknown")
+            found = facts.witness(asked, True)
+            if near > 1:
+                assert (found is not None) == (True in seen), (seed, known, asked, found)
+            assert facts.possible(asked) <= (True in seen), (seed, known, asked)
+            if found is not None:
+                shown = [p for p in inside if found.items() <= p.items() and evaluate_cond(asked, p)]
+                assert shown, (seed, known, asked, found)
+    total = fuzz.tries("facts")
+    assert kinds.get("unknown", 0) <= (total // 100 if near > 1 else total // 10)
 
 
 def test_answers_do_not_depend_on_the_seed_of_hashing_on_the_order_of_questions_or_on_other_processes(tmp_path):

@@ -22,7 +22,7 @@ from rxlang.helps.offer import Offer, offers, with_helps
 from rxlang.lang.diagnostics import Diagnostic, Edit
 from rxlang.lang.render import render_text
 from rxlang.lang.source import Source, Span
-from support import shape_bugs
+from support import fuzz, shape_bugs
 
 HERE = Path(__file__).resolve().parent
 GOLDENS = HERE / "goldens" / "helps"
@@ -375,13 +375,14 @@ def damaged(text: str, random: Random) -> str:
 
 
 def test_the_helps_of_damaged_programs_do_what_they_say() -> None:
-    random = Random(7)
     programs = [text for text, _ in TABLE] + [text for _, text in bugs()]
     helps = 0
-    for _ in range(int(os.environ.get("RX_FUZZ", "60"))):
-        text = damaged(random.choice(programs), random)
-        assert list(fails_of(text)) == [], text
-        helps += any(o.mends for o in offered(text))
+    for case in fuzz.cases("helps"):
+        with case as seed:
+            random = Random(seed)
+            text = damaged(random.choice(programs), random)
+            assert list(fails_of(text)) == [], text
+            helps += any(o.mends for o in offered(text))
     assert helps > 5
 
 

@@ -210,6 +210,9 @@ def test_a_function_of_the_program_goes_before_and_a_primitive_where_no_function
     [
         ("@map(@relu)", "E205", "@map is called without `xs`"),
         ("@scan(@add, xs)", "E205", "@scan is called without `xs`"),
+        ("@map(@relu, (xs, xs))", "E206", "@map goes over the rows of tensors; this is a tuple"),
+        ("@fold(@add, xs, xs=@split(xs, 2))", "E206", "@fold goes over the rows of tensors; this is a tuple"),
+        ("let t = (xs, xs)\n @map(@add, xs, t)", "E206", "@map goes over the rows of tensors; this is a tuple"),
         ("@map(xs, @relu)", "E206", "`f` is a function; this is a tensor"),
         ("@map(@twice, xs, xs)", "E205", "@map calls `f` with a row of each of 2 tensors; this one takes 1 argument"),
         ("@fold(@twice, xs, xs)", "E205", "@fold calls `f` with what is carried and a row; this one takes 1 argument"),

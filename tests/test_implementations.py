@@ -1,12 +1,11 @@
 """Lists of implementations: the first that fits is called, wherever that is decided, and what none fits is told of each.
 
 The random programs put tensors of known and of unknown rank through lists of functions, externs and primitives; the oracle
-walks the list itself, in NumPy. RX_FUZZ says how many.
+walks the list itself, in NumPy.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from functools import cache
@@ -17,8 +16,8 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
+from support import fuzz
 
-TOTAL = int(os.environ.get("RX_FUZZ", "60"))
 WRONG = Path(__file__).resolve().parents[1].parent / "shared" / "cases" / "wrong"
 
 
@@ -279,47 +278,49 @@ class Program:
 
 def test_what_is_chosen_before_the_run_is_what_the_run_would_choose() -> None:
     """The first member that fits, by the annotation as much as by the run; what is refuted fails for every argument."""
-    for seed in range(TOTAL):
-        program = Program(seed)
-        plain = program.source.replace(f"x : {program.annotation}", "x : Tensor")
-        for text, annotation in ((program.source, program.annotation), (plain, "Tensor")):
-            errors = [d for d in rx.check_source(text).diagnostics if d.severity == "error"]
-            assert all(d.code.startswith("E3") for d in errors), (text, errors)
-            module = None if errors else rx.loads(text)
-            certain = all(d.code not in ("E310", "E315") for d in errors)
-            for _ in range(8):
-                x = program.argument()
-                if not _enters(annotation, x):
-                    continue
-                if module is not None:
-                    assert _same(_result(module, x), program.wanted(x)), (seed, text, x.shape, x.dtype)
-                elif certain and program.reaches_the_list(x):
-                    assert program.wanted(x) is None, (seed, text, errors[0].message, x.shape)
+    for case in fuzz.cases("lists"):
+        with case as seed:
+            program = Program(seed)
+            plain = program.source.replace(f"x : {program.annotation}", "x : Tensor")
+            for text, annotation in ((program.source, program.annotation), (plain, "Tensor")):
+                errors = [d for d in rx.check_source(text).diagnostics if d.severity == "error"]
+                assert all(d.code.startswith("E3") for d in errors), (text, errors)
+                module = None if errors else rx.loads(text)
+                certain = all(d.code not in ("E310", "E315") for d in errors)
+                for _ in range(8):
+                    x = program.argument()
+                    if not _enters(annotation, x):
+                        continue
+                    if module is not None:
+                        assert _same(_result(module, x), program.wanted(x)), (seed, text, x.shape, x.dtype)
+                    elif certain and program.reaches_the_list(x):
+                        assert program.wanted(x) is None, (seed, text, errors[0].message, x.shape)
 
 
 _BOUNDS = {"i == {}": int.__eq__, "i >= {}": int.__ge__, "i <= {}": int.__le__, "i != {}": int.__ne__}
 
 
 def test_a_member_that_fits_in_some_turns_only_is_chosen_in_those() -> None:
-    rng = random.Random(5)
-    for _ in range(TOTAL // 2):
-        bounds = [(rng.choice(tuple(_BOUNDS)), rng.randrange(4)) for _ in range(rng.randint(2, 3))]
-        start, stop = rng.randint(0, 1), rng.randint(2, 4)
-        heads = [f"fn(x : float32, i : Size) : float32 where {text.format(k)} {{ x * 4.0 + {m}.0 }}"
-                 for m, (text, k) in enumerate(bounds)]  # fmt: skip
-        listed = ", ".join(f"@m{m}" for m in range(len(heads)))
-        text = "\n".join(f"@m{m} = {head}" for m, head in enumerate(heads)) + f"\n@list = [{listed}]\n"
-        text += (
-            f"@main = fn(x : float32) : Tensor {{ for i in range({start}, {stop}) with (a = x) {{ @list(a, i) }} }}\n"
-        )
-        wanted: float | None = 0.0
-        for i in range(start, stop):
-            chosen = next((m for m, (b, k) in enumerate(bounds) if _BOUNDS[b](i, k)), None)
-            wanted = None if wanted is None or chosen is None else wanted * 4 + chosen
-        if any(d.severity == "error" for d in rx.check_source(text).diagnostics):
-            assert wanted is None, text
-        else:
-            assert _same(_result(rx.loads(text), np.float32(0)), None if wanted is None else np.float32(wanted)), text
+    for case in fuzz.cases("members by turn"):
+        with case as seed:
+            rng = random.Random(seed)
+            bounds = [(rng.choice(tuple(_BOUNDS)), rng.randrange(4)) for _ in range(rng.randint(2, 3))]
+            start, stop = rng.randint(0, 1), rng.randint(2, 4)
+            heads = [f"fn(x : float32, i : Size) : float32 where {text.format(k)} {{ x * 4.0 + {m}.0 }}"
+                     for m, (text, k) in enumerate(bounds)]  # fmt: skip
+            listed = ", ".join(f"@m{m}" for m in range(len(heads)))
+            text = "\n".join(f"@m{m} = {head}" for m, head in enumerate(heads)) + f"\n@list = [{listed}]\n"
+            text += f"@main = fn(x : float32) : Tensor {{ for i in range({start}, {stop}) with (a = x) {{ @list(a, i) }} }}\n"
+            wanted: float | None = 0.0
+            for i in range(start, stop):
+                chosen = next((m for m, (b, k) in enumerate(bounds) if _BOUNDS[b](i, k)), None)
+                wanted = None if wanted is None or chosen is None else wanted * 4 + chosen
+            if any(d.severity == "error" for d in rx.check_source(text).diagnostics):
+                assert wanted is None, text
+            else:
+                assert _same(_result(rx.loads(text), np.float32(0)), None if wanted is None else np.float32(wanted)), (
+                    text
+                )
 
 
 def _enters(annotation: str, x: Any) -> bool:

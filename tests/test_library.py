@@ -96,6 +96,8 @@ DEFINED: dict[str, tuple[dict[str, Any], Any, Callable[..., Any]]] = {
     "ones": ({"shape": (2, 3)}, np.ones((2, 3)), same),
     "ones_like": ({"x": X}, np.ones((2, 3)), same),
     "linspace": ({"start": 1.0, "stop": 3.0, "num": 5}, np.linspace(1, 3, 5), same),
+    "pad_to_match": ({"x": X, "y": np.zeros((5, 1))}, np.pad(X, ((0, 3), (0, 0))), same),
+    "part": ({"xs": (X, X[0]), "position": -1}, X[0], same),
     "shape": ({"x": X}, [2, 3], same),
     "size": ({"x": X}, 6, same),
     "size_to_tensor": ({"n": 7}, 7, same),

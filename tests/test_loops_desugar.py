@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +19,9 @@ from rxlang.lang.node import Node, replace
 from rxlang.lang.source import Source
 from rxlang.lang.walk import walk
 from rxlang.ops.registry import lookup
+from support import fuzz
 
 HERE = Path(__file__).parent
-FUZZ = int(os.environ.get("RX_FUZZ", "60"))
 SIGNATURE = "x : Tensor([n, d], float32), y : Tensor([n], float32), k : Size"
 
 
@@ -465,25 +464,30 @@ class Programs:
         )
 
 
-@pytest.mark.parametrize("seed", range(FUZZ))
-def test_a_random_program_with_loops_is_read_back_as_the_same_core(seed: int) -> None:
-    text = Programs(seed).program()
-    before, said = run(text)
-    assert [d for d in said if d.severity == "error"] == [], text
-    printed = print_program(before)
-    after, again = run(printed)
-    assert [d for d in again if d.severity == "error"] == [], printed
-    assert without_signatures(after) == without_signatures(before), printed
-    assert print_program(after) == printed
-    assert unbound(before) == [], printed
-    laid_out, _ = format_source(Source("p.rx", text))
-    assert laid_out is not None
-    assert without_signatures(run(laid_out)[0]) == without_signatures(before)
+def test_a_random_program_with_loops_is_read_back_as_the_same_core() -> None:
+    for case in fuzz.cases("cores of loops"):
+        with case as seed:
+            text = Programs(seed).program()
+            before, said = run(text)
+            assert [d for d in said if d.severity == "error"] == [], text
+            printed = print_program(before)
+            after, again = run(printed)
+            assert [d for d in again if d.severity == "error"] == [], printed
+            assert without_signatures(after) == without_signatures(before), printed
+            assert print_program(after) == printed
+            assert unbound(before) == [], printed
+            laid_out, _ = format_source(Source("p.rx", text))
+            assert laid_out is not None
+            assert without_signatures(run(laid_out)[0]) == without_signatures(before)
 
 
-@pytest.mark.parametrize("seed", range(FUZZ // 4))
-def test_a_core_with_something_said_of_every_part_is_read_back_too(seed: int) -> None:
-    program, _ = run(Programs(seed).program())
+def test_a_core_with_something_said_of_every_part_is_read_back_too() -> None:
+    for case in fuzz.cases("comments of cores"):
+        with case as seed:
+            assert_read_back_with_comments(run(Programs(seed).program())[0])
+
+
+def assert_read_back_with_comments(program: core.Program) -> None:
     said: list[core.Stmt | core.Call | core.Invariant | core.Stacked] = []
 
     def comment(place: core.Stmt | core.Call | core.Invariant | core.Stacked) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import signal
 import subprocess
 import sys
@@ -24,11 +23,11 @@ from rxlang.interp.trace import progress, running
 from rxlang.interp.words import evaluate
 from rxlang.lang import core
 from rxlang.lang.files import Files
+from support import fuzz
 from support.memory import peak
 from support.random_loops import Maker
 
 HERE = Path(".")
-TRIES = int(os.environ.get("RX_FUZZ", "60"))
 V = "Tensor([n], float64)"
 
 
@@ -71,32 +70,37 @@ def bits(value: Any) -> Any:
 
 
 def machines(source: str) -> list[Machine]:
-    """The program as it runs, without writing into operands, without NumPy's own functions, and with all its checks."""
+    """The program as it runs, without writing into operands, without NumPy's own functions, over allocated memory, and with all
+    its checks."""
     checked = program(source)
     desugared, _ = pipeline.desugar_text(source, "x.rx", HERE)
     assert desugared is not None
-    kinds = (Options(), Options(reuse=False), Options(direct=False, instrument=True))
+    kinds = (Options(), Options(reuse=False), Options(direct=False, instrument=True), Options(dps=True))
     return [
         *(Machine(checked, Files(HERE), o) for o in kinds),
         Machine(desugared, Files(HERE), Options(guard_all=True)),
     ]
 
 
-def test_random_loops_do_what_python_does_to_the_last_bit_however_they_run() -> None:
+@pytest.mark.parametrize("block", range(4))
+def test_random_loops_do_what_python_does_to_the_last_bit_however_they_run(block: int) -> None:
     written_into = 0
-    for seed in range(TRIES // 10):
-        made, draw = Maker(seed), np.random.default_rng(seed)
-        loops = loops_of(made.source)
-        written_into += sum(isinstance(s, Compute) and s.into is not None for loop in loops for s in every(loop.body))
-        ways = machines(made.source)
-        for n in (0, 1, 4):
-            x, w = draw.standard_normal(3), draw.standard_normal(3)
-            before = bits((x, w))
-            with np.errstate(all="ignore"):
-                expected = bits(made.expected(x, w, n))
-                for machine in (*ways, *ways):  # the second time by a plan
-                    assert bits(machine.call("main", [x, w, n])) == expected, f"seed {seed}, n = {n}\n{made.source}"
-            assert bits((x, w)) == before, "an argument was written into"
+    for case in fuzz.cases("loops", block, 4):
+        with case as seed:
+            made, draw = Maker(seed), np.random.default_rng(seed)
+            loops = loops_of(made.source)
+            written_into += sum(
+                isinstance(s, Compute) and s.into is not None for loop in loops for s in every(loop.body)
+            )
+            ways = machines(made.source)
+            for n in (0, 1, 4):
+                x, w = draw.standard_normal(3), draw.standard_normal(3)
+                before = bits((x, w))
+                with np.errstate(all="ignore"):
+                    expected = bits(made.expected(x, w, n))
+                    for machine in (*ways, *ways):  # the second time by a plan
+                        assert bits(machine.call("main", [x, w, n])) == expected, f"n = {n}\n{made.source}"
+                assert bits((x, w)) == before, "an argument was written into"
     assert written_into > 0
 
 

@@ -559,7 +559,7 @@ def test_a_size_that_two_arms_make_differently_is_one_or_the_other() -> None:
 def test_more_names_than_values_is_an_error(names: str, made: str) -> None:
     d = only(f"@f = fn(x : Tensor([n, 4], float32)) : Tensor {{ let {names} = {made}; a }}")
     assert (d.code, d.severity) == ("E206", "error")
-    assert d.message == f"this gives 2 values; here are {names.count(',') + 1} names"
+    assert d.message == f"this is a tuple of 2; here are {names.count(',') + 1} names"
 
 
 # Sizes

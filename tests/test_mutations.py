@@ -1,11 +1,7 @@
-"""No traceback, whatever is written: programs of the project with bytes and tokens changed at random, through every phase.
-
-RX_FUZZ says how many; the ordinary run takes a sample.
-"""
+"""No traceback, whatever is written: programs of the project with bytes and tokens changed at random, through every phase."""
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import time
@@ -21,9 +17,9 @@ from rxlang.lang.files import Files
 from rxlang.lang.formatter import format_source
 from rxlang.lang.parser import decode
 from rxlang.lang.render import render_text
+from support import fuzz
 
 ROOT = Path(__file__).resolve().parents[1]
-TOTAL = int(os.environ.get("RX_FUZZ", "300"))
 BLOCKS = 10
 SLOWEST = 20.0  # seconds of CPU for one program: far beyond any, far below a loop without end
 TOKEN = re.compile(
@@ -137,14 +133,12 @@ def run(checked: pipeline.Checked, base: Path) -> None:
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_a_mutated_program_gives_a_diagnostic_or_works(block: int) -> None:
-    for seed in range(block * TOTAL // BLOCKS, (block + 1) * TOTAL // BLOCKS):
-        path, text = mutated(seed)
-        began = time.process_time()
-        try:
+    for case in fuzz.cases("mutations", block, BLOCKS):
+        with case as seed:
+            path, text = mutated(seed)
+            began = time.process_time()
             live(path, text)
-        except Exception as bug:  # noqa: BLE001 - whatever it is, it is what this test looks for
-            pytest.fail(f"seed {seed}, from {path.name}: {type(bug).__name__}: {bug}\n{text.decode(errors='replace')}")
-        assert time.process_time() - began < SLOWEST, f"seed {seed}, from {path.name}"
+            assert time.process_time() - began < SLOWEST, f"from {path.name}"
 
 
 def test_mutations_reach_every_phase() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import rxlang
 
 onnx = pytest.importorskip("onnx")

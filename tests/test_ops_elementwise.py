@@ -348,7 +348,7 @@ def size(text: Any) -> Any:
 
 
 def tensor(*shape: Any, dtype: str = "float32", data: Any = None) -> TensorInfo:
-    return TensorInfo(shape, DTYPES[dtype], data)
+    return TensorInfo(shape, DTYPES[dtype], data if data is None or isinstance(data, tuple) else (data,))
 
 
 @given(st.lists(dims, max_size=3), st.lists(dims, max_size=3), st.lists(dims, max_size=2))
@@ -472,7 +472,7 @@ def test_elements_that_may_not_fit_are_not_tracked() -> None:
     assert out.data is None
 
 
-def test_floats_are_not_tracked() -> None:
+def test_floats_that_are_not_known_are_not_tracked() -> None:
     (out,) = ops.agrees("add", ENVS, x=tensor(dtype="float32", data=None), y=tensor(dtype="float32", data=2))
     assert out.data is None
 

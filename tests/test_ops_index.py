@@ -17,6 +17,7 @@ from rxlang.lang.dtypes import DTYPES
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, NeedsData, Violation, evaluate
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
+from support import ops
 
 dims = st.lists(st.integers(0, 4), min_size=1, max_size=3)
 dtypes = st.sampled_from(["float32", "int8", "int64", "bool", "complex64", "bfloat16"])
@@ -46,11 +47,13 @@ def run(name: str, **values: Any) -> Any:
     """The kernel's result, after a check that the rule predicted its shapes and dtypes and that NumPy did not warn."""
     row = registry.lookup(name)
     assert row is not None
-    predicted = evaluate(row, {k: info(v) for k, v in values.items()}).tensors
+    predicted = evaluate(row, {k: ops.info(v) for k, v in values.items()}).tensors
     made = kernel(name, **values)
     results = made if isinstance(made, tuple) else (made,)
     assert [r.shape for r in results] == [t.shape for t in predicted]
     assert [r.dtype.name for r in results] == [t.dtype.name for t in predicted]
+    for result, tensor in zip(results, predicted, strict=True):
+        ops.has_elements(result, tensor)
     return made
 
 
@@ -131,7 +134,7 @@ def test_take_of_tracked_elements_gives_tracked_elements() -> None:
     assert row is not None
     shape = TensorInfo((3,), DTYPES["int64"], (2, 3, 5))
     positions = TensorInfo((2,), DTYPES["int64"], (0, -1))
-    assert evaluate(row, {"x": shape, "indices": -1}).tensors[0].data == 5
+    assert evaluate(row, {"x": shape, "indices": -1}).tensors[0].data == (5,)
     assert evaluate(row, {"x": shape, "indices": positions}).tensors[0].data == (2, 5)
     with pytest.raises(Violation):
         evaluate(row, {"x": shape, "indices": TensorInfo((1,), DTYPES["int64"], (3,))})

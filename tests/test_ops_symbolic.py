@@ -71,6 +71,15 @@ class SymbolicCtx:
     def element(self, at_least: Any, at_most: Any) -> None:
         return None
 
+    def is_unknown(self, size: Any) -> bool:
+        return False
+
+    def one_of(self, cases: Any, natural: bool) -> None:
+        return None
+
+    def fits(self, value: Any, dtype: Any) -> bool:
+        return True
+
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Term:
         drawn = Var(name, 100 + len(self.drawn))
         self.drawn.append((drawn, at_least, at_most))

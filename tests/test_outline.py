@@ -1,9 +1,5 @@
-"""A program whose steps run out: what is still proved or refuted, and every size that is told, is what the full check says.
+"""A program whose steps run out: what is still proved or refuted, and every size that is told, is what the full check says."""
 
-RX_FUZZ says how many programs are tried.
-"""
-
-import os
 from pathlib import Path
 
 import pytest
@@ -11,9 +7,8 @@ from rxlang import pipeline
 from rxlang.lang import core
 from rxlang.lang.core import Status
 from rxlang.lang.walk import walk
-from support import nested_sizes, random_programs, small_programs
+from support import fuzz, nested_sizes, random_programs, small_programs
 
-TOTAL = int(os.environ.get("RX_FUZZ", "24"))
 ROOMS = "rxlang.simplify"
 # No steps for a rule, which is what asks for an outline; none for a program behind what is plain; none for a question.
 BUDGETS = {
@@ -85,19 +80,20 @@ def check(text):
 def test_what_is_said_where_steps_run_out_is_what_the_full_check_says(budget, monkeypatch):
     tried = 0
     for family, make in FAMILIES.items():
-        for seed in range(max(TOTAL // 3, 1)):
-            text = make(seed)
-            full = check(text)
-            with monkeypatch.context() as patch:
-                for name, steps in BUDGETS[budget]:
-                    patch.setattr(name, steps)
-                less = check(text)
-            if full.checked is None or less.checked is None:
-                assert (full.checked is None) == (less.checked is None), (family, seed)
-                continue
-            assert list(contradictions(full, less)) == [], (family, seed, text)
-            tried += 1
-    assert tried > TOTAL // 3
+        for case in fuzz.cases("out of steps"):
+            with case as seed:
+                text = make(seed)
+                full = check(text)
+                with monkeypatch.context() as patch:
+                    for name, steps in BUDGETS[budget]:
+                        patch.setattr(name, steps)
+                    less = check(text)
+                if full.checked is None or less.checked is None:
+                    assert (full.checked is None) == (less.checked is None), (family, seed)
+                    continue
+                assert list(contradictions(full, less)) == [], (family, seed, text)
+                tried += 1
+    assert tried > fuzz.tries("out of steps")
 
 
 @pytest.mark.parametrize("budget", BUDGETS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from rxlang.lang.lexer import scan
 from rxlang.lang.parser import parse, parse_expr, parse_type
 from rxlang.lang.printer import print_expr, print_type
 from rxlang.lang.source import NOWHERE, Source
+from support import fuzz
 from support.sweet_printer import print_module
 
 T = TypeVar("T")
@@ -184,7 +184,7 @@ class Maker:
 
 
 seeds = st.integers(0, 2**64)
-RELAXED = settings(max_examples=int(os.environ.get("RX_FUZZ", "200")), deadline=None)
+RELAXED = settings(max_examples=fuzz.tries("printer"), deadline=None)
 
 
 @RELAXED

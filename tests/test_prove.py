@@ -2,18 +2,16 @@
 
 import itertools
 import json
-import os
 import random
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from rxlang.simplify.solver.prove import prove_line, prove_lines
+from support import fuzz
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
 FACTS = (Path(__file__).parent / "data" / "size_facts.txt").read_text().splitlines()
-FUZZ = int(os.environ.get("RX_FUZZ", "400"))
 
 
 def ask(goal, assume=(), **rest):
@@ -199,51 +197,50 @@ class Questions:
         return pick.choice([f"({name} + 1)", f"({name} * {pick.choice([2, 3])})", f"({name} + {pick.choice(names)})"])
 
 
-def wrong_answers(kind, count):
-    wrong, shares = [], Counter()
-    for seed in range(count):
-        questions = Questions(f"{kind}{seed}")
-        if kind == "law":
-            left, right = questions.law()
-            assume = [questions.assumption() for _ in range(questions.random.choice([0, 0, 1]))]
-            if questions.random.random() < 0.5:
-                goal, expected = f"{left} == {right}", {"valid", "vacuous"}
-            else:
-                goal, expected = f"{left} == {right} + {questions.random.choice([1, 2])}", {"unsat", "vacuous"}
-        elif kind == "fact":
-            assume, goal, expected = questions.fact()
-            expected = expected and expected | {"vacuous"}
-        elif kind == "bounded":
-            (assume, goal), expected = questions.bounded_question(6), None
-        elif kind == "signed":
-            questions = Questions(f"{kind}{seed}", ("z", "n", "m"), ("z", "n"))
-            (assume, goal), expected = questions.bounded_question(4), None
-            fit = {"z": "z != 0", "n": "n >= 1"}
-            assume = [*(fit[d] for d in questions.divisors), "z >= -4", *assume]
+def asked(kind, seed):
+    """What is wrong with the answer to a question, the question, and the answer."""
+    questions = Questions(f"{kind}{seed}")
+    if kind == "law":
+        left, right = questions.law()
+        assume = [questions.assumption() for _ in range(questions.random.choice([0, 0, 1]))]
+        if questions.random.random() < 0.5:
+            goal, expected = f"{left} == {right}", {"valid", "vacuous"}
         else:
-            (assume, goal), expected = questions.open_question(), None
-        answer = ask(goal, assume, vars={"z": "int"})
-        shares[answer["result"]] += 1
-        box = 9 if kind != "fact" else int(2_000 ** (1 / len(names_in(goal, *assume))))
-        problem = contradiction(answer, assume, goal, min(box, 9))
-        if expected and answer["result"] not in expected | {"unknown"}:
-            problem = problem or f"expected {expected}"
-        if kind in ("bounded", "signed") and not problem and answer["result"] != "unknown":
-            seen = truth(assume, goal, 6)
-            known = {(): "vacuous", (True,): "valid", (False,): "unsat", (False, True): "neither"}[tuple(sorted(seen))]
-            problem = None if answer["result"] == known else f"expected {known}"
-        if problem:
-            wrong.append((problem, answer, assume, goal))
-    print(f"{kind}: {dict(shares)}")
-    return wrong, shares
+            goal, expected = f"{left} == {right} + {questions.random.choice([1, 2])}", {"unsat", "vacuous"}
+    elif kind == "fact":
+        assume, goal, expected = questions.fact()
+        expected = expected and expected | {"vacuous"}
+    elif kind == "bounded":
+        (assume, goal), expected = questions.bounded_question(6), None
+    elif kind == "signed":
+        questions = Questions(f"{kind}{seed}", ("z", "n", "m"), ("z", "n"))
+        (assume, goal), expected = questions.bounded_question(4), None
+        fit = {"z": "z != 0", "n": "n >= 1"}
+        assume = [*(fit[d] for d in questions.divisors), "z >= -4", *assume]
+    else:
+        (assume, goal), expected = questions.open_question(), None
+    answer = ask(goal, assume, vars={"z": "int"})
+    box = 9 if kind != "fact" else int(2_000 ** (1 / len(names_in(goal, *assume))))
+    problem = contradiction(answer, assume, goal, min(box, 9))
+    if expected and answer["result"] not in expected | {"unknown"}:
+        problem = problem or f"expected {expected}"
+    if kind in ("bounded", "signed") and not problem and answer["result"] != "unknown":
+        seen = truth(assume, goal, 6)
+        known = {(): "vacuous", (True,): "valid", (False,): "unsat", (False, True): "neither"}[tuple(sorted(seen))]
+        problem = None if answer["result"] == known else f"expected {known}"
+    return problem, (assume, goal), answer
 
 
 @pytest.mark.parametrize("kind", ["law", "fact", "bounded", "signed", "open"])
 def test_no_answer_to_a_random_question_is_wrong(kind):
-    wrong, shares = wrong_answers(kind, FUZZ)
-    print(f"\n{kind}: " + ", ".join(f"{layer} {count / FUZZ:.1%}" for layer, count in sorted(shares.items())))
-    assert not wrong, wrong[:3]
-    assert shares["unknown"] <= max(2, FUZZ // 50)
+    family, unknown = f"questions, {kind}", 0
+    for case in fuzz.cases(family):
+        with case as seed:
+            problem, question, answer = asked(kind, seed)
+            assert not problem, (question, answer)
+            unknown += answer["result"] == "unknown"
+            fuzz.count(family, "unknown", answer["result"] == "unknown")
+    assert unknown <= max(2, fuzz.tries(family) // 50)
 
 
 # ---------------------------------------------------------------- the corpora

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.cli.main import invoke
+from rxlang.helps.offer import with_helps
 from rxlang.interp.dtypes import numpy_dtype
 from rxlang.lang.dtypes import DTYPES
+from rxlang.lang.source import Source
+from rxlang.pipeline import check_source
 
 # What s and u are, and the sizes of the other names.
 STRETCHES = ((), (2,), (3, 0), (2, 1, 4))
@@ -31,6 +36,16 @@ PROGRAMS = {
     "halves turned": ("*s n", "*s n", "@concat([-x[..., n // 2:], x[..., :n // 2]], axis=-1)"),
     "split": ("*s 2*m", "*s m", "{ let (a, b) = @split(x, sections=2, axis=-1)\n  a * b }"),
     "pad": ("*s m", "*s m+3", "@pad(x, [(1, 2)], axes=[-1])"),
+    "an axis to the end": ("n m *s", "n *s m", "@moveaxis(x, 1, -1)"),
+    "an axis from the end": ("n *s m", "n m *s", "@moveaxis(x, -1, 1)"),
+    "an axis behind to the front": ("*s m k", "m *s k", "@moveaxis(x, -2, 0)"),
+    "two axes to the end": ("n m *s", "*s m n", "@moveaxis(x, [1, 0], [-2, -1])"),
+    "two axes across": ("n *s k", "k *s n", "@moveaxis(x, [0, -1], [-1, 0])"),
+    "an axis that stays": ("n m *s", "n m *s", "@moveaxis(x, [1, 0], [1, 0])"),
+    "flipped behind": ("*s m", "*s m", "@flip(x, axis=-1)"),
+    "squeezed at both ends": ("1 *s 1", "*s", "@squeeze(x, axis=[0, -1])"),
+    "a new axis behind": ("*s m", "*s 1 m", "@expand_dims(x, axis=-2)"),
+    "a part behind": ("*s 2*m", "*s m", "@split(x, 2, axis=-1)[-1]"),
     "pad in front": ("m *s", "m+3 *s", "@pad(x, [(1, 2)], axes=[0])"),
     "pad two axes": ("*s m n", "*s m+2 n+1", "@pad(x, [(1, 0), (1, 1)], axes=[-1, -2])"),
     "take": ("m *s; *u int64", "*u *s", "@take(x, y, axis=0)"),
@@ -97,3 +112,49 @@ def test_nothing_is_left_to_a_run_and_the_result_is_what_its_type_says(name: str
         if "?" in dims:
             dims = [str(found.shape[0]) if d == "?" else d for d in dims]
         assert found.shape == extent(dims, s, u) and found.dtype == numpy_dtype(DTYPES[dtype])
+
+
+def test_what_is_known_of_a_shape_with_a_splice_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.rx"
+    path.write_text(
+        "@f = fn(x : Tensor([n, *s, 3], float32), y : Tensor([..., 4], d), z : Tensor) : Tensor([*s, n, 3], float32) {\n"
+        "  let s1 : Shape = y.shape\n  let a = @expand_dims(y, axis=-1)\n  @moveaxis(x, 0, -2)\n}\n"
+    )
+    assert invoke(["shapes", str(path)]) == 0
+    lines = dict(re.split(" +: ", line.strip(), maxsplit=1) for line in capsys.readouterr().out.splitlines()[1:])
+    assert lines == {
+        "x": "Tensor([n, *s, 3], float32)", "y": "Tensor([..., 4], d)", "z": "Tensor(?, ?)  # rank unknown",
+        "s1": "Shape = [..., 4]", "a": "Tensor([..., 4, 1], d)", "result": "Tensor([*s, n, 3], float32)",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("splice", ["*s", "..."])
+@pytest.mark.parametrize(
+    ("there", "asked", "axis"), [("n, {}, 3", "{}, 4", -1), ("{}, 3, n", "{}, 4, n", -2), ("3, {}", "4, {}", 0)]
+)
+def test_a_size_beside_a_splice_is_said_where_it_does_not_fit(there: str, asked: str, axis: int, splice: str) -> None:
+    text = f"@f = fn(x : Tensor([{there.format(splice)}]), n : Size) : Tensor {{\n"
+    text += f"  let y : Tensor([{asked.format('...')}]) = x\n  y\n}}\n"
+    [found] = [d for d in rx.check_source(text).diagnostics if d.severity == "error"]
+    assert found.message == f"the annotation needs axis {axis} of `y` to be 4, but it is 3: this always fails"
+    assert not any("_rest" in label.message for label in found.labels)
+
+
+@pytest.mark.parametrize(
+    ("body", "shape"),
+    [
+        ("@pad(x, [], axes=[])", (2, 3)), ("@pad(x, (), axes=())", (2, 3)), ("@pad(@sum(x), [])", ()),
+        ("@pad(x, [(0, 1)], axes=[-1])", (2, 4)), ("@moveaxis(x, [], [])", (2, 3)), ("@expand_dims(x, axis=[])", (2, 3)),
+        ("@flip(x, axis=[])", (2, 3)), ("@reshape(@sum(x), [])", ()), ("@permute_dims(@sum(x), [])", ()),
+    ],
+)  # fmt: skip
+def test_no_axes_at_all_are_axes(body: str, shape: tuple[int, ...]) -> None:
+    text = f"@f = fn(x : Tensor([2, 3], float32)) : Tensor([{', '.join(map(str, shape))}], float32) {{ {body} }}\n"
+    assert rx.check_source(text).diagnostics == ()
+    assert rx.loads(text).f(np.ones((2, 3), np.float32)).shape == shape
+
+
+def test_a_reshape_to_no_axes_of_a_tensor_that_has_more_is_only_refused() -> None:
+    text = "@f = fn(x : Tensor([2, 3], float32)) : Tensor([1, 1], float32) { @reshape(x, []) }\n"
+    report = check_source(Source("t.rx", text), Path())
+    assert [d.code for d in with_helps(report, Path()).diagnostics if d.severity == "error"] == ["E307"]

@@ -1,11 +1,7 @@
-"""What is said of a call that cannot be: while it runs the same sentence as where the shapes stand in the program.
-
-RX_FUZZ says how many refused calls of each primitive are tried.
-"""
+"""What is said of a call that cannot be: while it runs the same sentence as where the shapes stand in the program."""
 
 from __future__ import annotations
 
-import os
 import zlib
 from typing import Any
 
@@ -16,9 +12,9 @@ from rxlang.lang.dtypes import DType
 from rxlang.ops import registry
 from rxlang.ops.ground import NeedsData, Violation, evaluate
 from rxlang.ops.model import WILDCARD, Primitive, RankUnknown
-from support import ops, random_calls
+from support import fuzz, ops, random_calls
 
-WANTED = int(os.environ.get("RX_FUZZ", "60")) // 60 or 1
+WANTED = fuzz.tries("refused calls")
 TRIES = 30 * WANTED
 VERDICT = ": this always fails"
 

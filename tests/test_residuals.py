@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,10 +15,9 @@ from rxlang.lang.core import Status
 from rxlang.lang.files import Files
 from rxlang.lang.node import Node
 from rxlang.lang.source import Span
-from support import small_programs
+from support import fuzz, small_programs
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS = int(os.environ.get("RX_FUZZ", "60"))
 SIZES = (0, 1, 2, 3, 4, 5, 6, 8)
 ONE_BY_ONE = {
     "an equality that follows from two others": (
@@ -83,22 +81,23 @@ def refusals(program: core.Program, shapes: list[tuple[str, ...]], names: tuple[
 
 def test_each_check_that_stays_refuses_some_input() -> None:
     seen = 0
-    for seed in range(PROGRAMS):
-        made = small_programs.Maker(seed)
-        source = made.program()
-        report = pipeline.check_text(source + small_programs.LIBRARY, "random.rx", Path("."))
-        # where an `if` has arms of different ranks, what is known afterwards is less than what is so
-        if report.checked is None or not report.ok or "if (" in source:
-            continue
-        checks = list(left(report.checked.program))
-        if checks:
-            shapes = [shape for name, shape in made.shapes.items() if name.startswith("x")]
-            refused = refusals(report.checked.program, shapes, small_programs.NAMES)
-            for check in checks:
-                places = {check.span} if isinstance(check, core.Call) else {check.span, check.origin.span}
-                assert places & refused, f"seed {seed}: `{check.span.text}` refuses nothing\n{source}"
-            seen += len(checks)
-    assert seen >= PROGRAMS // 5
+    for case in fuzz.cases("residuals"):
+        with case as seed:
+            made = small_programs.Maker(seed)
+            source = made.program()
+            report = pipeline.check_text(source + small_programs.LIBRARY, "random.rx", Path("."))
+            # where an `if` has arms of different ranks, what is known afterwards is less than what is so
+            if report.checked is None or not report.ok or "if (" in source:
+                continue
+            checks = list(left(report.checked.program))
+            if checks:
+                shapes = [shape for name, shape in made.shapes.items() if name.startswith("x")]
+                refused = refusals(report.checked.program, shapes, small_programs.NAMES)
+                for check in checks:
+                    places = {check.span} if isinstance(check, core.Call) else {check.span, check.origin.span}
+                    assert places & refused, f"seed {seed}: `{check.span.text}` refuses nothing\n{source}"
+                seen += len(checks)
+    assert seen >= fuzz.tries("residuals") // 5
 
 
 @pytest.mark.parametrize("claim", ONE_BY_ONE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import struct
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from rxlang import api
 from rxlang.cli.main import invoke
 from rxlang.interp.files import ValueProblem, read_array
 from rxlang.interp.values import parse_value
+from support import fuzz
 
 FF = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {
   let z = @reshape(@cast(x, int32), [n, m, 4])
@@ -302,11 +302,9 @@ def test_a_recursion_without_end_is_a_diagnostic(rx) -> None:
 
 # Mutations: whatever is given, it is read or refused in one line.
 
-TRIES = int(os.environ.get("RX_FUZZ", "500"))
-
 
 def test_mutated_values_are_read_or_refused_in_one_line() -> None:
-    choose, random = Random(0), np.random.default_rng(0)
+    random = np.random.default_rng(0)
     seeds = [
         "[[1, 2], [3, 4]]:int8",
         "float32[2,3]:random",
@@ -317,43 +315,47 @@ def test_mutated_values_are_read_or_refused_in_one_line() -> None:
         "nan:float16",
     ]
     read = 0
-    for _ in range(TRIES):
-        text = list(choose.choice(seeds))
-        for _ in range(choose.randint(0, 3)):
-            text.insert(choose.randint(0, len(text)), choose.choice("[]:,.-+e1tnx\"'_ 9f"))
-            del text[choose.randrange(len(text))]
-        try:
-            assert isinstance(parse_value("".join(text), random), np.ndarray)
-            read += 1
-        except ValueProblem as problem:
-            assert "\n" not in str(problem)
-    assert read > TRIES // 10
+    for case in fuzz.cases("values"):
+        with case as seed:
+            choose = Random(seed)
+            text = list(choose.choice(seeds))
+            for _ in range(choose.randint(0, 3)):
+                text.insert(choose.randint(0, len(text)), choose.choice("[]:,.-+e1tnx\"'_ 9f"))
+                del text[choose.randrange(len(text))]
+            try:
+                assert isinstance(parse_value("".join(text), random), np.ndarray)
+                read += 1
+            except ValueProblem as problem:
+                assert "\n" not in str(problem)
+    assert read > fuzz.tries("values") // 10
 
 
 def test_damaged_files_are_read_or_refused_in_one_line(tmp_path: Path) -> None:
-    x, choose = np.arange(6, dtype=np.float32), Random(0)
+    x = np.arange(6, dtype=np.float32)
     np.save(tmp_path / "a.npy", x)
     np.savez(tmp_path / "a.npz", x=x)
     header = json.dumps({"x": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}).encode()
     (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + x.tobytes())
     refused = 0
-    for _ in range(TRIES):
-        kind = choose.choice([".npy", ".npz", ".safetensors"])
-        data = bytearray((tmp_path / f"a{kind}").read_bytes())
-        for _ in range(choose.randint(1, 4)):
-            at = choose.randrange(len(data))
-            if choose.random() < 0.6:
-                data[at] = choose.randrange(256)
-            else:
-                del data[at : at + choose.randint(1, 40)]
-        damaged = tmp_path / f"b{kind}"
-        damaged.write_bytes(data)
-        try:
-            read_array(damaged, None if kind == ".npy" else "x")
-        except ValueProblem as problem:
-            refused += 1
-            assert "\n" not in str(problem)
-    assert refused > TRIES // 4
+    for case in fuzz.cases("damaged arguments"):
+        with case as seed:
+            choose = Random(seed)
+            kind = choose.choice([".npy", ".npz", ".safetensors"])
+            data = bytearray((tmp_path / f"a{kind}").read_bytes())
+            for _ in range(choose.randint(1, 4)):
+                at = choose.randrange(len(data))
+                if choose.random() < 0.6:
+                    data[at] = choose.randrange(256)
+                else:
+                    del data[at : at + choose.randint(1, 40)]
+            damaged = tmp_path / f"b{kind}"
+            damaged.write_bytes(data)
+            try:
+                read_array(damaged, None if kind == ".npy" else "x")
+            except ValueProblem as problem:
+                refused += 1
+                assert "\n" not in str(problem)
+    assert refused > fuzz.tries("damaged arguments") // 4
 
 
 def test_a_factor_that_is_zero_is_named_with_its_value() -> None:
@@ -368,7 +370,7 @@ def test_a_tuple_of_another_length_is_told_in_the_users_words() -> None:
     text = "@f = fn(x : Tensor(?, int8)) : Tensor { let (a, b, c) = @nonzero(x); a }"
     with pytest.raises(api.ShapeError) as problem:
         api.loads(text).f(np.ones((2, 3), np.int8))
-    assert problem.value.diagnostic.message == "this gives 2 values; here are 3 names"
+    assert problem.value.diagnostic.message == "this is a tuple of 2; here are 3 names"
 
 
 @pytest.mark.parametrize(

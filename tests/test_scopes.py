@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from collections.abc import Callable
@@ -19,9 +18,9 @@ from rxlang.simplify.solver.conditions import Cond, any_of, eq, ge, le, ne
 from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import Size, Term, Var, floordiv, mod
 from rxlang.simplify.solver.trail import Kept, Table
+from support import fuzz
 from support import random_programs as programs
 
-RUNS = int(os.environ.get("RX_FUZZ", "60"))
 HERE = Path(".")
 
 # What gives out new names, and what counts the work that was done: neither is known of anything.
@@ -223,41 +222,43 @@ def test_every_method_of_a_state_is_tried_here_or_only_asks() -> None:
     assert {n for n in vars(State) if not n.startswith("_")} == (TRIED & set(vars(State))) | ASKS
 
 
-@pytest.mark.parametrize("seed", range(RUNS))
-def test_what_was_in_a_table_at_some_time_can_be_looked_up_later(seed: int) -> None:
-    learner = Learner(seed)
-    state, held = learner.state, []
-    for _ in range(4):
-        learner.some(learner.random.randint(0, 4))
-        if learner.random.random() < 0.5:
-            state.push()
-        held.append((state.past(), {n: dict(t) for n, t in vars(state).items() if isinstance(t, Kept)}))
-    for _ in state._scopes.copy():
-        learner.some(2)
-        state.pop()
-    learner.some(4)
-    assert held[0][1].keys() >= {"_solved", "_segments", "_dtypes", "opaque", "display"}
-    for past, tables in held:
-        for name, table in tables.items():
-            keys = getattr(state, name).history.keys()
-            assert {k: getattr(past, name)[k] for k in keys if k in getattr(past, name)} == table
+def test_what_was_in_a_table_at_some_time_can_be_looked_up_later() -> None:
+    for case in fuzz.cases("tables of the past"):
+        with case as seed:
+            learner = Learner(seed)
+            state, held = learner.state, []
+            for _ in range(4):
+                learner.some(learner.random.randint(0, 4))
+                if learner.random.random() < 0.5:
+                    state.push()
+                held.append((state.past(), {n: dict(t) for n, t in vars(state).items() if isinstance(t, Kept)}))
+            for _ in state._scopes.copy():
+                learner.some(2)
+                state.pop()
+            learner.some(4)
+            assert held[0][1].keys() >= {"_solved", "_segments", "_dtypes", "opaque", "display"}
+            for past, tables in held:
+                for name, table in tables.items():
+                    keys = getattr(state, name).history.keys()
+                    assert {k: getattr(past, name)[k] for k in keys if k in getattr(past, name)} == table
 
 
-@pytest.mark.parametrize("seed", range(RUNS))
-def test_what_is_done_in_a_scope_is_undone_with_it(seed: int) -> None:
-    learner = Learner(seed)
-    learner.some(learner.random.randint(0, 8))
-    newest = learner.state.serial()
-    names = {n: dict(getattr(learner.state, n)) for n in MADE_ONCE}
-    before = snapshot(learner.state, newest)
-    learner.state.push()
-    sizes = list(learner.sizes)
-    learner.some(learner.random.randint(1, 12))
-    learner.state.pop()
-    learner.sizes = sizes
-    after = snapshot(learner.state, newest)
-    assert [n for n in before if before[n] != after[n]] == []
-    assert all(names[n].items() <= getattr(learner.state, n).items() for n in MADE_ONCE)
+def test_what_is_done_in_a_scope_is_undone_with_it() -> None:
+    for case in fuzz.cases("scopes"):
+        with case as seed:
+            learner = Learner(seed)
+            learner.some(learner.random.randint(0, 8))
+            newest = learner.state.serial()
+            names = {n: dict(getattr(learner.state, n)) for n in MADE_ONCE}
+            before = snapshot(learner.state, newest)
+            learner.state.push()
+            sizes = list(learner.sizes)
+            learner.some(learner.random.randint(1, 12))
+            learner.state.pop()
+            learner.sizes = sizes
+            after = snapshot(learner.state, newest)
+            assert [n for n in before if before[n] != after[n]] == []
+            assert all(names[n].items() <= getattr(learner.state, n).items() for n in MADE_ONCE)
 
 
 def test_the_comparison_sees_a_table_that_is_not_on_the_trail() -> None:
@@ -326,21 +327,23 @@ def is_wrong_inside(text: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("seed", range(2, 2 + RUNS // 6))
-def test_an_arm_that_gives_nothing_away_changes_nothing_that_is_said(seed: int) -> None:
-    maker = programs.Maker(seed)
-    lines = maker.source.split("\n")
-    end = next(i for i, line in enumerate(lines) if line.startswith("  let out"))
-    at = maker.random.randint(1, end)
-    bound = [m[1] for line in lines[1:at] if (m := re.match(r"  let (\w+)\b", line)) and " fn(" not in line]
-    scope = [name for name, dims, _ in maker.params if dims] + [n for n in bound if n.startswith("t")]
-    if not scope:
-        pytest.skip("a program without tensors")
-    changed = [*lines[:at], learnt(maker, scope, at), *lines[at:]]
-    source, longer = ("\n".join(text) + programs.LIBRARY for text in (lines, changed))
-    if is_wrong_inside(longer):
-        return
-    assert told(longer) == told(source), longer
+def test_an_arm_that_gives_nothing_away_changes_nothing_that_is_said() -> None:
+    for case in fuzz.cases("arms that tell nothing"):
+        with case as seed:
+            maker = programs.Maker(seed)
+            lines = maker.own.split("\n")
+            end = next(i for i, line in enumerate(lines) if line.startswith("  let out"))
+            at = maker.random.randint(1, end)
+            bound = [m[1] for line in lines[1:at] if (m := re.match(r"  let (\w+)\b", line)) and " fn(" not in line]
+            scope = [name for name, dims, _ in maker.params if dims] + [n for n in bound if n.startswith("t")]
+            if not scope:
+                continue
+            changed = [*lines[:at], learnt(maker, scope, at), *lines[at:]]
+            texts = ["\n".join(text) for text in (lines, changed)]
+            source, longer = (text + programs.library_of(text) for text in texts)
+            if is_wrong_inside(longer):
+                continue
+            assert told(longer) == told(source), longer
 
 
 ARMS = {

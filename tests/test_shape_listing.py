@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -11,9 +10,9 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
+from support import fuzz
 from support import random_programs as programs
 
-TOTAL = int(os.environ.get("RX_FUZZ", "60"))
 GOLDENS = sorted((Path(__file__).parent / "goldens" / "desugar").glob("*.rx"))
 # A name that begins with `?`, or that checking or desugaring made: `?elements`, `?.0`, `out_0`.
 NOBODYS = re.compile(r"\?[\w.]|\bout'*_\d|\bt\d+'")
@@ -26,11 +25,12 @@ def listed(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
 
 def test_no_name_that_nobody_wrote_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "random.rx"
-    for seed in range(TOTAL // 3):
-        path.write_text(programs.Maker(seed).source + programs.LIBRARY)
-        for form in ("text", "json"):
-            said = listed(path, capsys, "--format", form)
-            assert not NOBODYS.search(said), (seed, said)
+    for case in fuzz.cases("listed shapes"):
+        with case as seed:
+            path.write_text(programs.Maker(seed).source)
+            for form in ("text", "json"):
+                said = listed(path, capsys, "--format", form)
+                assert not NOBODYS.search(said), (seed, said)
     for golden in GOLDENS:
         assert not NOBODYS.search(listed(golden, capsys)), golden
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from rxlang import pipeline
 from rxlang.helps.edits import applied
 from rxlang.helps.signatures import signatures
@@ -17,11 +14,11 @@ from rxlang.interp.run import Machine, ShapeError
 from rxlang.lang.checked import Checked, Demands
 from rxlang.lang.diagnostics import Edit
 from rxlang.lang.files import Files
+from support import fuzz
 from support import small_programs as small
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[1]
-RUNS = int(os.environ.get("RX_FUZZ", "60"))
 PROGRAMS = [*ROOT.glob("examples/**/*.rx"), *ROOT.glob("tests/notes/*.rx"), *ROOT.glob("tests/goldens/desugar/*.rx")]
 
 
@@ -245,29 +242,29 @@ def ends(program: Checked, shapes: list[list[int]]) -> str:
     return "runs"
 
 
-@settings(
-    max_examples=RUNS, deadline=None, derandomize="RX_FUZZ" not in os.environ, suppress_health_check=list(HealthCheck)
-)
-@given(st.integers(0, 10**9))
-def test_what_is_printed_refuses_what_the_program_refuses(seed: int) -> None:
+def test_what_is_printed_refuses_what_the_program_refuses() -> None:
     """Pasted back it checks, says the same again, leaves nothing to check where that is said, and refuses exactly the
     inputs that the program refuses; but where it is called sufficient only, a tensor without elements may be refused too."""
-    maker = small.Maker(seed)
-    text = maker.program() + small.LIBRARY
-    report = checked(text)
-    if not report.ok or report.checked is None:
-        return
-    found = signatures(report, Path("."))
-    after = checked(pasted(text, found))
-    assert after.ok and after.checked is not None, f"seed {seed}\n{pasted(text, found)}\n{after.diagnostics}"
-    assert not all(d.complete for d in found) or after.counts.residual == 0, f"seed {seed}\n{pasted(text, found)}"
-    assert list(map(str, signatures(after, Path(".")))) == list(map(str, found)), f"seed {seed}"
-    chance = random.Random(seed)
-    for _ in range(12):
-        shapes = inputs(maker, chance)
-        before, now = ends(report.checked, shapes), ends(after.checked, shapes)
-        empty = any(0 in shape for shape in shapes) and not all(d.necessary for d in found)
-        assert before == now or (empty and now == "refused"), f"seed {seed} {shapes}\n{pasted(text, found)}"
+    for case in fuzz.cases("signatures"):
+        with case as seed:
+            maker = small.Maker(seed)
+            text = maker.program() + small.LIBRARY
+            report = checked(text)
+            if not report.ok or report.checked is None:
+                continue
+            found = signatures(report, Path("."))
+            after = checked(pasted(text, found))
+            assert after.ok and after.checked is not None, f"seed {seed}\n{pasted(text, found)}\n{after.diagnostics}"
+            assert not all(d.complete for d in found) or after.counts.residual == 0, (
+                f"seed {seed}\n{pasted(text, found)}"
+            )
+            assert list(map(str, signatures(after, Path(".")))) == list(map(str, found)), f"seed {seed}"
+            chance = random.Random(seed)
+            for _ in range(12):
+                shapes = inputs(maker, chance)
+                before, now = ends(report.checked, shapes), ends(after.checked, shapes)
+                empty = any(0 in shape for shape in shapes) and not all(d.necessary for d in found)
+                assert before == now or (empty and now == "refused"), f"seed {seed} {shapes}\n{pasted(text, found)}"
 
 
 def inputs(maker: small.Maker, chance: random.Random) -> list[list[int]]:  # type: ignore[name-defined]

@@ -4,7 +4,6 @@ sufficient, and then no only to empty tensors that would pass."""
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -22,16 +21,15 @@ from rxlang.lang.diagnostics import RxError
 from rxlang.lang.dtypes import CLASSES, DTYPES
 from rxlang.lang.files import Files
 from rxlang.lang.walk import walk
-from support import all_sizes, random_programs, replay, shape_bugs, small_programs
+from support import all_sizes, fuzz, random_programs, replay, shape_bugs, small_programs
 
 ROOT = Path(__file__).resolve().parents[1]
 BUGS = ROOT.parent / "shared" / "cases" / "shape_bugs.jsonl"
-RUNS = int(os.environ.get("RX_FUZZ", "60"))
 GOLDENS = sorted((ROOT / "tests" / "goldens").rglob("*.rx"))
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 MOST_NAMES = 4
 # The sizes that are tried, by how many names there are.
-UP_TO = (6, 6, 6, 6 if RUNS > 60 else 4, 6 if RUNS > 600 else 2)
+UP_TO = (6, 6, 6, 6 if fuzz.FULL else 4, 6 if fuzz.FULL else 2)
 _WORDS = ("min", "max", "ceildiv", "dim", "rank", "shape", "dtype", "in")
 
 
@@ -152,7 +150,7 @@ def flat(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def test_what_files_demand_is_the_weakest() -> None:
-    some = GOLDENS if RUNS > 60 else GOLDENS[::2]
+    some = GOLDENS if fuzz.FULL else GOLDENS[::2]
     assert [(p.name, found) for p in some if (found := problems(p.read_text(), p.parent))] == []
 
 
@@ -162,27 +160,29 @@ def examples(path: Path) -> list[str]:
 
 def test_what_the_programs_of_the_documents_demand_is_the_weakest() -> None:
     texts = [(path.name, text) for path in DOCS for text in examples(path) if "fn(" in text]
-    some = texts if RUNS > 60 else texts[::4]
+    some = texts if fuzz.FULL else texts[::4]
     assert [(name, text, found) for name, text in some if (found := problems(text, ROOT))] == []
 
 
 @pytest.mark.skipif(not BUGS.exists(), reason="the folder with the cases is not beside the project")
 def test_what_real_bugs_demand_is_the_weakest() -> None:
     rows = [json.loads(line) for line in BUGS.read_text().splitlines()]
-    some = rows if RUNS > 60 else rows[::10]
+    some = rows if fuzz.FULL else rows[::10]
     assert [(row["id"], found) for row in some if (found := problems(shape_bugs.program(row), ROOT))] == []
 
 
-@pytest.mark.parametrize("number", [RUNS // 4, RUNS // 20], ids=["small", "with arms"])
-def test_what_random_programs_demand_is_the_weakest(number: int) -> None:
-    wrong = []
-    for seed in range(number):
-        if number == RUNS // 4:
-            found = problems(small_programs.Maker(seed).program(), ROOT, small_programs.LIBRARY)
-        else:
-            found = problems(random_programs.Maker(seed).source, ROOT, random_programs.LIBRARY)
-        wrong += [(seed, found)] if found else []
-    assert wrong == []
+def test_what_small_programs_demand_is_the_weakest() -> None:
+    for case in fuzz.cases("demands"):
+        with case as seed:
+            text = small_programs.Maker(seed).program()
+            assert problems(text, ROOT, small_programs.LIBRARY) == [], text
+
+
+def test_what_programs_with_arms_demand_is_the_weakest() -> None:
+    for case in fuzz.cases("demands with arms"):
+        with case as seed:
+            made = random_programs.Maker(seed)
+            assert problems(made.own, ROOT, made.source.removeprefix(made.own)) == [], made.source
 
 
 def test_what_is_checked_in_a_callee_is_not_forgotten_at_the_caller() -> None:

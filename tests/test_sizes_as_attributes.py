@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import os
 from typing import Any
 
 import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.ops.ground import Violation
-from support import ops
+from support import fuzz, ops
 
-MOST = int(os.environ.get("RX_FUZZ", "3"))
+MOST = fuzz.tries("sizes as attributes")
 SEVERAL = {"strides", "dilations", "kernel_shape", "scales", "output_padding"}
 # A primitive, the ranks of its operands, and attributes over the sizes s and q.
 CALLS: list[tuple[str, dict[str, int], dict[str, str]]] = [

@@ -1,147 +1,183 @@
 """Random programs against NumPy: what was proved holds, what was refuted fails, shapes are what NumPy made.
 
-The oracle is the program before simplification with every check of the user's and every precondition of a primitive; the
-kernels alone may refuse no more than that. RX_FUZZ says how many programs; the ordinary run takes a sample.
+The oracle is the program before simplification with every check of the user's and every precondition of a primitive.
 """
 
 from __future__ import annotations
 
-import os
+import itertools
 import re
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 from rxlang import pipeline
-from rxlang.interp.run import Machine, Options, ShapeError
 from rxlang.lang.checked import Binding, Checked
 from rxlang.lang.core import Program
 from rxlang.lang.core_printer import print_program
 from rxlang.lang.diagnostics import Diagnostic
-from rxlang.lang.files import Files
 from rxlang.lang.formatter import format_source
+from rxlang.lang.given import Given, read_given
 from rxlang.lang.render import render_text
 from rxlang.lang.source import Source, Span
 from rxlang.ops.model import Segment, TensorInfo
+from rxlang.simplify.known.outcome import Options
 from rxlang.simplify.known.values import Poison
 from rxlang.simplify.propagate import ArgumentShape
+from support import fuzz, metamorphic, weights
 from support import random_programs as programs
+from support.agreement import HERE, Args, Run, Ways, assert_same, assert_same_bits, refused, shown
 
-TOTAL = int(os.environ.get("RX_FUZZ", "60"))
-BLOCKS = 10
+BLOCKS = 20
 INPUTS = 6
 # Seconds of CPU for one program: far beyond any, far below a search without end.
 SLOWEST = 10.0
-HERE = Path(".")
 PASSED = "nothing gets here"
 # Errors of a program that some inputs do not meet: only empty tensors work, no sizes fit, one arm does not fit.
 NOT_ALWAYS = ("E310", "E311", "E315")
 
 
-Args = dict[str, Any]
-# How a run ends: its value, or the diagnostic that refused it.
-Outcome = Any
-
-
-class Run:
-    """A program ready to run, with every precondition checked or as it is."""
-
-    def __init__(self, program: Program, *, guard_all: bool = False) -> None:
-        self.machine = Machine(program, Files(HERE), Options(guard_all=guard_all))
-        function = self.machine.function("main")
-        assert function is not None
-        self.names = [p.name for p in function.params]
-
-    def __call__(self, args: Args) -> Outcome:
-        try:
-            with np.errstate(all="ignore"):
-                return self.machine.call("main", [args[name] for name in self.names])
-        except ShapeError as problem:
-            return problem.diagnostic
-
-
-def refused(outcome: Outcome) -> bool:
-    return isinstance(outcome, Diagnostic)
-
-
-def checked_program(source: str) -> pipeline.Report:
+def checked_program(source: str, base: Path = HERE, options: Options | None = None) -> pipeline.Report:
     began = time.process_time()
-    report = pipeline.check_text(source, "random.rx", HERE)
+    report = pipeline.check_text(source, "random.rx", base, (), options)
     assert time.process_time() - began < SLOWEST, "too slow"
     assert all(render_text(d) for d in report.diagnostics)
     return report
 
 
-def core_of(text: str) -> Program:
-    program, diagnostics = pipeline.desugar_text(text, "random.rx", HERE)
+def core_of(text: str, base: Path = HERE) -> Program:
+    program, diagnostics = pipeline.desugar_text(text, "random.rx", base)
     assert program is not None and not [d.message for d in diagnostics if d.severity == "error"]
     return program
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_random_programs_agree_with_numpy(block: int) -> None:
-    for seed in range(block * TOTAL // BLOCKS, (block + 1) * TOTAL // BLOCKS):
-        try:
-            examine(seed)
-        except Exception as bug:  # noqa: BLE001 - whatever it is, it is what this test looks for
-            source = programs.Maker(seed).source
-            raise AssertionError(f"seed {seed}: {type(bug).__name__}: {bug}\n{source}") from bug
+def test_random_programs_agree_with_numpy(block: int, tmp_path: Path) -> None:
+    for case in fuzz.cases("random programs", block, BLOCKS):
+        with case as seed:
+            examine(seed, tmp_path)
 
 
-def examine(seed: int) -> None:
+def examine(seed: int, folder: Path) -> None:
+    """One program, alone, or with its weights in files, or with its library in a file, by its number."""
     maker = programs.Maker(seed)
-    source = maker.source + programs.LIBRARY
-    report = checked_program(source)
+    source = weights.in_files(maker.source, seed, folder) if seed % 2 else maker.source
+    if seed % 3 == 1:
+        source = metamorphic.in_a_folder(metamorphic.split(source, Random(seed)), folder)
+    report = checked_program(source, folder)
     checked = report.checked
     assert checked is not None
+    fuzz.count("random programs", "at its budget", bool(checked.questions.get("stopped")))
     errors = [d for d in report.diagnostics if d.severity == "error"]
     assert all(d.code >= "E3" for d in errors)
-    assert_texts_keep_the_meaning(source)
-    oracle = Run(checked.before, guard_all=True)
     if errors:
-        refutations = list(refuted(source, errors, oracle))
+        oracle = Run(checked.before, folder, guard_all=True)
+        refutations = list(refuted(source, errors, oracle, folder))
         for _ in range(INPUTS):
             assert_refuted(refutations, oracle, maker.arguments())
         return
-    kernels, simple = Run(checked.before), Run(checked.program)
-    printed = Run(core_of(print_program(checked.program)), guard_all=True)
+    ways = Ways(checked, folder)
     for _ in range(INPUTS):
         args = maker.arguments()
-        wanted = oracle(args)
-        for run in (simple, simple, printed):  # the second time by a plan
-            assert_same(wanted, run(args), args)
+        wanted = ways.agree(args)
         if not refused(wanted):
-            assert_same(wanted, kernels(args), args)
             assert_shapes(checked, args, wanted)
             assert_described(checked, args, wanted)
 
 
-def assert_texts_keep_the_meaning(source: str) -> None:
-    """The formatter and the printed core."""
-    core = print_program(core_of(source))
-    laid_out, _ = format_source(Source("random.rx", source))
-    assert laid_out is not None and print_program(core_of(laid_out)) == core
-    assert print_program(core_of(core)) == core
+@pytest.mark.parametrize("block", range(4))
+def test_a_random_program_means_the_same_laid_out_printed_and_read_again(block: int) -> None:
+    """The formatter and the printed core, before and after simplification."""
+    for case in fuzz.cases("texts", block, 4):
+        with case as seed:
+            maker = programs.Maker(seed)
+            core = print_program(core_of(maker.source))
+            laid_out, _ = format_source(Source("random.rx", maker.source))
+            assert laid_out is not None and print_program(core_of(laid_out)) == core
+            assert print_program(core_of(core)) == core
+            report = checked_program(maker.source)
+            if report.ok and report.checked is not None:
+                oracle = Run(report.checked.before, guard_all=True)
+                printed = Run(core_of(print_program(report.checked.program)), guard_all=True)
+                for _ in range(INPUTS):
+                    args = maker.arguments()
+                    assert_same(oracle(args), printed(args), args)
 
 
-def assert_same(wanted: Outcome, found: Outcome, args: Args) -> None:
-    if refused(wanted) or refused(found):
-        assert refused(wanted) == refused(found), f"{shown(args)}: {wanted} became {found}"
+@pytest.mark.parametrize("block", range(4))
+def test_what_is_given_narrows_the_door_alone_and_a_hint_changes_nothing(block: int) -> None:
+    for case in fuzz.cases("given", block, 4):
+        with case as seed:
+            examine_given(seed)
+
+
+def examine_given(seed: int) -> None:
+    maker, chance = programs.Maker(seed), Random(seed)
+    report = checked_program(maker.source)
+    names = sorted({d for _, dims, _ in maker.params for d in dims or () if d in maker.sizes})
+    if not report.ok or report.checked is None or not names:
         return
-    assert wanted.dtype == found.dtype
-    np.testing.assert_array_equal(wanted, found, err_msg=str(shown(args)))
+    condition = f"{chance.choice(names)} {chance.choice(('<=', '==', '>='))} {chance.randint(1, 4)}"
+    given = read_given(f"@main: {condition}")
+
+    def under(hint: Given) -> pipeline.Report:
+        return checked_program(maker.source, HERE, Options(given=(hint,)))
+
+    narrow = under(given).checked
+    assert narrow is not None
+    plain = Run(report.checked.program)
+    hinted = Run(report.checked.program, fast=pipeline.hinted(report.checked, (given,), under))
+    narrowed = Run(narrow.before, guard_all=True), Run(narrow.program)
+    (main,) = (f for f in report.checked.shapes if f.name == "@main")
+    for _ in range(INPUTS):
+        args = maker.arguments()
+        wanted = plain(args)
+        assert_same_bits(wanted, hinted(args), args)
+        for run in narrowed:
+            if refused(wanted) or eval(condition, named_sizes(main.params, args)):  # noqa: S307
+                assert_same(wanted, run(args), args)
+            else:
+                assert refused(run(args)), (shown(args), condition)
 
 
-def shown(args: Args) -> dict[str, Any]:
-    return {name: getattr(a, "shape", a) for name, a in args.items()}
+# Where nothing may be evaluated: conditions that do not reach all their parts, loops without a turn, tensors without a row.
+
+BODIES = (
+    "@map(fn(r) { @ones([4, k]) }, x)",
+    "@map(fn(r : Tensor([m], float32)) { @reshape(r, [k]) }, x)",
+    "@map(fn(r) { if (k > 1) { r } else { @ones([3]) } }, x)",
+    "@map(fn(r) { @filter(r, r > 1.0) }, x)",
+    "@map(@relu, x)",
+    "for i in range(k) stack (y : Tensor(?, ?)) { @ones([2, i]) }",
+    "for i in range(k) stack (y : Tensor([q], float32)) { x[0] }",
+    "for i in range(3) with (a = x) while (m / k > 5) { a + 1.0 }",
+    "for i in range(k) with (a = x) while (m / i > 5) { a + 1.0 }",
+    "while (m / k > 5) with (a = x) { a + 1.0 }",
+    "if (k > 1 && m / k == 2) { x } else { x + 1.0 }",
+    "if (k < 1 || m / k == 2) { x } else { x + 1.0 }",
+    "if (!(m / k == 2)) { x } else { x + 1.0 }",
+    "if (k > 0 && x[0:k].dim(0) == k) { x } else { x + 1.0 }",
+    "assert m % k == 0 || k == 0\n x",
+    "let s : Size = m // k\n x",
+)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_all_runs_agree_where_nothing_may_be_evaluated(body: str) -> None:
+    checked = checked_program(f"@main = fn(x : Tensor([n, m], float32), k : Size) : Tensor {{ {body} }}\n").checked
+    assert checked is not None
+    ways = Ways(checked)
+    for n, m, k in itertools.product((0, 1, 2), (0, 1, 2, 4), (-1, 0, 1, 2)):
+        ways.agree({"x": np.arange(n * m, dtype=np.float32).reshape(n, m), "k": k})
 
 
 # What was refuted
 
 
-def refuted(source: str, errors: list[Diagnostic], oracle: Run) -> list[tuple[Diagnostic, Run]]:
+def refuted(source: str, errors: list[Diagnostic], oracle: Run, base: Path) -> list[tuple[Diagnostic, Run]]:
     """Each error with a run that has an end only if what was refuted holds: behind the line of the error stands an assertion
     that nothing passes. What fails in an arm or a lambda alone is left out: it need not be run."""
     found = []
@@ -154,7 +190,7 @@ def refuted(source: str, errors: list[Diagnostic], oracle: Run) -> list[tuple[Di
             found.append((error, oracle))
         elif lines[at].startswith(("  let", "  assert", "  match_shape")):
             lines.insert(at + 1, f'  assert 1 == 2, "{PASSED}"')
-            found.append((error, Run(core_of("\n".join(lines)), guard_all=True)))
+            found.append((error, Run(core_of("\n".join(lines), base), base, guard_all=True)))
     return found
 
 
@@ -165,9 +201,9 @@ def _spans(error: Diagnostic, wanted: str) -> list[Span]:
 
 
 def _is_inside(source: str, span: Span) -> bool:
-    """Whether the place is on a line with an arm or a lambda, which stand on one."""
+    """Whether the place is on a line with an arm, a lambda or a turn, which stand on one."""
     line = source.split("\n")[span.source.position(span.start)[0] - 1]
-    return line.startswith("  ") and ("if (" in line or " = fn(" in line)
+    return line.startswith("  ") and re.search(r"\b(if \(|fn\(|for |while )|@(map|fold|scan)\(", line) is not None
 
 
 def assert_refuted(refutations: list[tuple[Diagnostic, Run]], oracle: Run, args: Args) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import warnings
@@ -22,11 +21,10 @@ from rxlang.interp.steps import Block, Branch, Check, Compute, Step
 from rxlang.interp.trace import failure
 from rxlang.lang import core
 from rxlang.lang.files import Files
-from support import ops, random_calls, random_programs
+from support import fuzz, ops, random_calls, random_programs
 from support.memory import peak
 
 HERE = Path(".")
-TRIES = int(os.environ.get("RX_FUZZ", "60"))
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -325,33 +323,35 @@ def written_into(block: Block) -> int:
 
 def test_chains_give_the_same_bits_whether_memory_is_written_into_or_not() -> None:
     found = 0
-    for seed in range(TRIES):
-        made = Chain(seed)
-        checked = program(made.source)
-        found += sum(written_into(r.body) for r in lower(checked).routines)
-        with_reuse, without = machines(checked)
-        values = np.random.default_rng(seed)
-        for _ in range(3):
-            args = [laid_out(made.random, values.standard_normal((3, 3)).astype(np.float32)) for _ in range(3)]
-            first = outcome(with_reuse, args)
-            assert first == outcome(without, args), f"seed {seed}\n{made.source}"
-            assert first == outcome(with_reuse, args), f"seed {seed}: not the same twice\n{made.source}"
-    assert found > TRIES
+    for case in fuzz.cases("chains"):
+        with case as seed:
+            made = Chain(seed)
+            checked = program(made.source)
+            found += sum(written_into(r.body) for r in lower(checked).routines)
+            with_reuse, without = machines(checked)
+            values = np.random.default_rng(seed)
+            for _ in range(3):
+                args = [laid_out(made.random, values.standard_normal((3, 3)).astype(np.float32)) for _ in range(3)]
+                first = outcome(with_reuse, args)
+                assert first == outcome(without, args), f"seed {seed}\n{made.source}"
+                assert first == outcome(with_reuse, args), f"seed {seed}: not the same twice\n{made.source}"
+    assert found > fuzz.tries("chains")
 
 
 def test_random_programs_give_the_same_bits_whether_memory_is_written_into_or_not() -> None:
-    for seed in range(TRIES // 4):
-        maker = random_programs.Maker(seed)
-        report = pipeline.check_text(maker.source + random_programs.LIBRARY, "random.rx", HERE)
-        if report.checked is None or not report.ok:
-            continue
-        with_reuse, without = machines(report.checked.program)
-        function = with_reuse.function("main")
-        assert function is not None
-        for _ in range(3):
-            values = maker.arguments()
-            args = [values[p.name] for p in function.params]
-            assert outcome(with_reuse, args) == outcome(without, args), f"seed {seed}\n{maker.source}"
+    for case in fuzz.cases("written into"):
+        with case as seed:
+            maker = random_programs.Maker(seed)
+            report = pipeline.check_text(maker.source, "random.rx", HERE)
+            if report.checked is None or not report.ok:
+                continue
+            with_reuse, without = machines(report.checked.program)
+            function = with_reuse.function("main")
+            assert function is not None
+            for _ in range(3):
+                values = maker.arguments()
+                args = [values[p.name] for p in function.params]
+                assert outcome(with_reuse, args) == outcome(without, args), f"seed {seed}\n{maker.source}"
 
 
 kernels.lookup("add")  # the table is there once the families are
@@ -361,27 +361,28 @@ kernels.lookup("add")  # the table is there once the families are
 def test_what_a_fresh_kernel_gives_shares_no_memory_and_lies_row_by_row(name: str) -> None:
     row, seen = ops.row_of(name), 0
     rule = kernels.FRESH[name]
-    for n in range(TRIES * 3):
-        draw = np.random.default_rng((zlib.crc32(name.encode()), n))
-        values = random_calls.draw_call(draw, row)
-        args = [ops.for_kernel(p, values.get(p.name, p.default)) for p in row.params]
-        chooser = random.Random(n)
-        if rule != "always":  # the first operand lies row by row, the others as they like
-            args = [a if i == 0 else _relaid(chooser, a) for i, a in enumerate(args)]
-        else:
-            args = [_relaid(chooser, a) for a in args]
-        for made in results(row, args):
-            if not isinstance(made, np.ndarray) or made.ndim == 0 or made.size == 0:
-                continue
-            tensors = [
-                a for arg in args for a in (arg if isinstance(arg, tuple) else (arg,)) if isinstance(a, np.ndarray)
-            ]
-            assert not any(np.shares_memory(made, a) for a in tensors)
-            leads = isinstance(args[0], np.ndarray) and (rule == "first" or args[0].shape == made.shape)
-            if rule in ("always", "matrix") or (rule in ("first", "any") and leads):
-                assert made.strides == np.empty(made.shape, made.dtype).strides, (name, made.strides)
-                seen += 1
-    assert seen >= TRIES / 10
+    for case in fuzz.cases("fresh kernels"):
+        with case as n:
+            draw = np.random.default_rng((zlib.crc32(name.encode()), n))
+            values = random_calls.draw_call(draw, row)
+            args = [ops.for_kernel(p, values.get(p.name, p.default)) for p in row.params]
+            chooser = random.Random(n)
+            if rule != "always":  # the first operand lies row by row, the others as they like
+                args = [a if i == 0 else _relaid(chooser, a) for i, a in enumerate(args)]
+            else:
+                args = [_relaid(chooser, a) for a in args]
+            for made in results(row, args):
+                if not isinstance(made, np.ndarray) or made.ndim == 0 or made.size == 0:
+                    continue
+                tensors = [
+                    a for arg in args for a in (arg if isinstance(arg, tuple) else (arg,)) if isinstance(a, np.ndarray)
+                ]
+                assert not any(np.shares_memory(made, a) for a in tensors)
+                leads = isinstance(args[0], np.ndarray) and (rule == "first" or args[0].shape == made.shape)
+                if rule in ("always", "matrix") or (rule in ("first", "any") and leads):
+                    assert made.strides == np.empty(made.shape, made.dtype).strides, (name, made.strides)
+                    seen += 1
+    assert seen >= fuzz.tries("fresh kernels") / 30
 
 
 def _relaid(chooser: random.Random, value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 
@@ -12,6 +11,7 @@ from rxlang.lang.formatter import format_source
 from rxlang.lang.lexer import scan
 from rxlang.lang.parser import decode, parse
 from rxlang.lang.source import Source
+from support import fuzz
 
 PROGRAM = """\
 # a program with most forms
@@ -234,19 +234,20 @@ def mutated(text: str, rng: random.Random) -> bytes:
 
 
 def test_mutated_programs_give_diagnostics_and_never_a_traceback() -> None:
-    rng = random.Random(5)
     parts = re.split(r"(?<=\n\n)", PROGRAM)
-    for _ in range(int(os.environ.get("RX_FUZZ", "1000"))):
-        data = mutated("".join(rng.sample(parts, rng.randrange(1, 5))), rng)
-        source, unreadable = decode(data, "mutated.rx")
-        module, problems = parse(source)
-        assert len(problems) <= 200
-        for problem in problems:
-            assert 0 <= problem.span.start <= problem.span.end <= len(source.text)
-            assert problem.code.startswith("E1")
-            for edit in problem.edits:
-                assert 0 <= edit.span.start <= edit.span.end <= len(source.text)
-        text, _ = format_source(source)
-        assert (text is None) == bool(problems)
-        if text is not None:
-            assert parse(Source("formatted.rx", text))[0].items == module.items
+    for case in fuzz.cases("mutated texts"):
+        with case as seed:
+            rng = random.Random(seed)
+            data = mutated("".join(rng.sample(parts, rng.randrange(1, 5))), rng)
+            source, unreadable = decode(data, "mutated.rx")
+            module, problems = parse(source)
+            assert len(problems) <= 200
+            for problem in problems:
+                assert 0 <= problem.span.start <= problem.span.end <= len(source.text)
+                assert problem.code.startswith("E1")
+                for edit in problem.edits:
+                    assert 0 <= edit.span.start <= edit.span.end <= len(source.text)
+            text, _ = format_source(source)
+            assert (text is None) == bool(problems)
+            if text is not None:
+                assert parse(Source("formatted.rx", text))[0].items == module.items

@@ -1,7 +1,6 @@
 """Sizes in normal form: identities, rendering, evaluation."""
 
 import itertools
-import os
 import random
 
 import pytest
@@ -21,8 +20,8 @@ from rxlang.simplify.solver.terms import (
     var,
     variables,
 )
+from support import fuzz
 
-FUZZ = int(os.environ.get("RX_FUZZ", "400"))
 n, m, k, h = (var(name, i) for i, name in enumerate("nmkh"))
 i = var("i", 9, nonneg=False)
 
@@ -227,35 +226,38 @@ def point_of(values):
 
 
 def test_the_normal_form_has_the_values_of_what_it_stands_for():
-    for seed in range(FUZZ * 2):
-        size, text = Trees(seed).grow(4)
-        value = eval(f"lambda n, m, i: {text}")
-        low, high = bounds(size)
-        for values in POINTS:
-            got, want = evaluate(size, point_of(values)), value(**values)
-            assert got == want, (seed, text, size, values)
-            assert (low is None or low <= want) and (high is None or want <= high), (seed, text, low, high)
+    for case in fuzz.cases("normal forms"):
+        with case as seed:
+            size, text = Trees(seed).grow(4)
+            value = eval(f"lambda n, m, i: {text}")
+            low, high = bounds(size)
+            for values in POINTS:
+                got, want = evaluate(size, point_of(values)), value(**values)
+                assert got == want, (seed, text, size, values)
+                assert (low is None or low <= want) and (high is None or want <= high), (seed, text, low, high)
 
 
 def test_what_is_rendered_reads_back_as_the_same_size():
-    for seed in range(FUZZ):
-        size, _ = Trees(f"r{seed}").grow(3)
-        scope = Scope(frozenset({"i"}))
-        scope.names.update(n=n, m=m, k=k, h=h, i=i)
-        assert read_size(render(size), scope) == size, (seed, render(size))
+    for case in fuzz.cases("rendered sizes"):
+        with case as seed:
+            size, _ = Trees(f"r{seed}").grow(3)
+            scope = Scope(frozenset({"i"}))
+            scope.names.update(n=n, m=m, k=k, h=h, i=i)
+            assert read_size(render(size), scope) == size, (seed, render(size))
 
 
 def test_what_is_rendered_of_a_condition_reads_back_as_an_equivalent_one():
-    for seed in range(FUZZ):
-        trees = Trees(f"c{seed}")
-        a, b = trees.grow(2)[0], trees.grow(2)[0]
-        cond = trees.random.choice([eq, ne, lt, le, gt, ge])(a, b)
-        if isinstance(cond, bool):
-            continue
-        scope = Scope(frozenset({"i"}))
-        scope.names.update(n=n, m=m, k=k, h=h, i=i)
-        again = read_condition(render_cond(cond), scope)
-        for values in POINTS[::3]:
-            point = point_of(values)
-            assert evaluate_cond(again, point) == evaluate_cond(cond, point), (seed, render_cond(cond))
-            assert evaluate_cond(negate(cond), point) != evaluate_cond(cond, point)
+    for case in fuzz.cases("rendered conditions"):
+        with case as seed:
+            trees = Trees(f"c{seed}")
+            a, b = trees.grow(2)[0], trees.grow(2)[0]
+            cond = trees.random.choice([eq, ne, lt, le, gt, ge])(a, b)
+            if isinstance(cond, bool):
+                continue
+            scope = Scope(frozenset({"i"}))
+            scope.names.update(n=n, m=m, k=k, h=h, i=i)
+            again = read_condition(render_cond(cond), scope)
+            for values in POINTS[::3]:
+                point = point_of(values)
+                assert evaluate_cond(again, point) == evaluate_cond(cond, point), (seed, render_cond(cond))
+                assert evaluate_cond(negate(cond), point) != evaluate_cond(cond, point)

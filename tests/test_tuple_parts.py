@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.desugar.desugar import desugar
+from rxlang.helps.edits import applied
 from rxlang.lang.core_printer import print_program
 from rxlang.lang.files import Files
 from rxlang.lang.modules import load_program
@@ -59,3 +60,82 @@ def test_each_use_of_one_name_shares_the_parts(tmp_path: Path) -> None:
 def test_what_no_tuple_has_is_an_error(index: str, code: str) -> None:
     text = f"@f = fn(p : (Tensor([n]), Tensor([n]))) : Tensor {{ {index} }}\n"
     assert [d.code for d in rx.check_source(text).diagnostics if d.severity == "error"] == [code]
+
+
+@pytest.mark.parametrize(
+    ("body", "part"),
+    [
+        ("@split(x, 3, axis=1)[0]", "x[:, :2]"), ("@split(x, 3, axis=1)[-1]", "x[:, 4:]"), ("@unstack(x)[1]", "x[1]"),
+        ("@unstack(x, axis=1)[-6]", "x[:, 0]"), ("@nonzero(x)[1]", "np.nonzero(x)[1]"),
+        ("let t = @split(x, sizes=[1, 5], axis=1); t[1] * t[1]", "x[:, 1:] ** 2"), ("@three(x)[2]", "x[:, 4:]"),
+        ("@broadcast_arrays([x, x])[1]", "x"), ("let (a) = @unstack(x)[0]; a", "x[0]"),
+        ("let g = @three; g(x)[0]", "x[:, :2]"), ("@split(@unstack(x)[1], 2)[1][1:]", "x[1, 4:]"),
+        ("let t = @split(x * 2.0, 3, axis=1); let y = t[0] + 1.0; y * t[0]", "(2 * x[:, :2] + 1) * 2 * x[:, :2]"),
+        ("for i in range(2) with (y = x) { @concat([@split(y, 2)[1], @split(y, 2)[0]]) }", "x"),
+    ],
+)  # fmt: skip
+def test_a_part_of_what_a_primitive_cuts_up_is_taken_where_it_stands(body: str, part: str) -> None:
+    text = "@three = fn(x : Tensor([_n, 6])) { @split(x, 3, axis=1) }\n"
+    text += f"@f = fn(x : Tensor([2, 6], float64)) : Tensor {{ {body} }}\n"
+    assert [d.message for d in rx.check_source(text).diagnostics] == []
+    x = np.arange(12.0).reshape(2, 6)
+    assert np.array_equal(rx.loads(text).f(x), eval(part, {"np": np, "x": x}))
+    assert np.array_equal(x, np.arange(12.0).reshape(2, 6))
+
+
+@pytest.mark.parametrize(
+    ("body", "has"),
+    [("@unstack(x)[2]", "2 parts"), ("@split(x, 3, axis=1)[-4]", "3 parts"), ("@split(x, [6], axis=1)[1]", "1 part")],
+)
+def test_a_part_that_nothing_gives_is_refuted_with_how_many_there_are(body: str, has: str) -> None:
+    body = body.replace("[6]", "sizes=[6]")
+    [found] = rx.check_source(f"@f = fn(x : Tensor([2, 6])) : Tensor {{ {body} }}\n").diagnostics
+    position = body[body.rindex("[") + 1 : -1]
+    assert (
+        found.message == f"`{body}` needs its argument to have a part {position}, but it has {has}: this always fails"
+    )
+
+
+def test_how_many_parts_there_are_may_be_left_to_the_run() -> None:
+    module = rx.loads("@f = fn(x : Tensor) : Tensor { @nonzero(x)[1] }\n")
+    assert module.f(np.eye(3)).tolist() == [0, 1, 2]
+    with pytest.raises(rx.ShapeError, match="to have a part 1, but it has 1 part"):
+        module.f(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "says"),
+    [
+        ("(a)", "E206", "`(a)` is `a` alone, and this is a tuple of 2"),
+        ("(a, ...)", "E101", "each part of a tuple has a name"),
+        ("(a, b, ...)", "E101", "each part of a tuple has a name"), ("(a, *b)", "E101", "each part of a tuple has a name"),
+        ("(a, (b, c))", "E101", "a tuple in a tuple has a name here"), ("a, b", "E101", "stand in parentheses"),
+        ("[a, b]", "E101", "stand in parentheses"),
+    ],
+)  # fmt: skip
+def test_names_of_a_tuple_that_are_written_as_elsewhere_are_refused_once_and_in_words(
+    target: str, code: str, says: str
+) -> None:
+    for before in ("", "let y = x\n", "let (c, _) = @topk(x, k=1)\n"):
+        text = f"@f = fn(x : Tensor([3, 4], float32)) : Tensor {{\n{before}let {target} = @topk(x, k=1)\na\n}}\n"
+        [found] = [d for d in rx.check_source(text).diagnostics if d.severity == "error"]
+        assert found.code == code and says in found.message
+
+
+@pytest.mark.parametrize(
+    ("target", "value", "mended"),
+    [
+        ("(a)", "@nonzero(@sum(x, axis=1))", "(a,)"),
+        ("a, b", "@nonzero(x)", "(a, b)"),
+        ("[a, b]", "@nonzero(x)", "(a, b)"),
+    ],
+)
+def test_names_of_a_tuple_come_with_the_change_that_mends_them(target: str, value: str, mended: str) -> None:
+    text = f"@f = fn(x : Tensor([3, 4], float32)) : Tensor {{\n  let {target} = {value}\n  a\n}}\n"
+    [found] = rx.check_source(text).diagnostics
+    assert (changed := applied(text, found.edits)) == text.replace(target, mended)
+    assert rx.check_source(changed).ok
+
+
+def test_a_name_in_parentheses_is_a_name_where_it_is_no_tuple() -> None:
+    assert rx.check_source("@f = fn(x : Tensor) : Tensor { let (a) = x; a }\n").ok

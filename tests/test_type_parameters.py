@@ -73,3 +73,33 @@ def test_types_that_double_their_arguments_are_refused_soon() -> None:
     lines = ["type T0(d) = Tensor([d])"] + [f"type T{i}(d) = T{i - 1}(d + d)" for i in range(1, 40)]
     report = rx.check_source("\n".join(lines) + "\n@f = fn(x : T39(n)) : Tensor { x }\n")
     assert "E299" in [d.code for d in report.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ("type Layer(d, h) where d % h == 0 = (Tensor([d, h]), Tensor([h]))", "a type has no conditions"),
+        ("type Layer(d, h) = (Tensor([d, h]), Tensor([h])) where d % h == 0", "a type has no conditions"),
+        ("type Row = Tensor([n], float32) where n >= 1", "a type has no conditions"),
+        ("type Layer(d : Size, h) = Tensor([d, h])", "a type's parameters have no sorts of their own"),
+        ("@g = fn(x : Tensor([n]) where n >= 1, y : Tensor([n])) : Tensor { x + y }", "a parameter has no conditions"),
+        ("@g = fn(f : fn(Tensor([n]) where n >= 1) : Tensor, y : Tensor([n])) : Tensor { f(y) }", "a parameter has no"),
+    ],
+)
+def test_a_condition_on_a_type_or_a_parameter_is_sent_to_the_signature(wrong: str, says: str) -> None:
+    for text in (
+        f"{wrong}\n",
+        f"@f = fn(x : Tensor) : Tensor {{ x }}\n{wrong}\n",
+        f"{wrong}\n@f = fn(x : Tensor) : Tensor {{ x }}\n",
+    ):
+        [found] = [d for d in rx.check_source(text).diagnostics if d.severity == "error"]
+        assert found.code == "E101" and found.message.startswith(says)
+
+
+def test_a_condition_that_the_functions_state_is_known_of_an_applied_type() -> None:
+    text = "type Layer(d, h) = (Tensor([d, h], float32), Tensor([h], float32))\n"
+    text += (
+        "@f = fn(x : Tensor([n, d], float32), w : Layer(d, h)) : Tensor([n, h // 4, 4], float32) where h % 4 == 0 {\n"
+    )
+    text += "  @reshape(@matmul(x, w[0]) + w[1], [n, h // 4, 4])\n}\n"
+    assert rx.check_source(text).diagnostics == ()

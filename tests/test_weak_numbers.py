@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang import pipeline
+from support import fuzz
 
 MASKED = """@f = fn(x : Tensor([n], {0}), m : Tensor([n], bool)) : Tensor([n], {0}) {{
   let c = -1e30 / 1e28
@@ -78,22 +78,23 @@ def number(rng: random.Random, depth: int) -> str:
 
 
 def test_folding_says_what_python_says_of_the_same_operators() -> None:
-    rng = random.Random(7)
     compared = 0
-    for _ in range(int(os.environ.get("RX_FUZZ", "60"))):
-        text = number(rng, 3)
-        folded = rx.check_source(f"let c = 5\nlet r = {text}\n")
-        if not folded.ok:
-            continue
-        try:
-            wanted = eval(text.replace("&&", "and"), {"c": 5})
-        except (ZeroDivisionError, OverflowError):
-            continue
-        found = rx.loads(f"let c = 5\nlet r = {text}\n").main()["r"]
-        if isinstance(wanted, complex) or (isinstance(wanted, int) and wanted.bit_length() > 63):
-            continue
-        compared += 1
-        assert found.dtype == np.asarray(wanted).dtype and found == wanted, text
+    for case in fuzz.cases("folded numbers"):
+        with case as seed:
+            rng = random.Random(seed)
+            text = number(rng, 3)
+            folded = rx.check_source(f"let c = 5\nlet r = {text}\n")
+            if not folded.ok:
+                continue
+            try:
+                wanted = eval(text.replace("&&", "and"), {"c": 5})
+            except (ZeroDivisionError, OverflowError):
+                continue
+            found = rx.loads(f"let c = 5\nlet r = {text}\n").main()["r"]
+            if isinstance(wanted, complex) or (isinstance(wanted, int) and wanted.bit_length() > 63):
+                continue
+            compared += 1
+            assert found.dtype == np.asarray(wanted).dtype and found == wanted, text
     assert compared > 10
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from rxlang import pipeline
-from support import random_programs, random_shape_loops, replay, shape_bugs, small_programs
+from support import fuzz, random_programs, random_shape_loops, replay, shape_bugs, small_programs
 from test_calls import ROWS as CALLS
 from test_calls import program as call_of
 from test_docs import DOCUMENTS, blocks
@@ -17,21 +16,26 @@ from test_docs import DOCUMENTS, blocks
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[1]
 CASES = ROOT.parent / "shared" / "cases"
-RUNS = int(os.environ.get("RX_FUZZ", "60"))
 FILES = [p for folder in ("tests/goldens", "tests/notes", "examples") for p in sorted((ROOT / folder).rglob("*.rx"))]
 Programs = Iterator[tuple[str, str]]
 
 
-def drawn() -> Programs:
-    for seed in range(RUNS // 6):
-        yield f"random {seed}", random_programs.Maker(seed).source + random_programs.LIBRARY
-    for seed in range(RUNS // 3):
-        yield f"small {seed}", small_programs.Maker(seed).program() + small_programs.LIBRARY
+MAKERS = {
+    "random": lambda seed: random_programs.Maker(seed).source,
+    "small": lambda seed: small_programs.Maker(seed).program() + small_programs.LIBRARY,
+    "loops": lambda seed: random_shape_loops.Maker(seed).source,
+}
 
 
-def loops() -> Programs:
-    for seed in range(RUNS // 3):
-        yield f"loops {seed}", random_shape_loops.Maker(seed).source
+@pytest.mark.parametrize("make", MAKERS)
+def test_every_witness_of_a_random_program_is_a_run_that_fails_there(make: str) -> None:
+    for case in fuzz.cases(f"witnesses, {make}"):
+        with case as seed:
+            text = MAKERS[make](seed)
+            assert replay.wrong_witnesses(text) == [], text
+
+
+def in_a_turn() -> Programs:
     for name, (text, _) in IN_A_TURN.items():
         yield name, text
 
@@ -59,7 +63,7 @@ def found_wrong() -> Programs:
         yield path.name, path.read_text()
 
 
-@pytest.mark.parametrize("programs", [drawn, loops, in_documents], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("programs", [in_a_turn, in_documents], ids=lambda f: f.__name__)
 def test_every_witness_of_a_program_is_a_run_that_fails_there(programs: object) -> None:
     assert callable(programs)
     assert [(name, wrong) for name, text in programs() if (wrong := replay.wrong_witnesses(text))] == []

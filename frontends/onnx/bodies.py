@@ -11,7 +11,7 @@ from onnx.defs import SchemaError
 
 from ...lang.node import replace
 from ...lang.onnx_weights import ELEMENTS, Index
-from .model import Attribute, Function, Graph, Operation, Tensor, TensorType, ValueType
+from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
 from .reading import Reader
 
 _NUMBERS = {name: number for number, name in ELEMENTS.items()}
@@ -36,15 +36,19 @@ def body(operation: Operation, version: int, types: Sequence[ValueType | None]) 
         proto = FunctionProto.FromString(made) if made else None
     if proto is None or not proto.node:
         return None
-    found = Reader(Path("<ONNX>"), Index({}, frozenset(), b"")).function(proto, "")
-    return replace(found, attributes={**found.attributes, **_defaults(schema)})
+    return _with_defaults(Reader(Path("<ONNX>"), Index({}, frozenset(), b"")), schema, proto)
 
 
-def _defaults(schema: defs.OpSchema) -> dict[str, Attribute]:
-    """What attributes are that a node leaves out."""
-    values = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.type}
-    found = {name: helper.get_attribute_value(value) for name, value in values.items()}
-    return {name: v.decode() if isinstance(v, bytes) else v for name, v in found.items()}
+def _with_defaults(reader: Reader, schema: Any, proto: FunctionProto) -> Function:
+    """The function, with the values that attributes have in its operator if nobody gives them."""
+    found = reader.function(proto, "")
+    usual = {
+        name: reader.attribute(a.default_value, "", f"operator {schema.name}")
+        for name, a in schema.attributes.items()
+        if a.default_value.type
+    }
+    named = {name: usual.get(name) if value is None else value for name, value in found.attributes.items()}
+    return replace(found, attributes=named)
 
 
 def _node(operation: Operation) -> NodeProto:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from ...lang import codes
+from ...lang.cells import shown
 from ...lang.diagnostics import RxError, error
 from ...lang.source import Source, Span
 from .model import Attribute, AttributeRef, Function, Graph, Model, Operation
 
+_LONGEST = 400
 # The names that are known where something stands: of its own graph, then of those around it.
 Known = tuple[set[str], ...]
 Key = tuple[str, str, str]
@@ -19,7 +21,10 @@ Key = tuple[str, str, str]
 def fail(
     path: Path, message: str, help: str = "export the model again, or copy it again from where it came"
 ) -> NoReturn:
-    """Gives up on a model."""
+    """Gives up on a model; its names may be of any length and of any characters."""
+    message = shown(
+        message if len(message) <= _LONGEST else f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
+    )
     raise RxError(error(codes.E246, message, Span(Source(path.name, ""), 0, 0), help=help))
 
 

@@ -8,7 +8,8 @@ from typing import Literal
 from ...lang.checked import Binding, Counts, FunctionShapes
 from ...lang.diagnostics import Diagnostic
 from ...lang.node import Node
-from .model import Graph, Model, Operation, TensorType
+from .model import Graph, Model, Operation
+from .names import Originals
 from .translate import Translation
 
 Status = Literal["success", "partial", "missing_info", "invalid_node"]
@@ -41,9 +42,12 @@ class NodeStatus(Node):
 
 
 class Inference(Node):
+    """Values and nodes of a model. `names` has for names of sizes that are none in an expression what they are called there."""
+
     values: Mapping[str, Inferred]
     nodes: tuple[NodeStatus, ...]
     counts: Counts
+    names: Mapping[str, str] = {}
 
 
 def inference(
@@ -55,15 +59,19 @@ def inference(
 ) -> Inference:
     main = next((f for f in shapes if f.name == "@main"), None)
     known = {} if main is None else {b.name: b for b in (*main.params, *main.bindings)}
-    values = {name: _inferred(known[made]) for made, name in translation.names.items() if made in known}
+    sizes = Originals(translation.sizes)
+    values = {name: _inferred(known[made], sizes) for made, name in translation.names.items() if made in known}
     said = _by_node(translation, diagnostics)
     nodes = tuple(_status(operation, values, said.get(str(operation))) for operation in _operations(model.graph))
-    return Inference(values, nodes, counts)
+    names = {sizes.sizes[made]: name for made, name in sizes.in_expressions.items()}
+    return Inference(values, nodes, counts, names)
 
 
-def _inferred(binding: Binding) -> Inferred:
+def _inferred(binding: Binding, sizes: Originals) -> Inferred:
     dtype = binding.dtype if binding.dtype != "?" else None
-    return Inferred(binding.shape, dtype, binding.exactness, binding.bounds)
+    shape = None if binding.shape is None else tuple(s if isinstance(s, int) else sizes.of(s) for s in binding.shape)
+    bounds = tuple(None if b is None else sizes.of(b) for b in binding.bounds)
+    return Inferred(shape, dtype, binding.exactness, bounds)
 
 
 def _by_node(translation: Translation, diagnostics: Iterable[Diagnostic]) -> dict[str, Diagnostic]:
@@ -76,6 +84,13 @@ def _by_node(translation: Translation, diagnostics: Iterable[Diagnostic]) -> dic
             if made is not None:
                 found.setdefault(made.what, d)
     return found
+
+
+def _said(wrong: Diagnostic) -> str:
+    """What is wrong, and at which input."""
+    source, start, end = wrong.span
+    _, input_, at = source.place(start, end).rpartition(", input ")
+    return f"{wrong.message} (input {at})" if input_ else wrong.message
 
 
 def _operations(graph: Graph) -> Iterator[Operation]:
@@ -91,7 +106,7 @@ def _status(operation: Operation, values: Mapping[str, Inferred], wrong: Diagnos
         return NodeStatus(operation.name, operation.op_type, operation.domain, kind, message)
 
     if wrong is not None:
-        return status("invalid_node", wrong.message)
+        return status("invalid_node", _said(wrong))
     outputs = {name: values.get(name) for name in operation.outputs if name}
     open_ones = [name for name, value in outputs.items() if value is None or not value.is_whole]
     if not open_ones:
@@ -100,21 +115,3 @@ def _status(operation: Operation, values: Mapping[str, Inferred], wrong: Diagnos
     if unknown:
         return status("missing_info", f"the shape of `{unknown[0]}` is not known")
     return status("partial", f"only the data decides the shape of `{open_ones[0]}`")
-
-
-def conflicts(model: Model, found: Inference) -> Iterator[tuple[str, str]]:
-    """Values whose declared shape can be no instance of the inferred one, with what is wrong."""
-    for value in (*model.graph.values, *model.graph.outputs):
-        declared, inferred = value.type, found.values.get(value.name)
-        if not isinstance(declared, TensorType) or inferred is None:
-            continue
-        if declared.dtype is not None and inferred.dtype is not None and declared.dtype != inferred.dtype:
-            yield value.name, f"is declared with the dtype {declared.dtype}, and has {inferred.dtype}"
-        if declared.shape is None or inferred.shape is None:
-            continue
-        if len(declared.shape) != len(inferred.shape):
-            yield value.name, f"is declared with rank {len(declared.shape)}, and has {len(inferred.shape)}"
-            continue
-        for axis, (said, size) in enumerate(zip(declared.shape, inferred.shape, strict=True)):
-            if isinstance(said, int) and isinstance(size, int) and said != size:
-                yield value.name, f"is declared with {said} in axis {axis}, and has {size}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from itertools import accumulate
 
 from ...lang.dtypes import CLASSES, DTYPES
@@ -39,9 +40,15 @@ class Names:
         """A name that nothing in the model has."""
         return self._distinct(_legal(hint, "v"))
 
-    def originals(self) -> Iterator[tuple[str, str]]:
-        """Each name that is another than the model's, with the model's."""
-        return ((made, original) for (_, original), made in self._made.items() if made != original)
+    def unnamed_size(self, hint: str) -> str:
+        """The name of a size for which the model has none."""
+        return self._of("u", hint)
+
+    def sizes(self) -> Iterator[tuple[str, str]]:
+        """Each size's name, with the model's."""
+        for (kind, original), made in self._made.items():
+            if kind in "nu":
+                yield made, original if kind == "n" else made
 
     def _of(self, kind: str, original: str) -> str:
         """The name of one of the model's; `kind` is also what a name begins with that had no letter."""
@@ -65,3 +72,30 @@ def _legal(original: str, letter: str) -> str:
     kept = max(1, sum(length <= _LONGEST + 1 for length in lengths))
     legal = _ILLEGAL.sub("_", "_".join(parts[-kept:])).strip("_")[-_LONGEST:].lstrip("_")
     return legal if legal[:1].isalpha() else f"{letter}{legal}"
+
+
+class Originals:
+    """Texts of sizes with the model's own names again. In an expression a name that would be read as more than a name keeps
+    the one that it has in Rx, made another than all of the model's."""
+
+    def __init__(self, sizes: Mapping[str, str]) -> None:
+        taken = Counter(sizes.values())
+        self.sizes = {made: name if taken[name] == 1 else _other(made, taken) for made, name in sizes.items()}
+        self.in_expressions = {
+            made: name if _NAME.fullmatch(name) else _other(made, taken) for made, name in self.sizes.items()
+        }
+
+    def of(self, text: str) -> str:
+        if text in self.sizes:
+            return self.sizes[text]
+        return _NAME_IN.sub(lambda found: self.in_expressions.get(found[0], found[0]), text)
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME_IN = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _other(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

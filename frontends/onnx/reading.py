@@ -75,6 +75,8 @@ class Reader:
     def __init__(self, path: Path, located: Index) -> None:
         self.path = path
         self.index = located
+        # How many elements may be decoded that take no room in the file.
+        self.room = 2**24
 
     def fail(self, message: str) -> NoReturn:
         fail(self.path, message)
@@ -179,11 +181,16 @@ class Reader:
 
         return self.tried(whose, lambda: dense(self.path, proto))
 
-    def tried(self, whose: str, made: Callable[[], Tensor]) -> Tensor:
+    def tried(self, whose: str, make: Callable[[], Tensor]) -> Tensor:
         try:
-            return made()
+            made = make()
         except BadWeights as problem:
             self.fail(f"{whose} {problem}")
+        if made.values and (made.place.file != self.path if made.place else made.key is None):
+            self.room -= len(made.values)
+        if self.room < 0:
+            self.fail(f"{whose} is one of too many small tensors whose elements are in no or another file")
+        return made
 
     def value(self, proto: Any, whose: str) -> Value:
         return Value(proto.name, self.type(proto.type, whose) if proto.HasField("type") else None)

@@ -15,7 +15,7 @@ from .dims import Named, Op, Size, declared, names, read_dim, size_text
 from .literals import listed, literal, quoted
 from .model import Attribute, AttributeRef, Function, Graph, Model, Operation, Tensor, TensorType, Value, ValueType
 from .names import Names
-from .operators.registry import Reader, Untranslatable, find
+from .operators.registry import Reader, Untranslatable, find, own_rule
 from .reading import read_model
 
 # Constants of at most so many elements stand in the program, where shapes may be made of them; others are loaded.
@@ -23,10 +23,12 @@ _FEW = 64
 
 
 class Translation(Node):
-    """A model as a program: a text that knows its nodes, and for each Rx name of a value the model's."""
+    """A model as a program: a text that knows its nodes, and for each Rx name of a value of the graph the model's, and the
+    same for sizes."""
 
     source: Source
     names: Mapping[str, str]
+    sizes: Mapping[str, str]
     notes: tuple[Diagnostic, ...]
 
 
@@ -36,8 +38,8 @@ def translate(model: Model, held: str | None = None) -> Translation:
     writer = _Writer(model, held or model.path.name)
     writer.write()
     names = {writer.values.value(name): name for name in _values(model.graph)}
-    sizes = {made: name for made, name in writer.values.originals() if made not in names}
-    return Translation(Source(str(model.path), writer.text(), writer.made), {**sizes, **names}, tuple(writer.notes))
+    sizes = dict(writer.values.sizes())
+    return Translation(Source(str(model.path), writer.text(), writer.made), names, sizes, tuple(writer.notes))
 
 
 def _values(graph: Graph) -> Iterator[str]:
@@ -128,7 +130,7 @@ class _Writer:
         if isinstance(declared, int):
             return str(declared)
         if declared is None:
-            return self.values.size(otherwise)
+            return self.values.unnamed_size(otherwise)
         reading = read_dim(declared, self.declared)
         if reading.note is not None:
             self.notes.append(note(codes.N205, reading.note, NOWHERE))
@@ -197,7 +199,7 @@ class _Block:
         self.lines.append((f"let {name} = {text}", self.made))
         return name
 
-    def parts(self, hint: str, text: str, count: int) -> list[str]:
+    def apart(self, hint: str, text: str, count: int) -> list[str]:
         names = [self.writer.values.fresh(hint) for _ in range(count)]
         self.lines.append((f"let ({', '.join(names)}) = {text}", self.made))
         return names
@@ -262,7 +264,9 @@ class _Block:
             return control(self, operation)
         version = self.version(operation.domain)
         own = self.writer.functions.get((operation.domain, operation.op_type, operation.overload))
-        row = None if own is not None else find(operation.domain, operation.op_type, version)
+        row = own_rule(operation.domain, operation.op_type, version)
+        if row is None and own is None:
+            row = find(operation.domain, operation.op_type, version)
         if row is not None:
             return [(row(Reader(operation, self)), self.made)]
         made = own or body(operation, version, [self.type(i) for i in operation.inputs])
@@ -372,12 +376,8 @@ class _Block:
         return [(names[0] if len(operation.outputs) == 1 else f"({', '.join(names)})", self.made)]
 
     def stacked(self, value: Value) -> str:
-        name = self.writer.values.fresh(value.name)
-        kind = value.type
-        if not isinstance(kind, TensorType) or kind.shape is None:
-            raise Untranslatable("stacks a value of which the model declares no rank")
-        sizes = [str(size) if isinstance(size, int) else "?" for size in kind.shape]
-        return f"{name} : Tensor({listed(sizes)}, {kind.dtype or '?'})"
+        """What is stacked, whose type the turns tell: what a model declares of it may be false."""
+        return f"{self.writer.values.fresh(value.name)} : Tensor(?, ?)"
 
     def item(self, value: str) -> str:
         found = self.constant(value)

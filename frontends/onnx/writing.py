@@ -2,34 +2,56 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ...lang.onnx_weights import ELEMENTS
 from .inference import Inference, Inferred, Policy
-from .model import Model
+from .model import Graph, Model, Value
 
 _NUMBERS = {name: number for number, name in ELEMENTS.items()}
 
 
-def write_shapes(model: Model, found: Inference, policy: Policy, path: Path) -> None:
-    """Write the model to `path` with what is inferred of each value; a declared size stays where nothing is known, and under
-    `ignore` everywhere."""
+def write_shapes(
+    model: Model, found: Inference, policy: Policy, path: Path, data: bytes | None = None, copy_data: bool = False
+) -> None:
+    """Write the model, from its file or its bytes, to `path` with what is inferred of each value. A declared size stays where
+    nothing is known, and under `ignore` all that is declared. External data that lies elsewhere is linked beside it, or
+    copied. Raises OSError."""
     import onnx
 
-    proto = onnx.load(str(model.path), load_external_data=False)
-    graph = proto.graph
-    inputs = {v.name for v in graph.input}
-    declared = {v.name: v for v in (*graph.output, *graph.value_info)}
+    proto = onnx.ModelProto.FromString(model.path.read_bytes() if data is None else data)
+    _fill(proto.graph, found, policy, {v.name for v in _declared(model.graph)})
+    folder = path.absolute().parent
+    if data is None:
+        for location in sorted(set(_external(proto))):
+            _beside(model.path.absolute().parent, folder, location, copy_data)
+    made = folder / f".{path.name}.{os.getpid()}"
+    try:
+        made.write_bytes(proto.SerializeToString())
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _declared(graph: Graph) -> Iterator[Value]:
+    """The values of which the model declares something."""
+    yield from (v for v in (*graph.values, *graph.outputs) if v.type is not None)
+
+
+def _fill(graph: Any, found: Inference, policy: Policy, declared: set[str]) -> None:
+    kept = {v.name for v in graph.input}
+    infos = {v.name: v for v in (*graph.value_info, *graph.output)}
     for name, value in found.values.items():
-        if name in inputs or value.dtype is None:
+        if name in kept or value.dtype is None or policy == "ignore" and name in declared:
             continue
-        if name not in declared:
-            declared[name] = graph.value_info.add(name=name)
-        elif policy == "ignore" and declared[name].type.WhichOneof("value"):
-            continue
-        _write(declared[name], value)
-    onnx.save(proto, str(path))
+        if name not in infos:
+            infos[name] = graph.value_info.add(name=name)
+        if infos[name].type.WhichOneof("value") in (None, "tensor_type"):
+            _write(infos[name], value)
 
 
 def _write(info: Any, value: Inferred) -> None:
@@ -38,13 +60,46 @@ def _write(info: Any, value: Inferred) -> None:
     kind.elem_type = _NUMBERS[value.dtype or "float32"]
     if value.shape is None:
         return
+    if before is None or len(before) != len(value.shape):
+        before = [(0, "")] * len(value.shape)
     kind.ClearField("shape")
     kind.shape.SetInParent()
-    for axis, size in enumerate(value.shape):
+    for size, (number, name) in zip(value.shape, before, strict=True):
         dim = kind.shape.dim.add()
         if isinstance(size, int):
             dim.dim_value = size
         elif size != "?":
             dim.dim_param = size
-        elif before is not None and len(before) == len(value.shape) and before[axis][1]:
-            dim.dim_param = before[axis][1]
+        elif name:
+            dim.dim_param = name
+        elif number:
+            dim.dim_value = number
+
+
+def _external(message: Any) -> Iterator[str]:
+    """The files in which tensors of a model lie, by what it calls them."""
+    for field, value in message.ListFields():
+        if field.type != field.TYPE_MESSAGE:
+            continue
+        for part in value if field.is_repeated else (value,):
+            if part.DESCRIPTOR.name == "TensorProto":
+                yield from (e.value for e in part.external_data if e.key == "location")
+            else:
+                yield from _external(part)
+
+
+def _beside(source: Path, folder: Path, location: str, copy_data: bool) -> None:
+    """Data where a model in another folder finds it. A file of that name that is another one is never touched."""
+    data, wanted = source / location, folder / location
+    if wanted.exists() and wanted.samefile(data):
+        return
+    if wanted.is_symlink() or wanted.exists():
+        raise FileExistsError(17, "there is another file of the name of the model's data", str(wanted))
+    wanted.parent.mkdir(parents=True, exist_ok=True)
+    if copy_data:
+        shutil.copyfile(data, wanted)
+        return
+    try:
+        os.link(data.resolve(), wanted)
+    except OSError:  # another file system
+        wanted.symlink_to(data.resolve())

@@ -79,6 +79,7 @@ def pad(x: Array, pads: Array, value: Array | None, axes: Array | None, mode: st
 def range_(start: Array, limit: Array, delta: Array) -> Array:
     if not delta:
         raise BadValue("delta is 0")
+    start, limit, delta = (x.reshape(()) for x in (start, limit, delta))  # one element each, of any rank
     count = max(0, int(np.ceil((limit - start) / delta)))
     numbers: Array = start + np.arange(count).astype(start.dtype) * delta
     return numbers.astype(start.dtype)

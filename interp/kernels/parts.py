@@ -52,6 +52,11 @@ def split(
     return tuple(np.split(x, cuts, axis)) if sizes != () else ()
 
 
+@kernel("part")
+def part(xs: Sequence[Array], position: int) -> Array:
+    return xs[position]
+
+
 def _running_sums(sizes: Ints) -> list[int]:
     sums: list[int] = []
     for size in sizes:
@@ -69,7 +74,7 @@ def slice_(x: Array, starts: Ints, stops: Ints, axes: Ints | None, steps: Ints |
 
 
 @kernel("pad")
-def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Array, axes: Ints | None) -> Array:
+def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Array | None, axes: Ints | None) -> Array:
     if axes is not None:
         along = {i % x.ndim: pair for i, pair in zip(axes, pads, strict=True)}
         pads = [along.get(i, (0, 0)) for i in range(x.ndim)]
@@ -77,6 +82,13 @@ def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str, value: Array, axes
         return np.pad(x, _pairs(pads), mode="constant", constant_values=x.dtype.type(0) if value is None else value)
     how: Callable[..., Array] = np.pad
     return how(x, _pairs(pads), mode=mode)
+
+
+@kernel("pad_to_match")
+def pad_to_match(x: Array, y: Array) -> Array:
+    more = [(0, max(b - a, 0)) for a, b in zip(x.shape, y.shape, strict=True)]
+    made: Array = pad(x, more, "constant", None, None)
+    return made
 
 
 def _pairs(pads: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang.dtypes import DTYPES, DType
+from ..arranged import indices_of
 from ..axes import Shape, known_shape, not_negative, product
 from ..casts import attribute, castable
-from ..model import TRACKED, AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo
+from ..model import TRACKED, AnyDType, Ctx, Dim, Elements, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Entry, NotZero, OfRank, Other
+from ..tracked import cast_element, count_of, each, integers, stored
 
 _INT64 = DTYPES["int64"]
 
@@ -28,19 +30,15 @@ def _size(ctx: Ctx, size: Dim, name: str) -> Dim:
     return size
 
 
-def _repeated(ctx: Ctx, shape: Shape, value: Dim | tuple[Dim, ...] | None, dtype: AnyDType | None) -> Any:
-    """The tracked elements of a tensor that is one value throughout."""
-    if value is None or isinstance(value, tuple) or len(shape) > 1 or not ctx.fits(value, dtype):
-        return None
-    if not shape:
-        return value
-    length = shape[0]
-    return (value,) * length if isinstance(length, int) and 0 <= length <= TRACKED else None
+def _repeated(ctx: Ctx, shape: Shape, value: Any, dtype: AnyDType | None) -> Elements:
+    """The elements of a tensor that is one value throughout."""
+    count = count_of(shape)
+    return None if count is None else (cast_element(ctx, value, dtype),) * count
 
 
 def _constant(name: str, value: int) -> None:
     def filled(ctx: Ctx, shape: Shape, dtype: AnyDType | None) -> Out:
-        data = None if dtype is None else _repeated(ctx, shape, value, dtype)
+        data = _repeated(ctx, shape, value, DTYPES["float32"] if dtype is None else dtype)
         return Out(_sizes(ctx, shape), data)
 
     def like(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Out:
@@ -69,7 +67,7 @@ def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: AnyDType | None) -> O
     _scalar(ctx, value, "value")
     if dtype is not None:
         castable(ctx, "value", value.dtype, dtype)
-    return Out(_sizes(ctx, shape), _repeated(ctx, shape, value.data, value.dtype if dtype is None else dtype))
+    return Out(_sizes(ctx, shape), _repeated(ctx, shape, _only(value), value.dtype if dtype is None else dtype))
 
 
 @primitive("full_like", "x: tensor, value: tensor, dtype: dtype = none", "T:any, U:any -> T=dtype")
@@ -79,7 +77,12 @@ def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: AnyDType | None
     _scalar(ctx, value, "value")
     shape, target = known_shape(ctx, x), x.dtype if dtype is None else dtype
     castable(ctx, "value", value.dtype, target)
-    return Out(shape, _repeated(ctx, shape, value.data, target))
+    return Out(shape, _repeated(ctx, shape, _only(value), target))
+
+
+def _only(x: TensorInfo) -> Any:
+    """The element of a tensor that has one, where it is known."""
+    return x.data[0] if x.data is not None and len(x.data) == 1 else None
 
 
 def _scalar(ctx: Ctx, x: TensorInfo, name: str) -> None:
@@ -117,7 +120,7 @@ def _steps(ctx: Ctx, first: Dim, last: Dim, step: Dim) -> Dim:
     elif ctx.decide(ctx.lt(step, 0)) is True:
         distance, stride = first - last, -step
     else:
-        return ctx.fresh("count")
+        return ctx.fresh("count", 0, ctx.max(last - first, first - last))
     length = distance if isinstance(stride, int) and stride == 1 else ctx.ceildiv(distance, stride)
     return length if ctx.decide(ctx.le(0, length)) is True else ctx.max(0, length)
 
@@ -125,8 +128,7 @@ def _steps(ctx: Ctx, first: Dim, last: Dim, step: Dim) -> Dim:
 def _progression(ctx: Ctx, first: Dim, step: Dim, length: Dim, dtype: AnyDType | None) -> Any:
     if not isinstance(length, int) or length > TRACKED:
         return None
-    values = tuple(first + i * step for i in range(length))
-    return values if all(ctx.fits(v, dtype) for v in values) else None
+    return tuple(stored(ctx, first + i * step, dtype) for i in range(length))
 
 
 @primitive(
@@ -145,24 +147,34 @@ def linspace(ctx: Ctx, start: float, stop: float, num: Dim, endpoint: bool, dtyp
     "eye", "n: size, m: size = none, k: int = 0, dtype: dtype = none", "-> float32=dtype",
     onnx=("EyeLike",), needs={"n": "exact", "m": "exact"},
 )  # fmt: skip
-def eye(ctx: Ctx, n: Dim, m: Dim | None, k: int, dtype: AnyDType | None) -> Shape:
+def eye(ctx: Ctx, n: Dim, m: Dim | None, k: int, dtype: AnyDType | None) -> Out:
     """An [n, m] matrix (m is n if it is left out) with 1 on diagonal `k` (above the main one if positive), else 0."""
     rows = _size(ctx, n, "n")
-    return rows, rows if m is None else _size(ctx, m, "m")
+    shape: Shape = (rows, rows if m is None else _size(ctx, m, "m"))
+    if count_of(shape) is None:
+        return Out(shape)
+    target = DTYPES["float32"] if dtype is None else dtype
+    return Out(shape, tuple(stored(ctx, int(j - i == k), target) for i, j in indices_of(shape)))
 
 
 @primitive(
     "one_hot", "indices: index, depth: size, dtype: dtype = none", "I:integer -> float32=dtype",
     onnx=("OneHot",), needs={"depth": "exact"},
 )  # fmt: skip
-def one_hot(ctx: Ctx, indices: TensorInfo | Dim, depth: Dim, dtype: AnyDType | None) -> Shape:
+def one_hot(ctx: Ctx, indices: TensorInfo | Dim, depth: Dim, dtype: AnyDType | None) -> Out:
     """For each index a row of `depth` elements, 1 at the index and 0 elsewhere: `[*s]` gives `[*s, depth]`, float32 if
     no dtype is given.
 
     A negative index counts from the end; one outside of [-depth, depth) gives a row of zeros (ONNX OneHot).
     """
-    size = _size(ctx, depth, "depth")
-    return (*known_shape(ctx, indices), size) if isinstance(indices, TensorInfo) else (size,)
+    size: Any = _size(ctx, depth, "depth")
+    shape = (*known_shape(ctx, indices), size) if isinstance(indices, TensorInfo) else (size,)
+    places = integers(indices.data) if isinstance(indices, TensorInfo) else integers((indices,))
+    if places is None or count_of(shape) is None:
+        return Out(shape)
+    target = DTYPES["float32"] if dtype is None else dtype
+    hot = (i in (place, place + size) for place in places for i in range(size))
+    return Out(shape, tuple(stored(ctx, int(h), target) for h in hot))
 
 
 @primitive("meshgrid", 'xs: tensors, indexing: str = "xy"', "T:any... -> T...", results="tuple")
@@ -190,13 +202,8 @@ def cast(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Out:
     The result has the operand's shape.
     """
     castable(ctx, "x", x.dtype, dtype)
-    return Out(known_shape(ctx, x), _kept(ctx, x.data, dtype))
-
-
-def _kept(ctx: Ctx, data: object, dtype: AnyDType | None) -> Any:
-    """Tracked elements that every one of fits the dtype."""
-    values = data if isinstance(data, tuple) else (data,)
-    return data if data is not None and all(ctx.fits(v, dtype) for v in values) else None
+    shape = known_shape(ctx, x)
+    return Out(shape, None if x.data is None else each(lambda e: cast_element(ctx, e, dtype), x.data))
 
 
 # Between sizes and tensors
@@ -216,7 +223,7 @@ def shape_(ctx: Ctx, x: TensorInfo) -> Out:
 def size_(ctx: Ctx, x: TensorInfo) -> Out:
     """The number of elements of x, the product of its sizes, as a rank-0 int64 tensor."""
     try:
-        return Out((), _kept(ctx, product(ctx.dims(x)), _INT64))
+        return Out((), (stored(ctx, product(ctx.dims(x)), _INT64),))
     except RankUnknown:
         return Out(())
 
@@ -226,7 +233,7 @@ def size_to_tensor(ctx: Ctx, n: Dim, dtype: AnyDType | None) -> Out:
     """A size as a rank-0 tensor, int64 if no other dtype of numbers is given; an integer that does not fit wraps around."""
     if dtype is not None:
         attribute(ctx, dtype, "integer", "floating", "complex")
-    return Out((), _kept(ctx, n, _INT64 if dtype is None else dtype))
+    return Out((), (stored(ctx, n, _INT64 if dtype is None else dtype),))
 
 
 @primitive("item", "t: tensor", "T:integer ->", results="size")
@@ -234,7 +241,8 @@ def item(ctx: Ctx, t: TensorInfo) -> Dim:
     """The element of a rank-0 integer tensor as a size, which may be negative: a runtime scalar, one fixed value
     wherever it occurs."""
     _scalar(ctx, t, "t")
-    if t.data is not None and not isinstance(t.data, tuple):
-        return t.data
+    if t.sizes is not None:
+        known: Dim = t.sizes
+        return known
     unsigned = isinstance(t.dtype, DType) and t.dtype.kind == "uint"
     return ctx.fresh("item", at_least=0 if unsigned else None)

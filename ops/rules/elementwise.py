@@ -5,134 +5,145 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...lang.dtypes import DType
-from ...lang.node import replace
-from ..axes import known_shape
+from ...lang.dtypes import DTYPES, DType
+from ...lang.node import Node, replace
+from ..arranged import spread
+from ..axes import Shape, known_shape
 from ..broadcast import broadcast_tensors
-from ..model import Ctx, Dim, Out, Primitive, TensorInfo, Trait
+from ..model import AnyDType, Ctx, Dim, Elements, Out, Primitive, TensorInfo, Trait
 from ..operands import choice
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Other
-
-# What an operation does to one element that is tracked (a size in a tensor): None where that is no size.
-Track = Callable[..., Dim | None]
+from ..tracked import (
+    Ratio,
+    Track,
+    both,
+    certain,
+    chosen,
+    compared,
+    count_of,
+    differ,
+    divided,
+    each,
+    either,
+    elements,
+    exactly,
+    floored,
+    modulus,
+    nearest,
+    negated,
+    power,
+    quotient,
+    raised,
+    root,
+    sign,
+    stored,
+    times,
+    toward_zero,
+)
 
 _BROADCAST = "The result has the shape that both operands broadcast to; sizes that are neither equal nor 1 are refused."
 _SAME = "The result has the operand's shape."
 
 
-def tracked(ctx: Ctx, track: Track | None, *operands: TensorInfo) -> Any:
-    """The elements of the result where those of all operands are known and each fits the dtype, else None.
-
-    Rank-0 operands go with every element of a rank-1 one, and so does a rank-1 one of length 1.
-    """
-    if track is None or any(x.data is None or not _integral(x) for x in operands):
+def mapped(
+    ctx: Ctx,
+    track: Track | None,
+    shape: Shape,
+    *operands: TensorInfo,
+    dtype: AnyDType | None = None,
+    sparse: bool = False,
+) -> Elements:
+    """What an operation makes of each element of operands that broadcast to a shape, in the dtype of the operands or another
+    one. With `sparse` it may know the result where one operand is not known."""
+    known = [x.data is not None for x in operands]
+    if track is None or count_of(shape) is None or not (any if sparse else all)(known):
         return None
-    rows = [x.data for x in operands if isinstance(x.data, tuple)]
-    if not rows:
-        return _element(ctx, track, operands, [x.data for x in operands])
-    length = next((len(row) for row in rows if len(row) != 1), 1)
-    columns = [_stretch(x.data, length) for x in operands]
-    if any(len(column) != length for column in columns):
+    common = next((x.dtype for x in operands if x.dtype is not None), None)
+    columns = [_column(ctx, x, shape, common) for x in operands]
+    if None in columns:
         return None
-    values = [_element(ctx, track, operands, elements) for elements in zip(*columns, strict=True)]
-    return None if any(v is None for v in values) else tuple(values)
+    target = common if dtype is None else dtype
+    return each(lambda *values: stored(ctx, track(ctx, *values), target), *filter(None, columns))
 
 
-def _stretch(data: object, length: int) -> tuple[Any, ...]:
-    if not isinstance(data, tuple):
-        return (data,) * length
-    return data * length if len(data) == 1 else data
+def _column(ctx: Ctx, x: TensorInfo, shape: Shape, dtype: AnyDType | None) -> Elements:
+    """The elements of an operand as the result has them; of a literal number, which takes the dtype."""
+    own = known_shape(ctx, x)
+    given = elements(x, own)
+    if x.dtype is None and given is not None:
+        is_float = isinstance(dtype, DType) and dtype.kind == "float"
+        given = tuple(None if isinstance(e, Ratio) and not is_float else stored(ctx, e, dtype) for e in given)
+    return spread(given, own, shape)
 
 
-def _element(ctx: Ctx, track: Track, operands: tuple[TensorInfo, ...], elements: Any) -> Dim | None:
-    value = track(ctx, *elements)
-    return value if value is not None and all(ctx.fits(value, x.dtype) for x in operands) else None
-
-
-def _integral(x: TensorInfo) -> bool:
-    return not isinstance(x.dtype, DType) or x.dtype.kind in ("int", "uint")
-
-
-def _binary(track: Track | None) -> Callable[..., Out]:
+def _binary(track: Track | None, dtype: AnyDType | None = None, sparse: bool = False) -> Callable[..., Out]:
     def rule(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
-        return Out(broadcast_tensors(ctx, x=x, y=y), tracked(ctx, track, x, y))
+        shape = broadcast_tensors(ctx, x=x, y=y)
+        return Out(shape, mapped(ctx, track, shape, x, y, dtype=dtype, sparse=sparse))
 
     return rule
 
 
-def _unary(track: Track | None) -> Callable[..., Out]:
+def _unary(track: Track | None, dtype: AnyDType | None = None) -> Callable[..., Out]:
     def rule(ctx: Ctx, x: TensorInfo, *_: object) -> Out:
-        return Out(known_shape(ctx, x), tracked(ctx, track, x))
+        shape = known_shape(ctx, x)
+        return Out(shape, mapped(ctx, track, shape, x, dtype=dtype))
 
     return rule
 
 
-def _quotient(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
-    return a // b if _divides(ctx, a, b) else None
+def _where(ctx: Ctx, x: Any, y: Any, condition: Any) -> Any:
+    return chosen(ctx, condition, x, y)
 
 
-def _modulus(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
-    return a % b if _divides(ctx, a, b) else None
+def _always(truth: int) -> Track:
+    return lambda ctx, a: None if certain(ctx, a) is None else truth
 
 
-def _divides(ctx: Ctx, a: Dim, b: Dim) -> bool:
-    if isinstance(a, int) and isinstance(b, int):
-        return b != 0
-    return ctx.decide(ctx.le(1, b)) is True
-
-
-def _power(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
-    """Small literal powers only: the others are no polynomials."""
-    if not isinstance(b, int) or not 0 <= b <= 8:
-        return None
-    result: Dim = 1
-    for _ in range(b):
-        result = result * a
-    return result
-
-
-def _decided(compare: Callable[[Ctx, Dim, Dim], object]) -> Track:
-    """A comparison of tracked elements: 1 or 0 where that follows from what is known of them."""
-
-    def track(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
-        known = ctx.decide(compare(ctx, a, b))
-        return None if known is None else int(known)
-
-    return track
+_EQUAL = compared(lambda ctx, a, b: ctx.eq(a, b), lambda ctx, a, b: ctx.ne(a, b))
+_LESS = compared(lambda ctx, a, b: ctx.lt(a, b), lambda ctx, a, b: ctx.le(b, a))
+_AT_MOST = compared(lambda ctx, a, b: ctx.le(a, b), lambda ctx, a, b: ctx.lt(b, a))
+_OTHER: Track = lambda ctx, a, b: negated(ctx, _EQUAL(ctx, a, b))  # noqa: E731
+_ABSOLUTE = exactly(lambda ctx, a: ctx.max(a, -a))
 
 
 _BINARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
-    ("add", "T:numeric, T -> T", ("Add",), lambda ctx, a, b: a + b, "x + y. Integers wrap around, as in NumPy."),
-    ("subtract", "T:numeric, T -> T", ("Sub",), lambda ctx, a, b: a - b, "x - y. Integers wrap around, as in NumPy."),
-    ("multiply", "T:numeric, T -> T", ("Mul",), lambda ctx, a, b: a * b, "x * y. Integers wrap around, as in NumPy."),
-    ("divide", "T:inexact, T -> T", ("Div",), None,
+    ("add", "T:numeric, T -> T", ("Add",), exactly(lambda ctx, a, b: a + b),
+     "x + y. Integers wrap around, as in NumPy."),
+    ("subtract", "T:numeric, T -> T", ("Sub",), exactly(lambda ctx, a, b: a - b, keeps=False),
+     "x - y. Integers wrap around, as in NumPy."),
+    ("multiply", "T:numeric, T -> T", ("Mul",), times,
+     "x * y. Integers wrap around, as in NumPy."),
+    ("divide", "T:inexact, T -> T", ("Div",), divided,
      "x / y. Integer operands are refused: use `//`, or cast first. Division by 0 gives inf or nan."),
-    ("floor_divide", "T:real, T -> T", (), _quotient,
+    ("floor_divide", "T:real, T -> T", (), exactly(quotient, whole=True),
      "The greatest integer that is not above x / y, as Python's `//`. Integers divided by 0 give 0, as in NumPy."),
-    ("remainder", "T:real, T -> T", ("Mod",), _modulus,
+    ("remainder", "T:real, T -> T", ("Mod",), exactly(modulus),
      "x - y * floor(x / y): the sign is that of y, as with Python's `%`. Integers modulo 0 give 0, as in NumPy."),
-    ("maximum", "T:real, T -> T", ("Max",), lambda ctx, a, b: ctx.max(a, b), "The larger of both; nan if one is nan."),
-    ("minimum", "T:real, T -> T", ("Min",), lambda ctx, a, b: ctx.min(a, b), "The smaller of both; nan if one is nan."),
+    ("maximum", "T:real, T -> T", ("Max",), exactly(lambda ctx, a, b: ctx.max(a, b)),
+     "The larger of both; nan if one is nan."),
+    ("minimum", "T:real, T -> T", ("Min",), exactly(lambda ctx, a, b: ctx.min(a, b)),
+     "The smaller of both; nan if one is nan."),
     ("atan2", "T:floating, T -> T", (), None, "The angle of the point (y, x), from -pi to pi: the first operand is y."),
     ("logaddexp", "T:floating, T -> T", (), None, "log(exp(x) + exp(y)), without overflow."),
     ("hypot", "T:floating, T -> T", (), None, "sqrt(x * x + y * y), without overflow on the way."),
     ("copysign", "T:floating, T -> T", (), None, "The magnitude of x with the sign of y."),
-    ("equal", "T:any, T -> bool", ("Equal",), _decided(lambda ctx, a, b: ctx.eq(a, b)),
+    ("equal", "T:any, T -> bool", ("Equal",), _EQUAL,
      "x == y. nan equals nothing."),
-    ("not_equal", "T:any, T -> bool", (), _decided(lambda ctx, a, b: ctx.ne(a, b)),
+    ("not_equal", "T:any, T -> bool", (), _OTHER,
      "x != y. nan differs from everything."),
-    ("less", "T:ordered, T -> bool", ("Less",), _decided(lambda ctx, a, b: ctx.lt(a, b)),
+    ("less", "T:ordered, T -> bool", ("Less",), _LESS,
      "x < y."),
-    ("less_equal", "T:ordered, T -> bool", ("LessOrEqual",), _decided(lambda ctx, a, b: ctx.le(a, b)),
+    ("less_equal", "T:ordered, T -> bool", ("LessOrEqual",), _AT_MOST,
      "x <= y."),
-    ("greater", "T:ordered, T -> bool", ("Greater",), _decided(lambda ctx, a, b: ctx.lt(b, a)),
+    ("greater", "T:ordered, T -> bool", ("Greater",), lambda ctx, a, b: _LESS(ctx, b, a),
      "x > y."),
-    ("greater_equal", "T:ordered, T -> bool", ("GreaterOrEqual",), _decided(lambda ctx, a, b: ctx.le(b, a)),
+    ("greater_equal", "T:ordered, T -> bool", ("GreaterOrEqual",), lambda ctx, a, b: _AT_MOST(ctx, b, a),
      "x >= y."),
-    ("logical_and", "bool, bool -> bool", ("And",), None, "Whether both are true."),
-    ("logical_or", "bool, bool -> bool", ("Or",), None, "Whether at least one is true."),
-    ("logical_xor", "bool, bool -> bool", ("Xor",), None, "Whether exactly one is true."),
+    ("logical_and", "bool, bool -> bool", ("And",), both, "Whether both are true."),
+    ("logical_or", "bool, bool -> bool", ("Or",), either, "Whether at least one is true."),
+    ("logical_xor", "bool, bool -> bool", ("Xor",), differ, "Whether exactly one is true."),
     ("bitwise_and", "T:{boolean, integer}, T -> T", ("BitwiseAnd",), None, "The bits that both have."),
     ("bitwise_or", "T:{boolean, integer}, T -> T", ("BitwiseOr",), None, "The bits that at least one has."),
     ("bitwise_xor", "T:{boolean, integer}, T -> T", ("BitwiseXor",), None, "The bits that exactly one has."),
@@ -143,13 +154,16 @@ _BINARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
 
 
 _UNARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
-    ("negative", "T:numeric -> T", ("Neg",), lambda ctx, a: -a, "-x. Unsigned integers wrap around, as in NumPy."),
-    ("abs", "T:numeric -> real(T)", ("Abs",), lambda ctx, a: ctx.max(a, -a), "The magnitude of x, which is real."),
-    ("sign", "T:numeric -> T", ("Sign",), None, "-1, 0 or 1; nan stays nan; of a complex number x / |x|."),
-    ("square", "T:numeric -> T", (), lambda ctx, a: a * a, "x * x."),
-    ("sqrt", "T:inexact -> T", ("Sqrt",), None, "The square root; nan of a negative number."),
+    ("negative", "T:numeric -> T", ("Neg",), exactly(lambda ctx, a: -a, keeps=False),
+     "-x. Unsigned integers wrap around, as in NumPy."),
+    ("abs", "T:numeric -> real(T)", ("Abs",), _ABSOLUTE, "The magnitude of x, which is real."),
+    ("sign", "T:numeric -> T", ("Sign",), exactly(sign, whole=True, keeps=False),
+     "-1, 0 or 1; nan stays nan; of a complex number x / |x|."),
+    ("square", "T:numeric -> T", (), lambda ctx, a: times(ctx, a, a), "x * x."),
+    ("sqrt", "T:inexact -> T", ("Sqrt",), root, "The square root; nan of a negative number."),
     ("rsqrt", "T:inexact -> T", (), None, "1 / sqrt(x)."),
-    ("reciprocal", "T:inexact -> T", ("Reciprocal",), None, "1 / x; inf of 0."),
+    ("reciprocal", "T:inexact -> T", ("Reciprocal",), lambda ctx, a: divided(ctx, Ratio(1, natural=True), a),
+     "1 / x; inf of 0."),
     ("exp", "T:inexact -> T", ("Exp",), None, "e ** x."),
     ("expm1", "T:inexact -> T", (), None, "e ** x - 1, precise near 0."),
     ("log", "T:inexact -> T", ("Log",), None, "The natural logarithm; -inf of 0, nan of a negative number."),
@@ -168,21 +182,21 @@ _UNARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
     ("asinh", "T:inexact -> T", ("Asinh",), None, "The number whose hyperbolic sine is x."),
     ("acosh", "T:inexact -> T", ("Acosh",), None, "The number whose hyperbolic cosine is x; nan below 1."),
     ("atanh", "T:inexact -> T", ("Atanh",), None, "The number whose hyperbolic tangent is x; nan beyond [-1, 1]."),
-    ("ceil", "T:real -> T", ("Ceil",), lambda ctx, a: a, "The least integer not below x, in x's dtype."),
-    ("floor", "T:real -> T", ("Floor",), lambda ctx, a: a, "The greatest integer not above x, in x's dtype."),
-    ("round", "T:numeric -> T", ("Round",), lambda ctx, a: a, "The nearest integer, of two the even one."),
-    ("trunc", "T:real -> T", (), lambda ctx, a: a, "The nearest integer toward 0, in x's dtype."),
+    ("ceil", "T:real -> T", ("Ceil",), raised, "The least integer not below x, in x's dtype."),
+    ("floor", "T:real -> T", ("Floor",), floored, "The greatest integer not above x, in x's dtype."),
+    ("round", "T:numeric -> T", ("Round",), nearest, "The nearest integer, of two the even one."),
+    ("trunc", "T:real -> T", (), toward_zero, "The nearest integer toward 0, in x's dtype."),
     ("identity", "T:any -> T", ("Identity",), lambda ctx, a: a, "x itself."),
-    ("logical_not", "bool -> bool", ("Not",), None, "Whether x is false."),
+    ("logical_not", "bool -> bool", ("Not",), negated, "Whether x is false."),
     ("bitwise_invert", "T:{boolean, integer} -> T", ("BitwiseNot",), None, "Every bit of x turned; `not` of a bool."),
-    ("isnan", "T:numeric -> bool", ("IsNaN",), None, "Whether x is not a number."),
-    ("isinf", "T:numeric -> bool", ("IsInf",), None, "Whether x is infinite, of either sign."),
-    ("isfinite", "T:numeric -> bool", (), None, "Whether x is neither infinite nor nan."),
+    ("isnan", "T:numeric -> bool", ("IsNaN",), _always(0), "Whether x is not a number."),
+    ("isinf", "T:numeric -> bool", ("IsInf",), _always(0), "Whether x is infinite, of either sign."),
+    ("isfinite", "T:numeric -> bool", (), _always(1), "Whether x is neither infinite nor nan."),
     ("erf", "T:floating -> T", ("Erf",), None,
      "The error function, 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x. The absolute error is below 1e-6 "
      "in float32 and below 1e-14 in float64."),
     ("sigmoid", "T:floating -> T", ("Sigmoid",), None, "1 / (1 + exp(-x)), without overflow."),
-    ("relu", "T:real -> T", ("Relu",), lambda ctx, a: ctx.max(a, 0), "max(x, 0)."),
+    ("relu", "T:real -> T", ("Relu",), exactly(lambda ctx, a: ctx.max(a, 0)), "max(x, 0)."),
     ("silu", "T:floating -> T", (), None, "x * sigmoid(x); also called swish (Elfwing et al. 2017)."),
     ("selu", "T:floating -> T", ("Selu",), None,
      "1.0507 * x where it is positive, else 1.0507 * 1.6733 * (exp(x) - 1) (Klambauer et al. 2017)."),
@@ -195,12 +209,15 @@ _UNARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
 
 for _name, _dtypes, _onnx, _track, _doc in _BINARY:
     _doc = f"{_doc}\n\n{_BROADCAST}"
-    _row = Primitive(_name, parse_params("x: tensor, y: tensor"), _dtypes, _binary(_track), _doc, onnx=_onnx)
+    _target = DTYPES["bool"] if _dtypes.endswith("bool") else None
+    _rule = _binary(_track, _target, sparse=_dtypes.startswith("bool"))
+    _row = Primitive(_name, parse_params("x: tensor, y: tensor"), _dtypes, _rule, _doc, onnx=_onnx)
     register(replace(_row, traits=frozenset((Trait.BROADCASTS,))))
 
 for _name, _dtypes, _onnx, _track, _doc in _UNARY:
     _doc = f"{_doc}\n\n{_SAME}"
-    register(Primitive(_name, parse_params("x: tensor"), _dtypes, _unary(_track), _doc, elementwise=True, onnx=_onnx))
+    _rule = _unary(_track, DTYPES["bool"] if _dtypes.endswith("bool") else None)
+    register(Primitive(_name, parse_params("x: tensor"), _dtypes, _rule, _doc, elementwise=True, onnx=_onnx))
 
 
 @primitive("pow", "x: tensor, y: tensor", "T:numeric, T -> T", onnx=("Pow",), traits=[Trait.BROADCASTS])
@@ -212,11 +229,12 @@ def pow_(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
     """
     shape = broadcast_tensors(ctx, x=x, y=y)
     if isinstance(x.dtype, DType) and x.dtype.kind in ("int", "uint") and y.data is not None:
-        exponents = y.data if isinstance(y.data, tuple) else (y.data,)
-        for exponent in exponents:
+        for exponent in y.data:
+            if exponent is None or isinstance(exponent, Node):
+                continue
             asked = Other("the exponent {0} of integers not to be negative", (Argument("y"),))
             ctx.require(asked, ctx.le(0, exponent))
-    return Out(shape, tracked(ctx, _power, x, y))
+    return Out(shape, mapped(ctx, power, shape, x, y))
 
 
 @primitive(
@@ -226,12 +244,14 @@ def pow_(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
     onnx=("Where",),
     traits=[Trait.BROADCASTS],
 )
-def where(ctx: Ctx, condition: TensorInfo, x: TensorInfo, y: TensorInfo) -> tuple[Any, ...]:
+def where(ctx: Ctx, condition: TensorInfo, x: TensorInfo, y: TensorInfo) -> Out:
     """The elements of `x` where `condition` is true, else those of `y`.
 
     The result has the shape that all three broadcast to.
     """
-    return broadcast_tensors(ctx, condition=condition, x=x, y=y)
+    shape = broadcast_tensors(ctx, condition=condition, x=x, y=y)
+    is_weak = x.dtype is None and y.dtype is None
+    return Out(shape, None if is_weak else mapped(ctx, _where, shape, x, y, condition, sparse=True))
 
 
 @primitive("clip", "x: tensor, min: tensor = none, max: tensor = none", "T:real, T, T -> T", onnx=("Clip",))
@@ -247,7 +267,8 @@ def clip(ctx: Ctx, x: TensorInfo, min: TensorInfo | None, max: TensorInfo | None
             value = ctx.max(value, limit) if name == "min" else ctx.min(value, limit)
         return value
 
-    return Out(broadcast_tensors(ctx, x=x, **bounds), tracked(ctx, track, x, *bounds.values()))
+    shape = broadcast_tensors(ctx, x=x, **bounds)
+    return Out(shape, mapped(ctx, exactly(track), shape, x, *bounds.values()))
 
 
 def _activation(name: str, attributes: str, onnx: tuple[str, ...], doc: str) -> None:

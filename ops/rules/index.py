@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...lang.dtypes import DTYPES
+from ..arranged import along, flat, indices_of, laid_along, moved, spread
 from ..axes import (
     Shape,
     axis_of,
@@ -19,10 +22,15 @@ from ..axes import (
     smaller,
 )
 from ..broadcast import broadcast
-from ..model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from ..model import Ctx, Dim, Elements, Out, RankUnknown, Segment, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, OfRank, Other, Plus
+from ..tracked import count_of, half_up, integers, ordered, stored
+
+# Of more positions that are numbers only the ends are asked about.
+_MANY = 64
+_BOOL, _INT64 = DTYPES["bool"], DTYPES["int64"]
 
 
 @primitive("take", "x: tensor, indices: index, axis: int = none", "T:any, I:integer -> T", onnx=("Gather",))
@@ -36,11 +44,18 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
     shape = known_shape(ctx, x)
     i = _axis_of_vector(ctx, shape) if axis is None else place(ctx, shape, axis)
     chosen = known_shape(ctx, indices) if isinstance(indices, TensorInfo) else ()
-    data = indices.data if isinstance(indices, TensorInfo) else indices
-    if data is not None:
-        for index in data if isinstance(data, tuple) else (data,):
-            _in_range(ctx, index, axis_of("x", shape, i))
-    return Out(put(shape, i, *chosen), _taken(x.data, data))
+    data = indices.data if isinstance(indices, TensorInfo) else (indices,)
+    for index in _outermost(data or ()):
+        _in_range(ctx, index, axis_of("x", shape, i))
+    taken = put(shape, i, *chosen)
+    return Out(taken, _taken(x, shape, data, chosen, taken, i))
+
+
+def _outermost(data: Sequence[Any]) -> Iterator[Dim]:
+    """The positions, of many numbers only those that lie at the ends."""
+    numbers = [e for e in data if type(e) is int]
+    ends = {max(numbers), min(numbers)} if len(numbers) > _MANY else None
+    return (e for e in data if e is not None and (ends is None or type(e) is not int or e in ends))
 
 
 def _axis_of_vector(ctx: Ctx, shape: Shape) -> int:
@@ -62,17 +77,15 @@ def _in_range(ctx: Ctx, index: Dim, axis: Axis) -> None:
         ctx.require(Other("{0} to be in range for {1}", (indices, axis)), inside)
 
 
-def _taken(data: Any, index: Any) -> Any:
-    if not isinstance(data, tuple) or index is None:
+def _taken(x: TensorInfo, own: Shape, data: Elements, chosen: Shape, shape: Shape, i: int) -> Elements:
+    if count_of(chosen) is None or data is None or not all(type(e) is int for e in data):
         return None
-    chosen = index if isinstance(index, tuple) else (index,)
-    if not all(isinstance(i, int) and -len(data) <= i < len(data) for i in chosen):
-        return None
-    return tuple(data[i] for i in chosen) if isinstance(index, tuple) else data[index]
+    at, behind = flat(chosen), i + len(chosen)
+    return moved(x.data, own, shape, lambda to: put(to[:i], i, data[at(to[i:behind])] % own[i], *to[behind:]))
 
 
 @primitive("take_along_axis", "x: tensor, indices: tensor, axis: int = -1", "T:any, I:integer -> T")
-def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Shape:
+def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Out:
     """The elements of `x` at a position of one axis that `indices` says for each other position.
 
     Equal ranks; the size of the axis is that of `indices`, the other axes are broadcast. -n <= index < n, checked on
@@ -82,7 +95,18 @@ def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> 
     _equal_rank(ctx, a, b, "indices")
     i, j = place(ctx, a, axis), place(ctx, b, axis)
     joined = broadcast(ctx, put(a, i, 1), put(b, j, 1), names=("x", "indices"))
-    return put(joined, number(b, j), b[j]) if is_plain(b) else put(joined, len(joined) + number(b, j), b[j])
+    shape = put(joined, number(b, j), b[j]) if is_plain(b) else put(joined, len(joined) + number(b, j), b[j])
+    wide = put(shape, j, a[i]) if is_plain(a) and is_plain(b) else shape
+    return Out(shape, _picked(spread(x.data, a, wide), wide, spread(indices.data, b, shape), shape, j))
+
+
+def _picked(data: Elements, own: Shape, chosen: Elements, shape: Shape, i: int) -> Elements:
+    """Elements at positions along one axis that tensors of the result's shape say."""
+    places = integers(chosen)
+    if places is None or count_of(own) is None or not all(-own[i] <= n < own[i] for n in places):
+        return None
+    at = flat(shape)
+    return moved(data, own, shape, lambda to: put(tuple(to), i, places[at(to)] % own[i]))
 
 
 def _equal_rank(ctx: Ctx, a: Shape, b: Shape, name: str) -> None:
@@ -98,15 +122,16 @@ def _equal_rank(ctx: Ctx, a: Shape, b: Shape, name: str) -> None:
 @primitive(
     "gather_elements", "x: tensor, indices: tensor, axis: int = 0", "T:any, I:integer -> T", onnx=("GatherElements",)
 )
-def gather_elements(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Shape:
+def gather_elements(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Out:
     """The elements of `x` at a position of one axis that `indices` says for each of its own positions.
 
     Equal ranks; on the other axes `indices` is no larger than `x`, and nothing is broadcast. -n <= index < n, checked on
     the values. The result has the shape of `indices`. ONNX GatherElements, PyTorch's `gather`.
     """
     a, b = ctx.dims(x), ctx.dims(indices)
-    _within(ctx, a, b, place(ctx, a, axis))
-    return b
+    i = place(ctx, a, axis)
+    _within(ctx, a, b, i)
+    return Out(b, _picked(x.data, a, indices.data, b, i))
 
 
 def _within(ctx: Ctx, a: Shape, b: Shape, skip: int) -> None:
@@ -118,7 +143,7 @@ def _within(ctx: Ctx, a: Shape, b: Shape, skip: int) -> None:
 
 
 @primitive("gather_nd", "x: tensor, indices: tensor, batch_dims: int = 0", "T:any, I:integer -> T", onnx=("GatherND",))
-def gather_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, batch_dims: int) -> Shape:
+def gather_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, batch_dims: int) -> Out:
     """The parts of `x` at the positions that the last axis of `indices` spells.
 
     With `indices : [*s, k]`, k a literal, the result is `[*s, ...]` with the axes of `x` after the first k. The first
@@ -127,7 +152,24 @@ def gather_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, batch_dims: int) -> 
     a, b = ctx.dims(x), ctx.dims(indices)
     depth = _depth(ctx, a, b, batch_dims)
     batch = _batch(ctx, a, b, batch_dims, "indices")
-    return (*batch, *b[batch_dims:-1], *a[batch_dims + depth :])
+    shape = (*batch, *b[batch_dims:-1], *a[batch_dims + depth :])
+    return Out(shape, _at_positions(x.data, a, indices.data, b, batch_dims, shape))
+
+
+def _at_positions(data: Elements, own: Shape, chosen: Elements, b: Shape, batch: int, shape: Shape) -> Elements:
+    places, depth = integers(chosen), b[-1]
+    if places is None or count_of(b) != len(places) or count_of(own) is None:
+        return None
+    sizes = own[batch : batch + depth]
+    if not all(-sizes[n % depth] <= place < sizes[n % depth] for n, place in enumerate(places)):
+        return None
+    at = flat(b)
+
+    def source(to: Sequence[int]) -> tuple[int, ...]:
+        spelt = (places[at((*to[: len(b) - 1], n))] % size for n, size in enumerate(sizes))
+        return (*to[:batch], *spelt, *to[len(b) - 1 :])
+
+    return moved(data, own, shape, source)
 
 
 def _depth(ctx: Ctx, a: Shape, b: Shape, batch: int) -> int:
@@ -251,8 +293,12 @@ def nonzero(ctx: Ctx, x: TensorInfo) -> list[Out]:
 
     The rank is at least 1. Array API `nonzero`; ONNX NonZero stacks the result.
     """
-    dims = ctx.dims(x)
+    dims: Shape = ctx.dims(x)
     rank_at_least(ctx, "x", dims, 1)
+    truths = integers(None if x.data is None else tuple(stored(ctx, e, _BOOL) for e in x.data))
+    if truths is not None and count_of(dims) == len(truths):
+        places = [index for index, true in zip(indices_of(dims), truths, strict=True) if true]
+        return [Out((len(places),), tuple(place[i] for place in places), dim - 1) for i, dim in enumerate(dims)]
     k = ctx.fresh("k", 0, product(dims))
     return [Out((k,), None, dim - 1) for dim in dims]
 
@@ -282,11 +328,28 @@ def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Out:
 
 
 @primitive("sort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> T")
-def sort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Shape:
+def sort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
     """The elements in order along one axis; NaN counts as the largest. Array API `sort`."""
     shape = known_shape(ctx, x)
-    place(ctx, shape, axis)
-    return shape
+    i = place(ctx, shape, axis)
+    return Out(shape, _in_order(x.data, shape, i, descending, shape)[0])
+
+
+def _in_order(data: Elements, own: Shape, i: int, descending: bool, shape: Shape) -> tuple[Elements, Elements]:
+    """The first elements of each row in order, as many as the shape has, and where they were."""
+    rows = along(data, own, (i,)) or []
+    orders = [_order(row, descending) for row in rows]
+    if data is None or count_of(shape) is None or any(order is None for order in orders):
+        return None, None
+    found = [[row[n] for n in order or ()] for row, order in zip(rows, orders, strict=True)]
+    return laid_along(found, i, shape), laid_along([order or [] for order in orders], i, shape)
+
+
+def _order(row: Sequence[Any], descending: bool) -> list[int] | None:
+    numbers = ordered(row)
+    if numbers is None:
+        return None
+    return sorted(range(len(row)), key=lambda n: -numbers[n] if descending else numbers[n])
 
 
 @primitive("argsort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> int64")
@@ -295,7 +358,8 @@ def argsort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
     `argsort`.
     """
     shape = known_shape(ctx, x)
-    return Out(shape, None, shape[place(ctx, shape, axis)] - 1)
+    i = place(ctx, shape, axis)
+    return Out(shape, _in_order(x.data, shape, i, descending, shape)[1], shape[i] - 1)
 
 
 @primitive(
@@ -317,7 +381,11 @@ def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Out]
     not_negative(ctx, Argument("k", k))
     ctx.require(AtMost(Argument("k", k), axis_of("x", shape, i)))
     chosen = put(shape, i, k)
-    return [Out(chosen), indices(ctx, chosen, shape[i] - 1)]
+    values, places = _in_order(x.data, shape, i, largest, chosen)
+    return [
+        Out(chosen, values),
+        indices(ctx, chosen, shape[i] - 1) if places is None else Out(chosen, places, shape[i] - 1),
+    ]
 
 
 @primitive("truncate", "x: tensor, size: tensor, axis: int = 0", "T:any, S:{float32, float64, int64} -> T")
@@ -331,8 +399,8 @@ def truncate(ctx: Ctx, x: TensorInfo, size: TensorInfo, axis: int) -> Shape:
     i = place(ctx, shape, axis)
     if ctx.rank(size) != 0:
         ctx.fail(OfRank("{0} to be a scalar", (Argument("size"),), f"its rank is {ctx.rank(size)}"))
-    asked = size.data
-    if asked is None or isinstance(asked, tuple):
+    asked = None if size.data is None else stored(ctx, half_up(ctx, size.data[0]), _INT64)
+    if asked is None:
         return put(shape, i, ctx.fresh("k", 0, shape[i]))
     asked = max(asked, 0) if isinstance(asked, int) else asked if ctx.decide(ctx.le(0, asked)) else ctx.max(asked, 0)
     return put(shape, i, smaller(ctx, asked, shape[i]))

@@ -6,25 +6,28 @@ from typing import Any
 
 from ..axes import Shape, indices, known_shape, place, product
 from ..broadcast import broadcast_tensors
-from ..model import Ctx, Dim, Out, Primitive, TensorInfo
+from ..model import Ctx, Out, Primitive, TensorInfo
 from ..registry import parse_params, primitive, register
-from .elementwise import tracked
+from ..tracked import Ratio, divided, toward_zero
+from .elementwise import mapped
 from .pool import pooled
 from .reduce import not_empty, reduced
 
 
-def _quotient(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
-    """Toward zero: the greatest integer not above, for numbers that are not negative."""
-    if isinstance(a, int) and isinstance(b, int):
-        return None if b == 0 else int(abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1)
-    positive = ctx.decide(ctx.le(0, a)) is True and ctx.decide(ctx.le(1, b)) is True
-    return a // b if positive else None
+def _quotient(ctx: Ctx, a: Any, b: Any) -> Any:
+    """Integers are divided toward zero, floats as floats are."""
+    if isinstance(a, Ratio) or isinstance(b, Ratio):
+        return divided(ctx, a, b)
+    if isinstance(b, int):
+        return None if b == 0 else toward_zero(ctx, Ratio(a if b > 0 else -a, abs(b))).num
+    return a // b if ctx.decide(ctx.le(0, a)) is True and ctx.decide(ctx.le(1, b)) is True else None
 
 
 @primitive("onnx.div", "x: tensor, y: tensor", "T:numeric, T -> T")
 def div(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
     """x / y; integers are divided toward zero. ONNX Div."""
-    return Out(broadcast_tensors(ctx, x=x, y=y), tracked(ctx, _quotient, x, y))
+    shape = broadcast_tensors(ctx, x=x, y=y)
+    return Out(shape, mapped(ctx, _quotient, shape, x, y))
 
 
 @primitive("onnx.fmod", "x: tensor, y: tensor", "T:real, T -> T")

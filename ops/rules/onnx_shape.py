@@ -6,10 +6,12 @@ from typing import Any
 
 from ..axes import Shape, is_plain, known_shape, place, product
 from ..broadcast import broadcast
-from ..model import WILDCARD, AnyDType, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from ..model import WILDCARD, AnyDType, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
 from ..operands import ranked
 from ..registry import primitive
 from ..requirements import Argument, Equal, Number, Other
+from ..tracked import Ratio
+from ..tracked import elements as tracked_elements
 from .parts import pad, slice_, split
 from .shape import expand_dims, reshape, squeeze
 
@@ -17,13 +19,17 @@ from .shape import expand_dims, reshape, squeeze
 def elements(ctx: Ctx, x: TensorInfo) -> tuple[Dim | None, ...]:
     """The elements of a tensor of integers in row-major order, None for one that is not known; raises RankUnknown where not
     even their number is."""
-    shape = ctx.dims(x)
-    if x.data is not None:
-        return x.data if isinstance(x.data, tuple) else (x.data,)
-    count = product(shape)
-    if not isinstance(count, int):
+    found = tracked_elements(x, ctx.dims(x))
+    if found is None:
         raise RankUnknown
-    return (None,) * count
+    return tuple(_size_of(e) for e in found)
+
+
+def _size_of(element: object) -> Dim | None:
+    """An element as a size: of a float only where it is one for certain."""
+    if isinstance(element, Ratio):
+        return element.num if element.den == 1 and not element.limits else None
+    return None if isinstance(element, Truth) else element  # type: ignore[return-value]
 
 
 def bounds(ctx: Ctx, x: TensorInfo, name: str) -> tuple[Dim, ...]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from ...lang import codes
+from .. import arranged
+from ..arranged import moved
 from ..axes import (
     Shape,
     as_tuple,
     axis_of,
     is_plain,
     known_shape,
+    larger,
     not_negative,
     number,
     place,
@@ -21,7 +25,7 @@ from ..axes import (
     with_new_axis,
     without,
 )
-from ..model import TRACKED, Ctx, Dim, Out, RankUnknown, ResultOpen, Segment, TensorInfo, Trait
+from ..model import Ctx, Dim, Elements, Out, RankUnknown, ResultOpen, Segment, TensorInfo, Trait
 from ..operands import attribute_at_least, choice, multiple, rank_at_least, ranked
 from ..registry import primitive
 from ..requirements import (
@@ -40,6 +44,7 @@ from ..requirements import (
     Total,
 )
 from ..slices import SENTINEL, slice_length
+from ..tracked import integers
 
 # A tuple of more parts is nobody's tuple.
 MOST_PARTS = 8_192
@@ -61,7 +66,7 @@ def concat(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     for n, shape in enumerate(shapes[1:], 1):
         common = _agree(ctx, common, shape, n, i)
     joined = put(common, i, total(s[i] for s in shapes))
-    return Out(joined, _joined([x.data for x in xs]) if len(joined) == 1 else None)
+    return Out(joined, arranged.joined([*zip(xs, shapes, strict=True)], i, joined))
 
 
 def _of_one_rank(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Shape]:
@@ -95,13 +100,6 @@ def _agree(ctx: Ctx, common: Shape, shape: Shape, n: int, skip: int | None) -> S
     return tuple(result)
 
 
-def _joined(parts: list[Any]) -> Any:
-    if not all(isinstance(p, tuple) for p in parts):
-        return None
-    elements = tuple(e for p in parts for e in p)
-    return elements if len(elements) <= TRACKED else None
-
-
 @primitive("stack", "xs: tensors, axis: int = 0", "T:any... -> T", mismatch=codes.E308, traits=[Trait.NEW_AXIS])
 def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     """Tensors of one shape joined along a new axis, whose size is their number. At least one tensor. Array API
@@ -116,8 +114,8 @@ def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
         at = axis if axis >= 0 else len(opened) + axis
         return Out(put(opened, at, len(xs)))
     at = place(ctx, (*common, len(xs)), axis)
-    data = tuple(x.data for x in xs) if not common and all(x.data is not None for x in xs) else None
-    return Out((*common[:at], len(xs), *common[at:]), data)
+    stacked = (*common[:at], len(xs), *common[at:])
+    return Out(stacked, arranged.joined([(x, put(stacked, at, 1)) for x in xs], at, stacked))
 
 
 # Splitting
@@ -133,8 +131,9 @@ def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
     i = place(ctx, shape, axis)
     if not isinstance(shape[i], int):
         ctx.needs_literal(Other("the size of {0} to be a number: so many results it has", (axis_of("x", shape, i),)))
-    data = x.data if isinstance(x.data, tuple) else (None,) * shape[i]
-    return [Out(without(shape, i), d) for d in data]
+    rest = without(shape, i)
+    slices = [_part(x.data, shape, put(shape, i, 1), i, n) for n in range(shape[i])]
+    return [Out(rest, part.data) for part in slices]
 
 
 @primitive(
@@ -170,7 +169,18 @@ def split(
         cuts = [(a, b) for a, b in zip(starts, stops, strict=True)]
         return [_cut(ctx, x, shape, i, a, b) for a, b in cuts]
     parts = _given_parts(ctx, shape, i, sizes) if sizes is not None else _parts(ctx, shape, i, sections, uneven)
-    return _cut_up(x.data, shape, i, parts)
+    begins = [total(parts[:n]) for n in range(len(parts))]
+    return [_part(x.data, shape, put(shape, i, size), i, begin) for begin, size in zip(begins, parts, strict=True)]
+
+
+@primitive("part", "xs: tensors, position: int", "T:any... -> T")
+def part(ctx: Ctx, xs: tuple[TensorInfo, ...], position: int) -> Out:
+    """One of several tensors, counted from 0, from the end where it is negative: `t[0]` of a tuple that a primitive gives."""
+    if not -len(xs) <= position < len(xs):
+        ctx.fail(
+            Other(f"{{0}} to have a part {position}", (Argument("xs"),), f"it has {len(xs)} part{'s' * (len(xs) != 1)}")
+        )
+    return Out(xs[position].shape, xs[position].data)
 
 
 def _parts(ctx: Ctx, shape: Shape, i: int, sections: Dim | None, uneven: bool) -> tuple[Dim, ...]:
@@ -217,16 +227,17 @@ def _given_parts(ctx: Ctx, shape: Shape, i: int, sizes: tuple[Dim, ...]) -> tupl
     return sizes
 
 
-def _cut_up(data: Any, shape: Shape, i: int, parts: tuple[Dim, ...]) -> list[Out]:
-    if data is None or not all(isinstance(p, int) for p in parts):
-        return [Out(put(shape, i, p)) for p in parts]
-    ends = [sum(parts[: n + 1]) for n in range(len(parts))]
-    return [Out((p,), data[end - p : end]) for p, end in zip(parts, ends, strict=True)]
+def _part(data: Elements, own: Shape, shape: Shape, i: int, start: Dim | None, step: Dim = 1) -> Out:
+    """What stands along an axis from a start on."""
+    if not isinstance(start, int) or not isinstance(step, int):
+        return Out(shape)
+    return Out(shape, moved(data, own, shape, lambda at: put(at, i, start + at[i] * step)))
 
 
 def _cut(ctx: Ctx, x: TensorInfo, shape: Shape, i: int, start: Dim, stop: Dim | None) -> Out:
     end = SENTINEL if stop is None else stop
-    return Out(put(shape, i, slice_length(ctx, shape[i], start, end, 1)), _slice_data(x.data, start, end, 1))
+    after = put(shape, i, slice_length(ctx, shape[i], start, end, 1))
+    return _part(x.data, shape, after, i, _first(shape[i], start, 1))
 
 
 # Slices
@@ -264,12 +275,11 @@ def slice_(
     _check_steps(ctx, steps, forward)
     if is_plain(shape) and axes and len(shape) == 0:
         ctx.fail(OfRank("a tensor with at least one axis", (Argument("x"),), "the rank of {0} is 0", ()))
-    result = list(shape)
-    data = x.data if len(shape) == 1 else None
+    out = Out(shape, x.data)
     for i, start, stop, step in zip(places(ctx, shape, axes, "axes"), starts, stops, steps, strict=True):
-        result[i] = slice_length(ctx, shape[i], start, stop, step)
-        data = _slice_data(data, start, stop, step)
-    return Out(tuple(result), data)
+        after = put(out.shape, i, slice_length(ctx, shape[i], start, stop, step))
+        out = _part(out.data, out.shape, after, i, _first(shape[i], start, step), step)
+    return out
 
 
 def _check_steps(ctx: Ctx, steps: tuple[Dim, ...], forward: bool) -> None:
@@ -282,10 +292,11 @@ def _check_steps(ctx: Ctx, steps: tuple[Dim, ...], forward: bool) -> None:
             ctx.require(NotZero(Entry("steps", i, step)))
 
 
-def _slice_data(data: Any, start: Dim, stop: Dim, step: Dim) -> Any:
-    if not (isinstance(data, tuple) and isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)):
-        return None
-    return data[start:stop:step]
+def _first(size: Dim, start: Dim, step: Dim) -> int | None:
+    """Where a slice of an axis begins, where that is a number."""
+    if isinstance(size, int) and isinstance(start, int) and isinstance(step, int):
+        return slice(start, None, step).indices(size)[0]
+    return None
 
 
 # Borders, order and triangles
@@ -333,6 +344,17 @@ def pad(
     return tuple(result)
 
 
+@primitive("pad_to_match", "x: tensor, y: tensor", "T:any, U:any -> T")
+def pad_to_match(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
+    """`x` with zeros behind, along each axis that is shorter than that of `y`; the others stay as they are. Both have one
+    rank; of `y` nothing but its shape is read."""
+    dims, other = ctx.dims(x), ctx.dims(y)
+    if len(dims) != len(other):
+        given, ranks = (Argument("x"), Argument("y")), f"{{0}} has rank {len(dims)} and {{1}} has rank {len(other)}"
+        ctx.fail(OfRank("tensors of one rank", given, ranks))
+    return tuple(larger(ctx, a, b) for a, b in zip(dims, other, strict=True))
+
+
 def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:
     """What a mode that repeats the tensor's own elements needs of an axis."""
     if mode == "constant" or (isinstance(pad, int) and pad == 0):
@@ -347,14 +369,19 @@ def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:
 def flip(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     """The order of elements reversed along the given axes, or along all. Array API `flip`."""
     shape = known_shape(ctx, x)
-    if axis is not None:
-        places(ctx, shape, as_tuple(axis), "axis")
-    reverse = axis is None or as_tuple(axis) != ()
-    return Out(shape, x.data[::-1] if isinstance(x.data, tuple) and reverse else x.data)
+    turned = range(len(shape)) if axis is None else places(ctx, shape, as_tuple(axis), "axis")
+    return Out(
+        shape, moved(x.data, shape, shape, lambda at: [d - 1 - n if i in turned else n for i, n, d in _axes(at, shape)])
+    )
+
+
+def _axes(index: Sequence[int], shape: Shape) -> Iterator[tuple[int, int, Any]]:
+    """The axes with the positions along them and their sizes."""
+    return zip(range(len(shape)), index, shape, strict=True)
 
 
 @primitive("roll", "x: tensor, shift: sizes, axis: ints = none", "T:any -> T")
-def roll(ctx: Ctx, x: TensorInfo, shift: tuple[Dim, ...], axis: tuple[int, ...] | None) -> Shape:
+def roll(ctx: Ctx, x: TensorInfo, shift: Shape, axis: tuple[int, ...] | None) -> Out:
     """Elements moved by `shift` places along an axis, those that fall off come back at the other end; without `axis` in
     row-major order over the whole tensor.
 
@@ -364,9 +391,16 @@ def roll(ctx: Ctx, x: TensorInfo, shift: tuple[Dim, ...], axis: tuple[int, ...] 
     if len(shift) not in (1, count):
         each = "one shift without `axis`" if axis is None else f"a shift for each of the {count} axes, or one for all"
         ctx.fail(Other(each, (), f"they are {len(shift)}", (("shift", None),)))
-    if axis is not None:
-        places(ctx, shape, axis)
-    return shape
+    axes = () if axis is None else places(ctx, shape, axis)
+    if integers(shift) is None or x.data is None:
+        return Out(shape)
+    if axis is None:
+        turned = -shift[0] % max(len(x.data), 1)
+        return Out(shape, x.data[turned:] + x.data[:turned])
+    steps = dict(zip(axes, shift * count if len(shift) == 1 else shift, strict=True))
+    return Out(
+        shape, moved(x.data, shape, shape, lambda at: [(n - steps.get(i, 0)) % d for i, n, d in _axes(at, shape)])
+    )
 
 
 @primitive("tril", "x: tensor, k: size = 0", "T:any -> T")

@@ -58,7 +58,9 @@ def pooled(
     dilations: Shape | None,
     ceil_mode: bool,
     layout: str,
+    any_pads: bool = False,
 ) -> Shape:
+    """The shape of pooling. Pads are at most half the kernel, unless they may be `any_pads`."""
     choice(ctx, "layout", layout, LAYOUTS)
     a, count = _image(ctx, x, kernel_shape, spatial)
     kernel = spatial_sizes(ctx, "kernel_shape", kernel_shape, count)
@@ -68,7 +70,8 @@ def pooled(
     result = list(a)
     for i, axis in enumerate(spatial_axes(len(a), count, layout)):
         low, high = padding[i]
-        _at_most_half(ctx, (low, high), kernel[i], i)
+        if not any_pads:
+            _at_most_half(ctx, (low, high), kernel[i], i)
         same = auto_pad.startswith("same")
         windows = Windows(extent(kernel[i], gaps[i]), steps[i], low, high, same, ceil_mode, filled=True)
         result[axis] = count_windows(ctx, a[axis], windows, axis, (("x", axis),))

@@ -137,7 +137,7 @@ def gru_cell(
 # Layers
 
 
-def _layer(
+def layer(
     ctx: Ctx,
     kind: str,
     x: TensorInfo,
@@ -195,7 +195,7 @@ def rnn(
     inputs]` gives `[batch, time, directions, hidden]` and `[batch, directions, hidden]`. ONNX RNN.
     """
     choice(ctx, "activation", activation, ("tanh", "relu"))
-    return _layer(ctx, "rnn", x, w, r, b, direction, layout, initial_h=initial_h)
+    return layer(ctx, "rnn", x, w, r, b, direction, layout, initial_h=initial_h)
 
 
 @primitive(
@@ -228,7 +228,7 @@ def lstm(
     `b` for a gate g: i, o, f = sigmoid(x_t @ w_g^T + h @ r_g^T + b_g), each with its own; then c' = f * c +
     i * tanh(x_t @ w_c^T + h @ r_c^T + b_c) and h' = o * tanh(c').
     """
-    return _layer(ctx, "lstm", x, w, r, b, direction, layout, initial_h=initial_h, initial_c=initial_c)
+    return layer(ctx, "lstm", x, w, r, b, direction, layout, initial_h=initial_h, initial_c=initial_c)
 
 
 @primitive(
@@ -262,4 +262,4 @@ def gru(
     (r * h) @ r_n^T + c_n), or with `linear_before_reset` tanh(x_t @ w_n^T + b_n + r * (h @ r_n^T + c_n)); and
     h' = (1 - z) * n + z * h.
     """
-    return _layer(ctx, "gru", x, w, r, b, direction, layout, initial_h=initial_h)
+    return layer(ctx, "gru", x, w, r, b, direction, layout, initial_h=initial_h)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
-from ..axes import Shape, axis_of, indices, is_plain, known_shape, place, places, product, total
+from ..arranged import along, laid_along
+from ..axes import Shape, axis_of, indices, is_plain, known_shape, place, places, product, put
 from ..casts import computed_in
-from ..model import AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, TensorInfo
+from ..model import AnyDType, Ctx, Elements, Out, Primitive, RankUnknown, TensorInfo
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, AtLeast, Axis, Equal, OfRank, Other
+from ..tracked import Track, both, cast_element, divided, either, exactly, multiplied, stored, summed
 
-# What a reduction makes of the tracked elements of a rank-1 tensor.
-Fold = Callable[[Ctx, tuple[Dim, ...]], Dim]
+# What a reduction makes of the elements that it reduces to one, in a dtype.
+Fold = Callable[[Ctx, Sequence[Any], AnyDType | None], Any]
 
 _AXES = (
     "`axis` is one axis or several, all of them if it is left out; axes out of range or named twice are refused. The "
@@ -44,16 +46,13 @@ def not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...]) -> None:
         ctx.require(AtLeast(axis_of("x", shape, i), 1))
 
 
-def _folded(
-    ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: AnyDType | None, gone: tuple[int, ...], keepdims: bool
-) -> Any:
-    """The tracked result of reducing the one axis of a tracked tensor."""
-    if fold is None or not isinstance(x.data, tuple) or len(gone) != 1:
+def _folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: AnyDType | None, gone: tuple[int, ...]) -> Elements:
+    """What is known of the result of reducing some axes."""
+    rows = along(x.data, known_shape(ctx, x), gone) if fold is not None else None
+    if rows is None or fold is None:
         return None
-    value = fold(ctx, x.data)
-    if not ctx.fits(value, x.dtype if dtype is None else dtype):
-        return None
-    return (value,) if keepdims else value
+    target = x.dtype if dtype is None else dtype
+    return tuple(stored(ctx, fold(ctx, [cast_element(ctx, e, target) for e in row], target), target) for row in rows)
 
 
 def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | None, doc: str) -> None:
@@ -62,7 +61,7 @@ def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | No
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, dtype: AnyDType | None) -> Out:
         computed_in(ctx, "x", x.dtype, dtype)
         shape, gone = reduced(ctx, x, axis, keepdims)
-        return Out(shape, _folded(ctx, x, fold, dtype, gone, keepdims))
+        return Out(shape, _folded(ctx, x, fold, dtype, gone))
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false, dtype: dtype = none")
     register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx, single=""))
@@ -74,37 +73,61 @@ def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> Out:
         shape, gone = reduced(ctx, x, axis, keepdims)
         not_empty(ctx, x, gone)
-        return Out(shape, _folded(ctx, x, fold, None, gone, keepdims))
+        return Out(shape, _folded(ctx, x, fold, None, gone))
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false")
     doc = f"{doc} A reduced axis of size 0 is refused.\n\n{_AXES}"
     register(Primitive(name, params, "T:real -> T", rule, doc, onnx=onnx, single=""))
 
 
-def _plain(name: str, dtypes: str, onnx: tuple[str, ...], doc: str, attributes: str = "") -> None:
+def _plain(
+    name: str, dtypes: str, onnx: tuple[str, ...], doc: str, attributes: str = "", fold: Fold | None = None
+) -> None:
     """A reduction that every shape has."""
 
-    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, *_: object) -> Shape:
-        return reduced(ctx, x, axis, keepdims)[0]
+    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, *_: object) -> Out:
+        shape, gone = reduced(ctx, x, axis, keepdims)
+        return Out(shape, _folded(ctx, x, fold, None, gone))
 
     params = parse_params(f"x: tensor, axis: ints = none, keepdims: bool = false, {attributes}")
     register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx, single=""))
 
 
+def _extreme(track: Track) -> Fold:
+    return lambda ctx, row, dtype: exactly(track)(ctx, *row)
+
+
+def _mean(ctx: Ctx, row: Sequence[Any], dtype: AnyDType | None) -> Any:
+    whole = stored(ctx, summed(ctx, row, dtype), dtype)
+    return divided(ctx, whole, stored(ctx, len(row), dtype))
+
+
+def _all(ctx: Ctx, row: Sequence[Any], dtype: AnyDType | None) -> Any:
+    return reduce(partial(both, ctx), row, 1)
+
+
+def _any(ctx: Ctx, row: Sequence[Any], dtype: AnyDType | None) -> Any:
+    return reduce(partial(either, ctx), row, 0)
+
+
 _accumulating(
-    "sum", "T:numeric -> T=dtype", ("ReduceSum",), lambda ctx, data: total(data),
+    "sum", "T:numeric -> T=dtype", ("ReduceSum",), summed,
     "The sum, in the operand's dtype (integers wrap around) or in `dtype`; 0 of nothing. Floats of less than 32 bits "
     "are summed in float32.",
 )  # fmt: skip
 _accumulating(
-    "prod", "T:numeric -> T=dtype", ("ReduceProd",), lambda ctx, data: product(data),
+    "prod", "T:numeric -> T=dtype", ("ReduceProd",), multiplied,
     "The product, in the operand's dtype (integers wrap around) or in `dtype`; 1 of nothing.",
 )  # fmt: skip
-_choosing("max", ("ReduceMax",), lambda ctx, data: reduce(ctx.max, data), "The largest element; nan if there is a nan.")
 _choosing(
-    "min", ("ReduceMin",), lambda ctx, data: reduce(ctx.min, data), "The smallest element; nan if there is a nan."
+    "max", ("ReduceMax",), _extreme(lambda ctx, *nums: ctx.max(*nums)), "The largest element; nan if there is a nan."
 )
-_plain("mean", "T:inexact -> T", ("ReduceMean",), "The mean; nan of nothing. Integers are refused: cast first.")
+_choosing(
+    "min", ("ReduceMin",), _extreme(lambda ctx, *nums: ctx.min(*nums)), "The smallest element; nan if there is a nan."
+)
+_plain(
+    "mean", "T:inexact -> T", ("ReduceMean",), "The mean; nan of nothing. Integers are refused: cast first.", fold=_mean
+)
 _plain(
     "var", "T:floating -> T", (),
     "The variance: the sum of squared differences from the mean, divided by the number of elements less `correction` "
@@ -112,8 +135,8 @@ _plain(
     "correction: float = 0.0",
 )  # fmt: skip
 _plain("std", "T:floating -> T", (), "The standard deviation, the square root of `var`.", "correction: float = 0.0")
-_plain("all", "bool -> bool", (), "Whether every element is true; true of nothing.")
-_plain("any", "bool -> bool", (), "Whether some element is true; false of nothing.")
+_plain("all", "bool -> bool", (), "Whether every element is true; true of nothing.", fold=_all)
+_plain("any", "bool -> bool", (), "Whether some element is true; false of nothing.", fold=_any)
 _plain(
     "logsumexp", "T:floating -> T", ("ReduceLogSumExp",),
     "log(sum(exp(x))), without overflow; -inf of nothing.",
@@ -140,7 +163,7 @@ _index_of("argmax", "ArgMax", "largest")
 _index_of("argmin", "ArgMin", "smallest")
 
 
-def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None:
+def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int, fold: Fold) -> None:
     def rule(
         ctx: Ctx,
         x: TensorInfo,
@@ -149,7 +172,7 @@ def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None
         include_initial: bool,
         exclusive: bool,
         reverse: bool,
-    ) -> Shape:
+    ) -> Out:
         computed_in(ctx, "x", x.dtype, dtype)
         if include_initial and exclusive:
             ctx.fail(Other("one of include_initial and exclusive"))
@@ -158,7 +181,20 @@ def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int) -> None
             phrase = f"an axis where the rank is not 1, and the rank of {{0}} is {ctx.rank(x)}"
             ctx.fail(OfRank(phrase, (Argument("x"),)))
         i = place(ctx, shape, 0 if axis is None else axis)
-        return (*shape[:i], shape[i] + 1, *shape[i + 1 :]) if include_initial else shape
+        longer = put(shape, i, shape[i] + 1) if include_initial else shape
+        target = x.dtype if dtype is None else dtype
+        rows = along(x.data, shape, (i,))
+        begun = include_initial or exclusive
+        made = None if rows is None else [_partial(ctx, row, target, begun, exclusive, reverse) for row in rows]
+        return Out(longer, laid_along(made, i, longer))
+
+    def _partial(
+        ctx: Ctx, row: Sequence[Any], dtype: AnyDType | None, begun: bool, exclusive: bool, reverse: bool
+    ) -> list[Any]:
+        row = [cast_element(ctx, e, dtype) for e in row][:: -1 if reverse else 1]
+        ends = range(0 if begun else 1, len(row) + (0 if exclusive else 1))
+        found = [stored(ctx, fold(ctx, row[:end], dtype), dtype) for end in ends]
+        return found[::-1] if reverse else found
 
     doc = f"""The {what} of the elements up to each one along `axis`, in the operand's dtype or in `dtype`.
 
@@ -188,8 +224,8 @@ def _running(name: str, what: str, dtypes: str) -> None:
 _running("cumulative_max", "largest", "T:real -> T")
 _running("cumulative_min", "smallest", "T:real -> T")
 _running("cumulative_logsumexp", "log(sum(exp(x))), without overflow,", "T:floating -> T")
-_cumulative("cumulative_sum", ("CumSum",), "sum", 0)
-_cumulative("cumulative_prod", (), "product", 1)
+_cumulative("cumulative_sum", ("CumSum",), "sum", 0, summed)
+_cumulative("cumulative_prod", (), "product", 1, multiplied)
 
 
 @primitive(

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...lang import codes
+from ..arranged import moved, same_elements, spread
 from ..axes import (
     Shape,
     as_tuple,
     axis_of,
+    distinct,
     is_plain,
     known_shape,
     not_negative,
@@ -22,7 +24,7 @@ from ..axes import (
     without,
 )
 from ..broadcast import broadcast
-from ..model import TRACKED, WILDCARD, Ctx, Dim, Out, RankUnknown, ResultOpen, Segment, TensorInfo, Trait
+from ..model import WILDCARD, Ctx, Dim, Out, RankUnknown, ResultOpen, Segment, TensorInfo, Trait
 from ..registry import primitive
 from ..requirements import (
     Argument,
@@ -73,7 +75,7 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     else:
         ctx.require(SameElements(_all_axes(source), _counts(ctx, source, shape)))
         solved = shape
-    return Out(solved, _same_elements(x.data, solved))
+    return Out(solved, same_elements(x.data, solved))
 
 
 def _all_axes(source: Shape) -> At:
@@ -165,16 +167,6 @@ def _count(ctx: Ctx, shape: Shape) -> Dim:
     return _counts(ctx, shape, ())[0]
 
 
-def _same_elements(data: object, shape: Shape) -> Any:
-    """The tracked elements of a tensor after its shape changed to another of the same elements."""
-    if data is None or not is_plain(shape) or len(shape) > 1:
-        return None
-    flat = data if isinstance(data, tuple) else (data,)
-    if not shape:
-        return flat[0] if len(flat) == 1 else None
-    return flat if isinstance(shape[0], int) and shape[0] == len(flat) else None
-
-
 @primitive("flatten", "x: tensor, start: int = 0, end: int = -1", "T:any -> T", onnx=("Flatten",))
 def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
     """The axes `start` to `end` (both included) as one; all of them if nothing else is said. A rank-0 tensor becomes
@@ -187,56 +179,72 @@ def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
     if not is_plain(shape) and start == 0 and end == -1:
         return Out((_count(ctx, shape),))
     if not shape and start in (0, -1) and end in (0, -1):
-        return Out((1,), _same_elements(x.data, (1,)))
+        return Out((1,), same_elements(x.data, (1,)))
     first, last = place(ctx, shape, start, "start"), place(ctx, shape, end, "end")
     if first > last:
         but = f"they are axes {number(shape, first)} and {number(shape, last)}"
         ctx.fail(Other("start to come before end", but=but))
-    return Out((*shape[:first], _count(ctx, shape[first : last + 1]), *shape[last + 1 :]), x.data)
+    merged = (*shape[:first], _count(ctx, shape[first : last + 1]), *shape[last + 1 :])
+    return Out(merged, same_elements(x.data, merged))
 
 
 # Order of axes
 
 
 @primitive("permute_dims", "x: tensor, axes: ints = none", "T:any -> T", onnx=("Transpose",), traits=[Trait.MOVES_AXES])
-def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Shape:
+def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Out:
     """The axes in another order: axis i of the result is axis `axes[i]` of `x`; reversed if `axes` is left out.
 
     `axes` names each axis once. Array API `permute_dims`, ONNX Transpose.
     """
     dims = ctx.dims(x)
     if axes is None:
-        return dims[::-1]
+        return _permuted(x, dims, range(len(dims))[::-1])
     if len(axes) != len(dims):
         each = f"axes to name each of the {len(dims)} axes of {{0}} once"
         ctx.fail(Other(each, (Argument("x"),), f"it has {len(axes)} entries", ()))
-    return tuple(dims[i] for i in places(ctx, dims, axes, "axes"))
+    return _permuted(x, dims, places(ctx, dims, axes, "axes"))
+
+
+def _permuted(x: TensorInfo, dims: Shape, order: Sequence[int]) -> Out:
+    """Axis i of the result is axis `order[i]`."""
+    shape = tuple(dims[i] for i in order)
+    return Out(shape, moved(x.data, dims, shape, lambda index: [index[order.index(i)] for i in range(len(dims))]))
 
 
 @primitive("swapaxes", "x: tensor, axis1: int, axis2: int", "T:any -> T", traits=[Trait.MOVES_AXES])
-def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Shape:
+def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Out:
     """Two axes swapped. NumPy's `swapaxes`."""
-    shape = list(known_shape(ctx, x))
-    i, j = place(ctx, tuple(shape), axis1, "axis1"), place(ctx, tuple(shape), axis2, "axis2")
-    shape[i], shape[j] = shape[j], shape[i]
-    return tuple(shape)
+    shape = known_shape(ctx, x)
+    i, j = place(ctx, shape, axis1, "axis1"), place(ctx, shape, axis2, "axis2")
+    order = [*range(len(shape))]
+    order[i], order[j] = j, i
+    return _permuted(x, shape, order)
 
 
 @primitive("moveaxis", "x: tensor, source: ints, destination: ints", "T:any -> T", traits=[Trait.MOVES_AXES])
-def moveaxis(ctx: Ctx, x: TensorInfo, source: tuple[int, ...], destination: tuple[int, ...]) -> Shape:
+def moveaxis(ctx: Ctx, x: TensorInfo, source: tuple[int, ...], destination: tuple[int, ...]) -> Out:
     """Axes moved from `source` to `destination`; the others keep their order. Array API `moveaxis`."""
-    dims = ctx.dims(x)
+    dims = known_shape(ctx, x)
     if len(source) != len(destination):
         but = f"they have {len(destination)} and {len(source)}"
         ctx.fail(OfRank("as many axes in destination as in source", but=but))
-    return tuple(dims[i] for i in _move(ctx, dims, source, destination))
+    return _permuted(x, dims, _move(ctx, dims, source, destination))
 
 
 def _move(ctx: Ctx, dims: Shape, source: Sequence[int], destination: Sequence[int]) -> list[int]:
-    origins, targets = places(ctx, dims, source, "source"), places(ctx, dims, destination, "destination")
+    """The order of the axes; each is put where it is counted to, from the front or from the end, past no Segment."""
+    origins = places(ctx, dims, source, "source")
+    if is_plain(dims):
+        destination = places(ctx, dims, destination, "destination")
+    distinct(ctx, destination, destination, "destination")
     order = [i for i in range(len(dims)) if i not in origins]
-    for target, origin in sorted(zip(targets, origins, strict=True)):
-        order.insert(target, origin)
+    for target, origin in sorted(zip(destination, origins, strict=True), key=lambda m: (m[0] < 0, abs(m[0]))):
+        at = target if target >= 0 else len(order) + 1 + target
+        passed = order[:at] if target >= 0 else order[max(at, 0) :]
+        if not 0 <= at <= len(order) or not is_plain(dims[i] for i in passed):
+            raise RankUnknown
+        order.insert(at, origin)
     return order
 
 
@@ -267,7 +275,7 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
             result[i] = 1
     rest = iter(shape)
     solved = tuple(1 if d == 1 else next(rest) for d in result)
-    return Out(solved, _same_elements(x.data, solved))
+    return Out(solved, same_elements(x.data, solved))
 
 
 @primitive("squeeze", "x: tensor, axis: ints = none", "T:any -> T", onnx=("Squeeze",), traits=[Trait.UNIT_AXES])
@@ -285,7 +293,7 @@ def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
         for i in gone:
             ctx.require(Is(axis_of("x", shape, i), Number(1)))
     solved = tuple(d for i, d in enumerate(shape) if i not in gone)
-    return Out(solved, _same_elements(x.data, solved))
+    return Out(solved, same_elements(x.data, solved))
 
 
 def _is_one(ctx: Ctx, part: Dim | Segment) -> bool:
@@ -332,28 +340,18 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
             raise RankUnknown
         own, target = axis_of("x", source, len(source) - back), axis_of("shape", shape, len(shape) - back)
         ctx.require(BroadcastTo(own, target))
-    return Out(shape, _spread(x.data, shape))
-
-
-def _spread(data: object, shape: Shape) -> Any:
-    if data is None or not is_plain(shape) or len(shape) > 1:
-        return None
-    if not shape:
-        return data
-    flat = data if isinstance(data, tuple) else (data,)
-    if not isinstance(shape[0], int) or not 0 <= shape[0] <= TRACKED:
-        return None
-    return flat * shape[0] if len(flat) == 1 else flat
+    return Out(shape, spread(x.data, source, shape))
 
 
 @primitive("broadcast_arrays", "xs: tensors", "T:any... -> T...", results="tuple")
-def broadcast_arrays(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Shape]:
+def broadcast_arrays(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Out]:
     """The tensors, all with the shape that they broadcast to together, as a tuple. At least one. Array API
     `broadcast_arrays`."""
     if not xs:
         ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
     names = tuple(f"xs[{n}]" for n in range(len(xs)))
-    return [broadcast(ctx, *(known_shape(ctx, x) for x in xs), names=names)] * len(xs)
+    shape = broadcast(ctx, *(known_shape(ctx, x) for x in xs), names=names)
+    return [Out(shape, spread(x.data, known_shape(ctx, x), shape)) for x in xs]
 
 
 @primitive("tile", "x: tensor, repeats: sizes", "T:any -> T", onnx=("Tile",), needs={"repeats": "exact"})
@@ -363,27 +361,19 @@ def tile(ctx: Ctx, x: TensorInfo, repeats: tuple[Dim, ...]) -> Out:
     The shorter of the shape of `x` and `repeats` is filled with 1 on the left, as in NumPy. No repeat is negative.
     Array API `tile`, ONNX Tile.
     """
-    dims = ctx.dims(x)
+    dims: Shape = ctx.dims(x)
     for i, r in enumerate(repeats):
         not_negative(ctx, Entry("repeats", i, r))
     rank = max(len(dims), len(repeats))
     wide = (1,) * (rank - len(dims)) + dims
     times = (1,) * (rank - len(repeats)) + tuple(repeats)
     shape = tuple(product((d, r)) for d, r in zip(wide, times, strict=True))
-    return Out(shape, _tiled(x.data, times, shape))
-
-
-def _tiled(data: object, times: Shape, shape: Shape) -> Any:
-    if len(shape) > 1 or data is None:
-        return None
-    if not shape:
-        return data
-    flat = data if isinstance(data, tuple) else (data,)
-    return flat * times[0] if isinstance(times[0], int) and 0 <= len(flat) * times[0] <= TRACKED else None
+    begin = rank - len(dims)
+    return Out(shape, moved(x.data, dims, shape, lambda at: [i % d for i, d in zip(at[begin:], dims, strict=True)]))
 
 
 @primitive("repeat", "x: tensor, repeats: size, axis: int = none", "T:any -> T", needs={"repeats": "exact"})
-def repeat(ctx: Ctx, x: TensorInfo, repeats: Dim, axis: int | None) -> Shape:
+def repeat(ctx: Ctx, x: TensorInfo, repeats: Any, axis: int | None) -> Out:
     """Each element `repeats` times in a row along `axis`, whose size is multiplied; without `axis` the tensor is
     flattened.
 
@@ -392,6 +382,7 @@ def repeat(ctx: Ctx, x: TensorInfo, repeats: Dim, axis: int | None) -> Shape:
     not_negative(ctx, Argument("repeats", repeats))
     shape = known_shape(ctx, x)
     if axis is None:
-        return (product((_count(ctx, shape), repeats)),)
+        shape, axis = (_count(ctx, shape),), 0
     i = place(ctx, shape, axis)
-    return put(shape, i, product((shape[i], repeats)))
+    longer = put(shape, i, product((shape[i], repeats)))
+    return Out(longer, moved(x.data, shape, longer, lambda at: put(at, i, at[i] // repeats)))

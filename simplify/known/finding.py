@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
+from ...lang.codes import Code
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Subject
 from ...lang.node import Node
@@ -46,6 +47,11 @@ class Asked(Node):
     def concerned(self, state: State) -> Iterable[Size]:
         """The sizes that an example speaks of."""
         return ()
+
+    @property
+    def fails_as(self) -> Code | None:
+        """The error that it is if it fails, if that is known without the words."""
+        return None
 
     def said(self, finding: Finding) -> Diagnostic:
         """A finding of it in words."""
@@ -103,6 +109,8 @@ class Finding:
         self.others: dict[str, str] = {}
         self.arm: tuple[Entry, Entry] | None = None
         self.use: Finding | None = None
+        # Whether an exact size is needed where only a bound is known: that it is reached nobody has said.
+        self.inexact = False
 
     @property
     def span(self) -> Span:
@@ -115,10 +123,11 @@ class Finding:
 
     @property
     def is_error(self) -> bool:
-        certain = self.outcome.status is Status.REFUTED or self.arm is not None or self.use is not None
+        certain = self.outcome.status is Status.REFUTED or self.arm is not None or self.use is not None or self.inexact
         return certain or (self.only_empty and not self.options.allow_empty)
 
     @property
     def is_doubt(self) -> bool:
         """Whether the run decides."""
-        return self.outcome.status is Status.RESIDUAL and not (self.arm or self.use or self.only_empty)
+        settled = self.arm or self.use or self.only_empty or self.inexact
+        return self.outcome.status is Status.RESIDUAL and not settled

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...lang.dtypes import WEAK
-from ...ops.model import AnyDType, TensorInfo
+from ...ops.model import AnyDType, Elements, TensorInfo
+from ...ops.tracked import kept, of_literal
 from ..solver.conditions import eq
 from ..solver.sizes import only_var
 from ..solver.terms import Size, Term
@@ -55,14 +56,20 @@ def _as_tensor(value: Value) -> Value:
     """A literal number that leaves an arm has the dtype that it has alone."""
     if not isinstance(value, NumberValue):
         return value
-    data = value.value if isinstance(value.value, int) and not isinstance(value.value, bool) else None
-    return TensorInfo((), WEAK[type(value.value)], data)
+    dtype = WEAK[type(value.value)]
+    return TensorInfo((), dtype, of_literal((value.value,), dtype))
 
 
 def _join_tensors(state: State, a: TensorInfo, b: TensorInfo, cases: Cases) -> TensorInfo:
     shape = _join_shapes(state, state.resolve(a.shape), state.resolve(b.shape), cases)
     dtype = None if a.dtype is None and b.dtype is None else _join_dtypes(state, a.dtype, b.dtype)
-    return TensorInfo(shape, dtype, a.data if a.data == b.data else None, a.most if a.most == b.most else None)
+    return TensorInfo(shape, dtype, _join_elements(a.data, b.data), a.most if a.most == b.most else None)
+
+
+def _join_elements(a: Elements, b: Elements) -> Elements:
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return kept(tuple(x if x == y else None for x, y in zip(a, b, strict=True)))
 
 
 def _join_shapes(state: State, a: Shape, b: Shape, cases: Cases) -> Shape:

@@ -25,8 +25,9 @@ class Sufficient(str):
     __slots__ = ()
 
 
-# So many findings of a program are told with examples, conditions and mends; of more it is told what and where.
-IN_FULL = 100
+# So many findings of a program are told with examples, conditions and mends; of more it is told what and where, and behind so
+# many of each error that it is one and where, and of all doubts together how many they are.
+IN_FULL, IN_WORDS = 100, 300
 
 
 class Outcome(Node):

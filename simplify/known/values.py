@@ -113,8 +113,8 @@ class Made(Node):
 
 class Entry(Node):
     """A name in scope: its value and where that comes from. `axes` has the place that fixed each dimension, `items` the
-    entries that a list was made of, `origin` the call that made the value. Entries with the same `number` are the same value
-    (value numbering); None tells nothing."""
+    entries that a list or a tuple was made of, `origin` the call that made the value. Entries with the same `number` are the
+    same value (value numbering); None tells nothing."""
 
     value: Value
     span: Span

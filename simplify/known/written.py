@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ...lang import core
 from ...lang.dtypes import DTYPES, DType
@@ -38,12 +37,12 @@ class Written:
             return None
         shape = self.state.resolve(value.shape)
         dims = None if any(isinstance(d, Segment) for d in shape) else tuple(map(self.size, shape))
-        return core.Known(dims, self._dtype(value.dtype), self._data(value.data))
+        return core.Known(dims, self._dtype(value.dtype), self._data(value.sizes))
 
-    def _data(self, data: Any) -> core.SizeExpr | tuple[core.SizeExpr, ...] | None:
-        if data is None:
+    def _data(self, sizes: Size | tuple[Size, ...] | None) -> core.SizeExpr | tuple[core.SizeExpr, ...] | None:
+        if sizes is None:
             return None
-        return tuple(map(self.size, data)) if isinstance(data, tuple) else self.size(data)
+        return tuple(map(self.size, sizes)) if isinstance(sizes, tuple) else self.size(sizes)
 
     def size(self, size: Size) -> core.SizeExpr:
         size = self.state.settled(size)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from .terms import Size, Term, Var, variables
+from itertools import product
+from math import isqrt
+
+from .terms import Mono, Size, Term, Var, of_atom, variables
+from .terms.polynomials import atom_key
 
 
 def single_var(size: Size) -> Var | None:
@@ -15,13 +19,44 @@ def single_var(size: Size) -> Var | None:
     return None
 
 
-def is_ordinary(size: Size) -> bool:
-    """Whether it surely fits int64: dimensions are taken to be below 2**31 where two are multiplied, else below 2**46."""
+def is_ordinary(size: Size, bits: int = 63) -> bool:
+    """Whether it surely fits an integer of so many bits beside the sign: dimensions are taken to be below 2**31 where two are
+    multiplied, else below 2**46."""
     if isinstance(size, int):
-        return -(2**63) <= size < 2**63
+        return -(1 << bits) <= size < 1 << bits
     if not all(v.nonneg for v in variables(size)):  # a Size parameter may be any integer
         return False
-    return max(map(len, size.mons)) <= 2 and sum(map(abs, size.mons.values())) <= 2**16
+    degree = max(map(len, size.mons))
+    factors = sum(map(abs, size.mons.values()))
+    if bits < 63:
+        return degree <= 1 and factors <= 1 << (bits - 46)
+    return degree <= 2 and factors <= 2**16
+
+
+def square_root(size: Size) -> Size | None:
+    """A size whose square this is, whatever its sign."""
+    if isinstance(size, int):
+        return isqrt(size) if size >= 0 and isqrt(size) ** 2 == size else None
+    squares = [_root_of(mono, factor) for mono, factor in size.mons.items()]
+    roots = [root for root in squares if root is not None]
+    for signs in product((1, -1), repeat=len(roots) - 1) if 1 <= len(roots) <= 3 else ():
+        found = roots[0]
+        for sign, root in zip(signs, roots[1:], strict=True):
+            found = found + root * sign
+        if found * found == size:
+            return found
+    return None
+
+
+def _root_of(mono: Mono, factor: int) -> Size | None:
+    """The root of a product, where that is one."""
+    atoms = sorted(mono, key=atom_key)
+    if factor < 0 or isqrt(factor) ** 2 != factor or atoms[::2] != atoms[1::2]:
+        return None
+    found: Size = isqrt(factor)
+    for atom in atoms[::2]:
+        found = of_atom(atom) * found
+    return found
 
 
 def only_var(term: Term) -> Var:

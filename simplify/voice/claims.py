@@ -63,6 +63,13 @@ class Claim(Asked):
             place, "", origin.asked, origin.what, None, () if entry is None else (entry,), self.open_at, self.behind
         )
 
+    @property
+    def fails_as(self) -> Code:
+        origin = self.stmt.origin
+        if origin.declared is None:
+            return codes.E303
+        return codes.E313 if origin.what == "dtype" else codes.E302 if origin.claim else codes.E303
+
     def kept(self, state: State) -> Claim:
         ranges, blamed = ranges_of(state, self.stmt, self.env), _blamed(state, self.stmt, self.env, self.entry)
         return replace(self, env=dict(self.env), ranges=ranges, blamed=blamed)
@@ -94,9 +101,8 @@ class Claim(Asked):
         if origin.what == "where" or declared.of_rows:
             speaker = declared.of_loop or speaker
         speaker = "the function value" if is_result and declared.subject.split(",")[0] == "the result" else speaker
-        code = codes.E313 if origin.what == "dtype" else codes.E302 if origin.claim else codes.E303
         if entry is None:
-            return finish(finding, code, f"{speaker} needs {needs}", found)
+            return finish(finding, self.fails_as, f"{speaker} needs {needs}", found)
         wanted = declared.annotation.span.text if declared.annotation is not None else "this"
         text = type_text(entry.value, state)
         rows = _beside_declared(state, stmt, env, entry, subject.replace("its result", "result"))
@@ -113,7 +119,8 @@ class Claim(Asked):
         labels += _named_sizes(state, stmt, env) + _of_rank_from(state, entry, stmt)
         here = f"{_short(entry)} is {text}" if is_result else f"declared as {wanted}"
         caption = "" if rows or self.blamed is not None else here
-        return finish(finding, code, f"{speaker} needs {needs}", found, caption, tuple(labels), None, (rows, equation))
+        needs, labelled = f"{speaker} needs {needs}", tuple(labels)
+        return finish(finding, self.fails_as, needs, found, caption, labelled, None, (rows, equation))
 
 
 def _blamed(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry | None) -> Span | None:

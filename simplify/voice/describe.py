@@ -102,7 +102,7 @@ def shape_text(shape: Shape, state: State) -> str:
 def _part(part: object, state: State) -> str:
     if isinstance(part, Segment):
         name = state.called(part.symbol)
-        return f"*{name}" if name.isidentifier() else "..."
+        return f"*{name}" if name.isidentifier() and name != core.REST else "..."
     return size_text(part, state)  # type: ignore[arg-type]
 
 
@@ -125,14 +125,19 @@ def type_text(value: Value, state: State) -> str:
         case NumberValue():
             return "a number"
         case SizeValue():
-            return f"the size {size_text(value.size, state)}"
+            return named("size", size_text(value.size, state))
         case ShapeValue():
-            return f"the shape {shape_text(value.dims, state)}"
+            return named("shape", shape_text(value.dims, state))
         case DTypeValue():
-            return f"the dtype {dtype_text(value.dtype, state)}"
+            return named("dtype", dtype_text(value.dtype, state))
         case FnValue():
             return "a function" if value.name == "fn" else f"the function @{value.name}"
-    return "?"
+    return "something that is not known"
+
+
+def named(noun: str, text: str) -> str:
+    """`the size n`, or that it is not known."""
+    return f"an unknown {noun}" if text == "?" else f"the {noun} {text}"
 
 
 def annotation_text(annotation: core.Annotation, sizes: dict[str, Size], dtypes: dict[str, str], state: State) -> str:
@@ -169,7 +174,7 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
         case ShapeValue():
             shape = state.resolve(value.dims)
             if any(isinstance(d, Segment) for d in shape):
-                return Binding(name, span, "Shape", None, (), (), "int64")
+                return Binding(name, span, "Shape", None, (), (), "int64", open=shape_text(shape, state))
             dims = [_dim(d, state) for d in shape]
             return Binding(name, span, "Shape", tuple(d[0] for d in dims), *_ends(dims), "int64")
         case NumberValue():
@@ -183,7 +188,7 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
 def _tensor_binding(name: str, value: TensorInfo, span: Span, state: State) -> Binding:
     shape, dtype = state.resolve(value.shape), dtype_text(value.dtype, state)
     if any(isinstance(d, Segment) for d in shape):
-        return Binding(name, span, "Tensor", None, (), (), dtype)
+        return Binding(name, span, "Tensor", None, (), (), dtype, open=shape_text(shape, state))
     dims = [_dim(d, state) for d in shape]
     return Binding(name, span, "Tensor", tuple(d[0] for d in dims), *_ends(dims), dtype)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from ...lang import codes, core
+from ...lang.codes import Code
 from ...lang.diagnostics import Diagnostic, Label, Subject, error, listed, note
 from ...lang.node import replace
 from ...lang.source import Placed, Span
@@ -55,6 +56,13 @@ class Entrance(Asked):
         origin, site = self.stmt.origin, self.site
         return About(site.span, site.function.name, origin.asked, origin.what, None, site.entries)
 
+    @property
+    def fails_as(self) -> Code:
+        origin = self.stmt.origin
+        if origin.declared is None or origin.what == "where":
+            return codes.E309
+        return codes.E313 if origin.what == "dtype" else codes.E301
+
     def kept(self, state: State) -> Entrance:
         return replace(self, env=dict(self.env), ranges=ranges_of(state, self.stmt, self.env))
 
@@ -86,8 +94,7 @@ class Entrance(Asked):
             if origin.axis is not None:
                 place = place_of(state, entry, origin.axis).span
                 labels.append(Label(place, size_label(state, tensor, origin.axis)))
-        code = codes.E313 if origin.what == "dtype" else codes.E301
-        return finish(finding, code, f"{_called(site)} needs {needs}", found, caption, tuple(labels))
+        return finish(finding, self.fails_as, f"{_called(site)} needs {needs}", found, caption, tuple(labels))
 
 
 def _called(site: Site) -> str:
@@ -132,7 +139,7 @@ def _condition_at_call(asked: Entrance, finding: Finding) -> Diagnostic:
     rows = _beside_parameter(state, stmt, site)
     caption = "" if rows or not types else f"called with {types}"
     labels = (label, *_sizes_from(state, stmt, site))
-    return finish(finding, codes.E309, needs, found, caption, labels, remarks=(rows,))
+    return finish(finding, asked.fails_as, needs, found, caption, labels, remarks=(rows,))
 
 
 def _remainder(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:

@@ -58,6 +58,11 @@ class Precondition(Asked):
         return self.call.span
 
     @property
+    def fails_as(self) -> Code:
+        broadcast = codes.E306 if isinstance(self.asked, Broadcast) else codes.E304
+        return self.code or self.call.row.mismatch or broadcast
+
+    @property
     def about(self) -> About:
         given = tuple(entry for _, entry in self.call.entries)
         return About(self.span, self.call.name, None, "", self.asked, given, self.open_at)
@@ -77,16 +82,15 @@ class Precondition(Asked):
 
     def said(self, finding: Finding) -> Diagnostic:
         """`@matmul needs axis 1 of `x` and axis 0 of `y` to be equal, but they are 3 and 4: this always fails`."""
-        state, call, asked, code, outcome = finding.state, self.call, self.asked, self.code, finding.outcome
+        state, call, asked, code, outcome = finding.state, self.call, self.asked, self.fails_as, finding.outcome
         operands = Operands(state, call)
         needs, found = sentence(asked, operands)
         reshapes, at = isinstance(asked, _RESHAPES), _blamed(operands, asked)
         totals = _elements(operands) if reshapes else None
         labels = [_came_from(operands, call, param, axis) for param, axis in at]
-        if code is None:
+        if self.code is None:
             entries = [call.find(param) for param, axis in at if axis is None]
             labels[:0] = [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
-            code = call.row.mismatch or (codes.E306 if isinstance(asked, Broadcast) else codes.E304)
         if totals is not None and len(labels) > 1 or reshapes and not labels:
             labels = [_made_of(operands, call)]
         from_the_end = isinstance(asked, Broadcast) or code.of_last_axes

@@ -68,7 +68,7 @@ class Operands:
 
     @property
     def is_indexing(self) -> bool:
-        return not self.call.span.text.startswith("@")
+        return spelling.is_indexing(self.call)
 
     def argument(self, param: str) -> str:
         return spelling.argument(self.call, param)
@@ -89,7 +89,7 @@ class Operands:
         """The size of a tensor's axis, or the entry of a shape that was passed."""
         value, shape = self._value(param), self.shape(param)
         if isinstance(value, TensorInfo) and not self.call.is_tensor(param):
-            shape = value.data if isinstance(value.data, tuple) and plain(value.data) else None
+            shape = value.sizes if value.shape else None
         return told(shape[axis], self.state) if shape is not None and -len(shape) <= axis < len(shape) else None
 
     def _value(self, param: str) -> Any:

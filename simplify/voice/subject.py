@@ -108,11 +108,17 @@ def _wanted(state: State, stmt: core.Assert, env: Env) -> tuple[int | str, ...]:
             case core.Compare(op=">=", left=core.SizeOp()) if (least := bound(state, stmt, env)) is not None:
                 return (least,)
             case core.Compare(op="==", left=core.DimOf(), right=right) if isinstance(right, core.SizeExpr):
-                asked = state.settled(level.size(right))
-                return (asked if isinstance(asked, int) else render(asked),)
+                return (_number_or_text(state, level.size(right)),)
+            case core.Compare(op="==", left=core.ShapeOf(), right=core.ShapeOf() as right) if plain(level.shape(right)):
+                return tuple(_number_or_text(state, size) for size in level.shape(right))
     except Poisoned:
         pass
     return ()
+
+
+def _number_or_text(state: State, size: Size) -> int | str:
+    size = state.settled(size)
+    return size if isinstance(size, int) else render(size)
 
 
 def _dimension(state: State, stmt: core.Assert, env: Env) -> Size | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...lang import codes
 from ...lang.codes import Code
 from ...lang.core import Status
@@ -32,6 +34,21 @@ def told(finding: Finding) -> Diagnostic:
     between = tuple(Label(span, "through this call") for span in finding.between if span != said.span)
     labels = (Label(said.span, said.caption or "it fails here"), *said.labels, *between)
     return replace(said, span=finding.site, caption="in this call", labels=labels)
+
+
+def in_short(findings: Sequence[Finding]) -> tuple[Diagnostic, ...]:
+    """Of very many findings the errors, what and where, and how many doubts there are."""
+    doubts = [f for f in findings if f.is_doubt]
+    more = f"{len(doubts)} more checks could not be proved and are done at run time, the first of them here"
+    said = tuple(_in_short(f) for f in findings if not f.is_doubt)
+    return (*said, warning(codes.W311, more, doubts[0].span)) if doubts else said
+
+
+def _in_short(finding: Finding) -> Diagnostic:
+    code, about = finding.asked.fails_as, finding.about
+    if code is None or about is None or finding.site is not None or finding.arm is not None or finding.use is not None:
+        return told(finding)
+    return finish(finding, code, f"{f'this call of @{about.callee}' if about.callee else 'this'}, one of very many")
 
 
 def _in_one_arm(finding: Finding, said: Diagnostic) -> Diagnostic:
@@ -121,6 +138,8 @@ def finish(
         plain = outcome.only and not isinstance(outcome.only, Sufficient)
         if plain and not any("holds only for" in remark for remark in remarks):
             remarks = (f"it holds only for {outcome.only}", *remarks)
+    elif finding.inexact:
+        code, make, sentence = codes.E317, error, Sentence(needs, found, "an exact size is needed here")
     else:
         code, only = codes.W311, outcome.only
         if only is not None:

@@ -16,7 +16,7 @@ from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
 from ..solver.terms import Bounds, Size, Term, mod
-from .describe import annotation_text, dtype_text, shape_text, size_text, told, type_text
+from .describe import annotation_text, dtype_text, named, readable, shape_text, size_text, told, type_text
 
 Ranges = Mapping[str, Bounds]
 _NAME = re.compile(r"[^\W\d]\w*'*")
@@ -61,7 +61,9 @@ class Known:
         if not isinstance(value, TensorInfo) or axis is None:
             return "something else"
         shape = self.state.resolve(value.shape)
-        text = told(shape[axis], self.state) if plain(shape) and -len(shape) <= axis < len(shape) else "?"
+        counted = shape[: axis + 1] if axis >= 0 else shape[axis:]
+        is_there = len(counted) == (axis + 1 if axis >= 0 else -axis) and plain(counted)
+        text = told(shape[axis], self.state) if is_there else "?"
         return "not known" if "?" in text else text
 
 
@@ -172,7 +174,8 @@ def compared(cond: object, *within: type) -> Iterator[core.SizeVar | core.DimOf 
 def why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
     """The equation that fails, at the annotation: `m * 4 = 15 has no integer solution (15 mod 4 = 3)`."""
     if isinstance(stmt, core.Assert) and isinstance(stmt.cond, core.Compare) and stmt.origin.what in ("rank", "dtype"):
-        return f"{stmt.origin.what} {_side(state, stmt.cond.right, env)} is wanted here"
+        wanted = named(stmt.origin.what, _side(state, stmt.cond.right, env)).removeprefix("the ")
+        return f"{wanted} is wanted here"
     if not isinstance(stmt, core.Assert) or stmt.origin.what != "dim" or not isinstance(stmt.cond, core.Compare):
         return "this is wanted here"
     left, text = stmt.cond.left, stmt.origin.text
@@ -181,7 +184,11 @@ def why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
     if stmt.cond.op != "==":
         return f"{text} is wanted here"
     wanted = _side(state, stmt.cond.right, env)
-    return f"{text} is {wanted} here" if text and text != wanted else f"{wanted} is wanted here"
+    return (
+        f"{text} is {wanted} here"
+        if text and text != wanted and readable(wanted)
+        else f"{text or wanted} is wanted here"
+    )
 
 
 def _division(state: State, stmt: core.Assert, left: core.SizeOp, env: Env) -> str:

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 import numpy as np
-
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
+
 from tests.support.damaged_files import BYTES
 
 _ODD_SIZES = (2**63 - 1, 2**62, -1, -2, -(2**63), 0, 1, 2**32)
@@ -20,7 +20,7 @@ def damaged(random: Random) -> bytes:
     model = whole(random)
     for _ in range(random.choice([0, 1, 1, 3])):
         random.choice(_CHANGES)(random, model)
-    data = model.SerializeToString()
+    data: bytes = model.SerializeToString()
     for _ in range(random.choice([0, 0, 1, 1, 3])):
         data = random.choice(BYTES)(random, data)
     return data
@@ -72,11 +72,13 @@ Change = Callable[[Random, ModelProto], object]
 
 
 def _node(random: Random, model: ModelProto) -> NodeProto:
-    return random.choice([*model.graph.node] or [NodeProto()])
+    nodes: list[NodeProto] = [*model.graph.node] or [NodeProto()]
+    return random.choice(nodes)
 
 
 def _tensor(random: Random, model: ModelProto) -> TensorProto:
-    return random.choice([*model.graph.initializer] or [TensorProto()])
+    tensors: list[TensorProto] = [*model.graph.initializer] or [TensorProto()]
+    return random.choice(tensors)
 
 
 def _size(random: Random, model: ModelProto) -> None:
@@ -173,14 +175,17 @@ def _called(random: Random, model: ModelProto) -> None:
 
 def _numbers(random: Random, model: ModelProto) -> None:
     tensor = _tensor(random, model)
-    random.choice(
-        [
-            lambda: tensor.float_data.append(1.0), lambda: tensor.ClearField("float_data"), lambda: tensor.int64_data.append(7),
-            lambda: tensor.string_data.append(b"\xff"), lambda: tensor.ClearField("raw_data"),
-            lambda: tensor.int32_data.append(-1),
-            lambda: setattr(tensor, "raw_data", random.randbytes(random.randint(0, 40))), lambda: setattr(tensor, "name", ""),
-        ]
-    )()  # fmt: skip
+    changes: list[Callable[[], object]] = [
+        lambda: tensor.float_data.append(1.0),
+        lambda: tensor.int64_data.append(7),
+        lambda: tensor.int32_data.append(-1),
+        lambda: tensor.string_data.append(b"\xff"),
+        lambda: tensor.ClearField("float_data"),
+        lambda: tensor.ClearField("raw_data"),
+        lambda: setattr(tensor, "raw_data", random.randbytes(random.randint(0, 40))),
+        lambda: setattr(tensor, "name", ""),
+    ]
+    random.choice(changes)()
 
 
 _CHANGES: tuple[Change, ...] = (

@@ -16,6 +16,10 @@ _SIZES = "@f = fn(a0 : Size, y : Size, z : Size) : Tensor {"
 _MANY = (
     f"@f = fn(a0 : Tensor([n], float32), {', '.join(f'p{i} : Tensor([q{i}], float32)' for i in range(12))}) : Tensor {{"
 )
+_ANY, _LAST = (
+    "@g0 = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) { x }",
+    "@f = fn(a0 : Tensor) : Tensor { a0",
+)
 
 KINDS = {
     "calls": (_DOOR, "let a{j} = @g(a{i}, y)", "a0"),
@@ -34,6 +38,39 @@ KINDS = {
     "loops": (_ROW, "let a{j} = for i in range(b) with (h = a0) {{ h + a{i} }}", "a0"),
     "turns": (_ROW, "let a{j} = while (b >= h.dim(0)) with (h : Tensor([p], float32) = a0) {{ @concat([h, h]) }}", "a0"),
     "conditions": (_SIZES, "assert a0 == {i} && y * z >= a0 + {j} || a0 % {j} <= y", "@zeros([3], float32)"),
+    "parentheses": (_SIZES, f"let s{{j}} : Size = {'(' * 40}y{' + 1)' * 40}", "@zeros([3], float32)"),
+    "wide types": (_TENSOR, f"let a{{j}} : Tensor([{', '.join(f'n * {i} + m' for i in range(60))}]) = a0", "a0"),
+    "tuples": (_TENSOR, f"let t{{j}} = ({', '.join(['a0'] * 60)})", "a0"),
+    "long names": (_TENSOR, f"let {'a' * 300}{{j}} = a0 + a0", "a0"),
+    "sums": (_MANY, "let a{j} = (a{i} + p{w}) * a0 + (p{w} + a{i}) * (p0 + p1)", "a0"),
+    "arms in arms": (
+        _ROW, "let a{j} = if (b > {i}) {{ if (b > c) {{ a0 }} else {{ a0[1:] }} }} else {{ a0[2:] }}",
+        "a0",
+    ),
+    "maps": (_TENSOR, "let a{j} = @map(fn(r) {{ r + r }}, a0)", "a0"),
+    "maps of maps": (_IMAGE, "let a{j} = @map(fn(r) {{ @map(fn(q) {{ q[1:] }}, r) }}, a0)", "a0"),
+    "growing loops": (
+        _ROW, "let a{j} = for i in range(b) with (h = a0) {{ for l in range(i) with (g = h) {{ @concat([g, a0]) }} }}", "a0",
+    ),
+    "typed loops": (
+        _TENSOR, "let a{j} = for i in range(k) with (h : Tensor([n + i, m], float32) = a0) {{ @concat([h, a0[:1]]) }}", "a0",
+    ),
+    "elements": ("@f = fn(a0 : Tensor([n], int64)) : Tensor {", "let s{j} : Size = @item(a0[{i}])", "a0"),
+    "functions": (_ANY, "@g{j} = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) {{ x + x }}", _LAST),
+    "wrong functions": (_ANY, "@g{j} = fn(x : Tensor([n, m], float32)) : Tensor([m, n], float32) {{ x + x }}", _LAST),
+    "functions of functions": (
+        _ANY, "@g{j} = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) {{ @g{i}(x) }}", _LAST,
+    ),
+    "conditions of functions": (
+        _ANY, "@g{j} = fn(x : Tensor([n, m], float32)) : Tensor where n <= m * {j}, m % {j} == 0, n + m >= {i} {{ x }}", _LAST,
+    ),
+    "type parameters": (
+        _ANY, "@g{j} = fn(x : Tensor([n, m, p, q], D), y : Tensor([q, p], E)) : Tensor([q, p], E) {{ y }}", _LAST,
+    ),
+    "consts": (_ANY, "const w{j} : Tensor([{j}, 4], float32) = @zeros([{j}, 4], float32)", _LAST),
+    "imports": (_ANY, 'import "m{j}.rx" as m{j}', _LAST),
+    "wrong arguments": (_TENSOR, "let a{j} = @matmul(a0, {i}, q=2)", "a0"),
+    "mistakes": (_TENSOR, "let a{j} = @softmax(@concat([a0, @sum(a0, axis=0)]), axis=2) + @matmul(a0, a0)", "a0"),
     "errors": (_TENSOR, "let a{j} = @zeros([3], float32) + @zeros([4], float32)", "a0"),
 }  # fmt: skip
 _LINE = 1_490

@@ -22,6 +22,7 @@ from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.parser import parse
 from rxlang.lang.source import Source
+from rxlang.lang.walk import walk
 from rxlang.pipeline import check_text
 
 # Sizes of one function: all of 1 to 4 where there are few names, else a sample; some with a 0 and some that are larger.
@@ -91,20 +92,31 @@ def _compare(original: str, name: str, after: rx.Module, found: dict[str, str]) 
 def _difference(was: Any, now: Any) -> str:
     if isinstance(was, Refused) or isinstance(now, Refused):
         return "wider" if not isinstance(now, Refused) else "narrower" if not isinstance(was, Refused) else ""
-    if isinstance(was, tuple) != isinstance(now, tuple) or isinstance(was, tuple) and len(was) != len(now):
+    before, after = _arrays(was), _arrays(now)
+    if [(a.shape, a.dtype) for a in before] != [(a.shape, a.dtype) for a in after]:
         return "shapes"
-    pairs = list(zip(was, now, strict=True)) if isinstance(was, tuple) else [(was, now)]
-    if any(a.shape != b.shape or a.dtype != b.dtype for a, b in pairs):
-        return "shapes"
+    pairs = zip(before, after, strict=True)
     return "" if all(np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True) for a, b in pairs) else "numbers"
+
+
+def _arrays(result: Any) -> list[Any]:
+    return [a for part in result for a in _arrays(part)] if isinstance(result, tuple) else [result]
 
 
 # Which functions can differ
 
 
+Types = dict[str, sweet.TypeDecl]
+
+
 def functions(text: str) -> dict[str, sweet.FnDecl]:
     module, _ = parse(Source("program.rx", text))
     return {i.name.name: i for i in module.items if isinstance(i, sweet.FnDecl)}
+
+
+def types(text: str) -> Types:
+    module, _ = parse(Source("program.rx", text))
+    return {i.name.name: i for i in module.items if isinstance(i, sweet.TypeDecl)}
 
 
 def touched(original: str, mended: str) -> list[str]:
@@ -125,17 +137,17 @@ def touched(original: str, mended: str) -> list[str]:
 @lru_cache(maxsize=256)
 def runs(original: str, name: str) -> list[tuple[Sizes, list[Any], Any]]:
     """Sizes, arguments and results of a function, or Refused; at sizes that its signature allows, and at some others."""
-    function, params = _module(original)[name], functions(original)[name].fn.params
+    function, params, named = _module(original)[name], functions(original)[name].fn.params, types(original)
     rng = random.Random(name)
     data = np.random.default_rng(7)
     found = []
     for sizes in assignments(names_of(params), rng):
-        args = arguments(params, sizes, data)
+        args = arguments(params, sizes, data, named)
         if args is not None:
             found.append((sizes, *_run_with_positions(function, args)))
     good = [sizes for sizes, _, was in found if not isinstance(was, Refused)]
     for sizes in rng.sample(good, min(ELSEWHERE, len(good))):
-        found += [(sizes, args, run(function, args)) for args in misfits(params, sizes, data)]
+        found += [(sizes, args, run(function, args)) for args in misfits(params, sizes, data, named)]
     return found
 
 
@@ -156,9 +168,11 @@ def _module(text: str) -> rx.Module:
 def names_of(params: Sequence[sweet.Param]) -> list[str]:
     """The sizes that a signature speaks of."""
     found = [p.name.name for p in params if _is_size(p)]
-    for param in params:
-        shapes = [part.split("]")[0] for part in param.span.text.split("[")[1:]]
-        found += [n for shape in shapes for n in re.findall(r"[A-Za-z_]\w*", shape)]
+    tensors = [n for n in walk(*(p.type for p in params)) if isinstance(n, sweet.TensorType | sweet.NamedType)]
+    for node in tensors:
+        dims = node.shape if isinstance(node, sweet.TensorType) else node.args
+        found += [n.name for n in walk(dims) if isinstance(n, sweet.Name)]
+        found += [n.name.name for n in walk(dims) if isinstance(n, sweet.Splice)]
     return list(dict.fromkeys(found))
 
 
@@ -178,21 +192,32 @@ def assignments(names: list[str], rng: random.Random) -> list[Sizes]:
     return [dict(zip(names, values, strict=True)) for values in unique]
 
 
-def arguments(params: Sequence[sweet.Param], sizes: Sizes, data: np.random.Generator) -> list[Any] | None:
+def arguments(params: Sequence[sweet.Param], sizes: Sizes, data: np.random.Generator, named: Types) -> list[Any] | None:
     """Arguments of these sizes; None where a dimension would be negative."""
     try:
-        return [sizes[p.name.name] if _is_size(p) else _made(p.type, sizes, data) for p in params]
+        return [sizes[p.name.name] if _is_size(p) else _made(p.type, sizes, data, named) for p in params]
     except (ValueError, ZeroDivisionError):
         return None
 
 
-def _made(type: sweet.Type | None, sizes: Sizes, data: np.random.Generator) -> Any:
+def _made(type: sweet.Type | None, sizes: Sizes, data: np.random.Generator, named: Types) -> Any:
     if isinstance(type, sweet.TupleType):
-        return tuple(_made(t, sizes, data) for t in type.items)
+        return tuple(_made(t, sizes, data, named) for t in type.items)
+    if isinstance(type, sweet.NamedType):
+        declared = named[type.name]
+        inside = {p.name: _sizes(a, sizes)[0] for p, a in zip(declared.params, type.args, strict=True)}
+        return _made(declared.type, inside, data, named)
     assert isinstance(type, sweet.TensorType) and isinstance(type.shape, sweet.ListExpr), type
-    shape = tuple(eval(d.span.text, {}, dict(sizes)) for d in type.shape.items)  # noqa: S307 - text of our own programs
+    shape = tuple(d for dim in type.shape.items for d in _sizes(dim, sizes))
     dtype = type.dtype.span.text if type.dtype is not None else "float32"
     return values(shape, dtype, data)
+
+
+def _sizes(dim: sweet.Expr, sizes: Sizes) -> tuple[int, ...]:
+    """The value of one dimension; for sizes that are spliced in, two of them."""
+    if isinstance(dim, sweet.Splice):
+        return sizes[dim.name.name], 2
+    return (eval(dim.span.text, {}, dict(sizes)),)  # noqa: S307 - text of our own programs
 
 
 def values(shape: tuple[int, ...], dtype: str, data: np.random.Generator) -> Any:
@@ -203,10 +228,12 @@ def values(shape: tuple[int, ...], dtype: str, data: np.random.Generator) -> Any
     return data.uniform(0.05, 1.0, shape).astype(dtype)
 
 
-def misfits(params: Sequence[sweet.Param], sizes: Sizes, data: np.random.Generator) -> Iterator[list[Any]]:
+def misfits(
+    params: Sequence[sweet.Param], sizes: Sizes, data: np.random.Generator, named: Types
+) -> Iterator[list[Any]]:
     """Arguments of which one has one dimension that is one larger, or one dimension more."""
     for i in range(len(params)):
-        args = arguments(params, sizes, data)
+        args = arguments(params, sizes, data, named)
         assert args is not None
         if not isinstance(args[i], np.ndarray):
             continue

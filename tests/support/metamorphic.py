@@ -18,7 +18,28 @@ SPOKEN = re.compile(r"@?[A-Za-z_][\w]*")
 CALL = re.compile(r"  let (\w+) = (@\w+\(.*\)|\w+ [-+*] [\w.]+)$")
 LIBRARY_NAMES = re.findall(r"^@(\w+) =", random_programs.LIBRARY, re.MULTILINE)
 UNUSED = "@sure = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) { x }\n"
-_KEYWORDS = {"fn", "let", "if", "else", "assert", "where", "match_shape", "true", "false", "min", "max", "ceildiv"}
+_KEYWORDS = {
+    "for",
+    "in",
+    "range",
+    "while",
+    "with",
+    "stack",
+    "const",
+    "type",
+    "fn",
+    "let",
+    "if",
+    "else",
+    "assert",
+    "where",
+    "match_shape",
+    "true",
+    "false",
+    "min",
+    "max",
+    "ceildiv",
+}
 
 
 class Changed(NamedTuple):
@@ -72,11 +93,18 @@ def shape_of(binding: Any, words: Callable[[str], str]) -> Any:
     return binding.sort, dims, binding.exactness, binding.dtype and words(str(binding.dtype))
 
 
+def in_a_folder(changed: Changed, folder: Path) -> str:
+    """Its text, once the other files are there."""
+    for name, content in changed.files:
+        (folder / name).write_text(content)
+    return changed.text
+
+
 # What changes nothing
 
 
 def program(seed: int) -> str:
-    return random_programs.Maker(seed).source + random_programs.LIBRARY
+    return random_programs.Maker(seed).source
 
 
 def renamed(text: str, rng: random.Random) -> Changed:
@@ -139,12 +167,10 @@ def unused_import(text: str, rng: random.Random) -> Changed:
 
 
 def split(text: str, rng: random.Random) -> Changed:
-    """The library in a file of its own."""
-    own = text.removesuffix(random_programs.LIBRARY)
-    names = "|".join(LIBRARY_NAMES)
-    moved = re.sub(rf"@({names})\b", r"@lib.\1", own)
-    head = f'import "lib.rx" as lib\n{moved}'
-    return Changed(head, line=lambda n: n - 1, files=(("lib.rx", random_programs.LIBRARY),))
+    """What it calls of the library in a file of its own."""
+    library = random_programs.library_of(text)
+    moved = re.sub(rf"@({'|'.join(LIBRARY_NAMES)})\b", r"@lib.\1", text.removesuffix(library))
+    return Changed(f'import "lib.rx" as lib\n{moved}', line=lambda n: n - 1, files=(("lib.rx", library),))
 
 
 def swapped(text: str, rng: random.Random) -> Changed | None:

@@ -19,6 +19,7 @@ from rxlang.lang import sweet
 from rxlang.lang.node import Node
 from rxlang.lang.parser import parse
 from rxlang.lang.source import Source, Span
+from rxlang.lang.walk import children, walk
 from rxlang.ops.registry import lookup
 
 MOST_OF_ONE_OPERATOR = 0.12
@@ -85,20 +86,11 @@ class Scope:
                 return self.sort(left)
             case sweet.Unary(operand=operand):
                 return self.sort(operand)
-            case sweet.Call() | sweet.Index():
+            case sweet.Call() | sweet.Index() | sweet.For():
                 return "tensor"
             case sweet.ListExpr():
                 return "list"
         return ""
-
-
-def children(node: Node) -> Iterator[Node]:
-    for name in node._fields:
-        value = getattr(node, name)
-        if isinstance(value, Node):
-            yield value
-        elif isinstance(value, tuple) and not isinstance(value, Span):
-            yield from (v for v in value if isinstance(v, Node))
 
 
 def _scope(item: sweet.FnDecl) -> Scope:
@@ -107,17 +99,27 @@ def _scope(item: sweet.FnDecl) -> Scope:
         scope.bind(param.name.name, _sort_of_type(param.type), 0)
         _bind_sizes(scope, param.type)
     assert item.fn.body is not None
-    for let in (s for s in item.fn.body.stmts if isinstance(s, sweet.Let)):
-        sort = "tensor" if let.is_tuple else scope.sort(let.value) if let.type is None else _sort_of_type(let.type)
-        for name in let.names:
-            scope.bind(name.name, sort, let.span.end)
+    for node in walk(item.fn.body):
+        if isinstance(node, sweet.Let):
+            _bind_let(scope, node)
+        elif isinstance(node, sweet.Carry):
+            sort = scope.sort(node.init) if node.type is None else _sort_of_type(node.type)
+            scope.bind(node.name.name, sort, node.span.end)
+        elif isinstance(node, sweet.For):
+            scope.bind(node.index.name, "size", node.iterable.span.end)
     return scope
+
+
+def _bind_let(scope: Scope, let: sweet.Let) -> None:
+    sort = "tensor" if let.is_tuple else scope.sort(let.value) if let.type is None else _sort_of_type(let.type)
+    for name in let.names:
+        scope.bind(name.name, sort, let.span.end)
 
 
 def _sort_of_type(type: sweet.Type | None) -> str:
     match type:
-        case sweet.NamedType(name=name):
-            return {"Size": "size"}.get(name, "tensor")
+        case sweet.NamedType(name=name, args=args):
+            return "tuple" if args else {"Size": "size"}.get(name, "tensor")
         case sweet.TupleType():
             return "tuple"
     return "tensor"
@@ -133,7 +135,7 @@ def _bind_sizes(scope: Scope, node: Node | None) -> None:
         case sweet.Binary(left=left, right=right):
             _bind_sizes(scope, left)
             _bind_sizes(scope, right)
-        case sweet.TupleType(items=items):
+        case sweet.TupleType(items=items) | sweet.NamedType(args=items):
             for item in items:
                 _bind_sizes(scope, item)
 
@@ -341,6 +343,45 @@ def swapped_arguments(place: Place) -> Iterator[Change]:
                 yield _swap(first, second)
 
 
+def range_off_by_one(place: Place) -> Iterator[Change]:
+    if not isinstance(place.node, sweet.For) or not isinstance(place.node.iterable, sweet.Call):
+        return
+    bounds = [a.value for a in place.node.iterable.args]
+    stop = bounds[0] if len(bounds) == 1 else bounds[1]
+    yield from (_put(stop, f"{_text(stop)} {by}") for by in ("- 1", "+ 1"))
+    yield from _off_by_one(stop)
+    if len(bounds) == 1:
+        yield _put(stop, f"1, {_text(stop)}")
+
+
+def kept_size(place: Place) -> Iterator[Change]:
+    """What a loop carries is said to stay as it is, where it grows; or nothing is said of it."""
+    node, loop = place.node, place.above[0] if place.above else None
+    if not isinstance(node, sweet.Carry) or not isinstance(loop, sweet.For) or node.type is None:
+        return
+    for dim in [n for n in walk(node.type) if isinstance(n, sweet.Binary)]:
+        for side, other in ((dim.left, dim.right), (dim.right, dim.left)):
+            if isinstance(other, sweet.Name) and other.name == loop.index.name:
+                yield _put(dim, _text(side))
+                yield Change(node.name.span.end, node.type.span.end, "")
+
+
+def wrong_index(place: Place) -> Iterator[Change]:
+    """`x[:, i]` for `x[i]` or the other way round, or another place than the one that is meant."""
+    if not isinstance(place.node, sweet.Index):
+        return
+    items = place.node.items
+    for k, item in enumerate(items):
+        if isinstance(item, sweet.SliceItem | sweet.Dots):
+            continue
+        yield Change(_span(item).start, _span(item).start, ":, ")
+        if k > 0 and _text(items[k - 1]) == ":":
+            yield Change(_span(items[k - 1]).start, _span(item).start, "")
+        if isinstance(item, sweet.Name):
+            yield _put(item, f"{_text(item)} + 1")
+        yield from _off_by_one(item)
+
+
 OPERATORS: dict[str, Callable[[Place], Iterator[Change]]] = {
     "wrong axis": wrong_axis,
     "swapped operands": swapped_operands,
@@ -354,6 +395,9 @@ OPERATORS: dict[str, Callable[[Place], Iterator[Change]]] = {
     "missing reshape": missing_reshape,
     "wrong name of the same sort": wrong_name,
     "swapped arguments": swapped_arguments,
+    "range off by one": range_off_by_one,
+    "carry keeps its size": kept_size,
+    "wrong index": wrong_index,
 }
 
 
@@ -379,13 +423,53 @@ def _first_difference(text: str, after: str) -> int:
 
 # Corpora
 
-
-def read_programs(folder: Path) -> dict[str, str]:
-    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.rx"))}
+ROOT = Path(__file__).resolve().parents[2]
 
 
-def read_mistakes(path: Path) -> list[Mistake]:
-    lines = path.read_text(encoding="utf-8").splitlines()
+class Corpus(NamedTuple):
+    """A file of rows; and for who draws others the programs, their paths below the root, how many mistakes, the first seed."""
+
+    file: Path
+    programs: tuple[str, ...]
+    count: int
+    first_seed: int
+
+
+def _below(folder: str, names: str) -> list[str]:
+    return [f"{folder}/{name}.rx" for name in names.split()]
+
+
+def _all_of(folder: str) -> list[str]:
+    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.rx"))
+
+
+CORPORA = {
+    "own": Corpus(ROOT / "tests" / "data" / "mistakes.jsonl", (
+        *_all_of("tests/data/architectures"),
+        *_below("examples", "decoder/decoder search/search train/train unet/unet"),
+        *_below("tests/programs", "beam_step cross_attention gpt_loss graph_convolution greedy_decoding"),
+        *_below("tests/programs", "lstm_by_cell mixture_of_experts rnnt_joint state_space wavenet"),
+    ), 160, 0),
+    "held-out": Corpus(ROOT / "benchmarks" / "held_out" / "mistakes.jsonl", (
+        *_all_of("benchmarks/held_out"),
+        *_below("examples", "detect/detect resnet/resnet"),
+        *_below("tests/programs", "ctc diffusion gan kalman_filter mel_spectrogram ragged_batches swin vit"),
+    ), 150, 1000),
+    "fresh": Corpus(ROOT / "benchmarks" / "fresh" / "mistakes.jsonl", (
+        *_all_of("benchmarks/fresh"),
+        *_below("examples", "ffn/ffn gpt minilm/attention mlp"),
+        *_below("tests/programs", "batch_norm_training contrastive cross_entropy flash_attention gaussian_mixture"),
+        *_below("tests/programs", "k_means lstm_by_sequence mobilenet nms pointnet sinkhorn viterbi vq_vae"),
+    ), 150, 2000),
+}  # fmt: skip
+
+
+def read_programs(corpus: Corpus) -> dict[str, str]:
+    return {path: (ROOT / path).read_text(encoding="utf-8") for path in corpus.programs}
+
+
+def read_mistakes(corpus: Corpus) -> list[Mistake]:
+    lines = corpus.file.read_text(encoding="utf-8").splitlines()
     return [Mistake(row["program"], row["operator"], row["seed"]) for row in map(json.loads, lines)]
 
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
 from rxlang.interp.dtypes import dtype_of, numpy_dtype
 from rxlang.interp.kernels import registry as kernels
-from rxlang.lang.dtypes import DTYPES, DType, int_range
+from rxlang.lang.dtypes import DTYPES, DType, exact_integers
+from rxlang.lang.node import replace
 from rxlang.ops import registry
 from rxlang.ops.dtypes_column import parse_dtypes
 from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate, outcomes
-from rxlang.ops.model import Out, Param, Primitive, TensorInfo
+from rxlang.ops.model import Out, Param, Primitive, TensorInfo, Truth
 from rxlang.ops.requirements import Requirement, condition
+from rxlang.ops.tracked import Ratio, of_literal
 from rxlang.ops.wording import plain
 
 SIZES = (0, 1, 1, 2, 3)
@@ -89,16 +93,16 @@ def wide(x: Any) -> Any:
 
 
 def info(value: Any, dtype: DType | None = None, *, data: bool = True) -> Any:
-    """A value as a rule takes it; integers of rank 0 and 1 are tracked."""
+    """A value as a rule takes it, with its elements."""
     if isinstance(value, np.ndarray):
-        tracked = data and value.ndim < 2 and DTYPES.get(value.dtype.name, DTYPES["bool"]).kind in ("int", "uint")
-        elements = value.astype(np.int64).tolist() if tracked else None
+        dtype = dtype_of(value.dtype)
+        plain = np.int64 if dtype.kind in ("int", "uint") else np.float64 if dtype.kind == "float" else value.dtype
         return TensorInfo(
-            value.shape, dtype_of(value.dtype), tuple(elements) if isinstance(elements, list) else elements
+            value.shape, dtype, of_literal(value.astype(plain).reshape(-1).tolist(), dtype) if data else None
         )
     if isinstance(value, list):
         return tuple(info(v) for v in value)
-    return TensorInfo((), dtype, value if type(value) is int else None) if dtype is not None else value
+    return TensorInfo((), dtype, of_literal((value,), dtype)) if dtype is not None else value
 
 
 def infos(row: Primitive, values: Mapping[str, Any], *, data: bool = True) -> dict[str, Any]:
@@ -149,9 +153,25 @@ def call(name: str, /, **values: Any) -> Any:
         assert isinstance(result, (np.ndarray, np.generic))
         assert result.shape == tensor.shape
         assert dtype_of(result.dtype) == tensor.dtype
-        if tensor.data is not None:
-            assert result.tolist() == (list(tensor.data) if isinstance(tensor.data, tuple) else tensor.data)
+        has_elements(result, tensor)
     return made
+
+
+def has_elements(result: Any, tensor: TensorInfo) -> None:
+    """The elements of a result are those that a rule says."""
+    elements = (None,) * result.size if tensor.data is None else tensor.data
+    for found, known in zip(result.reshape(-1).tolist(), elements, strict=True):
+        assert known is None or is_element(known, found)
+
+
+def is_element(known: Any, found: Any) -> bool:
+    """Whether an element is what a rule says of it: a quotient that was rounded lies beside the same integers and halves."""
+    if not isinstance(known, Ratio):
+        return bool(known == found)
+    number, found = Fraction(known.num, known.den), Fraction(float(found))
+    if known.is_exact:
+        return number == found
+    return math.floor(number * 2) == math.floor(found * 2) and math.ceil(number * 2) == math.ceil(found * 2)
 
 
 def check(name: str, reference: Callable[..., Any], /, **values: Any) -> None:
@@ -251,6 +271,10 @@ def ground(value: Any, env: Env) -> Any:
         return tuple(ground(v, env) for v in value)
     if isinstance(value, TensorInfo):
         return TensorInfo(ground(value.shape, env), value.dtype, ground(value.data, env))
+    if isinstance(value, Truth):
+        return int(_holds(value.yes, env))
+    if isinstance(value, Ratio):
+        return replace(value, num=ground(value.num, env), den=ground(value.den, env), limits=ground(value.limits, env))
     return value
 
 
@@ -324,10 +348,17 @@ class GridCtx:
     def element(self, at_least: Any, at_most: Any) -> None:
         return None
 
+    def is_unknown(self, size: Any) -> bool:
+        return False
+
+    def one_of(self, cases: Any, natural: bool) -> Any:
+        return next((value for truth, value in cases if self.decide(truth.yes) is True), None)
+
+    def root(self, size: Any) -> Any:
+        return GroundCtx().root(size)
+
     def fits(self, value: Any, dtype: DType) -> bool:
-        if dtype.kind not in ("int", "uint"):
-            return False
-        least, most = int_range(dtype)
+        least, most = exact_integers(dtype)
         return all(least <= ground(value, env) <= most for env in self.envs)
 
 
@@ -387,5 +418,8 @@ def _same_at(out: Out, tensor: TensorInfo, env: Env) -> None:
     assert len(out.shape) == len(tensor.shape)
     for size, wanted in zip(out.shape, tensor.shape, strict=True):
         assert size.admits(wanted, env) if isinstance(size, Unknown) else ground(size, env) == wanted, f"at {env}"
-    if out.data is not None:
-        assert ground(out.data, env) == tensor.data, f"at {env}"
+    for known, found in zip(ground(out.data, env) or (), tensor.data or (), strict=False):
+        if known is None or found is None or (isinstance(known, Ratio) and any(abs(d) > m for d, m in known.limits)):
+            continue
+        one, other = ((k.num, k.den) if isinstance(k, Ratio) else (k, 1) for k in (known, found))
+        assert Fraction(*one) == Fraction(*other), f"at {env}"

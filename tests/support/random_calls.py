@@ -112,6 +112,7 @@ TEMPLATES = {
     "permute_dims": "x = m n k; axes = 2 0 1",
     "moveaxis": "x = m n *s; source = 0 1; destination = 1 0",
     "pad": "x = m n; value =",
+    "pad_to_match": "x = m n; y = k l",
     "full": "value =",
     "full_like": "x = *s; value =",
     "item": "t =",

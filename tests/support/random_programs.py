@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import random_turns
+
 SIZES = (0, 1, 2, 3, 4, 6)
 # What a program calls beside what is made for it: doors of all kinds, results of all kinds.
 LIBRARY = """
@@ -34,7 +36,34 @@ LIBRARY = """
 @some_two = fn(x : Tensor([a, 2], float32)) : Tensor([a], float32) { @sum(x, axis=1) }
 @some_any = fn(x : Tensor([a, b], float32)) : Tensor([b, a], float32) { @permute_dims(x, [1, 0]) }
 @some = [@some_two, @some_any]
+@product = fn(x : Tensor([*s, m, k], float32), y : Tensor([*s, k, n], float32)) : Tensor([*s, m, n], float32) { @matmul(x, y) }
+@total = fn(x : Tensor([*s, _d], float32)) : Tensor([*s], float32) { @sum(x, axis=-1) }
+@joined = fn(x : Tensor([*s, a], float32), y : Tensor([*s, b], float32)) : Tensor([*s, a + b], float32) {
+  @concat([x, y], axis=-1)
+}
+@beside = fn(x : Tensor([*s, a], float32), y : Tensor([*u], float32)) : (Tensor([*u], float32), Tensor([a, *s], float32)) {
+  (y * 2.0, @moveaxis(x, -1, 0))
+}
+type Layer(d, h) = (Tensor([d, h], float32), Tensor([h], float32))
+@layer = fn(p : Layer(a, 2 * b)) : Tensor([a], float32) { let (w, v) = p
+  @matmul(w, v) }
 """
+
+
+_PARTS = {
+    m[1]: m[0] for m in re.finditer(r"^(?:type .*\n)?@(\w+) = .*?(?=^@|^type|\Z)", LIBRARY, re.MULTILINE | re.DOTALL)
+}
+
+
+def library_of(text: str) -> str:
+    """What a program calls of the library, by itself or through what it calls."""
+    wanted: set[str] = set()
+    texts = [text]
+    while texts:
+        more = (set(re.findall(r"@(\w+)", texts.pop())) & _PARTS.keys()) - wanted
+        wanted |= more
+        texts += [_PARTS[name] for name in more]
+    return "".join(part for name, part in _PARTS.items() if name in wanted)
 
 
 class Made(NamedTuple):
@@ -73,16 +102,18 @@ def text(dims: tuple[str, ...]) -> str:
 
 
 class Maker:
-    """One random program: `source`, and `arguments` for it."""
+    """One random program: `source`, which is its `own` text and what it calls of the library, and `arguments` for it."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.helpers: list[str] = []
+        self.consts: list[str] = []
         self.fresh = 0
         chosen = self.random.sample(range(1, 7), 3) if self.random.random() < 0.8 else self.random.choices(SIZES, k=3)
         self.sizes = dict(zip("nmk", chosen, strict=True))
         self.params: list[tuple[str, tuple[str, ...] | None, str]] = []
-        self.source = self.program()
+        self.own = self.program()
+        self.source = self.own + library_of(self.own)
 
     # ------------------------------------------------------------ the whole
 
@@ -121,7 +152,7 @@ class Maker:
             annotation = f"Tensor({text(dims)}, {result.dtype})"
         body = "\n".join(f"  {line}" for line in [*lines, f"let out = {result.name}", "out"])
         main = f"@main = fn({header}) : {annotation}{where} {{\n{body}\n}}\n"
-        return main + "".join(self.helpers)
+        return main + "".join(self.helpers + self.consts)
 
     def header_dim(self) -> str:
         name = self.random.choice("nmk")
@@ -137,6 +168,10 @@ class Maker:
     def name(self, stem: str = "t") -> str:
         self.fresh += 1
         return f"{stem}{self.fresh}"
+
+    def made(self, name: str, sizes: tuple[int, ...]) -> Made:
+        """A tensor of which nothing else is written than its name."""
+        return Made(name, tuple(f"{name}.dim({i})" for i in range(len(sizes))), sizes)
 
     # ------------------------------------------------------------ sizes
 
@@ -210,7 +245,7 @@ class Maker:
 
     def statements(self, scope: Scope, number: int, depth: int) -> list[str]:
         lines: list[str] = []
-        kinds = KINDS if depth < 2 else [k for k in KINDS if k not in (Maker.branch, Maker.helper, Maker.lambda_)]
+        kinds = KINDS if depth < 2 else [k for k in KINDS if k not in NESTED]
         for _ in range(number):
             for _ in range(6):
                 try:
@@ -390,7 +425,7 @@ class Maker:
         axis = self.random.randrange(len(x.sizes))
         size = x.sizes[axis]
         if kind < 0.4:
-            one, other, how = size // 2, size // 2, "sections=2"
+            one, other, how = size // 2, size // 2, f"sections={self.random.choice(('2', self.size_text(scope, 2)))}"
         elif kind < 0.7:
             one = self.random.randint(0, size)
             other = size - one
@@ -417,7 +452,8 @@ class Maker:
                 bound.append((found, value))
         step = self.random.choice((None, None, None, 2, -1, 3, -2))
         size = len(range(x.sizes[axis])[slice(bound[0][1], bound[1][1], step)])
-        cuts = f"{bound[0][0]}:{bound[1][0]}" + ("" if step is None else f":{step}")
+        by = f"{step}" if step is None or step < 0 or self.random.random() < 0.6 else self.size_text(scope, step)
+        cuts = f"{bound[0][0]}:{bound[1][0]}" + ("" if step is None else f":{by}")
         front = ":, " * axis
         data = None
         if x.data is not None and axis == 0:
@@ -475,20 +511,39 @@ class Maker:
         i = self.pick(scope, lambda t: t.dtype == "int64" and len(t.sizes) <= 2)
         return self.bind(scope, f"@take({x.name}, {i.name}, axis=0)", (*i.sizes, *x.sizes[1:]), x.dtype)
 
+    def weight(self, scope: Scope, depth: int) -> list[str]:
+        """A const, which may be loaded."""
+        name = self.name("weight")
+        fitting = self.floats(scope).sizes
+        sizes = tuple(s if self.random.random() < 0.7 else self.random.choice(SIZES) for s in fitting[-2:])
+        if 0 in sizes[:1] and len(sizes) == 2:
+            raise Misfit  # no literal has columns and no row
+        values = np.arange(numbers(sizes), dtype=np.float32).reshape(sizes).tolist()
+        known = ", ".join(str(s) if self.random.random() < 0.8 else "?" for s in sizes)
+        self.consts.append(f"const {name} : Tensor([{known}], float32) = tensor({values}, float32)\n")
+        scope.tensors.append(Made(name, tuple(map(str, sizes)), sizes))
+        return self.elementwise(scope, depth)
+
     def conv(self, scope: Scope, depth: int) -> list[str]:
         x = self.floats(scope, 3)
         kernel, out = self.random.choice((1, 2, 3)), self.random.choice((1, 2))
         stride, pad, dilation = self.random.choice((1, 2)), self.random.choice((0, 1)), self.random.choice((1, 1, 2))
+
+        def said(attribute: int) -> str:
+            return str(attribute) if self.random.random() < 0.6 else self.size_text(scope, attribute)
+
         if self.random.random() < 0.5:
             w = self.name("w")
             size = (x.sizes[2] + 2 * pad - (kernel - 1) * dilation - 1) // stride + 1
             channels = self.size_text(scope, x.sizes[1])
             lines = [f"let {w} = @ones([{out}, {channels}, {kernel}], float32)"]
-            call = f"@conv1d({x.name}, {w}, strides=[{stride}], pads=[({pad}, {pad})], dilations=[{dilation}])"
+            pads = f"[({said(pad)}, {said(pad)})]"
+            call = f"@conv1d({x.name}, {w}, strides={said(stride)}, pads={pads}, dilations=[{said(dilation)}])"
             return lines + self.bind(scope, call, (x.sizes[0], out, max(size, 0)))
         size = (x.sizes[2] - kernel) // stride + 1
         kind = self.random.choice(("max_pool1d", "average_pool1d"))
-        return self.bind(scope, f"@{kind}({x.name}, [{kernel}], strides=[{stride}])", (*x.sizes[:2], max(size, 0)))
+        call = f"@{kind}({x.name}, {said(kernel)}, strides=[{said(stride)}])"
+        return self.bind(scope, call, (*x.sizes[:2], max(size, 0)))
 
     def data(self, scope: Scope, depth: int) -> list[str]:
         """Shapes that only the data decides."""
@@ -606,6 +661,15 @@ class Maker:
         ]
         if rank >= 1:
             options.append((f"@lead({x.name})", (x.sizes[0] * 2, *x.sizes[1:])))
+            options.append((f"@total({x.name})", x.sizes[:-1]))
+            y = self.pick(
+                scope, lambda t: t.dtype == "float32" and t.sizes[:-1] == x.sizes[:-1] and len(t.sizes) == rank
+            )
+            options.append((f"@joined({x.name}, {y.name})", (*x.sizes[:-1], x.sizes[-1] + y.sizes[-1])))
+        if rank >= 2:
+            options.append((f"@product({x.name}, @matrix_transpose({x.name}))", (*x.sizes[:-1], x.sizes[-2])))
+            fitting = [t for t in scope.tensors if t.sizes == x.sizes[1:] and t.dtype == "float32"] if rank == 2 else []
+            options += [(f"@layer(({x.name}, {v.name}))", x.sizes[:1]) for v in fitting]
         if rank == 1:
             n = x.sizes[0]
             options += [
@@ -630,8 +694,12 @@ class Maker:
         return self.bind(scope, made, sizes)
 
     def pair(self, scope: Scope, depth: int) -> list[str]:
-        x, y = self.floats(scope, 1), self.floats(scope, 1)
         a, b = self.name(), self.name()
+        if self.random.random() < 0.3:
+            x, y = self.pick(scope, lambda t: t.dtype == "float32" and len(t.sizes) >= 1), self.floats(scope)
+            scope.tensors += [self.made(a, y.sizes), self.made(b, (x.sizes[-1], *x.sizes[:-1]))]
+            return [f"let ({a}, {b}) = @beside({x.name}, {y.name})"]
+        x, y = self.floats(scope, 1), self.floats(scope, 1)
         scope.tensors += [Made(a, (f"{a}.dim(0)",), (x.sizes[0] + y.sizes[0],)), Made(b, (f"{b}.dim(0)",), y.sizes)]
         return [f"let ({a}, {b}) = @both({x.name}, {y.name})"]
 
@@ -746,5 +814,7 @@ KINDS: list[Callable[[Maker, Scope, int], list[str]]] = [
     Maker.squeeze, Maker.split, Maker.cut, Maker.cut, Maker.index, Maker.broadcast, Maker.pad, Maker.repeat, Maker.create,
     Maker.take, Maker.conv, Maker.data, Maker.data, Maker.shape_data, Maker.shape_data, Maker.shape_data, Maker.scalar,
     Maker.named, Maker.assertion, Maker.assertion, Maker.match, Maker.branch, Maker.branch, Maker.branch, Maker.called,
-    Maker.called, Maker.pair, Maker.helper, Maker.helper, Maker.helper, Maker.lambda_,
+    Maker.called, Maker.pair, Maker.helper, Maker.helper, Maker.helper, Maker.lambda_, Maker.weight, *random_turns.TURNS,
 ]  # fmt: skip
+# What is not made inside arms, helpers and loops that stand inside others.
+NESTED = (Maker.branch, Maker.helper, Maker.lambda_, *random_turns.TURNS)

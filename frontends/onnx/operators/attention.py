@@ -34,7 +34,7 @@ def attention(node: Reader) -> str:
         return f"@onnx.attention({operands}{more})"
     mode = node.integer("qk_matmul_output_mode", 0)
     more += f", mode={mode}" if mode else ""
-    return node.first_of(f"@onnx.attention_parts({operands}{more})", 4)
+    return node.taken(f"@onnx.attention_parts({operands}{more})", 4)
 
 
 @operator("LinearAttention", 27)
@@ -44,13 +44,13 @@ def linear_attention(node: Reader) -> str:
     more += _heads(node) + (_scale(node) if node.number("scale", 0.0) else "")
     more += f', rule="{node.string("update_rule", "gated_delta")}"'
     more += "" if node.has(3) else f", dtype={node.x(0)}.dtype"
-    return node.first_of(f"@onnx.linear_attention({operands}{more})", 2)
+    return node.taken(f"@onnx.linear_attention({operands}{more})", 2)
 
 
 @operator("CausalConvWithState", 27)
 def causal_conv(node: Reader) -> str:
     operands = f"{node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{node.optional(3, 'past')}"
-    made, state = node.parts(f"@onnx.causal_conv({operands})", 2)
+    made, state = node.scope.apart("part", f"@onnx.causal_conv({operands})", 2)
     if node.string("activation", "none") in ("silu", "swish"):
         made = f"@silu({made})"
     return f"({made}, {state})" if node.outputs() > 1 else made

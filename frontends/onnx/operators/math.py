@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from functools import reduce
 
-from .registry import Reader, Row, Untranslatable, add, listed, number, operator
+from .registry import Reader, Row, add, listed, number, operator
 
 # Reductions: our primitive of each, and whether it takes every dtype that ONNX's does.
 _REDUCTIONS = {
@@ -18,11 +19,14 @@ _REDUCTIONS = {
 _AXES_SINCE = {"ReduceSum": 13}
 
 
-def _reduction(template: str, by_input: bool) -> Row:
+def _reduction(name: str, template: str, by_input: bool) -> Row:
     def row(node: Reader) -> str:
         axes = node.elements(1) if by_input else node.integers("axes")
         if by_input and node.has(1) and axes is None:
-            raise Untranslatable("reduces over axes that are not constant")
+            how = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removeprefix("Reduce")).lower()
+            flags = "" if node.integer("keepdims", 1) else ", keepdims=false"
+            flags += ", noop=true" if node.integer("noop_with_empty_axes", 0) else ""
+            return f'@onnx.reduce({node.x(0)}, {node.x(1)}, how="{how}"{flags})'
         if not axes and node.integer("noop_with_empty_axes", 0):
             axes = ()
             along = ", axis=[]"
@@ -35,8 +39,8 @@ def _reduction(template: str, by_input: bool) -> Row:
 
 
 for _name, _template in _REDUCTIONS.items():
-    add(_name, _reduction(_template, by_input=False))
-    add(_name, _reduction(_template, by_input=True), _AXES_SINCE.get(_name, 18))
+    add(_name, _reduction(_name, _template, by_input=False))
+    add(_name, _reduction(_name, _template, by_input=True), _AXES_SINCE.get(_name, 18))
 
 
 def _arg(name: str) -> Row:

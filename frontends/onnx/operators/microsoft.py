@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..literals import listed
 from .registry import Reader, Row, Untranslatable, add, number, operator
-from .windows import windows
+from .windows import spaced
 
 DOMAIN = "com.microsoft"
 
@@ -80,7 +80,7 @@ def fused_gemm(node: Reader) -> str:
 @_own("FusedConv")
 def fused_conv(node: Reader) -> str:
     group = node.integer("group", 1)
-    shaped = windows(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
+    shaped = spaced(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
     text = f"@conv({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped})"
     found = node.attribute("activation_params")
     given = tuple(float(v) for v in found if isinstance(v, int | float)) if isinstance(found, tuple) else ()
@@ -186,7 +186,7 @@ def matmul_integer_to_float(node: Reader) -> str:
 
 @_own("DynamicQuantizeMatMul")
 def dynamic_quantize_matmul(node: Reader) -> str:
-    x, scale, zero = node.parts(f"@onnx.dynamic_quantize({node.x(0)})", 3)
+    x, scale, zero = node.scope.apart("part", f"@onnx.dynamic_quantize({node.x(0)})", 3)
     text = f"{_integers(node, x, f', x_zero={zero}', 1, 3)} * ({scale} * {node.x(2)})"
     return f"{text} + {node.x(4)}" if node.has(4) else text
 

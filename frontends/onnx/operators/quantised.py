@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .registry import Reader, Untranslatable, operator
-from .windows import windows
+from .windows import spaced
 
 
 def _scaled(node: Reader) -> str:
@@ -44,7 +44,7 @@ def qlinear_matmul(node: Reader) -> str:
 
 def _windows(node: Reader) -> str:
     group = node.integer("group", 1)
-    return windows(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
+    return spaced(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
 
 
 @operator("ConvInteger", 10)

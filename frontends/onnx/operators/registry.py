@@ -7,7 +7,7 @@ outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Protocol
@@ -27,7 +27,9 @@ __all__ = [
     "number",
     "operator",
     "operators",
+    "own_rule",
     "quoted",
+    "rule",
 ]
 
 
@@ -47,8 +49,8 @@ class Scope(Protocol):
     def let(self, hint: str, text: str) -> str:
         """Bind an expression before the node, and give its name."""
 
-    def parts(self, hint: str, text: str, count: int) -> list[str]:
-        """Bind the parts of an expression before the node, and give their names."""
+    def apart(self, hint: str, text: str, count: int) -> list[str]:
+        """Bind an expression of so many results before the node, and give their names."""
 
     def inline(self, graph: Graph, operands: Sequence[str]) -> list[str]:
         """Write what a graph computes of operands before the node, and give the names of its outputs."""
@@ -152,17 +154,13 @@ class Reader:
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)
 
-    def parts(self, text: str, count: int) -> list[str]:
-        """The names of the parts of an expression that has so many."""
-        return self.scope.parts(self.operation.outputs[0] or "part", text, count)
-
-    def first_of(self, text: str, count: int) -> str:
-        """The outputs that somebody uses, the first ones of so many."""
+    def taken(self, text: str, count: int) -> str:
+        """Of an expression of so many results those that the node has outputs for."""
         used = self.outputs()
-        if used == count:
+        if used == count and len(self.operation.outputs) > 1:
             return text
-        found = self.parts(text, count)[:used]
-        return found[0] if used == 1 else f"({', '.join(found)})"
+        made = self.scope.apart("part", text, count)
+        return made[0] if used < 2 else f"({', '.join(made[:used])})"
 
 
 Row = Callable[[Reader], str]
@@ -175,8 +173,23 @@ class _Rows:
         self.rows: list[tuple[int, Row]] = []
 
 
+_RULES: dict[tuple[str, str], list[tuple[frozenset[int] | None, Row]]] = {}
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
-FAMILIES = ("table", "shapes", "math", "windows", "quantised", "attention", "training", "learned", "microsoft")
+FAMILIES = (
+    "table",
+    "shapes",
+    "math",
+    "windows",
+    "images",
+    "recurrent",
+    "signal",
+    "chance",
+    "quantised",
+    "attention",
+    "training",
+    "learned",
+    "microsoft",
+)
 
 
 def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:
@@ -196,6 +209,25 @@ def operator(name: str, since: int = 1, domain: str = "") -> Callable[[Row], Row
         return row
 
     return declare
+
+
+def rule(op_type: str, domain: str = "", opsets: Iterable[int] | None = None) -> Callable[[Row], Row]:
+    """Declare the decorated function as what writes an operator in Rx, before any other rule: for the versions of its domain in
+    `opsets`, for all without. It takes a Reader, and gives the text of one expression: the node's output, or the tuple of
+    its outputs. It may raise Untranslatable."""
+    versions = None if opsets is None else frozenset(opsets)
+
+    def declare(row: Row) -> Row:
+        _RULES.setdefault(("" if domain == "ai.onnx" else domain, op_type), []).append((versions, row))
+        return row
+
+    return declare
+
+
+def own_rule(domain: str, name: str, version: int) -> Row | None:
+    """The rule that somebody registered last for an operator."""
+    found = _RULES.get((domain, name), ())
+    return next((row for versions, row in reversed(found) if versions is None or version in versions), None)
 
 
 def find(domain: str, name: str, version: int) -> Row | None:

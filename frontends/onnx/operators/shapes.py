@@ -211,9 +211,9 @@ def cumulative_prod(node: Reader) -> str:
 
 def _cumulative(node: Reader, what: str) -> str:
     axis = node.elements(1)
-    if axis is None:
-        raise Untranslatable("sums along an axis that is not constant")
     flags = "".join(f", {name}=true" for name in ("exclusive", "reverse") if node.integer(name, 0))
+    if axis is None:
+        return f"@onnx.cumulative_{what}({node.x(0)}, {node.x(1)}{flags})"
     return f"@cumulative_{what}({node.x(0)}, axis={axis[0]}{flags})"
 
 
@@ -268,10 +268,3 @@ def reverse_sequence(node: Reader) -> str:
 @operator("SpaceToDepth")
 def space_to_depth(node: Reader) -> str:
     return f"@space_to_depth({node.x(0)}, {node.integer('blocksize')})"
-
-
-@operator("Dropout", 1)
-def dropout(node: Reader) -> str:
-    """In inference the operand itself; the mask is all true."""
-    x = node.x(0)
-    return f"({x}, @ones(@shape({x}), bool))" if node.outputs() > 1 else x

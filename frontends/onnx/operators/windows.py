@@ -1,8 +1,8 @@
-"""Operators that slide windows over spatial axes, and recurrent layers."""
+"""Operators that slide windows over spatial axes."""
 
 from __future__ import annotations
 
-from .registry import Reader, Untranslatable, listed, operator
+from .registry import Reader, Untranslatable, listed, number, operator
 
 
 def _pairs(pads: tuple[int, ...]) -> str:
@@ -10,15 +10,16 @@ def _pairs(pads: tuple[int, ...]) -> str:
     return listed([f"({a}, {b})" for a, b in zip(pads[:half], pads[half:], strict=True)])
 
 
-def windows(node: Reader, *names: str, strides: str = "") -> str:
-    """The attributes of windows that are not their defaults; `strides` is what our primitive is told where there are none."""
+def spaced(node: Reader, *names: str, strides: str = "") -> str:
+    """The attributes of windows that are not their defaults; `strides` is what our primitive is told where there are none.
+    Pads do not count where `auto_pad` says what they are."""
     found = [strides] if node.integers("strides") is None and strides else []
+    auto = node.string("auto_pad", "NOTSET").lower()
     for name in names:
-        values = node.integers(name)
+        values = None if name == "pads" and auto != "notset" else node.integers(name)
         default = {0} if name in ("pads", "output_padding") else set() if strides and name == "strides" else {1}
         if values is not None and set(values) - default:
             found.append(f", {name}={_pairs(values) if name == 'pads' else listed(values)}")
-    auto = node.string("auto_pad", "NOTSET").lower()
     if auto != "notset":
         found.append(f', auto_pad="{auto}"')
     return "".join(found)
@@ -28,7 +29,7 @@ def windows(node: Reader, *names: str, strides: str = "") -> str:
 def conv(node: Reader) -> str:
     group = node.integer("group", 1)
     groups = "" if group == 1 else f", groups={group}"
-    shaped = windows(node, "strides", "pads", "dilations")
+    shaped = spaced(node, "strides", "pads", "dilations")
     return f"@conv({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped}{groups})"
 
 
@@ -36,18 +37,33 @@ def conv(node: Reader) -> str:
 def conv_transpose(node: Reader) -> str:
     group = node.integer("group", 1)
     groups = "" if group == 1 else f", groups={group}"
-    shaped = windows(node, "strides", "pads", "output_padding", "dilations")
     wanted = node.integers("output_shape")
-    to = "" if wanted is None else f", output_shape={listed(wanted)}"
-    return f"@conv_transpose({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped}{to}{groups})"
+    if wanted is not None:
+        upper = ", upper=true" if node.string("auto_pad", "NOTSET") == "SAME_UPPER" else ""
+        shaped = "".join(
+            f", {name}={listed(values)}"
+            for name in ("strides", "output_padding", "dilations")
+            if (values := node.integers(name)) is not None
+        )
+        return (
+            f"@onnx.conv_transpose({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}, output_shape={listed(wanted)}"
+            f"{shaped}{groups}{upper})"
+        )
+    shaped = spaced(node, "strides", "pads", "output_padding", "dilations")
+    return f"@conv_transpose({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped}{groups})"
 
 
 def _pool(node: Reader, name: str, *, more: str = "") -> str:
+    """By our primitive, which takes pads of at most half the kernel; else by the one that takes any."""
     kernel = node.integers("kernel_shape")
     if kernel is None:
         raise Untranslatable("has no kernel_shape")
     ceil = ", ceil_mode=true" if node.integer("ceil_mode", 0) else ""
-    shaped = windows(node, "strides", "pads", "dilations", strides=", strides=[1]")
+    shaped = spaced(node, "strides", "pads", "dilations", strides=", strides=[1]")
+    pads = node.integers("pads") or ()
+    wide = any(pad > size // 2 for pad, size in zip(pads, kernel * 2, strict=False))
+    if wide and "pads=" in shaped and not name.startswith("onnx."):
+        name = f"onnx.{name}"
     return f"@{name}({node.x(0)}, {listed(kernel)}{shaped}{ceil}{more})"
 
 
@@ -65,6 +81,11 @@ def average_pool(node: Reader) -> str:
     return _pool(node, "average_pool", more=counted)
 
 
-@operator("LpPool", 2)
+@operator("LpPool")
 def lp_pool(node: Reader) -> str:
-    return _pool(node, "lp_pool", more=f", p={node.integer('p', 2)}.0")
+    return _pool(node, "lp_pool", more=f", p={number(float(node.number('p', 2)))}")
+
+
+@operator("GlobalLpPool")
+def global_lp_pool(node: Reader) -> str:
+    return f"@onnx.global_lp_pool({node.x(0)}, p={number(float(node.number('p', 2)))})"

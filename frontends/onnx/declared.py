@@ -1,0 +1,170 @@
+"""Shapes that a model declares, held against what is inferred: those that cannot be, with the sizes at which they are not."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import accumulate
+
+from ...lang.node import Node
+from .dims import Size, evaluate, names, read_dim
+from .inference import Inference, Inferred
+from .model import Graph, Model, TensorType, Value
+
+Sizes = Mapping[str, int]
+Condition = Callable[[Sizes], bool]
+# How many sizes are tried, and up to which.
+_TRIES, _LARGEST = 400, 40
+_COMPARED = re.compile(r"(<=|>=|==|!=|<|>)")
+
+
+class Contradiction(Node):
+    """A value whose declaration is false, the node that gives it, and what is wrong."""
+
+    name: str
+    node: str | None
+    what: str
+
+    def __str__(self) -> str:
+        return f"`{self.name}` {self.what}" + (f"; {self.node} gives it" if self.node else "")
+
+
+def contradictions(model: Model, found: Inference, conditions: Iterable[str | None]) -> Iterator[Contradiction]:
+    """What is declared and false. `conditions` are what the model demands of
+    the names of its sizes, or a None where it demands what these do not say; they are asked for only where a declaration has
+    to be tried."""
+    nodes = {output: str(operation) for operation in model.graph.operations for output in operation.outputs}
+    witnesses = _Witnesses(model.graph, conditions)
+    for value in {v.name: v for v in (*model.graph.values, *model.graph.outputs)}.values():
+        inferred = found.values.get(value.name)
+        for what in () if inferred is None else _wrong(value, inferred, witnesses):
+            yield Contradiction(value.name, nodes.get(value.name), what)
+
+
+def _wrong(value: Value, inferred: Inferred, witnesses: _Witnesses) -> Iterator[str]:
+    declared = value.type
+    if not isinstance(declared, TensorType):
+        return
+    if declared.dtype is not None and inferred.dtype is not None and declared.dtype != inferred.dtype:
+        yield f"is declared with the dtype {declared.dtype}, and has {inferred.dtype}"
+    if declared.shape is None or inferred.shape is None:
+        return
+    if len(declared.shape) != len(inferred.shape):
+        yield f"is declared with rank {len(declared.shape)}, and has {len(inferred.shape)}"
+        return
+    for axis, (said, size) in enumerate(zip(declared.shape, inferred.shape, strict=True)):
+        at = None if said is None or size == "?" or said == size else witnesses.between(said, size)
+        if at is not None:
+            yield f"is declared with {said} in axis {axis}, and has {size}{at}"
+
+
+class _Witnesses:
+    """Sizes that a model takes: none, where what it demands cannot all be read."""
+
+    def __init__(self, graph: Graph, conditions: Iterable[str | None]) -> None:
+        types = [v.type for v in graph.inputs]
+        shapes = [t.shape for t in types if isinstance(t, TensorType) and t.shape is not None]
+        read = [read_dim(size).size for shape in shapes for size in shape if isinstance(size, str)]
+        self.known = sorted({name for size in read for name in names(size)})
+        self.sizes = read
+        self.asked = conditions
+        self._drawn: list[Sizes] | None = None
+
+    def between(self, said: int | str, size: int | str) -> str | None:
+        """Where two sizes differ, as the end of a sentence; None where they do not, as far as is known."""
+        left, right = (read_dim(s).size if isinstance(s, str) else s for s in (said, size))
+        asked = sorted({name for s in (left, right) for name in names(s)})
+        if not asked:
+            return "" if left != right else None
+        for sizes in self.drawn() if set(asked) <= set(self.known) else ():
+            a, b = evaluate(left, sizes), evaluate(right, sizes)
+            if a is not None and b is not None and a != b:
+                return f", which is {b} at {', '.join(f'{name} = {sizes[name]}' for name in asked)}"
+        return None
+
+    def drawn(self) -> list[Sizes]:
+        if self._drawn is None:
+            conditions = [_read(text) for text in self.asked]
+            draw = random.Random(0)
+            small = [dict.fromkeys(self.known, n) for n in range(1, 9)]
+            tried = [{n: draw.randint(1, _LARGEST) for n in self.known} for _ in range(_TRIES)]
+            self._drawn = [
+                sizes for sizes in (*tried, *small) if self._given(sizes) and all(c is not None and c(sizes) for c in conditions)
+            ]
+        return self._drawn
+
+    def _given(self, sizes: Sizes) -> bool:
+        """Whether the sizes that the inputs declare are sizes."""
+        given = [evaluate(size, sizes) for size in self.sizes]
+        return all(n is not None and n >= 0 for n in given)
+
+
+def _read(text: str | None) -> Condition | None:
+    """A condition in Rx; None of what is not understood."""
+    if text is None:
+        return None
+    for sign, joined in (("||", any), ("&&", all)):
+        parts = _split(text, sign)
+        if len(parts) > 1:
+            found = [_read(part) for part in parts]
+            known = [c for c in found if c is not None]
+            return partial(_joined, joined, known) if len(known) == len(found) else None
+    inner = text.strip()
+    if inner.startswith("(") and inner.endswith(")") and not _closes(inner):
+        return _read(inner[1:-1])
+    return _comparison(inner)
+
+
+def _joined(joined: Callable[[Iterable[bool]], bool], conditions: Sequence[Condition], sizes: Sizes) -> bool:
+    return joined(c(sizes) for c in conditions)
+
+
+def _split(text: str, sign: str) -> list[str]:
+    """The parts of a text between signs outside of parentheses."""
+    parts, depth, at, begin = [], 0, 0, 0
+    while at < len(text):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if depth == 0 and text.startswith(sign, at):
+            parts.append(text[begin:at])
+            begin = at = at + len(sign)
+        else:
+            at += 1
+    return [*parts, text[begin:]]
+
+
+def _closes(text: str) -> bool:
+    """Whether the first parenthesis of a text is closed before its end."""
+    depths = accumulate((c == "(") - (c == ")") for c in text[:-1])
+    return any(depth == 0 for depth in depths)
+
+
+def _comparison(text: str) -> Condition | None:
+    """`1 <= b < 5`: each two neighbours are compared."""
+    first, *rest = _COMPARED.split(text)
+    sizes = [_size(part) for part in (first, *rest[1::2])]
+    known = [size for size in sizes if size is not None]
+    return partial(_compared, known, rest[::2]) if rest and len(known) == len(sizes) else None
+
+
+_SIGNS = {
+    "<=": int.__le__, ">=": int.__ge__, "==": int.__eq__, "!=": int.__ne__, "<": int.__lt__, ">": int.__gt__,
+}  # fmt: skip
+
+
+def _compared(compared: Sequence[Size], signs: Sequence[str], sizes: Sizes) -> bool:
+    if any(name not in sizes for size in compared for name in names(size)):
+        return False
+    numbers = [evaluate(size, sizes) for size in compared]
+    pairs = zip(numbers, signs, numbers[1:], strict=False)
+    return all(a is not None and b is not None and _SIGNS[sign](a, b) for a, sign, b in pairs)
+
+
+def _size(text: str) -> Size | None:
+    """A size in Rx; None of what is none."""
+    text = text.strip()
+    if text.isdecimal():
+        return int(text)
+    read = read_dim(text)
+    return read.size if read.note is None and all(n.isidentifier() for n in names(read.size)) else None

@@ -1,0 +1,74 @@
+"""Recurrent layers: by our own where nothing is said that only ONNX has."""
+
+from __future__ import annotations
+
+from .registry import Reader, Untranslatable, listed, number, operator
+
+# The functions of a direction, and how many parameters those have that have any.
+_USUAL = {"rnn": ["tanh"], "gru": ["sigmoid", "tanh"], "lstm": ["sigmoid", "tanh", "tanh"]}
+_PARAMETERS = {
+    "affine": (1.0, 0.0), "leakyrelu": (0.01,), "thresholdedrelu": (1.0,), "scaledtanh": (1.0, 1.0),
+    "hardsigmoid": (0.2, 0.5), "elu": (1.0,),
+}  # fmt: skip
+_PLAIN = ("sigmoid", "tanh", "relu", "softsign", "softplus")
+
+
+@operator("RNN", 7)
+def rnn(node: Reader) -> str:
+    return _layer(node, "rnn", ("initial_h",), 2)
+
+
+@operator("GRU", 7)
+def gru(node: Reader) -> str:
+    more = ", linear_before_reset=true" if node.integer("linear_before_reset", 0) else ""
+    return _layer(node, "gru", ("initial_h",), 2, more)
+
+
+@operator("LSTM", 7)
+def lstm(node: Reader) -> str:
+    only = ", input_forget=true" if node.integer("input_forget", 0) else ""
+    return _layer(node, "lstm", ("initial_h", "initial_c", "peepholes"), 3, only=only)
+
+
+def _layer(node: Reader, kind: str, states: tuple[str, ...], count: int, more: str = "", only: str = "") -> str:
+    """`only` is what nothing but ONNX's primitive takes."""
+    given = node.optional(3, "b")
+    only += node.optional(4, "lengths") + node.optional(7, "peepholes")
+    given += "".join(node.optional(5 + at, name) for at, name in enumerate(states) if name != "peepholes")
+    direction = node.string("direction", "forward")
+    if direction != "forward":
+        given += f', direction="{direction}"'
+    if node.integer("layout", 0):
+        given += ', layout="batch_first"'
+    if node.attribute("clip") is not None:
+        only += f", clip={number(node.number('clip', 0.0))}"
+    words = _activations(node, kind, 2 if direction == "bidirectional" else 1)
+    if kind == "rnn" and set(words) == {"relu"} and not only:
+        given += ', activation="relu"'
+    elif words != _USUAL[kind] * (len(words) // len(_USUAL[kind])):
+        only += f', activations="{" ".join(words)}"'
+    name = f"onnx.{kind}" if only else kind
+    return node.taken(f"@{name}({node.x(0)}, {node.x(1)}, {node.x(2)}{given}{more}{only})", count)
+
+
+def _activations(node: Reader, kind: str, directions: int) -> list[str]:
+    """The names of all functions, each with its parameters behind colons."""
+    found = node.attribute("activations")
+    names = [str(name).lower() for name in found] if isinstance(found, tuple) else _USUAL[kind] * directions
+    if len(names) != len(_USUAL[kind]) * directions or not set(names) <= {*_PARAMETERS, *_PLAIN}:
+        raise Untranslatable(f"has activations that are not known: {listed(names)}")
+    alphas, betas = (_numbers(node, f"activation_{which}") for which in ("alpha", "beta"))
+    return [_word(name, alphas, betas) for name in names]
+
+
+def _numbers(node: Reader, name: str) -> list[float]:
+    """The values of an attribute, the last first."""
+    found = node.attribute(name)
+    return [v for v in reversed(found) if isinstance(v, int | float)] if isinstance(found, tuple) else []
+
+
+def _word(name: str, alphas: list[float], betas: list[float]) -> str:
+    """A function, which takes the next values where it has parameters."""
+    usual = _PARAMETERS.get(name, ())
+    given = [left.pop() if left else value for value, left in zip(usual, (alphas, betas), strict=False)]
+    return ":".join([name, *map(number, given)])

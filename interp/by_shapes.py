@@ -1,0 +1,275 @@
+"""Routines followed over the shapes, dtypes and sizes that are known: what shapes alone say of every value and every check.
+
+Two ask: `ahead.py`, whether a check surely fails, and `plan.py`, what surely holds. What the data decides is unknown.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+
+from ..lang import core
+from ..ops.model import TensorInfo
+from . import partly
+from .follow import Follower, unpack
+from .guards import Failed, Undefined, Violation
+from .partly import Consts, Open, Unknown, Value
+from .steps import (
+    RESULT,
+    Bind,
+    Block,
+    Check,
+    Closure,
+    Compute,
+    Loop,
+    Match,
+    Read,
+    Routine,
+    Stack,
+    Step,
+    asks,
+    blocks,
+    every,
+    outputs,
+    reads,
+)
+
+
+class Slots:
+    """What is known of slots at a place, of the program's own tensors among them. `certain`: the run surely comes there. Only
+    steps that are `needed`, by identity, are followed."""
+
+    def __init__(
+        self, slots: dict[str, Value], consts: Consts, needed: frozenset[int], *, certain: bool = True
+    ) -> None:
+        self.slots = slots
+        self.consts = consts
+        self.needed = needed
+        self.certain = certain
+
+    def get(self, slot: str) -> Value:
+        return self.slots[slot] if slot in self.slots else self.consts[slot]
+
+    def bind(self, slot: str, value: Value) -> None:
+        self.slots[slot] = value
+
+    def copy(self) -> Slots:
+        return Slots(dict(self.slots), self.consts, self.needed, certain=self.certain)
+
+    def branched(self) -> Slots:
+        return Slots(dict(self.slots), self.consts, self.needed, certain=False)
+
+
+class Routines:
+    """A program's routines as they are followed: of each the steps that those depend on that `asks` wants to know something of.
+    `space` has the tensors that are there before anything runs."""
+
+    def __init__(
+        self, routines: Iterable[Routine], space: Mapping[str, object], asks: Callable[[Step], bool] | None = None
+    ) -> None:
+        self.named = {r.name: r for r in routines}
+        self.consts = Consts(space)
+        self._asks = asks or (lambda step: False)
+        self._slices: dict[tuple[str, bool], frozenset[int]] = {}
+
+    def enter(
+        self, name: str, args: Sequence[Value], *, certain: bool = True, wanted: bool = True
+    ) -> tuple[Slots, bool | None]:
+        """What is known behind a routine's door, and whether that lets such arguments in; None where shapes do not say. Where
+        the result is `wanted`, what it depends on is followed."""
+        routine = self.named[name]
+        slots = dict(zip(routine.params, args, strict=True))
+        known = Slots(slots, self.consts, self._needed(routine, wanted), certain=certain)
+        return known, lets_in(routine.entry, known)
+
+    def _needed(self, routine: Routine, wanted: bool) -> frozenset[int]:
+        key = routine.name, wanted
+        if key not in self._slices:
+            found: set[int] = set()
+            self._slice(routine.body, {RESULT} if wanted else set(), found)
+            self._slices[key] = frozenset(found)
+        return self._slices[key]
+
+    def _slice(self, block: Block, slots: set[str], found: set[int]) -> None:
+        """The steps that what is asked depends on, or what comes into the slots; to these comes what they read."""
+        for step in reversed(block.steps):
+            given = (step.output,) if isinstance(step, Stack) else outputs(step)
+            if slots.isdisjoint(given) and not any(map(self._asks, every(Block((step,))))):
+                continue
+            found.add(id(step))
+            slots |= {*given, *reads(step)}
+            if isinstance(step, Closure):
+                self._slice(step.body, slots | {RESULT}, found)
+            for inner in reversed(blocks(step)):
+                self._slice(inner, slots, found)
+
+
+class ByShapes(Follower[Slots, Value]):
+    """Follows routines over what is known of their values."""
+
+    def __init__(self, routines: Routines) -> None:
+        self.routines = routines
+
+    @abstractmethod
+    def holds(self, step: Step) -> None:
+        """What a step asks surely holds."""
+
+    @abstractmethod
+    def fails(self, problem: Exception, step: Step, state: Slots) -> None:
+        """What a step asks surely does not hold."""
+
+    def step(self, step: Step, state: Slots) -> None:
+        if id(step) in state.needed:
+            super().step(step, state)
+
+    def value(self, v: core.Value, state: Slots) -> Value:
+        return partly.known(v, state)
+
+    def read(self, step: Read, state: Slots) -> Value:
+        given = self.value(step.value, state)
+        found: Value = given.sizes if isinstance(given, TensorInfo) else None
+        if step.kind == "size":
+            return found if isinstance(found, int) else None
+        return found if isinstance(found, tuple) else None
+
+    def compute(self, step: Compute, state: Slots) -> Value:
+        try:
+            args = [partly.argument(p, v, state) for p, v in zip(step.row.params, step.inputs, strict=True)]
+            found, sure = partly.primitive(step.row, args)
+        except (Open, Undefined):
+            return None
+        except Violation as problem:
+            if step.guard:
+                self.fails(problem, step, state)
+            return None
+        if step.guard and sure:
+            self.holds(step)
+        return found
+
+    def check(self, step: Check | Match, state: Slots) -> None:
+        try:
+            holds = asked(step, state)
+        except Undefined as problem:
+            return self.fails(problem, step, state)
+        return self.holds(step) if holds else self.fails(Failed(), step, state) if holds is False else None
+
+    # Arms and turns
+
+    def decided(self, cond: core.BoolExpr | core.Value, state: Slots) -> bool | None:
+        if isinstance(cond, core.BoolExpr):
+            try:
+                return partly.truth(cond, state)
+            except Undefined:
+                return None
+        value = self.value(cond, state)
+        data = value.sizes if isinstance(value, TensorInfo) else value
+        return bool(data) if isinstance(data, int) else None
+
+    def joined(self, values: Sequence[Value], state: Slots) -> Value:
+        one, other = values
+        return _common(one, other, [])
+
+    def loop(self, step: Loop, state: Slots) -> None:
+        """What the carries are after any number of turns: what no turn changes, and nothing else."""
+        own: list[Unknown] = []
+        for number in count():
+            inner = state.branched()
+            inner.bind(step.index, Unknown())
+            self.turn(step, inner)
+            before = [state.get(carry) for carry in step.carries]
+            after = [_common(b, inner.get(f), own) for b, f in zip(before, step.following, strict=True)]
+            if after == before:
+                break
+            is_late = number > 2 * len(after)
+            unpack(step.carries, None if is_late else tuple(after), state)
+        unpack(tuple(s.output for s in step.stacked), None, state)
+
+    def turn(self, step: Loop, state: Slots) -> None:
+        """One turn, whichever it is."""
+        self.block(step.cond, state)
+        self.block(step.body, state)
+
+    def stack(self, step: Stack, state: Slots) -> None:
+        state.bind(step.output, state.get(step.value))
+
+
+# Checks
+
+
+def lets_in(entry: Iterable[Step], state: Slots) -> bool | None:
+    """Whether all that a routine asks of its arguments holds; what these steps bind comes into the state."""
+    found = [_is_kept(step, state) for step in entry]
+    return False if False in found else None if None in found else True
+
+
+def _is_kept(step: Step, state: Slots) -> bool | None:
+    if isinstance(step, Check | Match):
+        try:
+            holds = asked(step, state)
+            return holds if asks(step) else True
+        except Undefined:
+            return False
+    unpack(outputs(step), None, state)
+    if isinstance(step, Bind):
+        unpack(step.output, partly.known(step.value, state), state)
+    return True
+
+
+def asked(step: Check | Match, state: Slots) -> bool | None:
+    """Whether a condition holds, or a shape fits a pattern, whose names it gets; raises Undefined."""
+    return partly.truth(step.cond, state) if isinstance(step, Check) else _fits(step, state)
+
+
+def _fits(step: Match, state: Slots) -> bool | None:
+    try:
+        shape = partly.dims(partly.tensor(state, step.tensor))
+        widths = [_width(d, step, state) for d in step.dims]
+    except Open:
+        return None
+    left = len(shape) - sum(width or 0 for width in widths)
+    if left < 0 or (left and None not in widths):
+        return False
+    asked: list[tuple[core.SizeExpr | core.Splice, tuple[Value, ...]]] = []
+    for dim, width in zip(step.dims, widths, strict=True):
+        found, shape = shape[: left if width is None else width], shape[left if width is None else width :]
+        if isinstance(dim, core.SizeVar | core.Splice) and dim.name in step.binds:
+            state.bind(dim.name, found if isinstance(dim, core.Splice) else found[0])
+        else:
+            asked.append((dim, found))
+    return partly.all_of(*(_is(dim, found, state) for dim, found in asked))
+
+
+def _width(dim: core.SizeExpr | core.Splice, step: Match, state: Slots) -> int | None:
+    """How many dimensions a part of a pattern takes; None for all that are left. Raises Open."""
+    if not isinstance(dim, core.Splice):
+        return 1
+    known = None if dim.name in step.binds else partly.shape_level(dim, state)
+    return len(known) if isinstance(known, tuple) else None
+
+
+def _is(dim: core.SizeExpr | core.Splice, found: tuple[Value, ...], state: Slots) -> bool | None:
+    try:
+        wanted = partly.shape_level(dim, state)
+    except Open:
+        return None
+    return partly.compare("==", found, wanted if isinstance(dim, core.Splice) else (wanted,))
+
+
+def _common(a: Value, b: Value, own: list[Unknown]) -> Value:
+    """What two values have in common. A size that is in `own` stands for whatever a turn begins with."""
+    if isinstance(a, TensorInfo) and isinstance(b, TensorInfo):
+        if len(a.shape) != len(b.shape) or a.dtype != b.dtype:
+            return None
+        shape = tuple(_common(x, y, own) for x, y in zip(partly.dims(a), partly.dims(b), strict=True))
+        return TensorInfo(shape, a.dtype, a.data if a.data == b.data else None)
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return tuple(_common(x, y, own) for x, y in zip(a, b, strict=True))
+    if isinstance(a, Unknown) and (a is b or a in own):
+        return a
+    if type(a) is type(b) and a == b:
+        return a
+    if isinstance(a, int | Unknown) and isinstance(b, int | Unknown) and not isinstance(a, bool):
+        own.append(Unknown())
+        return own[-1]
+    return None

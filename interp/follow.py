@@ -1,0 +1,177 @@
+"""Steps followed in order over values of some domain, without running them: the one place that says what each form of a step
+hands on.
+
+What a value is, and what is known at a place, a follower says itself: shapes that are known in part (`by_shapes.py`), the
+memory that tensors take (`memory.py`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, Protocol, Self, TypeVar, assert_never
+
+from ..lang import core
+from ..lang.node import replace
+from .steps import (
+    RESULT,
+    Bind,
+    Block,
+    Branch,
+    Check,
+    Closure,
+    Compute,
+    Invoke,
+    Loop,
+    Match,
+    Operand,
+    Read,
+    Stack,
+    Step,
+    outputs,
+)
+
+V = TypeVar("V")
+
+
+class State(Protocol[V]):
+    """What is known at a place of a routine."""
+
+    def get(self, slot: str, /) -> V | None: ...
+
+    def bind(self, slot: str, value: V | None, /) -> None: ...
+
+    def branched(self) -> Self:
+        """The same at the begin of steps that may not run: what they bind does not come back."""
+
+
+E = TypeVar("E", bound=State[Any])
+
+
+class Function(Generic[E]):
+    """A function value that the program makes, with what is known where it does."""
+
+    def __init__(self, closure: Closure, state: E) -> None:
+        self.closure = closure
+        self.state = state
+
+
+class Follower(ABC, Generic[E, V]):
+    """Follows steps from what is known before them (`E`) to the values (`V`) that they give; None where nothing is known."""
+
+    def run(self, block: Block, state: E) -> V | None:
+        """The result of a list of steps that is a function's body."""
+        self.block(block, state)
+        found: V | None = state.get(RESULT)
+        return found
+
+    def block(self, block: Block, state: E) -> None:
+        for step in block.steps:
+            self.step(step, state)
+
+    def step(self, step: Step, state: E) -> None:
+        match step:
+            case Compute():
+                self.put(step, self.compute(step, state), state)
+            case Invoke():
+                self.put(step, self.invoke(step, state), state)
+            case Bind(value=value):
+                self.put(step, self.value(value, state), state)
+            case Read():
+                self.put(step, self.read(step, state), state)
+            case Closure():
+                self.closure(step, state)
+            case Check() | Match():
+                self.check(step, state)
+            case Branch():
+                self.branch(step, state)
+            case Loop():
+                self.loop(step, state)
+            case Stack():
+                self.stack(step, state)
+            case _:
+                assert_never(step)
+
+    def put(
+        self, step: Compute | Invoke | Bind | Read | Branch, value: V | tuple[V | None, ...] | None, state: E
+    ) -> None:
+        """What a step gives comes into its slots."""
+        unpack(step.output, value, state)
+
+    def closure(self, step: Closure, state: E) -> None:
+        state.bind(step.output, Function(step, state))
+
+    # Calls
+
+    def invoke(self, step: Invoke, state: E) -> V | None:
+        args = tuple(self.value(v, state) for v in step.inputs)
+        if step.way != "value":
+            return self.call(step, args, state)
+        function: object = state.get(step.callee)
+        if isinstance(function, core.FnRef):
+            return self.call(replace(step, callee=function.name, way="checked"), args, state)
+        return self.apply(function, args) if isinstance(function, Function) else self.call(step, args, state)
+
+    def apply(self, function: Function[E], args: Sequence[V | None]) -> V | None:
+        """A call of a function value: its body sees what is known where it was made."""
+        inner = function.state.branched()
+        unpack(function.closure.params, args, inner)
+        return self.run(function.closure.body, inner)
+
+    # Arms
+
+    def branch(self, step: Branch, state: E) -> None:
+        taken = self.decided(step.cond, state)
+        if taken is not None:
+            return self.block(step.then if taken else step.orelse, state)
+        ends = [self.arm(step, block, state) for block in (step.then, step.orelse)]
+        given = tuple(self.joined([end.get(slot) for end in ends], state) for slot in outputs(step))
+        return self.put(step, given[0] if isinstance(step.output, str) and given else given, state)
+
+    def arm(self, step: Branch, block: Block, state: E) -> E:
+        """What is known at the end of an arm."""
+        inner = state.branched()
+        self.block(block, inner)
+        return inner
+
+    def decided(self, cond: core.BoolExpr | Operand, state: E) -> bool | None:
+        """Which arm is taken, where that is known."""
+        return None
+
+    # What the domain says
+
+    @abstractmethod
+    def value(self, v: Operand, state: E) -> V | None: ...
+
+    @abstractmethod
+    def compute(self, step: Compute, state: E) -> V | None: ...
+
+    @abstractmethod
+    def read(self, step: Read, state: E) -> V | None: ...
+
+    @abstractmethod
+    def call(self, step: Invoke, args: tuple[V | None, ...], state: E) -> V | None:
+        """A call of what the step names; of a function value only where nothing is known of it."""
+
+    @abstractmethod
+    def check(self, step: Check | Match, state: E) -> None: ...
+
+    @abstractmethod
+    def joined(self, values: Sequence[V | None], state: E) -> V | None:
+        """What the ends of arms have in common, behind both of them."""
+
+    @abstractmethod
+    def loop(self, step: Loop, state: E) -> None: ...
+
+    @abstractmethod
+    def stack(self, step: Stack, state: E) -> None: ...
+
+
+def unpack(output: str | tuple[str, ...], value: object, state: State[Any]) -> None:
+    """Bind a slot, or those that a tuple is taken apart into."""
+    if isinstance(output, str):
+        return state.bind(output, value)
+    parts = value if isinstance(value, tuple) and len(value) == len(output) else (None,) * len(output)
+    for slot, part in zip(output, parts, strict=True):
+        state.bind(slot, part)
+    return None

@@ -1,0 +1,105 @@
+"""Kernels of ONNX's operators whose results the data or chance decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .elementwise import quiet
+from .registry import kernel
+
+Array = np.ndarray[Any, Any]
+Ints = tuple[int, ...]
+
+
+@kernel("onnx.unique")
+def unique(x: Array, axis: int | None, sorted_: bool) -> tuple[Array, ...]:
+    source = x.reshape(-1) if axis is None else x
+    along = 0 if axis is None else axis
+    made, first, which, counts = np.unique(source, True, True, True, axis=axis)
+    which = which.reshape(-1)
+    if not sorted_:
+        order = np.argsort(first, kind="stable")
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        made, first, which, counts = np.take(made, order, along), first[order], places[which], counts[order]
+    return made, *(a.astype(np.int64, copy=False) for a in (first, which, counts))
+
+
+@kernel("onnx.tf_idf")
+def tf_idf(
+    x: Array,
+    pool: Array,
+    starts: Ints,
+    columns: Ints,
+    weights: Array | None,
+    shortest: int,
+    longest: int,
+    skips: int,
+    mode: str,
+) -> Array:
+    grams = _grams(pool.tolist(), starts, columns, shortest, longest)
+    rows = x.reshape(1, -1) if x.ndim < 2 else x
+    counts = np.zeros((len(rows), max(columns, default=-1) + 1), np.float32)
+    for row, found in zip(rows.tolist(), counts, strict=True):
+        for size in range(shortest, longest + 1):
+            # Single elements have no two between which one could skip.
+            for step in range(1, skips + 2 if size > 1 else 2):
+                for begin in range(len(row) - step * (size - 1)):
+                    column = grams.get(tuple(row[begin : begin + step * (size - 1) + 1 : step]))
+                    if column is not None:
+                        found[column] += 1
+    scales = np.ones(len(columns), np.float32) if weights is None else weights
+    own = np.zeros(counts.shape[1], np.float32)
+    own[list(columns)] = scales
+    made = counts if mode == "TF" else (counts > 0) * own if mode == "IDF" else counts * own
+    return made.astype(np.float32).reshape(*x.shape[:-1], counts.shape[1])
+
+
+def _grams(pool: list[Any], starts: Ints, columns: Ints, shortest: int, longest: int) -> dict[tuple[Any, ...], int]:
+    """The column of each sequence; those of one element come first in the pool, then those of two, and so on."""
+    found: dict[tuple[Any, ...], int] = {}
+    number = 0
+    for size, (start, end) in enumerate(zip(starts, (*starts[1:], len(pool)), strict=True), start=1):
+        for at in range(start, end - size + 1, size):
+            if shortest <= size <= longest:
+                found.setdefault(tuple(pool[at : at + size]), columns[number])
+            number += 1
+    return found
+
+
+def _state(seed: float | None) -> np.random.RandomState:
+    return np.random.RandomState(None if seed is None else int(seed))
+
+
+@kernel("onnx.bernoulli")
+def bernoulli(x: Array, dtype: Any, seed: float | None) -> Array:
+    return np.asarray(_state(seed).binomial(1, x.astype(np.float64))).astype(x.dtype if dtype is None else dtype)
+
+
+def _drawn(shape: Ints, how: str, a: float, b: float, dtype: Any, seed: float | None) -> Array:
+    state = _state(seed)
+    if how == "normal":
+        return (np.asarray(state.randn(*shape)).astype(dtype) * b + a).astype(dtype)
+    return (np.asarray(state.rand(*shape)).astype(dtype) * (b - a) + a).astype(dtype)
+
+
+@kernel("onnx.random_like")
+def random_like(x: Array, how: str, a: float, b: float, dtype: Any, seed: float | None) -> Array:
+    return _drawn(x.shape, how, a, b, x.dtype if dtype is None else dtype, seed)
+
+
+@kernel("onnx.random")
+def random(shape: Ints, how: str, a: float, b: float, dtype: Any, seed: float | None) -> Array:
+    return _drawn(shape, how, a, b, np.float32 if dtype is None else dtype, seed)
+
+
+@kernel("onnx.multinomial")
+@quiet
+def multinomial(x: Array, samples: int, dtype: Any, seed: float | None) -> Array:
+    shares = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True)) if x.size else x.astype(np.float64)
+    bounds = np.cumsum(shares, axis=1)
+    at = _state(seed).uniform(size=(len(x), samples)) * bounds[:, -1:]
+    found = (at[..., None] >= bounds[:, None, :]).sum(axis=-1)
+    return np.minimum(found, x.shape[1] - 1).astype(np.int32 if dtype is None else dtype)

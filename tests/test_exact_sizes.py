@@ -1,0 +1,88 @@
+"""What a bound is good for, and where an exact size is needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import rxlang as rx
+
+PARAMS = {
+    "@truncate(x, k)": "k : int64",
+    "@filter(x, k)": "k : Tensor([7], bool)",
+}
+
+
+def program(made: str, body: str) -> str:
+    return f"@f = fn(x : Tensor([7, 4], float32), {PARAMS[made]}) : Tensor {{\n  let y = {made}\n  {body}\n}}\n"
+
+
+@pytest.mark.parametrize("made", PARAMS)
+@pytest.mark.parametrize(
+    "body", ["@reshape(y, [28])", "@reshape(y, [7, 2, 2])", "if (x.dim(0) == 7) { @reshape(y, [4, 7]) } else { y }",
+             "for i in range(3) with (a : Tensor([28], float32) = @reshape(x, [28])) { @reshape(y, [28]) }"]
+)  # fmt: skip
+def test_a_reshape_refuses_a_bound_and_says_which_axis_has_one(made: str, body: str) -> None:
+    [found] = [d for d in rx.check_source(program(made, body)).diagnostics if d.severity != "note"]
+    assert (found.code, found.severity) == ("E317", "error") and found.message.startswith("@reshape needs")
+    assert "`shape` needs an exact size; axis 0 of `y` is at most 7" in found.notes
+
+
+@pytest.mark.parametrize("made", PARAMS)
+@pytest.mark.parametrize(
+    "body", ["@reshape(y, [4 * y.dim(0)])", "@reshape(y, [-1])", "@reshape(y, [y.dim(0), 2, 2])",
+             "let z ! Tensor([7, 4]) = y\n  @reshape(z, [28])", "assert y.dim(0) == 7\n  @reshape(y, [28])",
+             "match_shape(y, [], [7, 4])\n  @reshape(y, [14, 2])",
+             "if (y.dim(0) == 7) { @reshape(y, [28]) } else { @reshape(x, [28]) }"]
+)  # fmt: skip
+def test_a_size_that_the_data_decides_is_exact_by_its_own_name_or_once_it_is_asserted(made: str, body: str) -> None:
+    module = rx.loads(program(made, body))
+    x, k = (
+        np.arange(28, dtype=np.float32).reshape(7, 4),
+        np.array(7) if "k : int64" in PARAMS[made] else np.ones(7, bool),
+    )
+    assert module.f(x, k).ravel().tolist() == x.ravel().tolist()
+
+
+def test_a_reshape_by_the_size_itself_gives_as_much_as_there_is() -> None:
+    text = "@f = fn(x : Tensor([4, 7], float32), k : int64) : Tensor { let y = @truncate(x, k, axis=1)\n"
+    text += "  @reshape(y, [4 * y.dim(1)]) }"
+    module, x = rx.loads(text), np.arange(28, dtype=np.float32).reshape(4, 7)
+    for k in (0, 1, 3, 7, 9, -2):
+        assert np.array_equal(module.f(x, np.array(k)), x[:, : max(k, 0)].ravel())
+
+
+@pytest.mark.parametrize("body", ["@broadcast_to(y, [4, 7])", "y + @ones([7], float32)"])
+def test_a_broadcast_never_takes_a_bound_for_the_size(body: str) -> None:
+    text = f"@f = fn(x : Tensor([7], float32), k : int64) : Tensor {{ let y = @truncate(x, k)\n  {body} }}\n"
+    module, x = rx.loads(text), np.ones(7, np.float32)
+    assert module.f(x, np.array(7)).shape[-1] == 7
+    with pytest.raises(rx.ShapeError):
+        module.f(x, np.array(3))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "shape"),
+    [((2,), (5,), (5,)), ((5,), (3,), (5,)), ((0,), (2,), (2,)), ((2, 3), (4, 1), (4, 3)), ((), (), ()),
+      ((1, 0), (0, 1), (1, 1))],
+)  # fmt: skip
+def test_a_tensor_is_padded_with_zeros_behind_to_match_another(
+    x: tuple[int, ...], y: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    names = ["abcd"[: len(x)], "mnpq"[: len(y)]]
+    typed = ", ".join(f"{p} : Tensor([{', '.join(n)}], float32)" for p, n in zip("xy", names, strict=True))
+    result = ", ".join(f"max({a}, {b})" for a, b in zip(*names, strict=True))
+    module = rx.loads(f"@f = fn({typed}) : Tensor([{result}], float32) {{ @pad_to_match(x, y) }}\n")
+    assert module.f.residual == ()
+    one = np.arange(1, 1 + np.prod(x, dtype=int), dtype=np.float32).reshape(x)
+    made = module.f(one, np.full(y, 7, np.float32))
+    assert made.shape == shape and np.array_equal(
+        made, np.pad(one, [(0, b - a) for a, b in zip(x, shape, strict=True)] or 0)
+    )
+    assert made.sum() == one.sum()
+
+
+def test_tensors_of_two_ranks_do_not_match() -> None:
+    [found] = rx.check_source(
+        "@f = fn(x : Tensor([2]), y : Tensor([2, 3])) : Tensor { @pad_to_match(x, y) }"
+    ).diagnostics
+    assert "tensors of one rank, but `x` has rank 1 and `y` has rank 2" in found.message
