@@ -28,12 +28,12 @@ def _packed(x: Array) -> Array:
 
 def _per_group(x: Array, heads: int) -> Array:
     """Each head of keys as often as there are heads of queries for it."""
-    return x if x.shape[1] == heads else np.repeat(x, heads // x.shape[1], 1)
+    return x if x.shape[1] == heads else np.asarray(np.repeat(x, heads // x.shape[1], 1))
 
 
 @kernel("onnx.attention")
 def attention(*given: Any) -> Array:
-    return attention_parts(*given)[0]
+    return np.asarray(attention_parts(*given)[0])
 
 
 @kernel("onnx.attention_parts")
@@ -91,12 +91,13 @@ def _shares(scores: Array, bias: Array | None) -> Array:
     if not scores.shape[-1]:
         return scores
     most = np.max(scores, -1, keepdims=True)
-    made = np.exp(scores - np.where(np.isneginf(most), 0, most).astype(scores.dtype))
+    made: Array = np.exp(scores - np.where(np.isneginf(most), 0, most).astype(scores.dtype))
     total = np.sum(made, -1, keepdims=True)
     made = made / np.where(total == 0, 1, total).astype(made.dtype)
     if bias is None:
         return made
-    return np.where(np.isneginf(np.max(bias, -1, keepdims=True)), made.dtype.type(0), made)
+    hidden = np.isneginf(np.max(bias, -1, keepdims=True))
+    return np.asarray(np.where(hidden, made.dtype.type(0), made))
 
 
 @kernel("onnx.linear_attention")
