@@ -28,13 +28,12 @@ def _packed(x: Array) -> Array:
 
 def _per_group(x: Array, heads: int) -> Array:
     """Each head of keys as often as there are heads of queries for it."""
-    return x if x.shape[1] == heads else np.repeat(x, heads // x.shape[1], 1)
+    return x if x.shape[1] == heads else np.asarray(np.repeat(x, heads // x.shape[1], 1))
 
 
 @kernel("onnx.attention")
 def attention(*given: Any) -> Array:
-    made: Array = attention_parts(*given)[0]
-    return made
+    return np.asarray(attention_parts(*given)[0])
 
 
 @kernel("onnx.attention_parts")
@@ -97,8 +96,8 @@ def _shares(scores: Array, bias: Array | None) -> Array:
     made = made / np.where(total == 0, 1, total).astype(made.dtype)
     if bias is None:
         return made
-    seen: Array = np.where(np.isneginf(np.max(bias, -1, keepdims=True)), made.dtype.type(0), made)
-    return seen
+    hidden = np.isneginf(np.max(bias, -1, keepdims=True))
+    return np.asarray(np.where(hidden, made.dtype.type(0), made))
 
 
 @kernel("onnx.linear_attention")

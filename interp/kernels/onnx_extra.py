@@ -35,9 +35,8 @@ def _zeros(given: Array | None, n: int, blocks: int, bits: int) -> Array:
     if given is None:
         return np.full((1, 1, 1), 2 ** (bits - 1), np.float32)
     if given.dtype != np.uint8:
-        return widened(given).reshape(n, blocks, 1)
-    made: Array = unpacked(given.reshape(n, -1), bits)[:, :blocks].astype(np.float32)
-    return made[..., None]
+        return np.asarray(widened(given)).reshape(n, blocks, 1)
+    return unpacked(given.reshape(n, -1), bits)[:, :blocks].astype(np.float32)[..., None]
 
 
 @kernel("onnx.label_encoder")

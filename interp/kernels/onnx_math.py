@@ -36,7 +36,7 @@ def fmod(x: Array, y: Array) -> Array:
 @kernel("onnx.pow")
 def power(x: Array, y: Array) -> Array:
     if x.dtype.kind in "iu" and y.dtype.kind in "iu" and np.all(y >= 0):
-        return np.power(x, y.astype(x.dtype, copy=False))
+        return np.asarray(np.power(x, y.astype(x.dtype, copy=False)))
     if x.dtype.kind == "f" and y.dtype == x.dtype:
         return np.power(x, y)
     with np.errstate(all="ignore"):

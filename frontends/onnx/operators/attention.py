@@ -50,7 +50,7 @@ def linear_attention(node: Reader) -> str:
 @operator("CausalConvWithState", 27)
 def causal_conv(node: Reader) -> str:
     operands = f"{node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{node.optional(3, 'past')}"
-    made, state = node.parts(f"@onnx.causal_conv({operands})", 2)
+    made, state = node.scope.parts("part", f"@onnx.causal_conv({operands})", 2)
     if node.string("activation", "none") in ("silu", "swish"):
         made = f"@silu({made})"
     return f"({made}, {state})" if node.outputs() > 1 else made

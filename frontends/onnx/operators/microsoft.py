@@ -186,7 +186,7 @@ def matmul_integer_to_float(node: Reader) -> str:
 
 @_own("DynamicQuantizeMatMul")
 def dynamic_quantize_matmul(node: Reader) -> str:
-    x, scale, zero = node.parts(f"@onnx.dynamic_quantize({node.x(0)})", 3)
+    x, scale, zero = node.scope.parts("part", f"@onnx.dynamic_quantize({node.x(0)})", 3)
     text = f"{_integers(node, x, f', x_zero={zero}', 1, 3)} * ({scale} * {node.x(2)})"
     return f"{text} + {node.x(4)}" if node.has(4) else text
 

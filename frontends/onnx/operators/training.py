@@ -3,6 +3,8 @@ for each kind of state."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .registry import Reader, Untranslatable, number, operator
 
 DOMAIN = "ai.onnx.preview.training"
@@ -28,7 +30,7 @@ def _gradient(node: Reader, x: str, g: str) -> str:
     return node.let("gradient", f"{number(coefficient)} * {x} + {g}") if coefficient else g
 
 
-def _joined(found: list[tuple[str, ...]]) -> str:
+def _joined(found: Sequence[tuple[str, ...]]) -> str:
     names = [name for kind in zip(*found, strict=True) for name in kind]
     return f"({', '.join(names)})"
 
