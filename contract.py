@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from .frontends.onnx.inference import Inferred, inference
-from .frontends.onnx.model import Model, TensorType
+from .frontends.onnx.model import Model
 from .frontends.onnx.paths import Paths
 from .frontends.onnx.ranges import Range, counted, ranges
 from .frontends.onnx.translate import Translation

@@ -20,7 +20,6 @@ from .files import Program, Unusable, all_met, conclude, conditions, folders, gi
 from .following import followed
 from .terminal import plural, print_diagnostics, summary
 
-
 if TYPE_CHECKING:
     from ..contract import Contract
 

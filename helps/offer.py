@@ -118,8 +118,8 @@ class Trial(Node):
 
 
 def with_helps(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
-    """The report with a help, and its edits, on each diagnostic for which some mend works; the rest is as for checking. A model's
-    text is nobody's to edit."""
+    """The report with a help, and its edits, on each diagnostic for which some mend works; the rest is as for checking. The
+    text of a model is nobody's to edit."""
     if is_model(report.files[0]):
         return report
     found = offers(report, base, roots, options)

@@ -258,10 +258,11 @@ def test_contracts_are_written_and_expected_from_the_command_line(
 
 def accepts(session: Any, feeds: dict[str, Any]) -> bool:
     """Whether something comes out: of a pool that is larger than its input onnxruntime gives nothing instead of refusing."""
+    from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
+
     try:
         return all(result.size for result in session.run(None, feeds))
-    except Exception as refusal:  # whatever class onnxruntime has for it
-        assert type(refusal).__module__.startswith("onnxruntime")
+    except (Fail, InvalidArgument, RuntimeException):
         return False
 
 
