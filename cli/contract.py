@@ -24,6 +24,8 @@ def text(name: str, contract: Contract) -> str:
         lines += ["", f"  {clause.condition}{_original(clause.sizes, contract.sizes)}", *_clause(clause)]
     for one in contract.ranges:
         lines += ["", f"  {range_text(one)}", *_demand(one.demand)]
+    if not contract.exact:
+        lines += ["", "  some inputs may break a condition and be accepted"]
     lines += _listed("what is declared of the inputs:", contract.declared)
     left = (f"{d.node}: {d.needs or 'a check'}" for d in contract.undecided)
     lines += _listed("what other data decides, checked when it runs:", left)

@@ -17,8 +17,8 @@ from ..interp.trees import as_called, reachable
 from ..lang import core
 from ..lang.cells import shown
 from ..lang.checked import Checked
-from ..lang.diagnostics import RxError
-from ..lang.files import Files
+from ..lang.diagnostics import Diagnostic, RxError
+from ..lang.files import Files, is_model
 from ..lang.given import Given
 from ..lang.node import replace
 from ..simplify.known.outcome import Options
@@ -45,6 +45,12 @@ MOST_CHANGES = 100
 @click.option("--allow-extern", is_flag=True, help="Let extern functions run the Python callables that they name.")
 @click.option("--allow-empty", is_flag=True, help="What works only on empty tensors is a warning, no error.")
 @click.option(
+    "--data-checks/--no-data-checks",
+    "data_checks",
+    default=True,
+    help="Whether a model's indices are looked at before it runs.",
+)
+@click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
 )
 def run(
@@ -60,6 +66,7 @@ def run(
     dps: bool,
     allow_extern: bool,
     allow_empty: bool,
+    data_checks: bool,
     roots: tuple[str, ...],
 ) -> int:
     """Check a program, then run it.
@@ -74,12 +81,14 @@ def run(
         from ..helps.offer import with_helps  # what runs does not wait for it
 
         report = with_helps(report, program.base, places, options)
-    print_diagnostics([d for d in report.diagnostics if d.severity != "note"])
+    of_model = is_model(program.name) and report.ok  # what its checks ask for is its contract, which `rx check` prints
+    print_diagnostics([d for d in report.diagnostics if d.severity != "note" and not (of_model and d.code.is_doubt)])
     if not report.ok or report.checked is None:
         return REJECTED
     all_met(report.unmet)
     fast = _fast(program, places, options, report.checked, conditions(hints, "--hint")) if hints else None
-    job = Job(program, report, Files(program.base, places), allow_extern, stats, Told(log), fast, dps)
+    ranged = of_model and data_checks
+    job = Job(program, report, Files(program.base, places), allow_extern, stats, Told(log), fast, dps, ranged=ranged)
     return job.run(name.removeprefix("@") if name else None, args, out, seed)
 
 
@@ -114,6 +123,8 @@ class Job:
         told: Told,
         fast: Any,
         dps: bool,
+        *,
+        ranged: bool = False,
     ) -> None:
         assert report.checked is not None
         self.report = report
@@ -125,6 +136,8 @@ class Job:
         self.told = told
         self.fast = fast
         self.dps = dps
+        self.ranged = ranged
+        self.place = program.base / Path(program.name).name
         self.name = shown(program.name)
         self.called = ""
 
@@ -140,6 +153,10 @@ class Job:
         values = arguments(function, args, seed) if function is not None else None
         if function is None and args:
             raise Unusable(f"{self.name} has a script, which takes no arguments; --call @f calls a function")
+        refusal = self._refusal(values) if self.ranged and values is not None else None
+        if refusal is not None:
+            print_diagnostics((refusal,))
+            return FAILED
         began = time.perf_counter()
         try:
             watched = self.stats or self.told.log
@@ -164,6 +181,12 @@ class Job:
         if self.stats:
             self._show_stats(machine, seconds)
         return 0
+
+    def _refusal(self, values: Sequence[Any]) -> Diagnostic | None:
+        """What is wrong with a model's indices, before any work."""
+        from ..model_door import refusal  # few programs are models
+
+        return refusal(self.place, values)
 
     def _function(self, name: str | None) -> core.Function | None:
         """The function to call; None for the script."""

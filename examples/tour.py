@@ -40,6 +40,15 @@ TRAINED = (
         ),
     ),
     (
+        "voice activity detector's model file",
+        CACHE / "vad" / "silero_vad_16k_op15.onnx",
+        (
+            "The same detector as its authors exported it: what the ONNX model demands of its inputs, and which node says so",
+            "rx check .cache/vad/silero_vad_16k_op15.onnx",
+            0,
+        ),
+    ),
+    (
         "sentence encoder",
         CACHE / "minilm" / "model.safetensors",
         (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..lang import codes, sweet
 from ..lang.diagnostics import Diagnostic, Edit, Help, Label, Met
+from ..lang.files import is_model
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Source, Span
 from ..pipeline import Report, check_source
@@ -34,8 +35,8 @@ def explained(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tupl
         source = one.place.source
         folder = base if source is failure.span.source else _folder(source, base)
         found = _Specialised(source, one, folder, (base, *roots)).explanation(failure)
-        if found is not None:
-            return found
+        if found is not None:  # a model's text is nobody's to edit
+            return replace(found, help=None, edits=(), helps=()) if is_model(failure.span.source.name) else found
     return failure
 
 

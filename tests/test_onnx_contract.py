@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -255,18 +256,13 @@ def test_contracts_are_written_and_expected_from_the_command_line(
 # What onnxruntime says
 
 
-def refusals() -> tuple[type[Exception], ...]:
-    """What onnxruntime raises for sizes that it does not take."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as raised
-
-    return raised.Fail, raised.InvalidArgument, raised.RuntimeException
-
-
 def accepts(session: Any, feeds: dict[str, Any]) -> bool:
     """Whether something comes out: of a pool that is larger than its input onnxruntime gives nothing instead of refusing."""
+    from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
+
     try:
         return all(result.size for result in session.run(None, feeds))
-    except refusals():
+    except (Fail, InvalidArgument, RuntimeException):
         return False
 
 
@@ -314,3 +310,34 @@ def test_a_model_keeps_its_contract_and_is_checked_against_it(
     capsys.readouterr()
     assert invoke(["check", str(tmp_path / "n.onnx")]) == 1
     assert "E250" in capsys.readouterr().err
+
+
+# At the door of a run
+
+
+def test_a_run_is_refused_before_any_work_with_the_same_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = up(tmp_path / "m.onnx")
+    assert invoke(["run", str(path), "--arg", "images=float32[1,3,33,6]:ones"]) == 3
+    said = capsys.readouterr().err
+    assert "W311" not in said and "axis 2 of `images` (33)" in said and "node Concat_39 (Concat)" in said
+    assert "help" not in said
+    assert invoke(["run", str(path), "--arg", "images=float32[1,3,34,6]:ones"]) == 0
+
+
+@pytest.mark.parametrize(("element", "status"), [(-31, 3), (-30, 0), (0, 0), (29, 0), (30, 3)])
+def test_ids_beyond_their_table_are_refused_at_the_door(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], element: int, status: int
+) -> None:
+    path, ids = embedded(tmp_path / "m.onnx"), f"ids=[[1, {element}]]:int64"
+    assert invoke(["run", str(path), "--arg", ids]) == status
+    assert ("`ids`" in capsys.readouterr().err) == bool(status)
+    assert invoke(["run", str(path), "--no-data-checks", "--arg", ids]) == status
+    assert "needs every element" not in capsys.readouterr().err
+
+
+def test_the_object_of_a_contract_is_as_its_schema_says(tmp_path: Path) -> None:
+    schema = json.loads((Path(__file__).resolve().parents[1] / "docs" / "schema" / "contract.json").read_text())
+    for make in (up, added, embedded):
+        jsonschema.validate(contract_object(contract(make(tmp_path / "m.onnx"))), schema)
