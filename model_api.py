@@ -79,7 +79,9 @@ def infer(
     prelude: str | PathLike[str] | None = None,
 ) -> Inferences:
     """The symbolic shapes of every value of a model: a file, its bytes, or an onnx.ModelProto. `dynamic` makes symbols of
-    declared sizes: `"images.0=b"`, `"*.0"`; `prelude` is a file with rules in Rx. Raises RxError where the model cannot be read, ValueError for a policy or a
+    declared sizes: `"images.0=b"`, `"*.0"`; `prelude` is a file with rules in Rx.
+
+    Raises RxError where the model cannot be read, ValueError for a policy or a
     `dynamic` that is none."""
     with _file(model) as (path, data):
         rules = None if prelude is None else prelude_of(Path(prelude))
@@ -138,13 +140,11 @@ def _demands(model: Model, report: pipeline.Report, translation: Translation) ->
     yield from map(names.of, main.where)
 
 
-def _contradictions(
-    found: Iterator[Contradiction], translation: Translation, policy: Policy
-) -> tuple[Diagnostic, ...]:
+def _contradictions(found: Iterator[Contradiction], translation: Translation, policy: Policy) -> tuple[Diagnostic, ...]:
     if policy in ("overwrite", "ignore"):
         return ()
     make = error if policy == "strict" else warning
-    lines = {made.what: number for number, made in reversed(translation.source.made.items())}
+    lines = {made.what: number for number, made in sorted(translation.source.made.items(), reverse=True)}
     return tuple(make(codes.E248, str(c), _place(translation.source, lines.get(c.node or ""))) for c in found)
 
 

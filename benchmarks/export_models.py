@@ -3,8 +3,8 @@
     pip install torch==2.13.0 onnx onnxruntime onnxscript
     python benchmarks/export_models.py FOLDER [--only PATTERN]
 
-Each is exported by both of PyTorch's exporters where they can: `NAME.dynamo.onnx` and `NAME.script.onnx`. What one of them cannot
-export is said and left out.
+Each is exported by both of PyTorch's exporters where they can: `NAME.dynamo.onnx` and `NAME.script.onnx`. What one of them
+cannot export is said and left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ Axes = Mapping[int, str]
 class Export:
     """A module with example inputs, and which axes of each input are open, by name."""
 
-    def __init__(self, module: nn.Module, inputs: Mapping[str, Tensor], axes: Mapping[str, Axes], outputs: int = 1) -> None:
+    def __init__(
+        self, module: nn.Module, inputs: Mapping[str, Tensor], axes: Mapping[str, Axes], outputs: int = 1
+    ) -> None:
         self.module, self.inputs, self.axes = module.eval(), inputs, axes
         self.outputs = [f"out{i}" for i in range(outputs)]
 
@@ -611,9 +613,7 @@ def einsums() -> Export:
 def by_dynamo(made: Export, path: Path) -> None:
     names = {n for axes in made.axes.values() for n in axes.values() if n.isidentifier()}
     known = {n: Dim(n, min=1 if n in ("batch", "seq") else 2) for n in names}
-    shapes = {
-        name: {at: known.get(n, Dim.AUTO) for at, n in made.axes.get(name, {}).items()} for name in made.inputs
-    }
+    shapes = {name: {at: known.get(n, Dim.AUTO) for at, n in made.axes.get(name, {}).items()} for name in made.inputs}
     program = torch.onnx.export(
         made.module, tuple(made.inputs.values()), dynamo=True, dynamic_shapes=tuple(shapes.values()),
         input_names=list(made.inputs), output_names=made.outputs, verbose=False,

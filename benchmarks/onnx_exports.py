@@ -52,7 +52,9 @@ class Model:
 
     def sizes(self, draw: random.Random) -> Sizes:
         """Every name of a size with a number, larger ones for what is long."""
-        names = {n for v in self.inputs for d in v.type.tensor_type.shape.dim for n in re.findall(r"[a-z]\w*", d.dim_param)}
+        names = {
+            n for v in self.inputs for d in v.type.tensor_type.shape.dim for n in re.findall(r"[a-z]\w*", d.dim_param)
+        }
         return {n: draw.choice(_RANGES.get(n, range(1, 14))) for n in sorted(names)}
 
     def feeds(self, sizes: Sizes, seed: int) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def _array(value: Any, sizes: Sizes, made: np.random.Generator) -> Any:
     dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
     if dtype.kind in "iu":
         return np.ones(shape, dtype) if "mask" in value.name else made.integers(0, 40, shape, dtype)
-    return made.random(shape) > 0.5 if dtype == bool else made.standard_normal(shape).astype(dtype)
+    return made.random(shape) > 0.5 if dtype.kind == "b" else made.standard_normal(shape).astype(dtype)
 
 
 def bindings(model: Model, count: int, seed: int) -> Iterator[tuple[Sizes, dict[str, Any], dict[str, Any]]]:

@@ -27,13 +27,21 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--copy-data", is_flag=True, help="Copy external data beside OUT.onnx instead of linking it there.")
 @click.option(
-    "--dynamic", multiple=True, metavar="INPUT.AXIS[=NAME]",
+    "--dynamic",
+    multiple=True,
+    metavar="INPUT.AXIS[=NAME]",
     help="Make a symbol of a declared size, like images.0=b or '*.0'; several times for several.",
 )
 @prelude_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def infer(
-    file: str, out: str | None, policy: Policy, copy_data: bool, dynamic: tuple[str, ...], prelude: str | None, form: str
+    file: str,
+    out: str | None,
+    policy: Policy,
+    copy_data: bool,
+    dynamic: tuple[str, ...],
+    prelude: str | None,
+    form: str,
 ) -> int:
     """Print the symbolic shapes of every value of an ONNX model."""
     try:

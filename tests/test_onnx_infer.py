@@ -86,7 +86,11 @@ def test_a_name_that_would_read_as_a_difference_is_another_one_in_expressions() 
 
 @pytest.mark.parametrize(
     ("declared", "said"),
-    [(["batch-size", 7], "7"), (["batch-size", "n"], "`z` is declared with n in axis 1, and has n * 2"), ([3], "rank 1")],
+    [
+        (["batch-size", 7], "7"),
+        (["batch-size", "n"], "`z` is declared with n in axis 1, and has n * 2"),
+        ([3], "rank 1"),
+    ],
 )
 def test_a_false_declaration_is_an_error_if_strict_and_else_a_warning(declared: Shape, said: str) -> None:
     strict, reconciled = (rx_onnx.infer(doubled(declared), policy) for policy in ("strict", "reconcile"))
@@ -99,7 +103,9 @@ def test_a_false_declaration_is_an_error_if_strict_and_else_a_warning(declared: 
         assert rx_onnx.infer(doubled(declared), policy).diagnostics == ()
 
 
-@pytest.mark.parametrize("declared", [["batch-size", "2*n"], ["batch-size", "u0"], ["batch-size", "n + n"], [None, None]])
+@pytest.mark.parametrize(
+    "declared", [["batch-size", "2*n"], ["batch-size", "u0"], ["batch-size", "n + n"], [None, None]]
+)
 def test_a_true_declaration_is_none(declared: Shape) -> None:
     assert rx_onnx.infer(doubled(declared), "strict").diagnostics == ()
 
@@ -168,7 +174,11 @@ def test_json_is_what_its_schema_says(tmp_path: Path, rx: Run) -> None:
     said = json.loads(rx("infer", path, "--format", "json").output)
     schema = json.loads((Path(__file__).parents[1] / "docs" / "schema" / "infer.json").read_text())
     pytest.importorskip("jsonschema").validate(said, schema)
-    assert said["values"]["y"] == {"shape": ["batch-size", "n * 2"], "dtype": "float32", "exactness": ["exact", "exact"]}
+    assert said["values"]["y"] == {
+        "shape": ["batch-size", "n * 2"],
+        "dtype": "float32",
+        "exactness": ["exact", "exact"],
+    }
     assert [n["status"] for n in said["nodes"]] == ["success", "success"]
     assert set(said) == {"values", "nodes", "checks"}
 

@@ -103,7 +103,9 @@ class _Witnesses:
             small = [dict.fromkeys(self.known, n) for n in range(1, 9)]
             tried = [{n: draw.randint(1, _LARGEST) for n in self.known} for _ in range(_TRIES)]
             self._drawn = [
-                sizes for sizes in (*tried, *small) if self._given(sizes) and all(c is not None and c(sizes) for c in conditions)
+                sizes
+                for sizes in (*tried, *small)
+                if self._given(sizes) and all(c is not None and c(sizes) for c in conditions)
             ]
         return self._drawn
 

@@ -56,4 +56,6 @@ def _text(name: str, value: object) -> str:
         return quoted(value)
     if isinstance(value, tuple) and all(isinstance(v, int | float) for v in value):
         return listed([number(v) for v in value])
-    raise Untranslatable(f"has the attribute `{name}`, which is no number, text or list that a function in Rx could take")
+    raise Untranslatable(
+        f"has the attribute `{name}`, which is no number, text or list that a function in Rx could take"
+    )

@@ -92,7 +92,14 @@ class _Writer:
         if key not in self.unknowns:
             domain = f" of the domain `{operation.domain}`" if operation.domain else ""
             said = f"`{operation.op_type}`{domain} has no rule: its results are what the model declares of them"
-            self.notes.append(note(codes.N206, said, NOWHERE, help="write a rule for it with rx.onnx.rule, or as a function in a --prelude"))
+            self.notes.append(
+                note(
+                    codes.N206,
+                    said,
+                    NOWHERE,
+                    help="write a rule for it with rx.onnx.rule, or as a function in a --prelude",
+                )
+            )
         self.unknowns.add(key)
 
     def text(self) -> str:
@@ -307,7 +314,9 @@ class _Block:
         """The type of a result that is not computed here."""
         kind = self.type(value) if value else None
         if kind is not None and not isinstance(kind, TensorType):
-            raise RxError(error(codes.E247, f"`{value}` is no tensor, and made by an operator that Rx has not", NOWHERE))
+            raise RxError(
+                error(codes.E247, f"`{value}` is no tensor, and made by an operator that Rx has not", NOWHERE)
+            )
         if kind is None or kind.shape is None:
             return f"Tensor(?, {kind.dtype or '?' if kind else '?'})"
         return f"Tensor({listed([s if isinstance(s, int) else '?' for s in kind.shape])}, {kind.dtype or '?'})"
