@@ -275,3 +275,21 @@ def test_models_are_checked_with_programs_and_in_folders(tmp_path: Path, rx: Run
     assert rx("check", good, bad).exit_code == 1
     assert rx("check", good / "model.onnx", bad / "model.onnx").exit_code == 1
     assert rx("fmt", bad).exit_code == 2
+
+
+def test_what_a_loop_makes_longer_has_no_size_of_before(tmp_path: Path) -> None:
+    """A body that says nothing of the shapes of what it carries."""
+    carried = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in ("a", "a2")]
+    turn = helper.make_tensor_value_info("i", TensorProto.INT64, [])
+    going = [helper.make_tensor_value_info(n, TensorProto.BOOL, []) for n in ("go", "go2")]
+    nodes = [helper.make_node("Identity", ["go"], ["go2"]), helper.make_node("Concat", ["a", "x"], ["a2"], axis=0)]
+    body = helper.make_graph(nodes, "body", [turn, going[0], carried[0]], [going[1], carried[1]])
+    count = helper.make_tensor_value_info("steps", TensorProto.INT64, [])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])
+    z = helper.make_tensor_value_info("z", TensorProto.FLOAT, None)
+    loop = helper.make_node("Loop", ["steps", "", "x"], ["z"], body=body)
+    path = tmp_path / "grown.onnx"
+    onnx.save(helper.make_model(helper.make_graph([loop], "g", [count, x], [z])), path)
+    assert rx_onnx.infer(path).values["z"].shape is None
+    module = rxlang.load(path)
+    assert module.main(np.array(2), np.ones((4, 3), np.float32)).shape == (12, 3)

@@ -401,11 +401,16 @@ class _Block:
         turn, go, *carried = (v.name for v in graph.inputs)
         values = self.writer.values
         index = values.fresh("turn")
-        carries = [f"{block.defined(v)} = {self.name(i)}" for v, i in zip(carried, inits, strict=True)]
+        ends = [v.name for v in graph.outputs[1 : 1 + len(carried)]]
+        carries = [
+            self.carry(block, v, self.name(i), graph, e) for v, i, e in zip(graph.inputs[2:], inits, ends, strict=True)
+        ]
         block.lines.append((f"let {block.defined(turn)} = @size_to_tensor({index})", self.made))
         outputs = [v.name for v in graph.outputs]
         stays = cond == "" and _is_true(graph, outputs[0])
-        if not stays:
+        if stays:
+            block.lines.append((f"let {block.defined(go)} = tensor(true)", self.made))
+        else:
             start = f"@reshape({self.name(cond)}, [])" if cond else "tensor(true)"
             carries.insert(0, f"{block.defined(go)} = {start}")
         block.initializers(graph.initializers)
@@ -429,6 +434,13 @@ class _Block:
         go = self.writer.values.fresh("go")
         self.statement(f"({', '.join((go, *names))})", lines)
         return [(names[0] if len(operation.outputs) == 1 else f"({', '.join(names)})", self.made)]
+
+    def carry(self, block: _Block, value: Value, first: str, graph: Graph, end: str) -> str:
+        """A value that a loop carries: of any shape, unless each turn surely ends with the shape that it began with."""
+        kind = value.type if isinstance(value.type, TensorType) else None
+        dtype = kind.dtype if kind is not None and kind.dtype is not None else "?"
+        free = "" if _keeps(graph, value, end) else f" : Tensor(?, {dtype})"
+        return f"{block.defined(value.name)}{free} = {first}"
 
     def stacked(self, value: Value) -> str:
         """What is stacked, whose type the turns tell: what a model declares of it may be false."""
@@ -457,8 +469,8 @@ class _Block:
         backwards = operation.attributes.get("scan_input_directions") or (0,) * count
         turns = f"{self.name(read[0])}.dim({axes[0]})"
         carries = [
-            f"{block.defined(v.name)} = {self.name(i)}"
-            for v, i in zip(graph.inputs[:states], operation.inputs[:states], strict=True)
+            self.carry(block, v, self.name(i), graph, e.name)
+            for v, i, e in zip(graph.inputs[:states], operation.inputs[:states], graph.outputs, strict=False)
         ]
         for value, source, axis, back in zip(graph.inputs[states:], read, axes, backwards, strict=True):
             at = f"{turns} - 1 - {index}" if back else index
@@ -493,6 +505,40 @@ def _attribute(value: Attribute, given: Mapping[str, Attribute], bound: Mapping[
     if isinstance(value, Graph):
         return replace(value, operations=tuple(_filled_in(o, given, bound) for o in value.operations))
     return value
+
+
+# Operators whose result has the shape of their one operand.
+_ALIKE = {
+    "Identity", "Relu", "Tanh", "Sigmoid", "Neg", "Abs", "Exp", "Log", "Sqrt", "Not", "Cast", "Erf", "Softmax", "Floor", "Ceil",
+    "Clip", "Sign",
+}  # fmt: skip
+# Those of two operands, of which the other is a single number.
+_WITH_A_NUMBER = {"Add", "Sub", "Mul", "Div", "And", "Or"}
+
+
+def _keeps(graph: Graph, value: Value, end: str) -> bool:
+    """Whether a turn ends with a value of the shape that it got: the body declares the same of both, or computes the one from
+    the other number by number."""
+    declared = {v.name: v.type for v in (*graph.outputs, *graph.values)}
+    before, after = value.type, declared.get(end)
+    if isinstance(before, TensorType) and isinstance(after, TensorType):
+        shapes = before.shape, after.shape
+        if shapes[0] is not None and None not in shapes[0] and shapes[0] == shapes[1]:
+            return True
+    made = {name: o for o in graph.operations for name in o.outputs}
+    numbers = {t.name for t in graph.initializers if t.shape == ()}
+    numbers |= {o.outputs[0] for o in graph.operations if o.op_type == "Constant" and constant_of(o).shape == ()}
+    while end != value.name:
+        found = made.get(end)
+        if found is None or found.domain or not found.inputs:
+            return False
+        if found.op_type in _WITH_A_NUMBER and found.inputs[1] in numbers or found.op_type in _ALIKE:
+            end = found.inputs[0]
+        elif found.op_type in _WITH_A_NUMBER and found.inputs[0] in numbers:
+            end = found.inputs[1]
+        else:
+            return False
+    return True
 
 
 def _is_true(graph: Graph, output: str) -> bool:

@@ -1,0 +1,132 @@
+"""A model that was imported gives what running the model gives, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import rxlang
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from rxlang import pipeline  # noqa: E402
+from rxlang.cli.main import invoke  # noqa: E402
+from rxlang.lang.diagnostics import RxError  # noqa: E402
+
+# How many of ONNX's own node tests are tried.
+TRIED = int(os.environ.get("RX_FUZZ", "40"))
+REFUSED = (RxError, rxlang.CheckError, rxlang.ShapeError)
+
+
+def node_tests() -> list[Any]:
+    from onnx.backend.test.loader import load_model_tests
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [t for t in load_model_tests(kind="node") if t.data_sets]
+    return Random(0).sample(found, min(TRIED, len(found)))
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(same, a, b))
+    a, b = np.asarray(a), np.asarray(b)
+    return (
+        (a.shape, a.dtype) == (b.shape, b.dtype) and a.tobytes() == b.tobytes()
+        if a.dtype != object
+        else np.array_equal(a, b)
+    )
+
+
+def imported(path: Path, folder: Path) -> Any:
+    assert invoke(["import", str(path), "-o", str(folder)]) == 0
+    return rxlang.load(folder / f"{path.stem}.rx", allow_empty=True)
+
+
+def test_what_is_imported_gives_what_the_model_gives(tmp_path: Path) -> None:
+    compared = 0
+    for number, test in enumerate(node_tests()):
+        path = tmp_path / f"{number}.onnx"
+        onnx.save(test.model, path)
+        try:
+            right = rxlang.load(path, allow_empty=True).main(*test.data_sets[0][0])
+        except (*REFUSED, TypeError, ValueError):
+            continue  # no operator, or no argument, that Rx has
+        assert same(right, imported(path, tmp_path / "out").main(*test.data_sets[0][0])), test.name
+        compared += 1
+    assert compared >= TRIED // 3
+
+
+def layered(tmp_path: Path) -> Path:
+    """A model of weights of several dtypes, an If that sees what is around it, a function and a Loop."""
+    random = np.random.default_rng(0)
+    weights = [
+        numpy_helper.from_array(random.standard_normal((5, 300)).astype(np.float32), "layer.0/weight"),
+        numpy_helper.from_array(random.standard_normal((300,)).astype(np.float16), "half"),
+        numpy_helper.from_array(np.arange(100, dtype=np.int64).reshape(2, 50), "int"),
+    ]
+
+    def branch(name: str, operator: str) -> Any:
+        made = helper.make_node(operator, ["m"], [f"{name}.y"])
+        return helper.make_graph(
+            [made], name, [], [helper.make_tensor_value_info(f"{name}.y", TensorProto.FLOAT, None)]
+        )
+
+    nodes = [
+        helper.make_node("MatMul", ["x", "layer.0/weight"], ["m"]),
+        helper.make_node(
+            "If", ["on"], ["chosen"], then_branch=branch("then", "Relu"), else_branch=branch("else", "Neg")
+        ),
+        helper.make_node("Cast", ["half"], ["whole"], to=TensorProto.FLOAT),
+        helper.make_node("Scaled", ["chosen", "whole"], ["y"], domain="local"),
+        helper.make_node("ReduceSum", ["int"], ["sum"], keepdims=0),
+    ]
+    body = [helper.make_node("Mul", ["a", "b"], ["c"]), helper.make_node("Tanh", ["c"], ["d"])]
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("local", 1)]
+    function = helper.make_function("local", "Scaled", ["a", "b"], ["d"], body, opsets[:1])
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "g",
+        [info("x", TensorProto.FLOAT, ["n", 5]), info("on", TensorProto.BOOL, [])],
+        [info("y", TensorProto.FLOAT, None), info("sum", TensorProto.INT64, None)], weights,
+    )  # fmt: skip
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets, functions=[function], ir_version=8), path)
+    return path
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_weights_branches_and_functions_are_imported(tmp_path: Path, on: bool) -> None:
+    path = layered(tmp_path)
+    x = np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5)
+    right = rxlang.load(path).main(x, np.array(on))
+    assert same(right, imported(path, tmp_path / "out").main(x, np.array(on)))
+    held = {t.name: numpy_helper.to_array(t) for t in onnx.load(path).graph.initializer}
+    chosen = x @ held["layer.0/weight"]
+    chosen = np.maximum(chosen, 0) if on else -chosen
+    assert np.allclose(right[0], np.tanh(chosen * held["half"].astype(np.float32)), atol=1e-5)
+    assert right[1] == 4950
+
+
+def test_the_program_is_what_was_checked_with_weights_from_beside_it(tmp_path: Path) -> None:
+    path = layered(tmp_path)
+    imported(path, tmp_path / "out")
+    source, _ = pipeline.opened(b"", str(path), path.parent)
+    program = (tmp_path / "out" / "model.rx").read_text()
+    assert program == source.text.replace('load("model.onnx", ', 'load("model.safetensors", ')
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["model.rx", "model.safetensors"]
+
+
+def test_names_are_the_models_own_made_legal(tmp_path: Path) -> None:
+    path = layered(tmp_path)
+    imported(path, tmp_path / "out")
+    program = (tmp_path / "out" / "model.rx").read_text()
+    assert "@main = fn(x : Tensor([n, 5], float32), on : Tensor([], bool))" in program
+    assert "layer_0_weight" in program or "weight" in program
+    for word in ("m", "chosen", "y"):
+        assert f"let {word} = " in program
