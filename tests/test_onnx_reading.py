@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang.frontends.onnx import model as plain  # noqa: E402
 from rxlang.frontends.onnx.reading import read_model  # noqa: E402
 from rxlang.interp.files import load_array  # noqa: E402
@@ -21,7 +22,6 @@ from rxlang.lang.diagnostics import RxError  # noqa: E402
 from rxlang.lang.onnx_weights import index  # noqa: E402
 from rxlang.lang.weights import BadWeights, read_header  # noqa: E402
 
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from tests.support.damaged_models import branch, damaged, nested, whole  # noqa: E402
 
 TRIES = int(os.environ.get("RX_FUZZ", "200"))

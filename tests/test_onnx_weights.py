@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang import pipeline  # noqa: E402
 from rxlang.frontends.onnx.model import Tensor  # noqa: E402
 from rxlang.frontends.onnx.reading import read_model  # noqa: E402
@@ -21,8 +22,6 @@ from rxlang.interp.files import load_array  # noqa: E402
 from rxlang.lang.diagnostics import RxError  # noqa: E402
 from rxlang.lang.onnx_weights import ELEMENTS  # noqa: E402
 from rxlang.lang.weights import BadWeights, read_header  # noqa: E402
-
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 SHAPES = ((), (0,), (3,), (2, 3), (7, 5), (2, 0, 5), (1025,), (40, 50))
 

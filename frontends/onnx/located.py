@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from onnx import SparseTensorProto, TensorProto, helper, numpy_helper
 
 from ...lang.dtypes import DType
