@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from importlib import import_module
+from importlib import import_module, reload
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -57,11 +57,13 @@ DECIDED = ("nonmaxsuppression", "unique")
 
 
 def node_tests(module: str) -> list[Any]:
+    """Those of a module, which makes them when it is loaded: it may have been before."""
     cases = import_module("onnx.backend.test.case.node")
-    before = len(cases._NodeTestCases)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import_module(f"onnx.backend.test.case.node.{module}")
+        made = import_module(f"onnx.backend.test.case.node.{module}")
+        before = len(cases._NodeTestCases)
+        reload(made)
     added = cases._NodeTestCases[before:]
     return [t for t in added if "_expanded" not in t.name and t.name.endswith(NODES[module])]
 
