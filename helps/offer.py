@@ -52,10 +52,10 @@ MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
 # What looking for mends may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
 # have an end together.
-LEAST_STEPS, BOTH = 60_000, 280_000
+LEAST_STEPS, BOTH = 60_000, 240_000
 # What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
 STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
-LETTERS_OF_A_STEP, PARTS = 10, 4
+LETTERS_OF_A_STEP, LETTERS_OF_A_STATEMENT, PARTS = 10, 12, 4
 # What fits into a line behind "= help: " and before " (checked)".
 _LINE = 81
 _BEFORE_CONDITIONS = 24
@@ -222,10 +222,13 @@ class _Trials:
         self.imported = tree.imported
         self._opaque = _opaque(report)
         self.parts = Parts(tree, self._opaque)
-        taken = STEPS_OF_A_LETTER * self.parts.letters + (report.checked.steps if report.checked is not None else 0)
+        length, steps = (report.checked.length, report.checked.steps) if report.checked is not None else (0, 0)
+        # Where statements are short there are more of them in as many letters.
+        self.dense = max(1.0, LETTERS_OF_A_STATEMENT * length / max(self.parts.letters, 1))
+        taken = int(self.dense * STEPS_OF_A_LETTER * self.parts.letters) + steps
         self.steps = max(LEAST_STEPS, min(taken, BOTH - taken))
         # One mend may take about as many steps as the check did: what is right again is soon seen to be right.
-        self.a_mend = max(LEAST_STEPS // PARTS, report.checked.steps if report.checked is not None else 0)
+        self.a_mend = max(LEAST_STEPS // PARTS, steps)
         # Whether the steps did not last for the mends of the last diagnostic.
         self.cut = False
 
@@ -245,6 +248,9 @@ class _Trials:
         self.cut = False
         if self.steps <= 0:
             return ()
+        if self.steps < self._reading(diagnostic, ()):
+            self.cut = True
+            return ()
         self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
         case = Case(tree, diagnostic)
         return self.working(diagnostic, candidates(case), case.is_declared)
@@ -256,7 +262,9 @@ class _Trials:
             steps = self._two_steps(diagnostic, [t for t in tried if _is_step_to(t)])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         good = good or [
-            replace(t, uncovered=_codes(t.new)) for t in tried if t.gone and t.doubtful and t.mend.kind != "slip"
+            replace(t, uncovered=_codes(t.new))
+            for t in tried
+            if t.gone and (t.doubtful and t.mend.kind != "slip" or _asks_callers(t, diagnostic.function))
         ]
         return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
 
@@ -267,22 +275,23 @@ class _Trials:
             clean = {t.mend.meaning for t in found if t.clean and _works(t) and t.mend.is_of_operation}
             if len(found) >= most or len(clean) >= MOST_CLEAN:
                 break
-            if self.steps < self._reading(diagnostic, mend):
+            if self.steps < self._reading(diagnostic, mend.edits):
                 self.cut = True
                 break
             if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
                 found.append(self._trial(diagnostic, mend))
         return found
 
-    def _reading(self, diagnostic: Diagnostic, mend: Mend) -> int:
+    def _reading(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> int:
         """The steps that it takes to read what there is to read for a mend."""
-        concerned = self._concerned(diagnostic, mend)
+        concerned = self._concerned(diagnostic, edits)
         more = STEPS_OF_A_LETTER - STEPS_OF_A_BELIEVED
         kept = self.parts.kept(concerned)
-        return STEPS_OF_A_BELIEVED * self.parts.letters_of(kept) + more * self.parts.letters_of(concerned)
+        read = STEPS_OF_A_BELIEVED * self.parts.letters_of(kept) + more * self.parts.letters_of(concerned)
+        return int(self.dense * read)
 
-    def _concerned(self, diagnostic: Diagnostic, mend: Mend) -> frozenset[str]:
-        return self.parts.concerned(diagnostic.span, [e.span for e in mend.edits])
+    def _concerned(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> frozenset[str]:
+        return self.parts.concerned(diagnostic.span, [e.span for e in edits])
 
     def _two_steps(self, diagnostic: Diagnostic, near: list[Trial]) -> Iterator[Mend]:
         """Mends that bring one other mistake to light, together with a mend for that one."""
@@ -298,12 +307,12 @@ class _Trials:
                     yield together(trial.mend, second, edits)
 
     def _trial(self, diagnostic: Diagnostic, mend: Mend) -> Trial:
-        concerned = self._concerned(diagnostic, mend)
+        concerned = self._concerned(diagnostic, mend.edits)
         kept = self.parts.kept(concerned)
         believed = frozenset((kept - concerned) & self._opaque)
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, mend.edits))
-        self.steps -= self._reading(diagnostic, mend)
+        self.steps -= self._reading(diagnostic, mend.edits)
         with Purse(min(max(self.steps, 0), self.a_mend)) as purse:
             after = self.recheck(source, believed)
         self.steps -= purse.spent
@@ -319,9 +328,13 @@ class _Trials:
         new = [d for d in new if d not in uncovered]
         key = self._key(diagnostic, places.normal)
         gone = len(now.get(key, ())) < had[key]
-        if (after.checked is None and self.report.checked is not None) or self._opens(after, diagnostic, believed):
-            gone = False
         others = tuple(d for d in new if not d.code.is_quiet)
+        # What a function says that it needs, its callers are told.
+        told = {d.function for d in others} if mend.kind == "bound" else set()
+        if (after.checked is None and self.report.checked is not None) or self._opens(
+            after, diagnostic, believed, told
+        ):
+            gone = False
         left = sum(map(is_wrong, now_told)) - sum(map(is_wrong, before)) - len(uncovered)
         errors = _errors(now_told) - _errors(before) + _errors(self.report.diagnostics)
         at = places.normal(diagnostic.span.start)
@@ -364,10 +377,10 @@ class _Trials:
         at = [places.before(start) for start in wrong]
         return not any(self.parts.at(Span(self.source, start, start)) in names for start in at)
 
-    def _opens(self, after: Report, diagnostic: Diagnostic, believed: Set[str]) -> bool:
-        """Whether a check that was proved in another function stays for run time."""
+    def _opens(self, after: Report, diagnostic: Diagnostic, believed: Set[str], told: Set[str | None]) -> bool:
+        """Whether a check that was proved in another function stays for run time, and nobody is told."""
         before, now = self._open, open_checks(after)
-        own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}", *(f"@{name}" for name in believed)}
+        own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}", *(f"@{name}" for name in believed), *told}
         return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" not in own)
 
 
@@ -432,6 +445,12 @@ def _is_step_to(trial: Trial) -> bool:
 
 def _works(trial: Trial) -> bool:
     return trial.gone and not trial.new
+
+
+def _asks_callers(trial: Trial, function: str | None) -> bool:
+    """Whether a function says now what it needs, and doubts at calls of it are all that is new."""
+    asked = all(d.code.is_doubt and f"@{_called(d)}" == function for d in trial.new)
+    return trial.mend.kind == "bound" and asked
 
 
 def _codes(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ from .wildcards import Scope, quotient
 
 # Steps that the size behind a -1 may take: where they are spent, numbers tell.
 _SOLUTION = 20_000
+# The sizes that a broadcast's formula may speak of.
+_MOST_BASES = 8
 _INT64 = DTYPES["int64"]
 # Dtypes that have the sizes that occur in practice, and for how many bits.
 _WIDE = {"int64": 63, "float64": DIGITS["float64"]}
@@ -175,8 +177,8 @@ class SymbolicCtx:
 
     def _new_common(self, sizes: tuple[Size, ...], bases: tuple[Size, ...]) -> Term:
         state = self.state
-        positive = all(self.decide(le(1, size)) is True for size in bases)
-        text = common_text(bases, state, positive)
+        positive = all(self.decide(le(1, size)) is True for size in sizes)
+        text = common_text(bases if len(bases) <= _MOST_BASES else sizes, state, positive)
         size = state.size(text or "?")
         if text is None:
             state.opaque.begin(only_var(size), None)
