@@ -53,10 +53,13 @@ def onnx_reshape(ctx: Ctx, x: TensorInfo, shape: TensorInfo, allowzero: bool) ->
     what is left. ONNX Reshape."""
     source = known_shape(ctx, x)
     wanted = [_size(ctx, source, axis, size, allowzero) for axis, size in enumerate(elements(ctx, shape))]
+    if WILDCARD in wanted:
+        beside = Other("the sizes beside the -1 in {0} to be at least 1", (Argument("shape"),), blamed=())
+        ctx.require(beside, ctx.all_of(*(ctx.le(1, size) for size in wanted if size is not WILDCARD)))
     return reshape(ctx, x, tuple(wanted))  # type: ignore[no-any-return]
 
 
-def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool) -> object:
+def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool) -> Any:
     if size is None:
         return ctx.fresh("size")
     if isinstance(size, int):
