@@ -55,7 +55,7 @@ class IndexRange(Node):
 class Contract(Node):
     """`sizes` has the model's names of those sizes that have another one here; `declared` is what only the model's declaration
     of its inputs asks for; `undecided` are the checks that other data decides. `exact` is False where some inputs may break a
-    condition and be accepted."""
+    condition and be accepted. What is `supposed` of sizes, only huge ones break: the model keeps them in narrow dtypes."""
 
     inputs: tuple[Typed, ...]
     sizes: Mapping[str, str]
@@ -65,6 +65,7 @@ class Contract(Node):
     undecided: tuple[Demand, ...]
     outputs: tuple[Typed, ...]
     exact: bool = True
+    supposed: tuple[str, ...] = ()
 
 
 def contract(model: Model, translation: Translation, report: Report) -> Contract | None:
@@ -88,6 +89,7 @@ def contract(model: Model, translation: Translation, report: Report) -> Contract
         tuple(map(writer.demand, said.left)),
         tuple(_typed(v.name, found.values.get(v.name)) for v in model.graph.outputs),
         said.exact,
+        said.supposed,
     )
 
 
