@@ -34,6 +34,7 @@ from .known.values import (
     Value,
     plain,
 )
+from .opaque import may_hold, no_holder
 from .solver.conditions import Cond, all_of, any_of, eq, ge, le, lt, negate
 from .solver.rendering import render
 from .solver.sizes import only_var, single_var
@@ -196,6 +197,7 @@ class Loops(Part):
         firsts = (*outer, *self._firsts(loop, turns, inner, at_entry))
         frame = replace(frame, turn=Turn(older, frame.path, firsts, turns.index, _ends(loop, turns)))
         known = self.bindings.written.known
+        self._hold_tensors(frame, loop, inner, at_entry)
         carries = tuple(replace(c, known=known(inner[c.name].value)) for c in loop.carries)
         loop = replace(loop, carries=carries, known=known(SizeValue(turns.index)))
         cond, goes_on = self._condition(frame, loop, inner)
@@ -234,6 +236,8 @@ class Loops(Part):
             at_end |= {n: Entry(POISON, loop.span) for n in _refuted(loop)}  # it is told once
             grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
             status = [self._after(block, i, at_end, g) for i, g in zip(loop.invariant, grown, strict=True)]
+        if not wrong:
+            self._hold_tensors(block, loop, env, carried)
         lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
         types = [self._told(block, s, e, scope) for s, e in zip(loop.stacked, lasts, strict=True)]
         pairs = list(zip(types, map(self._shape_of, lasts), strict=True))
@@ -262,6 +266,12 @@ class Loops(Part):
         for carry in loop.carries:
             self.bindings.bind(frame, inner, carry.name, inner[carry.name], carry.span)
         return turns, inner
+
+    def _hold_tensors(self, frame: Frame, loop: core.Loop, inner: Env, given: Env) -> None:
+        """What is carried, or carried on, holds others only where its type says so."""
+        for carry in loop.carries:
+            if may_hold(self.state, given[carry.name].value) and not may_hold(self.state, inner[carry.name].value):
+                self.prover.judge(frame, False, Claim(no_holder(carry.name, carry.span), given), claim=True)
 
     def _surely(self, loop: core.Loop, turns: Turns, at_entry: Env) -> Cond | None:
         """The condition on sizes under which there is a turn; None where something else decides it."""
