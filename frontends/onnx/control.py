@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...lang.node import Node, replace
-from .block import Block, Control, constant_of
+from .block import Block, Control
 from .model import Graph, Operation, OptionalType, SequenceType, TensorType, Value
 from .operators.registry import Untranslatable
 from .types import opaque_text
@@ -26,6 +26,9 @@ def branch(block: Block, operation: Operation) -> list[Line]:
 
 
 # Loop
+
+# How many turns a loop without a trip count has at most: what an int64 counts.
+_ENDLESS = 2**63 - 1
 
 
 class _Parts(Node):
@@ -60,8 +63,10 @@ def loop(block: Block, operation: Operation) -> list[Line]:
     """ONNX Loop: a trip count, a condition, values that are carried, and results that are stacked."""
     parts, inner = _parts(operation), block.nested()
     index = block.writer.values.fresh("turn")
-    carries = [_carry(inner, v, block.name(first), parts.graph, e.name) for (v, first), e in _pairs(parts)]
-    inner.lines.append((f"let {inner.defined(parts.turn)} = @size_to_tensor({index})", block.made))
+    carries = [_carry(inner, v, block.name(first)) for v, first in parts.carries]
+    counted = bool(parts.count) or _is_used(parts.graph, parts.turn)
+    if counted:
+        inner.lines.append((f"let {inner.defined(parts.turn)} = @size_to_tensor({index})", block.made))
     if parts.stays:
         inner.lines.append((f"let {inner.defined(parts.go)} = tensor(true)", block.made))
     else:
@@ -71,10 +76,18 @@ def loop(block: Block, operation: Operation) -> list[Line]:
     results = [_end(inner, v, e) for (v, _), e in _pairs(parts)] + [inner.name(v.name) for v in parts.stacked]
     if not parts.stays:
         results.insert(0, f"@reshape({inner.name(parts.graph.outputs[0].name)}, [])")
-    head = f"for {index} in range({block.item(parts.count)})" if parts.count else f"while ({inner.name(parts.go)})"
-    until = f"while ({inner.name(parts.go)})" if parts.count and not parts.stays else ""
+    turns = block.item(parts.count) if parts.count else str(_ENDLESS)
+    head = f"for {index} in range({turns})" if counted else f"while ({inner.name(parts.go)})"
+    until = f"while ({inner.name(parts.go)})" if counted and not parts.stays else ""
     lines = block.braced(_head(inner, head, carries, until, parts.stacked), inner, _tuple(results))
     return _results(block, operation, parts, lines)
+
+
+def _is_used(graph: Graph, name: str) -> bool:
+    """Whether anything in a graph, or in a graph inside it, reads a value."""
+    inside = [a for o in graph.operations for a in o.attributes.values() if isinstance(a, Graph)]
+    read = {i for o in graph.operations for i in o.inputs} | {v.name for v in graph.outputs}
+    return name in read or any(_is_used(g, name) for g in inside)
 
 
 def _pairs(parts: _Parts) -> list[tuple[tuple[Value, str], Value]]:
@@ -110,11 +123,10 @@ def _target(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def _carry(block: Block, value: Value, first: str, graph: Graph, end: str) -> str:
-    """A value that a loop carries: of any shape, unless each turn surely ends with the shape that it began with. What is no
-    tensor keeps its type."""
+def _carry(block: Block, value: Value, first: str) -> str:
+    """A value that a loop carries: of any shape, which the checker narrows. What is no tensor keeps its type."""
     name = block.defined(value.name)
-    if value.type is not None and not isinstance(value.type, TensorType) or _keeps(graph, value, end):
+    if value.type is not None and not isinstance(value.type, TensorType):
         return f"{name} = {first}"
     return f"{name} : Tensor(?, {value.type.dtype or '?' if value.type else '?'}) = {first}"
 
@@ -151,8 +163,7 @@ def _scanned(block: Block, operation: Operation) -> list[Line]:
     axes = operation.attributes.get("scan_input_axes") or (0,) * count
     backwards = operation.attributes.get("scan_input_directions") or (0,) * count
     turns = f"{block.name(read[0])}.dim({axes[0]})"
-    firsts = zip(graph.inputs[:states], operation.inputs, graph.outputs, strict=False)
-    carries = [_carry(inner, v, block.name(i), graph, e.name) for v, i, e in firsts]
+    carries = [_carry(inner, v, block.name(i)) for v, i in zip(graph.inputs[:states], operation.inputs, strict=False)]
     for value, source, axis, back in zip(graph.inputs[states:], read, axes, backwards, strict=True):
         at = f"{turns} - 1 - {index}" if back else index
         taken = f"@take({block.name(source)}, {at}, axis={axis})"
@@ -198,40 +209,6 @@ def _batched(block: Block, operation: Operation) -> list[Line]:
         inner, f"for {index} in range({block.name(inputs[0])}.dim(0))", (), "", operation.attributes["body"].outputs
     )
     return block.braced(head, inner, _tuple(names))
-
-
-# Operators whose result has the shape of their one operand.
-_ALIKE = {
-    "Identity", "Relu", "Tanh", "Sigmoid", "Neg", "Abs", "Exp", "Log", "Sqrt", "Not", "Cast", "Erf", "Softmax", "Floor", "Ceil",
-    "Clip", "Sign",
-}  # fmt: skip
-# Those of two operands, of which the other is a single number.
-_WITH_A_NUMBER = {"Add", "Sub", "Mul", "Div", "And", "Or"}
-
-
-def _keeps(graph: Graph, value: Value, end: str) -> bool:
-    """Whether a turn ends with a value of the shape that it got: the body declares the same of both, or computes the one from
-    the other number by number."""
-    declared = {v.name: v.type for v in (*graph.outputs, *graph.values)}
-    before, after = value.type, declared.get(end)
-    if isinstance(before, TensorType) and isinstance(after, TensorType):
-        shapes = before.shape, after.shape
-        if shapes[0] is not None and None not in shapes[0] and shapes[0] == shapes[1]:
-            return True
-    made = {name: o for o in graph.operations for name in o.outputs}
-    numbers = {t.name for t in graph.initializers if t.shape == ()}
-    numbers |= {o.outputs[0] for o in graph.operations if o.op_type == "Constant" and constant_of(o).shape == ()}
-    while end != value.name:
-        found = made.get(end)
-        if found is None or found.domain or not found.inputs:
-            return False
-        if found.op_type in _WITH_A_NUMBER and found.inputs[1] in numbers or found.op_type in _ALIKE:
-            end = found.inputs[0]
-        elif found.op_type in _WITH_A_NUMBER and found.inputs[0] in numbers:
-            end = found.inputs[1]
-        else:
-            return False
-    return True
 
 
 def _is_true(graph: Graph, output: str) -> bool:
