@@ -27,6 +27,9 @@ def branch(block: Block, operation: Operation) -> list[Line]:
 
 # Loop
 
+# How many turns a loop without a trip count has at most: what an int64 counts.
+_ENDLESS = 2**63 - 1
+
 
 class _Parts(Node):
     """What a Loop is made of: its trip count and its condition ("" where there is none), what its body calls the number of the
@@ -61,7 +64,9 @@ def loop(block: Block, operation: Operation) -> list[Line]:
     parts, inner = _parts(operation), block.nested()
     index = block.writer.values.fresh("turn")
     carries = [_carry(inner, v, block.name(first)) for v, first in parts.carries]
-    inner.lines.append((f"let {inner.defined(parts.turn)} = @size_to_tensor({index})", block.made))
+    counted = bool(parts.count) or _is_used(parts.graph, parts.turn)
+    if counted:
+        inner.lines.append((f"let {inner.defined(parts.turn)} = @size_to_tensor({index})", block.made))
     if parts.stays:
         inner.lines.append((f"let {inner.defined(parts.go)} = tensor(true)", block.made))
     else:
@@ -71,10 +76,18 @@ def loop(block: Block, operation: Operation) -> list[Line]:
     results = [_end(inner, v, e) for (v, _), e in _pairs(parts)] + [inner.name(v.name) for v in parts.stacked]
     if not parts.stays:
         results.insert(0, f"@reshape({inner.name(parts.graph.outputs[0].name)}, [])")
-    head = f"for {index} in range({block.item(parts.count)})" if parts.count else f"while ({inner.name(parts.go)})"
-    until = f"while ({inner.name(parts.go)})" if parts.count and not parts.stays else ""
+    turns = block.item(parts.count) if parts.count else str(_ENDLESS)
+    head = f"for {index} in range({turns})" if counted else f"while ({inner.name(parts.go)})"
+    until = f"while ({inner.name(parts.go)})" if counted and not parts.stays else ""
     lines = block.braced(_head(inner, head, carries, until, parts.stacked), inner, _tuple(results))
     return _results(block, operation, parts, lines)
+
+
+def _is_used(graph: Graph, name: str) -> bool:
+    """Whether anything in a graph, or in a graph inside it, reads a value."""
+    inside = [a for o in graph.operations for a in o.attributes.values() if isinstance(a, Graph)]
+    read = {i for o in graph.operations for i in o.inputs} | {v.name for v in graph.outputs}
+    return name in read or any(_is_used(g, name) for g in inside)
 
 
 def _pairs(parts: _Parts) -> list[tuple[tuple[Value, str], Value]]:
@@ -111,8 +124,7 @@ def _target(names: Sequence[str]) -> str:
 
 
 def _carry(block: Block, value: Value, first: str) -> str:
-    """A value that a Loop carries: of any shape, for what a model declares of it may be false, and the checker finds what each
-    turn keeps. What is no tensor keeps its type."""
+    """A value that a loop carries: of any shape, which the checker narrows. What is no tensor keeps its type."""
     name = block.defined(value.name)
     if value.type is not None and not isinstance(value.type, TensorType):
         return f"{name} = {first}"

@@ -144,17 +144,6 @@ def onnx_split(ctx: Ctx, x: TensorInfo, sizes: TensorInfo, axis: int, count: int
     return split(ctx, x, None, parts, None, axis, False)  # type: ignore[no-any-return]
 
 
-@primitive("onnx.split_evenly", "x: tensor, axis: int = 0, count: int = 1", "T:any -> T...", results="tuple")
-def onnx_split_evenly(ctx: Ctx, x: TensorInfo, axis: int, count: int) -> list[Any]:
-    """So many parts of one size along an axis, the last of which may be smaller. ONNX Split, from version 18 on."""
-    dims = known_shape(ctx, x)
-    at = place(ctx, dims, axis)
-    size = dims[at]
-    part = ctx.ceildiv(size, count)
-    last = size - part * (count - 1)
-    return [(*dims[:at], part if i < count - 1 else last, *dims[at + 1 :]) for i in range(count)]
-
-
 @primitive(
     "onnx.pad",
     'x: tensor, pads: tensor, value: tensor = none, axes: tensor = none, mode: str = "constant"',
