@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...lang import codes
 from ...lang.diagnostics import Diagnostic, RxError, error, note
+from ...lang.dtypes import DTYPES
 from ...lang.node import Node, replace
 from ...lang.source import NOWHERE, Made, Source
 from .bodies import body
@@ -20,8 +21,11 @@ from .operators.registry import Reader, Untranslatable, find, own_rule
 from .prelude import Prelude, called
 from .reading import read_model
 
-# Constants of at most so many elements stand in the program, where shapes may be made of them; others are loaded.
-_FEW = 64
+# Constants of at most so many elements stand in the program, where shapes may be made of them; others are loaded. Floats are
+# made into shapes as scales, one for each axis.
+_FEW, _FEW_FLOATS = 64, 16
+# So many nodes all bodies of functions may have together, each counted as often as it is called.
+_MOST_EXPANDED = 2**16
 
 
 class Translation(Node):
@@ -85,6 +89,7 @@ class _Writer:
         # Functions of the model that are called, by name, attributes and which inputs there are: each is written once.
         self.called: dict[tuple[object, ...], str] = {}
         self.unknowns: set[tuple[str, str]] = set()
+        self.expanded = 0
 
     def unknown(self, operation: Operation) -> None:
         """Say once that an operator has no rule."""
@@ -132,8 +137,10 @@ class _Writer:
             self.made[len(self.lines)] = made
 
     def const(self, name: str, tensor: Tensor) -> None:
+        """A weight; what the model's own file holds has its type from there."""
         held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
-        self.line(f"const {name} : Tensor({listed(tensor.shape)}, {tensor.dtype}) = {held}")
+        kind = "" if self.held == self.model.path.name else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
+        self.line(f"const {name}{kind} = {held}")
 
     def block(self, block: _Block) -> None:
         for text, made in block.lines:
@@ -345,6 +352,9 @@ class _Block:
     def expand(self, function: Function, operation: Operation) -> None:
         """What a function's body says, for the operands and attributes of a call. It sees nothing around it."""
         made = self.made
+        self.writer.expanded += len(function.operations)
+        if self.writer.expanded > _MOST_EXPANDED:
+            raise Untranslatable(f"makes more than {_MOST_EXPANDED} nodes of the model's functions")
         block = _Block(self.writer, None, {**self.opsets, **function.opsets})
         block.lines, block.prefix = self.lines, operation.outputs[0]
         for formal, actual in zip_longest(function.inputs, operation.inputs, fillvalue=""):
@@ -552,7 +562,8 @@ _CONTROL = {"If": _Block.branch, "Loop": _Block.loop, "Scan": _Block.scan}
 
 def _written(tensor: Tensor) -> str | None:
     """A small tensor in the program itself."""
-    few = tensor.values is not None and len(tensor.values) <= _FEW
+    most = _FEW_FLOATS if tensor.key and DTYPES[tensor.dtype].kind == "float" else _FEW
+    few = tensor.values is not None and len(tensor.values) <= most
     return literal(tensor) if few or 0 in tensor.shape else None
 
 
