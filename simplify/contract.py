@@ -9,7 +9,7 @@ from ..ops.model import Segment, TensorInfo
 from .known.state import State
 from .known.values import Env, SizeValue, TupleValue, Value
 from .prover import Prover
-from .solver.conditions import Cond, cond_variables, evaluate_cond, render_cond
+from .solver.conditions import AllOf, Cond, cond_variables, evaluate_cond, render_cond
 from .solver.facts import Facts
 from .solver.shorter import entails
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
@@ -38,7 +38,7 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
 
 def _strongest(conds: Iterable[Cond]) -> list[Cond]:
     """Conditions without those that others entail."""
-    kept = list(dict.fromkeys(conds))
+    kept = list(dict.fromkeys(part for cond in conds for part in (cond.parts if isinstance(cond, AllOf) else (cond,))))
     for cond in kept[:_MOST_SUPPOSED]:
         others = [c for c in kept if c is not cond]
         if entails(others, cond):

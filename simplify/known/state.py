@@ -8,7 +8,7 @@ from itertools import count
 
 from ...lang import core
 from ...lang.dtypes import DTYPES, DType
-from ...ops.dtypes_column import dtypes_of
+from ...ops.dtypes_column import among
 from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
 from ..solver.conditions import Cond, eq, ge
 from ..solver.facts import Facts
@@ -316,6 +316,11 @@ class State:
         known = self._dtypes.get(dtype.serial)
         return known if isinstance(known, frozenset) else _ALL
 
+    def known_dtypes(self, symbol: DTypeSymbol) -> frozenset[DType]:
+        """Those that a dtype is known to be one of; none where nothing is known of it."""
+        known = self._dtypes.get(symbol.serial)
+        return known if isinstance(known, frozenset) else frozenset()
+
     def same_dtype(self, a: AnyDType, b: AnyDType) -> bool | None:
         if a is b:
             return True
@@ -327,13 +332,13 @@ class State:
         return None if self.allowed(a) & self.allowed(b) else False
 
     def in_class(self, dtype: AnyDType, names: tuple[str, ...]) -> bool | None:
-        wanted = dtypes_of(names)
-        if isinstance(dtype, DType):
-            return dtype in wanted
         allowed = self.allowed(dtype)
-        if allowed <= wanted:
-            return True
-        return None if allowed & wanted else False
+        among = self.among(dtype, names)
+        return True if among == allowed else None if among else False
+
+    def among(self, dtype: AnyDType, names: tuple[str, ...]) -> frozenset[DType]:
+        """The dtypes of some classes that it may be."""
+        return among(self.allowed(dtype), names)
 
     def unify(self, a: AnyDType, b: AnyDType) -> None:
         """From here on both are one dtype."""
@@ -351,7 +356,8 @@ class State:
     def restrict(self, dtype: AnyDType, wanted: frozenset[DType]) -> None:
         dtype = self.dtype(dtype)
         if isinstance(dtype, DTypeSymbol):
-            left = self.allowed(dtype) & wanted
+            known = self._dtypes.get(dtype.serial)
+            left = known & wanted if isinstance(known, frozenset) else wanted
             self.impossible = self.impossible or not left
             self._dtypes[dtype.serial] = next(iter(left)) if len(left) == 1 else left
 
