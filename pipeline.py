@@ -212,6 +212,7 @@ class _Weights:
         self.headers: dict[tuple[str, str | None], Header] = {}
         self._read: set[tuple[str, str | None]] = set()
         self._unread: set[str] = set()
+        self._found: dict[str, Path] = {}
 
     def header(self, load: core.Load) -> TensorInfo | None:
         key = (load.path, load.key)
@@ -225,7 +226,9 @@ class _Weights:
 
     def _header(self, load: core.Load) -> Header | None:
         try:
-            return read_header(self.files.find(load.path, span=load.span), load.key)
+            if load.path not in self._found:
+                self._found[load.path] = self.files.find(load.path, span=load.span)
+            return read_header(self._found[load.path], load.key)
         except RxError as problem:
             if load.path not in self._unread:
                 self._unread.add(load.path)

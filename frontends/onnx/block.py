@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from ...lang import codes
 from ...lang.diagnostics import RxError, error
+from ...lang.dtypes import DTYPES
 from ...lang.node import replace
 from ...lang.source import NOWHERE, Made
 from .bodies import body
@@ -20,6 +21,10 @@ from .writer import Line, Writer
 
 # Constants of at most so many elements stand in the program, where shapes may be made of them; others are loaded.
 _FEW = 64
+# Floats are made into shapes as scales, one for each axis.
+_FEW_FLOATS = 16
+# So many nodes all bodies of functions may have together, each counted as often as it is called.
+_MOST_EXPANDED = 2**16
 # Where no callable is: what a model says is nothing that may be run.
 _NOWHERE = "operators_without_a_rule"
 
@@ -212,6 +217,9 @@ class Block:
     def expand(self, function: Function, operation: Operation) -> None:
         """What a function's body says, for the operands and attributes of a call. It sees nothing around it."""
         made = self.made
+        self.writer.expanded += len(function.operations)
+        if self.writer.expanded > _MOST_EXPANDED:
+            raise Untranslatable(f"makes more than {_MOST_EXPANDED} nodes of the model's functions")
         block = Block(self.writer, None, {**self.opsets, **function.opsets}, self.control)
         block.lines, block.prefix = self.lines, operation.outputs[0]
         for formal, actual in zip_longest(function.inputs, operation.inputs, fillvalue=""):
@@ -283,7 +291,8 @@ def _attribute(value: Attribute, given: Mapping[str, Attribute], bound: Mapping[
 
 def _written(tensor: Tensor) -> str | None:
     """A small tensor in the program itself."""
-    few = tensor.values is not None and len(tensor.values) <= _FEW
+    most = _FEW_FLOATS if tensor.key and DTYPES[tensor.dtype].kind == "float" else _FEW
+    few = tensor.values is not None and len(tensor.values) <= most
     return literal(tensor) if few or 0 in tensor.shape else None
 
 

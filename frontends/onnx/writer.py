@@ -42,6 +42,7 @@ class Writer:
         # Functions of the model that are called, by name, attributes and which inputs there are: each is written once.
         self.called: dict[tuple[object, ...], str] = {}
         self.unknowns: set[tuple[str, str]] = set()
+        self.expanded = 0
 
     def unknown(self, operation: Operation) -> None:
         """Say once that an operator has no rule."""
@@ -65,8 +66,10 @@ class Writer:
             self.made[len(self.lines)] = made
 
     def const(self, name: str, tensor: Tensor) -> None:
+        """A weight; what the model's own file holds has its type from there."""
         held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
-        self.line(f"const {name} : Tensor({listed(tensor.shape)}, {tensor.dtype}) = {held}")
+        kind = "" if self.held == self.model.path.name else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
+        self.line(f"const {name}{kind} = {held}")
 
     def put_first(self, lines: list[str]) -> None:
         """Lines that belong to no node, above all that is there."""

@@ -71,6 +71,8 @@ class State:
         # the trail; the time that this is about, where it is not now.
         self._resolved: dict[int, tuple[int, Shape, Shape]] = {}
         self._moment: int | None = None
+        # What sizes are printed as, at the time that stands beside.
+        self._printed: tuple[int, dict[Size, tuple[int | str, str, str | None]]] = (-1, {})
         # How a size is printed whose normal form is not for reading.
         self.display: Kept[Term, tuple[str, tuple[Size, ...]]] = Kept(trail)
 
@@ -228,6 +230,13 @@ class State:
             found = tuple(d if isinstance(d, Segment) else self.settled(d) for d in self.spread(shape))
             known = self._resolved[id(shape)] = now, shape, found
         return known[2]
+
+    def printed(self) -> dict[Size, tuple[int | str, str, str | None]]:
+        """What sizes are printed as while nothing more is known than now: whoever prints one keeps it here."""
+        now = self.facts.trail.time if self._moment is None else self._moment
+        if self._printed[0] != now:
+            self._printed = now, {}
+        return self._printed[1]
 
     def spread(self, shape: Shape) -> Shape:
         """The shape with known segments written out, its dimensions as they were."""

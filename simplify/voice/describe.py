@@ -235,6 +235,15 @@ def _ends(dims: list[Dim]) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
 
 def _dim(size: Size, state: State) -> Dim:
     """Text, exactness and upper bound of one dimension."""
+    if isinstance(size, int):
+        return size, "exact", None
+    known = state.printed()
+    if size not in known:
+        known[size] = _printed(size, state)
+    return known[size]
+
+
+def _printed(size: Size, state: State) -> Dim:
     size = state.settled(size)
     known, bound = exactness(size, state)
     if known == "exact":
