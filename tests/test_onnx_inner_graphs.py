@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rxlang
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang import onnx as rx_onnx  # noqa: E402
+from rxlang.cli.main import invoke  # noqa: E402
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 node, value = helper.make_node, helper.make_tensor_value_info
@@ -100,3 +102,72 @@ def test_sequences_have_the_type_of_their_elements_written(tmp_path: Path) -> No
     [info] = model.graph.value_info
     element = info.type.sequence_type.elem_type.tensor_type
     assert (element.elem_type, [d.dim_param or d.dim_value for d in element.shape.dim]) == (FLOAT, ["n", 3])
+
+
+# Functions
+
+BODIES = {
+    "scaled": (["x", "w"], [node("MatMul", ["x", "w"], ["p"]), node("Relu", ["p"], ["y"])]),
+    "maybe": (["x", "b"], [node("Clip", ["x", "b"], ["y"])]),
+    "shaped": (["x", "s"], [node("Reshape", ["x", "s"], ["y"])]),
+    "outer": (
+        ["x", "w"],
+        [node("scaled", ["x", "w"], ["a"], domain="own"), node("scaled", ["a", "w"], ["y"], domain="own")],
+    ),
+    "reshape": (["x"], [node("Neg", ["x"], ["y"])]),
+}
+FUNCTIONS = [
+    helper.make_function(
+        "own", name, inputs, ["y"], nodes, [helper.make_opsetid("", 20), helper.make_opsetid("own", 1)]
+    )
+    for name, (inputs, nodes) in BODIES.items()
+]
+
+
+def own(name: str, inputs: list[str], output: str) -> Any:
+    return node(name, inputs, [output], domain="own")
+
+
+def imported(path: Path, folder: Path) -> tuple[str, Any]:
+    assert invoke(["import", str(path), "-o", str(folder)]) == 0
+    made = folder / f"{path.stem}.rx"
+    return made.read_text(), rxlang.load(made).main
+
+
+def test_a_function_is_written_once_and_again_where_an_input_is_absent_or_a_constant_is_another(tmp_path: Path) -> None:
+    nodes = [
+        own("outer", ["x", "w"], "a"), own("scaled", ["a", "v"], "b"), own("maybe", ["b", "low"], "c"),
+        own("maybe", ["c", ""], "d"), own("shaped", ["d", "flat"], "e"), own("shaped", ["e", "rows"], "f"),
+        own("reshape", ["f"], "y"),
+    ]  # fmt: skip
+    w, v = (np.random.default_rng(k).standard_normal((3, 3)).astype(np.float32) for k in range(2))
+    constants = {"w": w, "v": v, "low": np.float32(0.25), "flat": np.array([-1]), "rows": np.array([-1, 3])}
+    path = saved(
+        tmp_path / "m.onnx", nodes, [value("x", FLOAT, ["n", 3])], [value("y", FLOAT, None)], FUNCTIONS, **constants
+    )
+    text, main = imported(path, tmp_path / "out")
+    heads = [line for line in text.splitlines() if line.startswith("@")]
+    assert sum(head.startswith("@scaled") for head in heads) == 1
+    assert sum(head.startswith("@maybe") for head in heads) == sum(head.startswith("@shaped") for head in heads) == 2
+    assert not any(head.startswith("@reshape ") for head in heads), "a primitive's name stays the primitive's"
+    x = np.random.default_rng(2).standard_normal((5, 3)).astype(np.float32)
+    right = rxlang.load(path).main(x)
+    assert right.shape == (5, 3) and np.array_equal(main(x), right)
+
+
+def test_functions_over_sequences_are_functions_too_where_their_types_are_declared(tmp_path: Path) -> None:
+    sequence = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None))
+    body = [node("SequenceInsert", ["s", "x"], ["y"])]
+    function = helper.make_function("own", "append", ["s", "x"], ["y"], body, [helper.make_opsetid("", 20)])
+    nodes = [
+        own("append", ["s", "x"], "a"),
+        own("append", ["a", "x"], "b"),
+        node("ConcatFromSequence", ["b"], ["y"], axis=0),
+    ]
+    inputs = [helper.make_value_info("s", sequence), value("x", FLOAT, ["n", 3])]
+    path = saved(tmp_path / "m.onnx", nodes, inputs, [value("y", FLOAT, None)], [function])
+    text, main = imported(path, tmp_path / "out")
+    assert "@append = fn(s_2 : Sequence(float32), x_2 : Tensor)" in text
+    x = np.ones((2, 3), np.float32)
+    assert np.array_equal(main([x * 2], x), np.concatenate([x * 2, x, x]))
+    assert np.array_equal(rxlang.load(path).main([x * 2], x), np.concatenate([x * 2, x, x]))

@@ -28,10 +28,13 @@ class Translation(Node):
     notes: tuple[Diagnostic, ...]
 
 
-def translate(model: Model, held: str | None = None, prelude: Prelude | None = None) -> Translation:
+def translate(
+    model: Model, held: str | None = None, prelude: Prelude | None = None, *, keeps_functions: bool = False
+) -> Translation:
     """The program that is a model, whose weights are in a file called `held`, else in the model's own; `prelude` has rules for
-    operators. Raises RxError for a node that no program can be."""
-    writer = Writer(model, held or model.path.name, prelude or Prelude())
+    operators. The model's functions are expanded where they are called, so that what is said is of the call's node, or they
+    are kept, to be read. Raises RxError for a node that no program can be."""
+    writer = Writer(model, held or model.path.name, prelude or Prelude(), keeps_functions=keeps_functions)
     _write(writer)
     found = Counter(_values(model.graph))
     names = {writer.values.value(name): name for name, times in found.items() if times == 1}
