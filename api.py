@@ -104,7 +104,7 @@ class Function:
         except RUNTIME_ERRORS as problem:
             raise self._module._machine.explained(problem) from cause_of(problem)
         # What is neither an argument nor a view has memory of its own.
-        if type(result) is ndarray and result.base is None:
+        if type(result) is ndarray and result.base is None and result.dtype.names is None:
             for arg in args:
                 if result is arg:
                     return result.copy()

@@ -4,11 +4,14 @@ that is not known is never one of theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from ..lang import core
 from ..lang.dtypes import DType
+from ..lang.node import Node, replace
 from ..lang.source import Span
+from ..ops.held import NOTHING, Held, Inside, common, held
 from ..ops.model import AnyDType, TensorInfo
 from .known.state import State
 from .known.values import TupleValue, Value
@@ -39,6 +42,53 @@ def unsaid(
     held = [param.name for param, value in params if may_hold(state, value)]
     pinned = set(_pinned(checks)) if held else set()
     return (no_holder(name, span) for name in held if name not in pinned)
+
+
+class Carried:
+    """What the sequences that a loop carries hold, in any turn: each carry's elements as far as they are known, from what the
+    first values have on until a turn changes nothing more."""
+
+    def __init__(self, state: State, firsts: Mapping[str, Value]) -> None:
+        self.state = state
+        opaque = {n: held(v) for n, v in firsts.items() if isinstance(v, TensorInfo) and may_hold(state, v)}
+        self.each: dict[str, Inside | Nothing] = {n: NO_ELEMENT if h.items == () else h.each for n, h in opaque.items()}
+
+    def at(self, name: str, value: Value) -> Value:
+        """A carry's value with what it holds."""
+        if not isinstance(value, TensorInfo) or name not in self.each:
+            return value
+        each = self.each[name]
+        return replace(value, data=(Held((), None) if isinstance(each, Nothing) else Held(None, each),))
+
+    def joined(self, ends: Mapping[str, Value], is_outer: Callable[[Any], bool]) -> bool:
+        """Take in what a turn ends with, of whose sizes those count that are from outside; whether that changes nothing."""
+        before = dict(self.each)
+        for name, each in before.items():
+            end = ends.get(name)
+            known = held(end) if isinstance(end, TensorInfo) else NOTHING
+            last = _outer(known.each, is_outer)
+            if known.items != ():
+                self.each[name] = last if isinstance(each, Nothing) else common(each, last, self._same)
+        return self.each == before
+
+    def _same(self, a: Any, b: Any) -> bool:
+        return bool(self.state.settled(a) == self.state.settled(b))
+
+    def forget(self) -> None:
+        self.each = {}
+
+
+class Nothing(Node):
+    """What an empty sequence has."""
+
+
+NO_ELEMENT = Nothing()
+
+
+def _outer(value: Inside, is_outer: Callable[[Any], bool]) -> Inside:
+    if isinstance(value, Held):
+        return Held(None, _outer(value.each, is_outer))
+    return value and tuple(size if size is not None and is_outer(size) else None for size in value)
 
 
 def lost(state: State, value: Value, promises: Iterable[core.Stmt]) -> bool:

@@ -195,8 +195,9 @@ def test_models_over_sequences_give_what_lists_give_and_nothing_told_is_wrong(nu
     path = tmp_path / "m.onnx"
     given, right = walk.save(path)
     known = told(path)
-    for _ in range(2):  # the second time by a plan
-        found = rxlang.load(path, allow_empty=True).main(*given)
+    main = rxlang.load(path, allow_empty=True).main
+    for _ in range(3):  # by a plan at last
+        found = main(*given)
         found = found if isinstance(found, tuple) else (found,)
         assert len(found) == len(right) and all(map(same, found, right)), path
     assert all(is_so(k, v, walk.sizes) for k, v in zip(known, right, strict=True))
@@ -281,6 +282,39 @@ def test_a_wrong_position_in_a_sequence_of_known_length_is_refuted(tmp_path: Pat
         return pipeline.check_bytes(text.encode(), "p.rx", tmp_path).ok
 
     assert [checked(at) for at in (-3, -2, -1, 0, 1, 2)] == [False, True, True, True, True, False]
+
+
+# What loops carry
+
+LOOPS = {
+    "for i in range(k) with (s = @onnx.empty(Sequence(float32))) { @onnx.sequence_insert(s, x) }": ("n", 3),
+    "for i in range(k) with (s = @onnx.sequence([x])) { @onnx.sequence_insert(s, x[0:1]) }": ("?", 3),
+    "for i in range(k) with (s = @onnx.sequence([x])) {"
+    " @onnx.sequence_insert(s, @concat([@onnx.sequence_at(s, tensor(-1, int64)), x], axis=0)) }": ("?", 3),
+    "for i in range(k) with (s = @onnx.empty(Sequence(float32))) {"
+    " for j in range(i) with (t = s) { @onnx.sequence_insert(t, x + 1.0) } }": ("n", 3),
+    "for i in range(k) with (s = @onnx.sequence([x])) { if (i > 1) { s } else { @onnx.sequence([y]) } }": ("?", 3),
+    "for i in range(k) with (s = @onnx.sequence([y[0]])) { @onnx.sequence_insert(s, x) }": None,
+    "for i in range(k) with (s = @onnx.empty(Sequence(float32))) { @onnx.sequence_insert(s, x[0:i]) }": ("?", 3),
+    "(for i in range(k) with (s = @onnx.empty(Sequence(float32)), z : Tensor(?, float32) = x)"
+    " { (@onnx.sequence_insert(s, z), @concat([z, z], axis=0)) })[0]": ("?", 3),
+}
+
+
+@pytest.mark.parametrize("body", LOOPS)
+def test_what_a_loop_s_sequence_holds_in_every_turn_is_known(body: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.rx"
+    path.write_text(f"@main = fn(x : Tensor([n, 3], float32), y : Tensor([2, 3], float32), k : Size) {{ {body} }}\n")
+    report = pipeline.check_bytes(path.read_bytes(), "p.rx", tmp_path)
+    assert report.ok and report.checked is not None, [d.message for d in report.diagnostics]
+    result = next(f for f in report.checked.shapes if f.name == "@main").result
+    [element] = result.items
+    assert element.shape == LOOPS[body]
+    main = rxlang.load(path, allow_empty=True).main
+    for n in (0, 1, 4):
+        for k in (0, 1, 3):
+            found = main(np.ones((n, 3), np.float32), np.ones((2, 3), np.float32), k)
+            assert is_so(result, found, {"n": n})
 
 
 # From Python and from the command line
