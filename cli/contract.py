@@ -53,7 +53,17 @@ def _clause(clause: Clause) -> Iterator[str]:
     if len(clause.demands) > _MOST_NODES:
         yield f"    and {len(clause.demands) - _MOST_NODES} more nodes"
     if clause.witness:
-        yield f"    fails with {', '.join(f'{name} = {n}' for name, n in clause.witness.items())}"
+        first = next(iter(clause.demands), None)
+        yield f"    fails with {sizes_text(clause.witness)}" + (f": {_failure(clause.fails, first)}" if clause.fails else "")
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {n}" for name, n in sizes.items())
+
+
+def _failure(fails: Demand, said: Demand | None) -> str:
+    """The node that fails is named where it is another one than that above."""
+    return fails.needs if said is not None and said.node == fails.node else f"{fails.node}: {fails.needs}"
 
 
 def _demand(demand: Demand) -> Iterator[str]:

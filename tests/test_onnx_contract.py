@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+import rxlang
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
@@ -335,6 +336,50 @@ def test_ids_beyond_their_table_are_refused_at_the_door(
     assert ("`ids`" in capsys.readouterr().err) == bool(status)
     assert invoke(["run", str(path), "--no-data-checks", "--arg", ids]) == status
     assert "needs every element" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("element", [-31, -30, 29, 30])
+def test_from_python_ids_beyond_their_table_are_refused_too(tmp_path: Path, element: int) -> None:
+    path, ids = embedded(tmp_path / "m.onnx"), np.array([[1, element]])
+    checked, trusting = rxlang.load(path), rxlang.load(path, data_checks=False)
+    if -30 <= element < 30:
+        assert checked.main(ids).shape == checked.main(ids=ids).shape == (1, 2, 2)
+        return
+    for call in (lambda: checked.main(ids), lambda: checked.main(ids=ids)):
+        with pytest.raises(rxlang.ShapeError, match="needs every element of `ids` to be from -30 to 29"):
+            call()
+    with pytest.raises(rxlang.ShapeError) as late:
+        trusting.main(ids)
+    assert "needs every element" not in str(late.value)
+
+
+def test_ids_into_an_input_are_held_to_the_size_that_it_comes_with(tmp_path: Path) -> None:
+    kinds = {"x": ["n", 2], "ids": (["t"], TensorProto.INT64)}
+    path = model(tmp_path / "m.onnx", [node("Gather", "Pick", "x ids", "y")], kinds, ["y"])
+    main = rxlang.load(path).main
+    assert main(np.zeros((3, 2), np.float32), np.array([2, -3])).shape == (2, 2)
+    for rows, last in ((3, 3), (2, 2), (0, 0)):
+        with pytest.raises(rxlang.ShapeError, match="node Pick"):
+            main(np.zeros((rows, 2), np.float32), np.array([0, last]))
+    assert main(np.zeros((0, 2), np.float32), np.zeros(0, np.int64)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("data", ["embedded", "beside"])
+def test_a_model_that_is_a_link_into_a_cache_is_read_where_the_link_is(tmp_path: Path, data: str) -> None:
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "snapshot").mkdir()
+    made = onnx.load(str(embedded(tmp_path / "m.onnx")))
+    if data == "beside":
+        onnx.save(made, tmp_path / "blobs" / "0a", save_as_external_data=True, location="m.data", size_threshold=0)
+        (tmp_path / "blobs" / "m.data").rename(tmp_path / "blobs" / "0b")
+        (tmp_path / "snapshot" / "m.data").symlink_to("../blobs/0b")
+    else:
+        onnx.save(made, tmp_path / "blobs" / "0a")
+    path = tmp_path / "snapshot" / "m.onnx"
+    path.symlink_to("../blobs/0a")
+    assert invoke(["check", str(path)]) == 0
+    assert rxlang.load(path).main(np.array([[1, 2]])).shape == (1, 2, 2)
+    assert invoke(["run", str(path), "--arg", "ids=[[1, 2]]:int64"]) == 0
 
 
 def test_the_object_of_a_contract_is_as_its_schema_says(tmp_path: Path) -> None:
