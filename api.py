@@ -334,9 +334,7 @@ def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
         raise ValueError(str(problem)) from None
 
 
-def _ready(
-    report: Report, files: Files, allow_extern: bool, options: CheckOptions, door: Door | None = None
-) -> Module:
+def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptions, door: Door | None = None) -> Module:
     if not report.ok or report.checked is None:
         raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
     if report.unmet:

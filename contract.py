@@ -65,9 +65,10 @@ class IndexRange(Node):
 
 
 class Contract(Node):
-    """Sizes have the names of the model's program; `sizes` has the model's of those that have another one there; `declared` is what only the model's declaration
-    of its inputs asks for; `undecided` are the checks that other data decides. `exact` is False where some inputs may break a
-    condition and be accepted."""
+    """Sizes have the names of the model's program; `sizes` has the model's of those that have another one there; `declared` is
+    what only the model's declaration of its inputs asks for; `undecided` are the checks that other data decides. `exact` is
+    False where some inputs may break a condition and be accepted. What is `supposed` of sizes, only huge ones break: the model
+    keeps them in narrow dtypes."""
 
     inputs: tuple[Typed, ...]
     sizes: Mapping[str, str]
@@ -77,6 +78,7 @@ class Contract(Node):
     undecided: tuple[Demand, ...]
     outputs: tuple[Typed, ...]
     exact: bool = True
+    supposed: tuple[str, ...] = ()
 
 
 def contract(model: Model, translation: Translation, report: Report) -> Contract | None:
@@ -100,6 +102,7 @@ def contract(model: Model, translation: Translation, report: Report) -> Contract
         (*map(writer.demand, said.left), *(writer.looked_up(*one) for one in indices.undecided())),
         tuple(_typed(v.name, found.values.get(v.name)) for v in model.graph.outputs),
         said.exact,
+        said.supposed,
     )
 
 
@@ -209,7 +212,9 @@ class _Writer:
             some = [f"{count} >= 1" for count in found.counts]
             if not self._follows([*texts, *some], text):
                 empty = [f"{c} == 0" for c in found.counts]
-                kept = [e for e in empty if not self._follows([*texts, e], text) and not self._follows(texts, f"!({e})")]
+                kept = [
+                    e for e in empty if not self._follows([*texts, e], text) and not self._follows(texts, f"!({e})")
+                ]
                 yield self._spread(texts, found, _plain(" || ".join((*kept, text))))
 
     def _follows(self, texts: list[str], goal: str) -> bool:

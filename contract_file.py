@@ -37,6 +37,7 @@ def contract_object(contract: Contract) -> dict[str, Any]:
         "undecided": [_demand_object(d) for d in contract.undecided],
         "outputs": [_typed_object(v) for v in contract.outputs],
         "exact": contract.exact,
+        "supposed": list(contract.supposed),
     }
 
 
@@ -84,6 +85,7 @@ def _contract(found: dict[str, Any]) -> Contract:
         tuple(map(_demand, found["undecided"])),
         tuple(map(_typed, found["outputs"])),
         bool(found["exact"]),
+        tuple(map(str, found["supposed"])),
     )  # fmt: skip
 
 

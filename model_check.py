@@ -45,7 +45,7 @@ def check_model(
         said = tuple(_at_file(d, name) for d in problem.diagnostics)
         return CheckedModel(Report((name,), said, Counts(), None))
     translation = replace(translation, source=Source(name, translation.source.text, translation.source.made))
-    options = replace(options or Options(), allow_empty=True)
+    options = replace(options or Options(), allow_empty=True, supposing=True)
     sizes = tuple(read_given(f"@main: {text}") for text in conditions_at(model, translation, at))
     options = replace(options, given=(*options.given, *sizes))
     report = pipeline.check_source(translation.source, path.parent, roots, options)

@@ -54,7 +54,9 @@ def strided_and_back() -> Any:
         node("Resize", "c none scales", "u", mode="nearest"),
         node("Concat", "images u", "out", axis=1),
     ]
-    return made(nodes, IMAGES, "out", {"k": floats(3, 3, 3, 3), "none": floats(0), "scales": np.array([1, 1, 2, 2], np.float32)})
+    return made(
+        nodes, IMAGES, "out", {"k": floats(3, 3, 3, 3), "none": floats(0), "scales": np.array([1, 1, 2, 2], np.float32)}
+    )
 
 
 @model
@@ -75,7 +77,9 @@ def three_steps_down() -> Any:
         node("Conv", "r d", "e", strides=[2], dilations=[2]),
         node("Conv", "e f", "out"),
     ]
-    return made(nodes, {"wave": ["b", 1, "samples"]}, "out", {"a": floats(2, 1, 8), "d": floats(2, 2, 3), "f": floats(3, 2, 2)})
+    return made(
+        nodes, {"wave": ["b", 1, "samples"]}, "out", {"a": floats(2, 1, 8), "d": floats(2, 2, 3), "f": floats(3, 2, 2)}
+    )
 
 
 @model

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import re
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing import Pipe, Process
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +28,6 @@ import numpy as np
 import onnx
 import onnxruntime
 from made_models import MADE
-from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, NotImplemented, RuntimeException
 from rxlang.contract import Contract, parameters
 from rxlang.frontends.onnx.translate import translate
@@ -46,23 +47,22 @@ Sizes = Mapping[str, int]
 
 class Row(NamedTuple):
     """Where onnxruntime differs from the standard: at these operators it `accepts` what that refuses, or refuses what that
-    accepts, on tensors without elements only or on others as well."""
+    accepts and `says` something like this, on tensors without elements only or on others as well."""
 
     operators: tuple[str, ...]
     accepts: bool
     only_empty: bool
+    says: str = ""
 
 
 ROWS = (
     Row(("MaxPool", "AveragePool"), accepts=True, only_empty=False),
     Row(("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool"), accepts=False, only_empty=True),
     Row(("Concat",), accepts=True, only_empty=True),
-    Row(("Reshape",), accepts=False, only_empty=True),
-    Row(("Reshape",), accepts=True, only_empty=True),
+    Row(("Reshape",), accepts=False, only_empty=True, says=r"requested shape:\{[^}]*-1"),
     Row(("Pad",), accepts=True, only_empty=True),
+    Row(("Einsum",), accepts=True, only_empty=False),
 )
-# What ends onnxruntime's process for a batch of none.
-_FATAL = frozenset({"LSTM", "GRU", "RNN"})
 
 
 class Binding(NamedTuple):
@@ -72,6 +72,52 @@ class Binding(NamedTuple):
     sizes: Sizes
     breaks: int | None = None
     element: tuple[str, int] | None = None
+
+
+ENDED = "it ended the process"
+
+
+class Runtime:
+    """onnxruntime with a model, in a process of its own: some inputs end that."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._start()
+
+    def _start(self) -> None:
+        self.here, there = Pipe()
+        self.process = Process(target=_serve, args=(there, str(self.path)), daemon=True)
+        self.process.start()
+        there.close()
+
+    def refused(self, feeds: Mapping[str, Any]) -> str | None:
+        """What it says against some inputs, with the node."""
+        self.here.send(dict(feeds))
+        try:
+            said: str | None = self.here.recv()
+        except EOFError:
+            self.process.join()
+            self._start()
+            return ENDED
+        return said
+
+
+def _serve(there: Any, path: str) -> None:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    with open(os.devnull, "w") as nowhere:  # what ends it says why
+        os.dup2(nowhere.fileno(), sys.stderr.fileno())
+    while True:
+        try:
+            session.run(None, there.recv())
+            there.send(None)
+        except REFUSALS as said:
+            there.send(str(said))
+        except EOFError:
+            return
 
 
 class Subject:
@@ -85,12 +131,7 @@ class Subject:
         self.conditions = [c.condition for c in self.contract.conditions]
         self.params = parameters(translate(self.found.model), self.contract.inputs)
         self.names = sorted({w for i in self.contract.inputs for s in i.shape or () for w in _words(s)})
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        options.intra_op_num_threads = 1
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        self.types = {v.name: v.type for v in self.session.get_inputs()}
+        self.runtime = Runtime(path)
         self.operators = {o.name or o.outputs[0]: o.op_type for o in self.found.model.graph.operations}
 
     # What is said
@@ -104,14 +145,6 @@ class Subject:
                 return False
         return True
 
-    def refused(self, feeds: Mapping[str, Any]) -> str | None:
-        """What onnxruntime says against some inputs, with the node."""
-        try:
-            self.session.run(None, dict(feeds))
-        except REFUSALS as said:
-            return str(said)
-        return None
-
     def blamed(self, binding: Binding) -> str:
         """The node that fails here, by its operator."""
         source = translate(self.found.model).source
@@ -119,10 +152,6 @@ class Subject:
         line = 0 if failure is None else failure.span.source.position(failure.span.start)[0]
         made = source.made.get(line)
         return "none" if made is None else made.what.rpartition("(")[2].rstrip(")")
-
-    def ends(self, binding: Binding) -> bool:
-        """Whether onnxruntime would end the process."""
-        return not _FATAL.isdisjoint(self.operators.values()) and 0 in binding.sizes.values()
 
     # What is given
 
@@ -144,7 +173,7 @@ class Subject:
         return feeds
 
     def _array(self, name: str, shape: tuple[int, ...], sizes: Sizes, draw: np.random.Generator) -> Any:
-        dtype = np.dtype(_DTYPES[self.types[name]])
+        dtype = np.dtype(next(i.dtype for i in self.contract.inputs if i.name == name))
         if dtype.kind == "b":
             return draw.random(shape) > 0.5
         if dtype.kind not in "iu":
@@ -154,15 +183,6 @@ class Subject:
             return np.ones(shape, dtype)
         low, high = max(e[0] for e in ends), min(e[1] for e in ends)
         return draw.integers(low, high + 1, shape, dtype) if low <= high else np.zeros(shape, dtype)
-
-
-_DTYPES = {
-    f"tensor({name})": dtype
-    for name, dtype in {
-        "float": "float32", "double": "float64", "float16": "float16", "int64": "int64", "int32": "int32",
-        "int8": "int8", "uint8": "uint8", "bool": "bool",
-    }.items()
-}  # fmt: skip
 
 
 def _words(size: object) -> list[str]:
@@ -253,22 +273,28 @@ class Score:
         self.ended: Counter[str] = Counter()
         self.wrong: list[str] = []
         self.shown: set[int] = set()
-        self.unshown: set[int | None] = set()  # what could not be run
+        self.unshown: set[int | None] = set()  # what could not be run, or falls under a row
 
 
 def measured(path: Path, count: int, seed: int) -> Score:
     score, subject = Score(), Subject(path)
     for number, binding in enumerate(Drawer(subject, seed).bindings(count)):
-        feeds = subject.feeds(binding, seed + number) if not subject.ends(binding) else None
+        feeds = subject.feeds(binding, seed + number)
         if feeds is None:
             score.ended["not run"] += 1
             score.unshown.add(binding.breaks)
             continue
         score.tried[binding.kind] += 1
-        said, problem = subject.says(binding, feeds), subject.refused(feeds)
+        said, problem = subject.says(binding, feeds), subject.runtime.refused(feeds)
+        if problem == ENDED:
+            score.ended["ended onnxruntime's process"] += 1
+            continue
         if binding.breaks is not None and problem is not None:
             score.shown.add(binding.breaks)
-        score.ended[_outcome(subject, binding, feeds, said, problem, score)] += 1
+        outcome = _outcome(subject, binding, feeds, said, problem, score)
+        score.ended[outcome] += 1
+        if outcome.startswith("row"):
+            score.unshown.add(binding.breaks)
     for at, text in enumerate(subject.conditions):
         if at not in score.shown | score.unshown:
             score.ended["condition never shown"] += 1
@@ -289,14 +315,13 @@ def _outcome(
         operator = subject.operators.get(name[1] if name else "", "none")
         if name and any(f" {name[1]} (" in f" {d.node.removeprefix('node ')}" for d in subject.contract.undecided):
             return "left to the run"
-    row = next((r for r in ROWS if operator in r.operators and r.accepts == (problem is None) and r.only_empty <= empty), None)
+    rows = (r for r in ROWS if operator in r.operators and r.accepts == (problem is None) and r.only_empty <= empty)
+    row = next((r for r in rows if re.search(r.says, problem or "")), None)
     if row is not None:
         return f"row {ROWS.index(row) + 1} ({operator})"
     broken = [c for c in subject.conditions if not holds_at(c, binding.sizes)]
-    score.wrong.append(
-        f"{binding.kind} {dict(binding.sizes)} {binding.element or ''}: "
-        + (f"onnxruntime takes it, {operator}; broken: {broken}" if problem is None else f"onnxruntime refuses it: {problem[:260]}")
-    )  # fmt: skip
+    told = f"takes it, {operator}; broken: {broken}" if problem is None else f"refuses it: {problem[:260]}"
+    score.wrong.append(f"{binding.kind} {dict(binding.sizes)} {binding.element or ''}: onnxruntime {told}")
     return "wrong"
 
 

@@ -29,6 +29,7 @@ def text(name: str, contract: Contract) -> str:
     lines += _listed("what is declared of the inputs:", contract.declared)
     left = (f"{d.node}: {d.needs or 'a check'}" for d in contract.undecided)
     lines += _listed("what other data decides, checked when it runs:", left)
+    lines += _listed("supposed, since the model keeps sizes in dtypes that hold no larger ones:", contract.supposed)
     lines += _listed("outputs:", map(_typed, contract.outputs))
     return "\n".join(lines)
 
@@ -54,7 +55,9 @@ def _clause(clause: Clause) -> Iterator[str]:
         yield f"    and {len(clause.demands) - _MOST_NODES} more nodes"
     if clause.witness:
         first = next(iter(clause.demands), None)
-        yield f"    fails with {sizes_text(clause.witness)}" + (f": {_failure(clause.fails, first)}" if clause.fails else "")
+        yield f"    fails with {sizes_text(clause.witness)}" + (
+            f": {_failure(clause.fails, first)}" if clause.fails else ""
+        )
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:

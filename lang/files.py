@@ -26,9 +26,7 @@ class Files:
         self.base = _resolved(base)
         self.roots = tuple(_resolved(r) for r in roots)
 
-    def find(
-        self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, *, linked: bool = False
-    ) -> Path:
+    def find(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, *, linked: bool = False) -> Path:
         """Where the file is: beside `relative_to` (a folder), else below the program's folder, else below a root."""
         if not path or "\0" in path:
             raise RxError(error(codes.E240, f"{path!r} is not the name of a file", span))

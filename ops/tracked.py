@@ -127,13 +127,21 @@ def cast_element(ctx: Ctx, value: Any, dtype: AnyDType | None) -> Any:
 
 
 def _as_integer(ctx: Ctx, value: Any, dtype: DType | None) -> Any:
+    """An integer that may be too large is the exact one where it is not, as one is that was rounded."""
     whole = truncated(ctx, value)
-    if whole is None or not isinstance(whole, Ratio):
-        return whole if whole is not None and ctx.fits(whole, dtype) else None
-    if not ctx.fits(whole.num, dtype):
+    if whole is None:
         return None
-    within = _within(ctx, whole)
-    return ctx.one_of(((within, whole.num),), natural=whole.natural and dtype == _INT64)
+    rounded = whole if isinstance(whole, Ratio) else Ratio(whole)
+    limits = rounded.limits
+    if not ctx.fits(rounded.num, dtype):
+        least, most = exact_integers(_INT64 if dtype is None else dtype)
+        if isinstance(rounded.num, int) or least == 0 and ctx.decide(ctx.le(0, rounded.num)) is not True:
+            return None
+        limits = _and_within(limits, rounded.num, most)
+    if not limits:
+        return rounded.num
+    within = _within(ctx, replace(rounded, limits=limits))
+    return ctx.one_of(((within, rounded.num),), natural=rounded.natural and dtype == _INT64)
 
 
 def _as_float(ctx: Ctx, value: Any, dtype: DType) -> Any:

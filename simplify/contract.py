@@ -8,6 +8,7 @@ from ..lang.checked import Asked, Condition, Conditions
 from ..ops.model import Segment, TensorInfo
 from .known.state import State
 from .known.values import Env, SizeValue, TupleValue, Value
+from .prover import Prover
 from .solver.conditions import AllOf, Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate, render_cond
 from .solver.facts import Facts
 from .solver.shorter import entails, factors, remainders, shorter, without_empty
@@ -17,22 +18,33 @@ from .weakest import Demand, Inputs, said, weakest
 
 # Of more conditions than this the ones that each check asks for are those that share its sizes.
 _MOST_ASKED = 4_000
+# So many conditions that are supposed are compared with each other.
+_MOST_SUPPOSED = 32
 
 
-def conditions(
-    name: str, params: Env, state: State, door: tuple[Cond, ...], open_checks: Iterable[Demand]
-) -> Conditions:
+def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], prover: Prover) -> Conditions:
     """What the inputs of a function have to satisfy, empty ones as well. `door` is what the signature says already."""
     dims = tuple(dict.fromkeys(_dims(state, params)))
     inputs = Inputs({v for d in dims for v in variables(d)}, (), door)
-    checks = list({(check.cond, check.path, check.span): check for check in open_checks}.values())
+    checks = list({(check.cond, check.path, check.span): check for check in prover.demands}.values())
     asked = [(check, said(state, inputs, check)) for check in checks]
     found = weakest(state, inputs, (check for check, cond in asked if cond is not None))
     conds = _each_without_factors(found.conds, door)
     written = tuple(_condition(cond, conds, asked, inputs, dims) for cond in conds)
     known = {place for condition in written for place in (a.place for a in condition.asked)}
     left = [check for check, cond in asked if cond is None or (not found.complete and check.span not in known)]
-    return Conditions(name, written, tuple(_once(map(_asked, left))), found.necessary)
+    supposed = _strongest(c for c in prover.supposed if not isinstance(c, bool) and set(_sizes(c)) <= set(inputs.sizes))
+    return Conditions(name, written, tuple(_once(map(_asked, left))), found.necessary, tuple(map(_text, supposed)))
+
+
+def _strongest(conds: Iterable[Cond]) -> list[Cond]:
+    """Conditions without those that others entail."""
+    kept = list(dict.fromkeys(conds))
+    for cond in kept[:_MOST_SUPPOSED]:
+        others = [c for c in kept if c is not cond]
+        if entails(others, cond):
+            kept = others
+    return kept
 
 
 def _once(asked: Iterable[Asked]) -> Iterator[Asked]:

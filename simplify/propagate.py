@@ -190,7 +190,7 @@ class _Checker:
             function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands
         )
         self.asked[function.name] = lambda: conditions(
-            f"@{function.name}", params, walk.state, tuple(cond for cond, _ in known), walk.prover.demands
+            f"@{function.name}", params, walk.state, tuple(cond for cond, _ in known), walk.prover
         )
         return replace(wrapper, checks=entry), impl
 

@@ -272,7 +272,8 @@ class SymbolicCtx:
     def one_of(self, cases: tuple[tuple[TruthElement, Size], ...], natural: bool) -> Size | None:
         given: list[tuple[Any, Any, Size]] = [(truth.yes, truth.no, value) for truth, value in cases]
         for yes, _, value in given:
-            if self.decide(yes) is True:
+            sure = self.decide(yes)
+            if sure is True or (sure is None and len(given) == 1 and self.prover.supposes(yes)):
                 return value
         known = self.state.counted.get(cases)
         if known is None:

@@ -129,7 +129,9 @@ class Indices:
         if first is None or not isinstance(step, int) or step < 1 or "?" in counts:
             return None
         last = f"{first[0]} + ({count} - 1) * {step} + {offset}"
-        return Spread(used, f"{first[0]} + {offset}", last, tuple(c for c in counts if not isinstance(c, int) or c == 0))
+        return Spread(
+            used, f"{first[0]} + {offset}", last, tuple(c for c in counts if not isinstance(c, int) or c == 0)
+        )
 
     def shape(self, name: str) -> tuple[Size, ...] | None:
         if name in self.held:

@@ -11,12 +11,13 @@ from ..solver.conditions import Cond
 class Options(Node):
     """`allow_empty` turns what works only on empty tensors from an error into a warning. What is `given` holds at doors. Of the
     functions that are `believed` nothing is told: their bodies, which no caller looks into, are as they were when they were
-    checked."""
+    checked. Under `supposing`, sizes that a program keeps in narrow dtypes are taken to fit them, and that is listed."""
 
     strict: bool = False
     allow_empty: bool = False
     given: tuple[Given, ...] = ()
     believed: frozenset[str] = frozenset()
+    supposing: bool = False
 
 
 class Sufficient(str):

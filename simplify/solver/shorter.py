@@ -86,7 +86,9 @@ def factors(cond: Cond) -> tuple[Var, ...]:
     if not isinstance(cond, Eq0):
         return ()
     first, *others = cond.term.mons
-    return tuple(v for v in dict.fromkeys(first) if isinstance(v, Var) and v.nonneg and all(v in mono for mono in others))
+    return tuple(
+        v for v in dict.fromkeys(first) if isinstance(v, Var) and v.nonneg and all(v in mono for mono in others)
+    )
 
 
 def remainders(cond: Cond) -> list[Cond]:
