@@ -46,22 +46,26 @@ class Demand(Node):
 
 
 class Clause(Node):
-    """A condition on sizes, as Rx text, with the smallest sizes that break it alone, and what fails first with these."""
+    """A condition on sizes, as Rx text, with the smallest sizes that break it alone, and what fails first with these; what the
+    kernels said, where they `ran` with them."""
 
     condition: str
     sizes: tuple[str, ...]
     demands: tuple[Demand, ...]
     witness: Mapping[str, int] | None
     fails: Demand | None = None
+    ran: str | None = None
 
 
 class IndexRange(Node):
-    """Every element of an input is at least `least` and at most `most` (both included)."""
+    """Every element of an input is at least `least` and at most `most` (both included); what the kernels said, where they `ran`
+    with one more."""
 
     input: str
     least: int | str
     most: int | str
     demand: Demand
+    ran: str | None = None
 
 
 class Contract(Node):

@@ -11,6 +11,7 @@ and one beyond. A disagreement falls under a row of the table in docs/onnx.md (`
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import os
 import random
@@ -103,6 +104,7 @@ class Runtime:
 
 
 def _serve(there: Any, path: str) -> None:
+    faulthandler.disable()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1

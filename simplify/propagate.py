@@ -373,8 +373,10 @@ def _called(
         given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
         return checker, walk, walk.lists.call_with(walk.frame, impls, given, env)
     function = checker.program.functions[name]
-    params = function.params
-    entries = tuple(Entry(_argument(walk.state, p.name, arguments[p.name], names), function.span) for p in params)
+    entries = tuple(
+        Entry(_argument(walk.state, p.name, arguments[p.name], names), core.param_span(function, p.name))
+        for p in function.params
+    )
     return checker, walk, walk.calls.call_with(walk.frame, function, entries, env)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import jsonschema
@@ -18,8 +20,13 @@ from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.contract import Contract  # noqa: E402
 from rxlang.contract_comparison import compare  # noqa: E402
 from rxlang.contract_file import BadContract, contract_object, contract_text, read_contract  # noqa: E402
+from rxlang.lang.diagnostics import Diagnostic  # noqa: E402
+from rxlang.lang.given import read_given  # noqa: E402
 from rxlang.model_check import check_model  # noqa: E402
+from rxlang.simplify.known.outcome import Options  # noqa: E402
+from rxlang.simplify.solver.numbers import holds_at  # noqa: E402
 
+TRIES = int(os.environ.get("RX_FUZZ", "40")) // 8
 STACK = "pkg.torch.onnx.stack_trace"
 Dims = list[str | int]
 
@@ -167,6 +174,56 @@ def test_a_size_at_which_it_fails_is_refused_at_the_same_node(
     assert invoke(["check", path, "--at", "images"]) == 2
 
 
+@pytest.mark.parametrize("make", [up, added, split, reshaped])
+def test_a_size_that_is_asked_for_gets_the_answer_of_checking_there(tmp_path: Path, make: Any) -> None:
+    path = make(tmp_path / "m.onnx", "b") if make is reshaped else make(tmp_path / "m.onnx")
+    names = [i for value in contract(path).inputs for i in value.shape or () if isinstance(i, str)]
+    draw, ends = Random(11), set()
+    for _ in range(TRIES):
+        sizes = {name: draw.randint(0, 7) for name in names}
+        found = check_model(path, str(path), at=[f"{name}={n}" for name, n in sizes.items()])
+        there = ", ".join(f"{name} == {n}" for name, n in sizes.items())
+        again = check_model(path, str(path), options=Options(given=(read_given(f"@main: {there}"),))).report
+        assert found.at is not None and found.report.ok == (found.at.failure is None) == again.ok, sizes
+        assert {name: found.at.sizes[name] for name in names} == sizes
+        if found.at.failure is not None:
+            (wrong, *_) = [d for d in again.diagnostics if d.severity == "error"]
+            assert _node(found.at.failure) == _node(wrong)
+        ends.add(again.ok)
+    assert ends == {True, False}
+
+
+def _node(said: Diagnostic) -> str:
+    return said.span.source.place(said.span.start).partition(", input")[0]
+
+
+@pytest.mark.parametrize("text", ["h=x", "h", "height=3", "images.7=3", "images.h=3", "=3", "h=-1", "other.0=3"])
+def test_a_size_that_is_none_is_wrong_usage(tmp_path: Path, text: str) -> None:
+    assert invoke(["check", str(up(tmp_path / "m.onnx")), "--at", text]) == 2
+
+
+def test_the_other_sizes_are_as_the_contract_wants_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(multiplied(tmp_path / "m.onnx"))
+    assert invoke(["check", path, "--at", "x.1=5"]) == 0
+    assert "takes b = 1, n = 5, k = 5, m = 1" in capsys.readouterr().out
+    assert invoke(["check", path, "--at", "n=5", "--at", "y.0=4"]) == 1
+    assert invoke(["check", path, "--at", "n=5", "--given", "k <= 4"]) == 1
+
+
+@pytest.mark.parametrize("make", [up, convolved, pooled, multiplied, added, split, reshaped, embedded])
+def test_each_witness_fails_with_numbers_and_in_the_kernels(tmp_path: Path, make: Any) -> None:
+    path = make(tmp_path / "m.onnx", "b") if make is reshaped else make(tmp_path / "m.onnx")
+    found = check_model(path, str(path), run=True).contract
+    assert found is not None
+    for clause in found.conditions:
+        (demand,) = clause.demands
+        assert clause.fails is not None and clause.fails.node == demand.node
+        assert clause.ran is not None and demand.node in clause.ran
+    for one in found.ranges:
+        assert one.ran is not None and one.demand.node in one.ran
+    assert found.conditions or found.ranges
+
+
 def test_a_batch_of_eight_is_refused_by_the_node_that_holds_the_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,6 +233,80 @@ def test_a_batch_of_eight_is_refused_by_the_node_that_holds_the_one(
     assert invoke(["check", path, "--dynamic", "x.0=b", "--given", "1 <= b, b <= 8"]) == 0
     assert "b == 1" in capsys.readouterr().out
     assert invoke(["check", path, "--dynamic", "y.0=b"]) == 2
+
+
+@pytest.mark.parametrize(("start", "shape", "expected"), [
+    ("zero", ["b", "t"], ["t <= 16"]),
+    ("two", ["b", "t"], ["t == 2 || t <= 16"]),
+    ("past", ["b", "t"], ["t == 0 || past + t <= 16"]),
+])  # fmt: skip
+def test_positions_that_count_up_from_anywhere_end_with_their_table(
+    tmp_path: Path, start: str, shape: Dims, expected: list[str]
+) -> None:
+    """From `start` on to where it has as many as `x` is long."""
+    ends = {"zero": "t", "two": "t", "past": "sum"}[start]
+    nodes = [
+        node("Shape", "Shape", "x", "n", start=1, end=2), node("Squeeze", "Last", "n", "t"),
+        node("Shape", "Cached", "cache", "m"), node("Squeeze", "Behind", "m", "past"), node("Add", "Sum", "past t", "sum"),
+        node("Range", "Range", f"{start} {ends} one", "r"), node("Gather", "Pos", "table r", "p"),
+    ]  # fmt: skip
+    held = {"zero": np.array(0), "two": np.array(2), "one": np.array(1), "table": np.zeros(16, np.float32)}
+    found = contract(model(tmp_path / "m.onnx", nodes, {"x": shape, "cache": ["past"]}, ["p"], held))
+    (said,) = found.conditions
+    for t, past in ((0, 16), (1, 15), (1, 16), (3, 20), (16, 0), (17, 0), (2, 3), (0, 40)):
+        holds = holds_at(said.condition, {"b": 1, "t": t, "past": past})
+        first = {"zero": 0, "two": 2, "past": past}[start]
+        last = past + t if start == "past" else t
+        assert holds == (last <= first or last <= 16), (said.condition, t, past)
+    assert said.demands[0].node == "node Pos (Gather)" and said.fails is not None
+
+
+def test_positions_that_are_moved_and_repeated_are_followed(tmp_path: Path) -> None:
+    nodes = [
+        node("Shape", "Shape", "x", "s"), node("Gather", "Length", "s one", "t"), node("Range", "Range", "zero t one", "r"),
+        node("Add", "Moved", "r two", "q"), node("Unsqueeze", "Row", "q axes", "u"), node("Expand", "Rows", "u s", "e"),
+        node("Gather", "Pos", "table e", "p"),
+    ]  # fmt: skip
+    held = {
+        "zero": np.array(0), "one": np.array(1), "two": np.array(2), "axes": np.array([0]),
+        "table": np.zeros((16, 3), np.float32),
+    }  # fmt: skip
+    path = model(tmp_path / "m.onnx", nodes, {"x": ["b", "t"]}, ["p"], held)
+    (said,) = contract(path).conditions
+    assert said.condition in ("t <= 14 || b == 0", "b == 0 || t <= 14")
+
+
+def test_indices_that_data_decides_are_listed_and_not_counted(tmp_path: Path) -> None:
+    nodes = [node("CumSum", "Count", "x axis", "i"), node("Gather", "Pos", "table i", "p")]
+    held = {"axis": np.array(0), "table": np.zeros((16, 3), np.float32)}
+    found = contract(model(tmp_path / "m.onnx", nodes, {"x": (["t"], TensorProto.INT64)}, ["p"], held))
+    assert found.conditions == found.ranges == ()
+    assert [d.node for d in found.undecided] == ["node Pos (Gather)"]
+
+
+def test_sizes_are_called_as_in_the_program_and_the_models_names_stand_beside_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = {"w": np.ones((2, 3, 3), np.float32)}
+    path = model(
+        tmp_path / "m.onnx", [node("Conv", "Conv_v", "x w", "y")], {"x": ["batch-size", 3, "y"]}, ["y"], weights
+    )
+    found = contract(path)
+    assert found.inputs[0].shape == ("batch_size", 3, "y") and found.sizes == {"batch_size": "batch-size"}
+    assert found.outputs[0].shape == ("batch_size", 2, "y - 2")
+    assert invoke(["check", str(path), "--at", "batch-size=3", "--at", "y=2"]) == 1
+    assert "# batch_size is `batch-size`" in capsys.readouterr().out
+    assert compare(found, read_contract(contract_text(found))).relation == "equal"
+
+
+def test_a_product_is_said_by_its_factors(tmp_path: Path) -> None:
+    free = model(
+        tmp_path / "m.onnx", [node("Reshape", "R", "x s", "y")], {"x": ["b", "t", 4]}, ["y"],
+        {"s": np.array([0, 8, 4], np.int64)},
+    )  # fmt: skip
+    assert conditions(contract(free)) == ["t == 8 || b == 0"]
+    known = check_model(free, str(free), options=Options(given=(read_given("@main: 1 <= b, b <= 8"),))).contract
+    assert known is not None and conditions(known) == ["t == 8"]
 
 
 # Contracts in files

@@ -199,7 +199,7 @@ def _data(value: TensorInfo, state: State) -> tuple[int | str, ...] | None:
     found = tuple(e.num if isinstance(e, Ratio) and e.den == 1 else e for e in value.data or (None,))
     if not all(isinstance(e, int | Term) for e in found):
         return None
-    texts = tuple(_dim(e, state)[0] if isinstance(e, Term) else int(e) for e in found)
+    texts = tuple(_dim(e, state)[0] for e in found if isinstance(e, int | Term))
     return None if "?" in texts else texts
 
 
