@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy import ndarray
 
@@ -37,6 +37,9 @@ from .simplify.solver.conditions import Cond, cond_variables, render_cond, subst
 from .simplify.solver.terms import of_atom, variables
 from .simplify.voice.describe import exactness
 from .size import Size
+
+if TYPE_CHECKING:
+    from .model_door import Door
 
 PathText = str | PathLike[str]
 Dims = Sequence[int | str | Size]
@@ -176,6 +179,24 @@ class Function:
         return result_shape(pair, slots)
 
 
+class Guarded(Function):
+    """A model's function, at whose door the elements of what are indices are looked at."""
+
+    def __init__(self, module: Module, name: str, door: Door) -> None:
+        super().__init__(module, name)
+        self._door = door
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        try:
+            values = convert(self._core, arrange(self._core, args, named))
+        except ArgumentProblem as problem:
+            raise TypeError(str(problem)) from None
+        refused = self._door.refusal(values)
+        if refused is not None:
+            raise ShapeError(refused)
+        return super().__call__(*values)
+
+
 class Shapes(tuple[Any, ...]):
     """A shape, or a tuple of them, with the conditions under which a call gives it."""
 
@@ -190,8 +211,9 @@ class Shapes(tuple[Any, ...]):
 class Module:
     """A program that was checked. Its functions are attributes: `module.ff(x)`; imported ones `module["attn.block"]`."""
 
-    def __init__(self, checked: Checked, files: Files, allow_extern: bool) -> None:
+    def __init__(self, checked: Checked, files: Files, allow_extern: bool, door: Door | None = None) -> None:
         self._checked = checked
+        self._door = door
         self._machine = pipeline.ready(
             checked, files, allow_extern=allow_extern, explain=partial(explained, base=files.base, roots=files.roots)
         )
@@ -209,7 +231,8 @@ class Module:
         if name not in self._names:
             raise KeyError(name)
         if name not in self._made:
-            self._made[name] = Function(self, name)
+            door = self._door if name == "main" else None
+            self._made[name] = Function(self, name) if door is None else Guarded(self, name, door)
         return self._made[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -240,19 +263,31 @@ def load(
     allow_empty: bool = False,
     allow_extern: bool = False,
     given: Sequence[str] = (),
+    data_checks: bool = True,
 ) -> Module:
     """Check a program and make its functions callable; raises CheckError where it is rejected.
 
     Imports and weights are read below the program's own folder and `roots`. `strict` and `allow_empty` are those of
     `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name. What is `given`, like
     `"@f: 1 <= n, n <= 64"`, holds at the doors of functions beside what the program says; `@*` are all that have such sizes.
+    A model's (`.onnx`) function is `main`; where `data_checks` are made, a call looks once at what it is given as indices.
     """
     place = Path(path)
     data = b"" if is_model(place.name) else place.read_bytes()
     files = Files(place.parent, _paths(roots))
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
-    return _ready(report, files, allow_extern, options)
+    return _ready(report, files, allow_extern, options, _door(place) if data_checks and report.ok else None)
+
+
+def _door(place: Path) -> Door | None:
+    """What a model's arguments are held to; None for what is no model, or has no indices."""
+    if not is_model(place.name):
+        return None
+    from .model_door import Door  # few programs are models
+
+    door = Door(place)
+    return door if door.ranges else None
 
 
 def loads(
@@ -299,13 +334,13 @@ def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
         raise ValueError(str(problem)) from None
 
 
-def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptions) -> Module:
+def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptions, door: Door | None = None) -> Module:
     if not report.ok or report.checked is None:
         raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
     if report.unmet:
         raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
-        return Module(report.checked, files, allow_extern)
+        return Module(report.checked, files, allow_extern, door)
     except RxError as problem:  # weights that are not there
         raise CheckError(problem.diagnostics) from None
 

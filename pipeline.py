@@ -34,7 +34,7 @@ from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
 from .simplify.known.outcome import Options
-from .simplify.propagate import ArgumentShape, CallResult, check, result_shapes
+from .simplify.propagate import ArgumentShape, CallResult, check, first_failure, result_shapes
 from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
@@ -175,6 +175,11 @@ def call_on_shapes(
     return result_shapes(checked, lookup, function, arguments)
 
 
+def failure_on_shapes(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape]) -> Diagnostic | None:
+    """The first check that surely fails for such arguments, where it stands. See simplify.propagate.first_failure."""
+    return first_failure(checked, lookup, function, arguments)
+
+
 def _desugared(
     source: Source, files: Files, given: tuple[Given, ...] = ()
 ) -> tuple[Modules, core.Program | None, tuple[Diagnostic, ...]]:
@@ -227,7 +232,7 @@ class _Weights:
     def _header(self, load: core.Load) -> Header | None:
         try:
             if load.path not in self._found:
-                self._found[load.path] = self.files.find(load.path, span=load.span)
+                self._found[load.path] = self.files.find(load.path, span=load.span, linked=True)
             return read_header(self._found[load.path], load.key)
         except RxError as problem:
             if load.path not in self._unread:

@@ -184,9 +184,9 @@ class Job:
 
     def _refusal(self, values: Sequence[Any]) -> Diagnostic | None:
         """What is wrong with a model's indices, before any work."""
-        from ..model_door import refusal  # few programs are models
+        from ..model_door import Door  # few programs are models
 
-        return refusal(self.place, values)
+        return Door(self.place).refusal(values)
 
     def _function(self, name: str | None) -> core.Function | None:
         """The function to call; None for the script."""

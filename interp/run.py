@@ -70,7 +70,7 @@ class WeightReader:
         self._read: dict[tuple[Path, str | None], Any] = {}
 
     def __call__(self, load: core.Load) -> Any:
-        path = self.files.find(load.path, span=load.span)
+        path = self.files.find(load.path, span=load.span, linked=True)
         if (path, load.key) not in self._read:
             self.count += 1
             try:

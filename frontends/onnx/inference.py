@@ -18,12 +18,13 @@ Policy = Literal["overwrite", "ignore", "reconcile", "strict"]
 
 class Inferred(Node):
     """What is known of one value: a size is an int, an expression over the sizes of the inputs, or "?"; `shape` is None where
-    not even the rank is known."""
+    not even the rank is known. `data` has its elements, where all of them are sizes."""
 
     shape: tuple[int | str, ...] | None
     dtype: str | None
     exactness: tuple[str, ...]
     bounds: tuple[str | None, ...] = ()
+    data: tuple[int | str, ...] | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -71,7 +72,8 @@ def _inferred(binding: Binding, sizes: Originals) -> Inferred:
     dtype = binding.dtype if binding.dtype != "?" else None
     shape = None if binding.shape is None else tuple(s if isinstance(s, int) else sizes.of(s) for s in binding.shape)
     bounds = tuple(None if b is None else sizes.of(b) for b in binding.bounds)
-    return Inferred(shape, dtype, binding.exactness, bounds)
+    data = None if binding.data is None else tuple(e if isinstance(e, int) else sizes.of(e) for e in binding.data)
+    return Inferred(shape, dtype, binding.exactness, bounds, data)
 
 
 def _by_node(translation: Translation, diagnostics: Iterable[Diagnostic]) -> dict[str, Diagnostic]:
