@@ -1,0 +1,142 @@
+"""A Python function and its signature to the same function with a door: what is given and what comes back is checked."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import update_wrapper
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from .. import pipeline
+from ..lang import core
+from ..lang.checked import Checked
+from ..lang.source import Source
+from .authority import Authority
+from .declared import Declared, Unfit
+from .libraries import PREFIX, SHARED, take_up
+from .text import RESULT, Variant, Written, listing, variant_lines
+
+
+class Door:
+    """What there is of a function with a door: its declaration, the program that says it, the lines of its checks."""
+
+    def __init__(self, function: Callable[..., Any], declared: Declared) -> None:
+        self.target = function
+        self.declared = declared
+        self.parameters = inspect.signature(function)
+        self.programs = [_program(declared, absent) for absent in _choices(declared.optional)]
+        found = enumerate(zip(_choices(declared.optional), self.programs, strict=True))
+        self.variants = [Variant(absent, _function(checked, declared), i) for i, (absent, checked) in found]
+        self.authorities = [Authority(c, v.function) for c, v in zip(self.programs, self.variants, strict=True)]
+        self.lines = [
+            variant_lines(v, _call(self.parameters), result_may_be_none=declared.maybe) for v in self.variants
+        ]
+
+    @property
+    def checks(self) -> list[core.Assert | core.MatchShape]:
+        """The checks of the door with nothing left out, each once."""
+        return list({id(line.check): line.check for line in self.lines[0] if line.check is not None}.values())
+
+    def made(self) -> Callable[..., Any]:
+        """The function with its door."""
+        take_up()
+        door = self._compiled()
+        update_wrapper(door, self.target)
+        defaults = [p for p in self.parameters.parameters.values() if p.default is not p.empty]
+        door.__defaults__ = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY) or None
+        door.__kwdefaults__ = {p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY} or None
+        door.__rx_door__ = self
+        return door
+
+    def _compiled(self) -> Any:
+        space: dict[str, Any] = {}
+        text = self.text()
+        exec(compile(text, f"<door of {self.declared.name}>", "exec"), SHARED, space)
+        return space["make"](self.target, _unseen(self._refuse), _unseen(self._reject))
+
+    def text(self) -> str:
+        """The door as Python."""
+        head = [f"def make({PREFIX}target, {PREFIX}refuse, {PREFIX}reject):", f"    def door{_head(self.parameters)}:"]
+        body: list[str] = []
+        for variant, lines in reversed(list(zip(self.variants, self.lines, strict=True))):
+            if variant.absent:
+                tests = " and ".join(f"{n} is None" for n in self.declared.optional if n in variant.absent)
+                body.append(f"        if {tests}:")
+            body += listing(lines, 3 if variant.absent else 2)
+        return "\n".join([*head, *body, "    return door", ""])
+
+    def _refuse(self, variant: int, args: Sequence[Any]) -> None:
+        self.authorities[variant].refuse(args)
+
+    def _reject(self, variant: int, args: Sequence[Any], result: Any) -> None:
+        self.authorities[variant].reject(args, result)
+
+
+def _unseen(action: Callable[..., Any]) -> Callable[..., Any]:
+    """What a compiler of functions does not look into: to PyTorch's it is where a graph ends."""
+
+    def unseen(*args: Any) -> Any:
+        torch = sys.modules.get("torch")
+        return action(*args) if torch is None else torch.compiler.disable(action)(*args)
+
+    unseen._torchdynamo_disable = True  # type: ignore[attr-defined]
+    return unseen
+
+
+def _choices(optional: Sequence[str]) -> Iterator[frozenset[str]]:
+    """Which parameters may be None at once, none of them first."""
+    for count in range(len(optional) + 1):
+        yield from map(frozenset, combinations(optional, count))
+
+
+def _program(declared: Declared, absent: frozenset[str]) -> Checked:
+    """The declaration as a program; raises CheckError where something is wrong with it."""
+    from ..api import CheckError
+
+    source = declared.program(absent)
+    report = pipeline.check_source(source, Path())
+    source.show()
+    if not report.ok or report.checked is None:
+        if absent:
+            names = " and ".join(f"`{n}`" for n in sorted(absent))
+            why = "; ".join(d.message for d in report.diagnostics if d.severity == "error")
+            raise Unfit(f"@{declared.name} cannot be checked without {names}: {why}")
+        raise CheckError(report.diagnostics)
+    return report.checked
+
+
+def _function(checked: Checked, declared: Declared) -> core.Function:
+    return next(f for f in checked.program.functions if f.name == declared.name and f.kind == "extern")
+
+
+# Parameters and arguments as text
+
+
+def _head(signature: inspect.Signature) -> str:
+    """The parameters; their defaults are put in afterwards."""
+    params = []
+    for param in signature.parameters.values():
+        default = inspect.Parameter.empty if param.default is param.empty else None
+        params.append(param.replace(annotation=param.empty, default=default))
+    return str(signature.replace(parameters=params, return_annotation=inspect.Signature.empty))
+
+
+def _call(signature: inspect.Signature) -> str:
+    args = []
+    for name, param in signature.parameters.items():
+        match param.kind:
+            case param.KEYWORD_ONLY:
+                args.append(f"{name}={name}")
+            case param.VAR_POSITIONAL:
+                args.append(f"*{name}")
+            case param.VAR_KEYWORD:
+                args.append(f"**{name}")
+            case _:
+                args.append(name)
+    return f"{PREFIX}target({', '.join(args)})"
+
+
+_ = Source, Written, RESULT
