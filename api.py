@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from numpy import ndarray
 
@@ -27,19 +27,13 @@ from .lang.given import Given, read_given
 from .lang.node import Node
 from .lang.render import render_text
 from .lang.source import Span
-from .ops.model import Segment, TensorInfo
 from .pipeline import Report
+from .shapes import Dims, Shapes, given_shapes, shapes_of
 from .simplify.known.outcome import Options as CheckOptions
-from .simplify.known.state import State
-from .simplify.known.values import SizeValue, TupleValue, Value
 from .simplify.propagate import ArgumentShape
-from .simplify.solver.conditions import Cond, cond_variables, render_cond, substitute_cond
-from .simplify.solver.terms import of_atom, variables
-from .simplify.voice.describe import exactness
 from .size import Size
 
 PathText = str | PathLike[str]
-Dims = Sequence[int | str | Size]
 
 
 class CheckError(Exception):
@@ -137,7 +131,7 @@ class Function:
         """The checks inside the function that could not be decided before running, in the order of the source."""
         owned = {self.__name__, self._core.impl}
         functions = [f for f in self._module._machine.program.functions if f.name in owned]
-        found = [c for f in functions for c in _residual(f)]
+        found = [c for f in functions for c in residual_checks(f)]
         return tuple(sorted(found, key=lambda c: (c.span.source.name, c.span.start)))
 
     def shapes(self, **arguments: Dims | int | str | Size) -> Any:
@@ -148,21 +142,9 @@ class Function:
         `conditions` are what has to hold of the given sizes so that the call works, in Rx. Raises ShapeError where the shapes
         do not fit.
         """
-        try:
-            arrange(self._core, (), arguments)
-        except ArgumentProblem as problem:
-            raise TypeError(str(problem)) from None
-        given = {p.name: _given(p, arguments[p.name]) for p in self._core.params if p.name in arguments}
+        given = given_shapes(self._core, arguments)
         told = self._of_shape_program(given)
-        if told is not None:
-            return Shapes(told, ())
-        found, conditions = pipeline.call_on_shapes(self._module._checked, self.__name__, given)
-        value, state, diagnostics = found
-        wrong = [d for d in diagnostics if d.severity == "error"]
-        if wrong:
-            raise ShapeError(wrong[0])
-        shape = _shape_of(value, state)
-        return Shapes(shape, (_condition(c, state) for c in conditions)) if isinstance(shape, tuple) else shape
+        return Shapes(told, ()) if told is not None else shapes_of(self._module._checked, self._core, given)
 
     def _of_shape_program(self, given: dict[str, Any]) -> tuple[int, ...] | None:
         """What the shape program says, where all sizes are numbers and it alone tells."""
@@ -174,17 +156,6 @@ class Function:
             return None
         slots = {slot: sizes[p.name] for slot, p in zip(pair.data.params, params, strict=True)}
         return result_shape(pair, slots)
-
-
-class Shapes(tuple[Any, ...]):
-    """A shape, or a tuple of them, with the conditions under which a call gives it."""
-
-    conditions: tuple[str, ...]
-
-    def __new__(cls, shape: tuple[Any, ...], conditions: Iterable[str]) -> Self:
-        made = super().__new__(cls, shape)
-        made.conditions = tuple(dict.fromkeys(conditions))
-        return made
 
 
 class Module:
@@ -313,14 +284,20 @@ def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptio
 # Residual checks
 
 
-def _residual(function: core.Function) -> Iterator[Check]:
+def residual_checks(function: core.Function) -> Iterator[Check]:
+    """What is left to check inside a function of a checked program."""
     for node in nodes_of(function):
         if isinstance(node, core.Assert | core.MatchShape) and node.status is core.Status.RESIDUAL:
-            text = node.origin.text or node.origin.span.text
-            message = node.message if isinstance(node, core.Assert) and node.message else _purpose(node.origin)
-            yield Check(text, node.origin.span, message)
+            yield check_of(node)
         elif isinstance(node, core.Call) and node.guard and isinstance(node.callee, core.FnRef):
             yield Check(node.span.text, node.span, f"what @{node.callee.name} needs of its arguments")
+
+
+def check_of(assertion: core.Assert | core.MatchShape) -> Check:
+    """An assertion as it is told."""
+    origin = assertion.origin
+    message = assertion.message if isinstance(assertion, core.Assert) and assertion.message else _purpose(origin)
+    return Check(origin.text or origin.span.text, origin.span, message)
 
 
 def _purpose(origin: core.Origin) -> str:
@@ -332,60 +309,6 @@ def _purpose(origin: core.Origin) -> str:
     part = f"axis {origin.axis}" if origin.what == "dim" else origin.what
     subject = declared.subject if declared.subject.startswith("the ") else f"`{declared.subject}`"
     return f"{part} of {subject}"
-
-
-# Shapes without data
-
-
-def _given(param: core.Param, value: Any) -> Any:
-    if param.sort == core.SIZE:
-        return _dim(value)
-    if isinstance(value, str | int | Size):
-        raise TypeError(f"the shape of {param.name!r} is a tuple of sizes, not {value!r}")
-    dims = tuple(_dim(v) for v in value)
-    if any(isinstance(d, int) and d < 0 for d in dims):
-        raise ValueError(f"the sizes of {param.name!r} are at least 0, and {value!r} has one that is not")
-    return ArgumentShape(dims)
-
-
-def _dim(value: object) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | str | Size):
-        raise TypeError(f"a size is an int, Rx text or a Size, not {value!r}")
-    text = str(Size(value))
-    return int(text) if text.lstrip("-").isdigit() else text
-
-
-def _shape_of(value: Value, state: State) -> Any:
-    match value:
-        case TensorInfo():
-            dims = state.resolve(value.shape)
-            return None if any(isinstance(d, Segment) for d in dims) else tuple(_shown(d, state) for d in dims)
-        case TupleValue(items=items):
-            return tuple(_shape_of(v, state) for v in items)
-        case SizeValue(size=size):
-            return _shown(size, state)
-    return None
-
-
-def _shown(size: Any, state: State) -> int | Size:
-    settled = state.settled(size)
-    if isinstance(settled, int):
-        return settled
-    bound = exactness(settled, state)
-    return Size._of(_named(settled, state), bound[0], None if bound[1] is None else Size._of(bound[1]))
-
-
-def _named(size: Any, state: State) -> Any:
-    """A size that only the run decides gets a name that no other one has."""
-    for variable in variables(size):
-        if "?" in variable.name:
-            word = variable.name.replace("?", "")
-            state.rename(variable, state.size(word if word.isidentifier() else "size", variable.nonneg))
-    return state.settled(size)
-
-
-def _condition(cond: Cond, state: State) -> str:
-    return render_cond(substitute_cond(cond, {v: _named(of_atom(v), state) for v in cond_variables(cond)}))
 
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""Arguments or a result that a door refused, to the diagnostic: the signature itself is asked, of tensors with nothing in them."""
+"""Arguments or a result that a door refused, to the diagnostic.
+
+The signature itself is asked, as any program is that runs, of tensors that have a shape and a dtype and nothing in them.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import pipeline
+from ..interp.dtypes import numpy_dtype
 from ..interp.guards import dtype_name, foreign
 from ..interp.names import mangle
 from ..interp.run import Machine, ShapeError, convert, expected_dtype
@@ -21,7 +25,6 @@ from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import Span
 from .libraries import NoArray, Weak, name_of, read
-from ..interp.dtypes import numpy_dtype
 
 
 class Authority:
@@ -79,12 +82,15 @@ class Authority:
             case core.TupleSort(items=items):
                 if not isinstance(value, tuple | list) or len(value) != len(items):
                     self._unfit(subject, f"a tuple of {len(items)}", _told(value))
-                return tuple(self._stand_in(f"{subject}[{i}]", v, s, None) for i, (v, s) in enumerate(zip(value, items)))
+                return tuple(
+                    self._stand_in(f"{subject}[{i}]", v, s, None)
+                    for i, (v, s) in enumerate(zip(value, items, strict=True))
+                )
         return value
 
     def _tensor(self, subject: str, value: Any, param: str | None) -> Any:
         try:
-            shape, dtype = _read(value)
+            shape, dtype = read(value)
         except NoArray:
             self._unfit(subject, "an array", _told(value))
         if any(type(size) is not int for size in shape):
@@ -118,10 +124,6 @@ class _Inside(Exception):
     @classmethod
     def entered(cls, *_: object) -> NoReturn:
         raise cls
-
-
-def _read(value: Any) -> tuple[Sequence[Any], Any]:
-    return read(value)
 
 
 def _told(value: Any) -> str:

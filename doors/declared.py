@@ -79,7 +79,11 @@ class Declared(Node):
         if not items or len(kept) == len(items):
             return
         if not kept:
-            start = self.source.text.rfind("where", 0, items[0].span.start) if items is self.fn.where else items[0].span.start
+            start = (
+                self.source.text.rfind("where", 0, items[0].span.start)
+                if items is self.fn.where
+                else items[0].span.start
+            )
             yield Span(self.source, start, items[-1].span.end)
             return
         last = kept[-1]
@@ -110,10 +114,14 @@ def declared(function: Callable[..., Any], signature: str | None) -> Declared:
         _usable(name, params, found.name)
     order = [name for name in params if name in known]
     if order != known:
-        raise Unfit(f"the signature of @{found.name} has its parameters as {_listed(known)}, the function as {_listed(order)}")
+        raise Unfit(
+            f"the signature of @{found.name} has its parameters as {_listed(known)}, the function as {_listed(order)}"
+        )
     optional = tuple(n for n in known if params[n].default is None or n in found.optional)
     if len(optional) > OPTIONAL:
-        raise Unfit(f"@{found.name} has {len(optional)} parameters that may be None, and there are doors for {OPTIONAL}")
+        raise Unfit(
+            f"@{found.name} has {len(optional)} parameters that may be None, and there are doors for {OPTIONAL}"
+        )
     return replace(found, optional=optional)
 
 
@@ -131,8 +139,14 @@ def _listed(names: list[str]) -> str:
 _KINDS: tuple[tuple[Callable[[Any], bool], str], ...] = (
     (inspect.isclass, "a class: decorate its methods"),
     (inspect.isasyncgenfunction, "an asynchronous generator, whose results come one by one"),
-    (inspect.iscoroutinefunction, "a coroutine: its result is there when it is awaited. Decorate the function that it calls"),
-    (inspect.isgeneratorfunction, "a generator, whose results come one by one: decorate the function that makes one of them"),
+    (
+        inspect.iscoroutinefunction,
+        "a coroutine: its result is there when it is awaited. Decorate the function that it calls",
+    ),
+    (
+        inspect.isgeneratorfunction,
+        "a generator, whose results come one by one: decorate the function that makes one of them",
+    ),
     (lambda f: isinstance(f, property), "a property: decorate the function below it"),
     (lambda f: not callable(f), "nothing that can be called"),
 )
@@ -158,7 +172,9 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 def _of_text(function: Callable[..., Any], signature: str) -> Declared:
     if not isinstance(signature, str):
-        raise Unfit(f"a signature is text like 'fn(x : Tensor([n], float32)) : Tensor([n], float32)', not {signature!r}")
+        raise Unfit(
+            f"a signature is text like 'fn(x : Tensor([n], float32)) : Tensor([n], float32)', not {signature!r}"
+        )
     name = named(function)
     found = parsed(name, _source(function, f"extern @{name} = ", signature))
     for param in found.fn.params:
@@ -177,7 +193,9 @@ def parsed(name: str, source: Excerpt) -> Declared:
             return Declared(name, fn, source)
     start = len(source.text) - len(source.text.lstrip())
     whole = Span(source, start, len(source.text.rstrip()))
-    raise RxError(error(E101, "this is no signature, like `fn(x : Tensor([n], float32)) : Tensor([n], float32)`", whole))
+    raise RxError(
+        error(E101, "this is no signature, like `fn(x : Tensor([n], float32)) : Tensor([n], float32)`", whole)
+    )
 
 
 def _source(function: Callable[..., Any], head: str, signature: str) -> Excerpt:
@@ -232,7 +250,9 @@ def _of_annotations(function: Callable[..., Any], params: Mapping[str, inspect.P
     found = {p: _read(name, f"`{p}`", params[p].annotation, function) for p in params}
     result = _read(name, "the result", inspect.signature(function).return_annotation, function)
     if all(r is None for r in (*found.values(), result)):
-        raise Unfit(f"@{name} says nothing of arrays: annotate it, like `x: Float32[Array, \"b n\"]`, or give a signature")
+        raise Unfit(
+            f'@{name} says nothing of arrays: annotate it, like `x: Float32[Array, "b n"]`, or give a signature'
+        )
     said = {n: r for n, r in found.items() if r is not None}
     optional = tuple(n for n, r in said.items() if isinstance(r, Maybe))
     plain = {n: r.inner if isinstance(r, Maybe) else r for n, r in said.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
+from ..api import CheckError
 from ..lang.diagnostics import RxError
 from .declared import declared
 from .door import Door
@@ -25,8 +26,7 @@ def checked(signature: Any = None, /) -> Any:
 def _checked(function: Any, signature: str | None) -> Any:
     if isinstance(function, classmethod | staticmethod):
         return type(function)(_checked(function.__func__, signature))
-    from ..api import CheckError
     try:
-        return Door(function, declared(function, signature)).made()
+        return Door(function, declared(function, signature)).function
     except RxError as problem:
         raise CheckError(problem.diagnostics) from None

@@ -5,67 +5,94 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from .. import pipeline
+from ..api import Check, CheckError
 from ..lang import core
 from ..lang.checked import Checked
-from ..lang.source import Source
 from .authority import Authority
 from .declared import Declared, Unfit
 from .libraries import PREFIX, SHARED, take_up
-from .text import RESULT, Variant, Written, listing, variant_lines
+from .text import Variant, Written, listing, variant_lines
 
 
 class Door:
-    """What there is of a function with a door: its declaration, the program that says it, the lines of its checks."""
+    """What there is of a function with a door: its declaration, the programs that say it, the lines of its checks."""
 
     def __init__(self, function: Callable[..., Any], declared: Declared) -> None:
         self.target = function
         self.declared = declared
+        self.optional = declared.optional
         self.parameters = inspect.signature(function)
-        self.programs = [_program(declared, absent) for absent in _choices(declared.optional)]
-        found = enumerate(zip(_choices(declared.optional), self.programs, strict=True))
-        self.variants = [Variant(absent, _function(checked, declared), i) for i, (absent, checked) in found]
-        self.authorities = [Authority(c, v.function) for c, v in zip(self.programs, self.variants, strict=True)]
-        self.lines = [
-            variant_lines(v, _call(self.parameters), result_may_be_none=declared.maybe) for v in self.variants
-        ]
+        choices = list(_choices(declared.optional))
+        self.programs = [_program(declared, absent) for absent in choices]
+        found = zip(choices, self.programs, strict=True)
+        self.variants = [Variant(absent, _function(program, declared), i) for i, (absent, program) in enumerate(found)]
+        self.authorities = [Authority(p, v.function) for p, v in zip(self.programs, self.variants, strict=True)]
+        self.lines = self._lines(decided=False)
+
+    @property
+    def name(self) -> str:
+        return self.declared.name
+
+    @property
+    def signature(self) -> str:
+        return self.variants[0].function.signature
 
     @property
     def checks(self) -> list[core.Assert | core.MatchShape]:
-        """The checks of the door with nothing left out, each once."""
+        """The checks of the door where no parameter is None, each once."""
         return list({id(line.check): line.check for line in self.lines[0] if line.check is not None}.values())
 
-    def made(self) -> Callable[..., Any]:
+    @property
+    def residual(self) -> tuple[Check, ...]:
+        """What is left to check between its functions: it is one."""
+        return ()
+
+    def variant(self, absent: frozenset[str]) -> tuple[Checked, core.Function]:
+        """The program and the declaration in it where these parameters are None."""
+        found = next(v for v in self.variants if v.absent == absent)
+        return self.programs[found.place], found.function
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
         """The function with its door."""
+        return self._made(self.lines)
+
+    def entered(self) -> Callable[..., Any]:
+        """The function for whom it is decided that the door lets its arguments in: its result is checked."""
+        return self._made(self._lines(decided=True))
+
+    def _lines(self, *, decided: bool) -> list[list[Written]]:
+        call, maybe = _call(self.parameters), self.declared.maybe
+        return [variant_lines(v, call, result_may_be_none=maybe, decided=decided) for v in self.variants]
+
+    def _made(self, lines: Sequence[Sequence[Written]]) -> Callable[..., Any]:
         take_up()
-        door = self._compiled()
+        space: dict[str, Any] = {}
+        exec(compile(self.text(lines), f"<door of {self.name}>", "exec"), SHARED, space)
+        door = space["make"](self.target, _unseen(self._refuse), _unseen(self._reject))
         update_wrapper(door, self.target)
         defaults = [p for p in self.parameters.parameters.values() if p.default is not p.empty]
         door.__defaults__ = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY) or None
         door.__kwdefaults__ = {p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY} or None
         door.__rx_door__ = self
-        return door
+        made: Callable[..., Any] = door
+        return made
 
-    def _compiled(self) -> Any:
-        space: dict[str, Any] = {}
-        text = self.text()
-        exec(compile(text, f"<door of {self.declared.name}>", "exec"), SHARED, space)
-        return space["make"](self.target, _unseen(self._refuse), _unseen(self._reject))
-
-    def text(self) -> str:
+    def text(self, lines: Sequence[Sequence[Written]]) -> str:
         """The door as Python."""
         head = [f"def make({PREFIX}target, {PREFIX}refuse, {PREFIX}reject):", f"    def door{_head(self.parameters)}:"]
         body: list[str] = []
-        for variant, lines in reversed(list(zip(self.variants, self.lines, strict=True))):
+        for variant, own in reversed(list(zip(self.variants, lines, strict=True))):
             if variant.absent:
-                tests = " and ".join(f"{n} is None" for n in self.declared.optional if n in variant.absent)
+                tests = " and ".join(f"{n} is None" for n in self.optional if n in variant.absent)
                 body.append(f"        if {tests}:")
-            body += listing(lines, 3 if variant.absent else 2)
+            body += listing(own, 3 if variant.absent else 2)
         return "\n".join([*head, *body, "    return door", ""])
 
     def _refuse(self, variant: int, args: Sequence[Any]) -> None:
@@ -94,8 +121,6 @@ def _choices(optional: Sequence[str]) -> Iterator[frozenset[str]]:
 
 def _program(declared: Declared, absent: frozenset[str]) -> Checked:
     """The declaration as a program; raises CheckError where something is wrong with it."""
-    from ..api import CheckError
-
     source = declared.program(absent)
     report = pipeline.check_source(source, Path())
     source.show()
@@ -137,6 +162,3 @@ def _call(signature: inspect.Signature) -> str:
             case _:
                 args.append(name)
     return f"{PREFIX}target({', '.join(args)})"
-
-
-_ = Source, Written, RESULT

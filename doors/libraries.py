@@ -1,7 +1,7 @@
 """An array of any library to its shape and dtype: by its exact class, then by its class, then by the array API's protocol.
 
-Every door that is written shares one namespace, `SHARED`: the classes and dtypes of the libraries that are loaded. A library that
-is loaded later is taken up when the first of its arrays is met.
+All doors share one namespace, `SHARED`: the classes and dtypes of the libraries that are loaded. A library that is loaded later
+is taken up when the first of its arrays is met.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ def outside(dtype: Any, names: Iterable[str]) -> bool:
     """Whether a dtype is none of these."""
     if isinstance(dtype, Weak):
         return not any(dtype.fits(DTYPES[name]) for name in names)
-    return name_of(dtype) not in names
+    name = name_of(dtype)
+    return name is None or name not in names
 
 
 def _takes(dtype: Any, weak: Weak) -> bool:

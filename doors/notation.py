@@ -125,11 +125,13 @@ def _speaks_of_arrays(annotation: Any) -> bool:
 
 def _of_tree(annotation: Any) -> tuple[Any, ...]:
     """What jaxtyping's trees hold."""
-    return (annotation.leaftype,) if type(annotation).__name__ == "_MetaPyTree" and hasattr(annotation, "leaftype") else ()
+    return (
+        (annotation.leaftype,) if type(annotation).__name__ == "_MetaPyTree" and hasattr(annotation, "leaftype") else ()
+    )
 
 
 def _shown(annotation: Any) -> str:
-    return str(annotation).replace("typing.", "").replace("jaxtyping.", "")
+    return re.sub(r"\b(typing|jaxtyping)\.", "", str(annotation))
 
 
 # Strings
@@ -150,9 +152,11 @@ def _of_tree_text(tree: ast.expr, names: Mapping[str, Any]) -> Read:
             return None
         case ast.Constant(value=str(inner)):
             return _of_text(inner, names)
-        case ast.Subscript(value=head, slice=ast.Tuple(elts=[_, ast.Constant(value=str(dims))])) if _last(head) in CLASSES:
+        case ast.Subscript(value=head, slice=ast.Tuple(elts=[_, ast.Constant(value=str(dims))])) if (
+            _last(head) in CLASSES
+        ):
             return Tensor(shape(dims), _dtype(_last(head)))
-        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+        case ast.BinOp(op=ast.BitOr()):
             options = list(_options(tree))
             found = [_of_tree_text(o, names) for o in options if not _is_none(o)]
             return _maybe(found, any(map(_is_none, options)), ast.unparse(tree))
@@ -243,7 +247,9 @@ def _inner(tree: ast.expr) -> str:
 
 def _dtype(name: str) -> str:
     if name not in CLASSES:
-        raise Unread(f"`{name}` is a class of dtypes that no signature has: {', '.join(list(CLASSES)[:9])}, Float32, ...")
+        raise Unread(
+            f"`{name}` is a class of dtypes that no signature has: {', '.join(list(CLASSES)[:9])}, Float32, ..."
+        )
     return CLASSES[name]
 
 

@@ -33,6 +33,8 @@ class Checks(ShapeTexts):
         super().__init__(Unit({}))
         self.locals.update(values)
         self.refused = refused
+        # Whether it is known that they hold: then the lines only name sizes.
+        self.decided = False
         self.lines: list[Written] = []
         # Whether a line may meet a size expression without a value.
         self.may_fail = False
@@ -134,6 +136,8 @@ class Checks(ShapeTexts):
             self.value(name, item)
 
     def _failing(self, text: str, check: core.Assert | core.MatchShape) -> None:
+        if self.decided:
+            return
         self.write(f"if {text}:", check=check)
         self.write(self.refused, 1)
 
@@ -240,25 +244,27 @@ class Variant(NamedTuple):
 
     absent: frozenset[str]
     function: core.Function
-    index: int
+    place: int
 
 
-def variant_lines(variant: Variant, call: str, *, result_may_be_none: bool) -> list[Written]:
-    """Checks of the arguments, the call, checks of its result."""
+def variant_lines(variant: Variant, call: str, *, result_may_be_none: bool, decided: bool = False) -> list[Written]:
+    """Checks of the arguments (unless it is `decided` that they hold), the call, checks of its result."""
     function = variant.function
     names = [p.name for p in function.params]
     given = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
-    text = Checks({name: name for name in names}, f"return {PREFIX}refuse({variant.index}, {given})")
+    text = Checks({name: name for name in names}, f"return {PREFIX}refuse({variant.place}, {given})")
+    text.decided = decided
     for param in function.params:
         text.value(param.name, param.sort)
     text.statements(function.checks, {p.name: p.sort for p in function.params})
+    text.decided = False
     lines = text.taken()
     lines.append(Written(0, f"{RESULT} = {call}"))
     if function.result is not None:
         if result_may_be_none:
             lines += [Written(0, f"if {RESULT} is None:"), Written(1, f"return {RESULT}")]
         [out] = _out(function)
-        text.refused = f"return {PREFIX}reject({variant.index}, {given}, {RESULT})"
+        text.refused = f"return {PREFIX}reject({variant.place}, {given}, {RESULT})"
         text.locals[out] = RESULT
         text.value(out, function.result)
         text.statements(function.promises, {out: function.result})

@@ -1,2 +1,4 @@
-"""Where doors run: `libraries.py` puts in what their text speaks of. A module, since PyTorch's compiler looks up a function's names
-in the module that it says it is of."""
+"""Where doors run: `libraries.py` puts in what they speak of.
+
+A module of its own, since PyTorch's compiler looks up the names of a function in the module that it says it is of.
+"""
