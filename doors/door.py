@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, update_wrapper
+from functools import update_wrapper
 from itertools import combinations
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from .. import pipeline
 from ..api import Check, CheckError
@@ -17,7 +18,19 @@ from ..lang.checked import Checked
 from .authority import Authority
 from .declared import Declared, Unfit
 from .libraries import PREFIX, SHARED, take_up
-from .text import Variant, Written, listing, variant_lines
+from .text import Counted, Variant, Written, listing, variant_lines
+
+
+class Doors:
+    """All doors that there are; `made` is told of each new one."""
+
+    def __init__(self) -> None:
+        self.all: WeakSet[Door] = WeakSet()
+        self.made: Callable[[Door], None] = lambda _: None
+
+
+DOORS = Doors()
+Lines = Sequence[Sequence[Written]]
 
 
 class Door:
@@ -34,6 +47,11 @@ class Door:
         self.variants = [Variant(absent, _function(program, declared), i) for i, (absent, program) in enumerate(found)]
         self.authorities = [Authority(p, v.function) for p, v in zip(self.programs, self.variants, strict=True)]
         self.lines = self._lines(decided=False)
+        self.function = self._made(self.lines)
+        # The functions that are made of it, with their lines: what counts rewrites them all.
+        self.copies = [(self.function, self.lines)]
+        DOORS.all.add(self)
+        DOORS.made(self)
 
     @property
     def name(self) -> str:
@@ -44,9 +62,10 @@ class Door:
         return self.variants[0].function.signature
 
     @property
-    def checks(self) -> list[core.Assert | core.MatchShape]:
-        """The checks of the door where no parameter is None, each once."""
-        return list({id(line.check): line.check for line in self.lines[0] if line.check is not None}.values())
+    def file(self) -> str | None:
+        """The file that the function stands in."""
+        code = getattr(inspect.unwrap(self.target), "__code__", None)
+        return None if code is None else code.co_filename
 
     @property
     def residual(self) -> tuple[Check, ...]:
@@ -58,24 +77,20 @@ class Door:
         found = next(v for v in self.variants if v.absent == absent)
         return self.programs[found.place], found.function
 
-    @cached_property
-    def function(self) -> Callable[..., Any]:
-        """The function with its door."""
-        return self._made(self.lines)
-
     def entered(self) -> Callable[..., Any]:
         """The function for whom it is decided that the door lets its arguments in: its result is checked."""
-        return self._made(self._lines(decided=True))
+        lines = self._lines(decided=True)
+        self.copies.append((self._made(lines), lines))
+        DOORS.made(self)
+        return self.copies[-1][0]
 
-    def _lines(self, *, decided: bool) -> list[list[Written]]:
+    def _lines(self, *, decided: bool) -> Lines:
         call, maybe = _call(self.parameters), self.declared.maybe
         return [variant_lines(v, call, result_may_be_none=maybe, decided=decided) for v in self.variants]
 
-    def _made(self, lines: Sequence[Sequence[Written]]) -> Callable[..., Any]:
+    def _made(self, lines: Lines) -> Callable[..., Any]:
         take_up()
-        space: dict[str, Any] = {}
-        exec(compile(self.text(lines), f"<door of {self.name}>", "exec"), SHARED, space)
-        door = space["make"](self.target, _unseen(self._refuse), _unseen(self._reject))
+        door = self._compiled(self.text(lines))
         update_wrapper(door, self.target)
         defaults = [p for p in self.parameters.parameters.values() if p.default is not p.empty]
         door.__defaults__ = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY) or None
@@ -84,7 +99,12 @@ class Door:
         made: Callable[..., Any] = door
         return made
 
-    def text(self, lines: Sequence[Sequence[Written]]) -> str:
+    def _compiled(self, text: str) -> Any:
+        space: dict[str, Any] = {}
+        exec(compile(text, f"<door of {self.name}>", "exec"), SHARED, space)
+        return space["make"](self.target, _unseen(self._refuse), _unseen(self._reject))
+
+    def text(self, lines: Lines, counted: Counted | None = None) -> str:
         """The door as Python."""
         head = [f"def make({PREFIX}target, {PREFIX}refuse, {PREFIX}reject):", f"    def door{_head(self.parameters)}:"]
         body: list[str] = []
@@ -92,8 +112,18 @@ class Door:
             if variant.absent:
                 tests = " and ".join(f"{n} is None" for n in self.optional if n in variant.absent)
                 body.append(f"        if {tests}:")
-            body += listing(own, 3 if variant.absent else 2)
+            body += listing(own, 3 if variant.absent else 2, counted)
         return "\n".join([*head, *body, "    return door", ""])
+
+    def every_check(self) -> Iterator[core.Assert | core.MatchShape]:
+        """The checks of all its lines."""
+        for _, lines in self.copies:
+            yield from (line.check for own in lines for line in own if line.check is not None)
+
+    def rewrite(self, counted: Counted | None) -> None:
+        """From here on its checks are counted, or are not any more."""
+        for function, lines in self.copies:
+            function.__code__ = self._compiled(self.text(lines, counted)).__code__
 
     def _refuse(self, variant: int, args: Sequence[Any]) -> None:
         self.authorities[variant].refuse(args)

@@ -278,13 +278,21 @@ def _out(function: core.Function) -> tuple[str, ...]:
     return let.names
 
 
-def listing(lines: Iterable[Written], depth: int, counted: Mapping[int, int] | None = None) -> Iterator[str]:
-    """The lines as Python has them; `counted` gives for the checks that are counted the place of their counts."""
+class Counted(NamedTuple):
+    """Where checks are counted: the number of their door, and a place in its counts for each of them."""
+
+    door: int
+    places: Mapping[int, int]
+
+
+def listing(lines: Iterable[Written], depth: int, counted: Counted | None = None) -> Iterator[str]:
+    """The lines as Python has them."""
     for line in lines:
         indent = "    " * (depth + line.depth)
-        at = counted.get(id(line.check)) if counted is not None else None
-        if at is not None:
-            yield f"{indent}{PREFIX}reached[{at}] += 1"
-        yield indent + line.text
-        if at is not None:
-            yield f"{indent}    {PREFIX}failed[{at}] += 1"
+        at = counted.places.get(id(line.check)) if counted is not None else None
+        if counted is None or at is None:
+            yield indent + line.text
+        else:
+            yield f"{indent}{PREFIX}reached_{counted.door}[{at}] += 1"
+            yield indent + line.text
+            yield f"{indent}    {PREFIX}failed_{counted.door}[{at}] += 1"
