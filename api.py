@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from keyword import iskeyword
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,10 @@ from . import pipeline
 from .helps.actual import explained
 from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
+from .interp.dlpack import giver
 from .interp.dps import Pair, pairs
 from .interp.plans import PlanCounts, quick_class
-from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, outward, own
+from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, defaults, outward, own
 from .interp.shape_program import result_shape
 from .interp.trees import nodes_of
 from .lang import core
@@ -24,7 +27,7 @@ from .lang.checked import Checked
 from .lang.diagnostics import Diagnostic, RxError
 from .lang.files import Files, is_model
 from .lang.given import Given, read_given
-from .lang.node import Node
+from .lang.node import Node, replace
 from .lang.render import render_text
 from .lang.source import Span
 from .pipeline import Report
@@ -77,7 +80,8 @@ class Function:
         self._module = module
         self._core = function
         self._plans = module._machine.plans(name)
-        self._table = self._plans.table
+        # Where results are another library's no call takes the short way.
+        self._table = self._plans.table if module._give is None else {}
         self._class = quick_class([p.sort for p in function.params])
         self._recursive = module._machine.recursive
         self.__name__ = name
@@ -89,6 +93,7 @@ class Function:
         try:
             plan = self._table[self._class(*args)]
         except (KeyError, TypeError, AttributeError, IndexError):  # a new class, or no plain arrays
+            __tracebackhide__ = True
             return self._call_with(args, named)
         next(plan.taken)
         if plan is not self._plans.last:
@@ -96,6 +101,7 @@ class Function:
         try:
             result = plan.run(*args) if not self._recursive else deeply(plan.run, *args)
         except RUNTIME_ERRORS as problem:
+            __tracebackhide__ = True
             raise self._module._machine.explained(problem) from cause_of(problem)
         # What is neither an argument nor a view has memory of its own.
         if type(result) is ndarray and result.base is None:
@@ -106,12 +112,20 @@ class Function:
         return own(outward(result), args)
 
     def _call_with(self, positional: tuple[object, ...], named: dict[str, object]) -> Any:
-        """A call whose arguments are not all plain arrays in order."""
+        """A call whose arguments are not all plain arrays in order. `like` and `copy` are those of `rx.load`, for this call,
+        where no parameter is called so."""
+        __tracebackhide__ = True
+        own = {p.name for p in self._core.params}
+        options = {n: named.pop(n) for n in ("like", "copy") if n in named and n not in own}
+        like = options.get("like")
+        give = self._module._give if like is None else giver(like)
         try:
             args = arrange(self._core, positional, named)
         except ArgumentProblem as problem:
             raise TypeError(str(problem)) from None
-        return self._module._machine.call(self.__name__, convert(self._core, args))
+        copy = bool(options.get("copy", self._module._copy))
+        result = self._module._machine.call(self.__name__, convert(self._core, args, copy=copy))
+        return result if give is None else _given(result, give)
 
     def __repr__(self) -> str:
         return f"<rx function {self.signature or '@' + self.__name__}>"
@@ -120,6 +134,22 @@ class Function:
     def signature(self) -> str:
         """The signature as the program has it."""
         return self._core.signature
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What `inspect.signature` gives: the types are those of the program, as text."""
+        declared = self._core.declaration
+        types = (
+            {p.name: p.annotation.span.text for p in declared.params if p.annotation} if declared is not None else {}
+        )
+        fallback = defaults(self._core)
+        params = [_parameter(p.name, types.get(p.name), fallback) for p in self._core.params]
+        result = (
+            declared.result.span.text
+            if declared is not None and declared.result is not None
+            else inspect.Signature.empty
+        )
+        return inspect.Signature(params, return_annotation=result)
 
     @property
     def plans(self) -> PlanCounts:
@@ -158,11 +188,23 @@ class Function:
         return result_shape(pair, slots)
 
 
+def _parameter(name: str, type_: str | None, fallback: Mapping[str, Any]) -> inspect.Parameter:
+    """A parameter under a name that Python has, too."""
+    own = name.replace("'", "_")
+    annotation, default = type_ or inspect.Parameter.empty, fallback.get(name, inspect.Parameter.empty)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(own + "_" * iskeyword(own), kind, annotation=annotation, default=default)
+
+
 class Module:
     """A program that was checked. Its functions are attributes: `module.ff(x)`; imported ones `module["attn.block"]`."""
 
-    def __init__(self, checked: Checked, files: Files, allow_extern: bool) -> None:
+    def __init__(
+        self, checked: Checked, files: Files, allow_extern: bool, like: Any = None, copy: bool = False
+    ) -> None:
         self._checked = checked
+        self._give = None if like is None else giver(like)
+        self._copy = copy
         self._machine = pipeline.ready(
             checked, files, allow_extern=allow_extern, explain=partial(explained, base=files.base, roots=files.roots)
         )
@@ -211,19 +253,24 @@ def load(
     allow_empty: bool = False,
     allow_extern: bool = False,
     given: Sequence[str] = (),
+    like: Any = None,
+    copy: bool = False,
 ) -> Module:
     """Check a program and make its functions callable; raises CheckError where it is rejected.
 
     Imports and weights are read below the program's own folder and `roots`. `strict` and `allow_empty` are those of
     `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name. What is `given`, like
     `"@f: 1 <= n, n <= 64"`, holds at the doors of functions beside what the program says; `@*` are all that have such sizes.
+
+    Functions take arrays of NumPy, and of any library that speaks DLPack, without a copy where that can be; `copy` lets them
+    come from another device. Results are NumPy's, or those of the library that `like` is, or is an array of.
     """
     place = Path(path)
     data = b"" if is_model(place.name) else place.read_bytes()
     files = Files(place.parent, _paths(roots))
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
-    return _ready(report, files, allow_extern, options)
+    return _ready(report, files, allow_extern, options, like, copy)
 
 
 def loads(
@@ -235,12 +282,14 @@ def loads(
     allow_empty: bool = False,
     allow_extern: bool = False,
     given: Sequence[str] = (),
+    like: Any = None,
+    copy: bool = False,
 ) -> Module:
     """The same for a program's text; files are looked for in the folder of `filename`."""
     base = Path(filename).parent
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
-    return _ready(report, Files(base, _paths(roots)), allow_extern, options)
+    return _ready(report, Files(base, _paths(roots)), allow_extern, options, like, copy)
 
 
 def check_source(
@@ -253,8 +302,9 @@ def check_source(
     given: Sequence[str] = (),
 ) -> Report:
     """Check a program's text: the diagnostics, how many assertions were proved and how many are left. Nothing is run."""
-    options = CheckOptions(strict, allow_empty, _conditions(given))
-    return pipeline.check_text(text, filename, Path(filename).parent, _paths(roots), options)
+    options, base = CheckOptions(strict, allow_empty, _conditions(given)), Path(filename).parent
+    report = pipeline.check_text(text, filename, base, _paths(roots), options)
+    return replace(report, helped=lambda: with_helps(report, base, _paths(roots), options))
 
 
 def _paths(roots: Sequence[PathText]) -> tuple[Path, ...]:
@@ -270,15 +320,22 @@ def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
         raise ValueError(str(problem)) from None
 
 
-def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptions) -> Module:
+def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptions, like: Any, copy: bool) -> Module:
     if not report.ok or report.checked is None:
         raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
     if report.unmet:
         raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
-        return Module(report.checked, files, allow_extern)
+        return Module(report.checked, files, allow_extern, like, copy)
     except RxError as problem:  # weights that are not there
         raise CheckError(problem.diagnostics) from None
+
+
+def _given(result: Any, give: Callable[[Any], Any]) -> Any:
+    """A result in the caller's library; sizes are ints in any."""
+    if isinstance(result, tuple):
+        return tuple(_given(part, give) for part in result)
+    return give(result) if isinstance(result, ndarray) else result
 
 
 # Residual checks

@@ -26,6 +26,9 @@ from ..lang.node import replace
 from ..lang.source import Span
 from .libraries import NoArray, Weak, name_of, read
 
+# See written.py.
+__tracebackhide__ = True
+
 
 class Authority:
     """What a signature says of a call, in words. Doors are quick and say nothing."""

@@ -126,9 +126,11 @@ class Door:
             function.__code__ = self._compiled(self.text(lines, counted)).__code__
 
     def _refuse(self, variant: int, args: Sequence[Any]) -> None:
+        __tracebackhide__ = True
         self.authorities[variant].refuse(args)
 
     def _reject(self, variant: int, args: Sequence[Any], result: Any) -> None:
+        __tracebackhide__ = True
         self.authorities[variant].reject(args, result)
 
 
@@ -136,6 +138,7 @@ def _unseen(action: Callable[..., Any]) -> Callable[..., Any]:
     """What a compiler of functions does not look into: to PyTorch's it is where a graph ends."""
 
     def unseen(*args: Any) -> Any:
+        __tracebackhide__ = True
         torch = sys.modules.get("torch")
         return action(*args) if torch is None else torch.compiler.disable(action)(*args)
 
