@@ -118,7 +118,7 @@ class Door:
     def every_check(self) -> Iterator[core.Assert | core.MatchShape]:
         """The checks of all its lines."""
         for _, lines in self.copies:
-            yield from (line.check for own in lines for line in own if line.check is not None)
+            yield from (line.reached for own in lines for line in own if line.reached is not None)
 
     def rewrite(self, counted: Counted | None) -> None:
         """From here on its checks are counted, or are not any more."""

@@ -30,19 +30,19 @@ class Absent:
 
 
 class Library(NamedTuple):
-    """A library's arrays: `exact` is the class that its arrays have, `base` the one that all others derive from; both are
-    looked up where they stand and never imported. `dtype` gives its dtype for one of ours by name."""
+    """A library's arrays: `exact` is the class that its arrays have, `bases` are those that all others derive from, the likely one
+    first; they are looked up where they stand and never imported. `dtype` gives its dtype for one of ours."""
 
     module: str
     exact: str
-    base: str
+    bases: tuple[str, ...]
     dtype: Callable[[DType], Any] | None = None
 
 
 LIBRARIES = (
-    Library("numpy", "ndarray", "ndarray", numpy_dtype),
-    Library("torch", "Tensor", "Tensor", lambda d: getattr(sys.modules["torch"], d.name, None)),
-    Library("jax", "_src.array.ArrayImpl", "Array"),
+    Library("numpy", "ndarray", ("ndarray", "generic"), numpy_dtype),
+    Library("torch", "Tensor", ("Tensor",), lambda d: getattr(sys.modules["torch"], d.name, None)),
+    Library("jax", "_src.array.ArrayImpl", ("core.Tracer", "Array")),
 )
 _WITH_DTYPES = [library for library in LIBRARIES if library.dtype is not None]
 _loaded: set[str] = set()
@@ -175,7 +175,7 @@ _HELPERS = {
     "type": type, "len": len, "isinstance": isinstance, "tuple": tuple, "list": list, "int": int, "bool": bool,
     "min": least, "max": greatest, "ceildiv": ceildiv, "exact": exact, "floor": floor, "modulo": modulo,
     "read": read, "differs": differs, "outside": outside, "as_dtype": as_dtype, "NoArray": NoArray,
-    "Undefined": Undefined, "size_of": size_of, "bool_of": bool_of, "shape_of": shape_of,
+    "Undefined": Undefined, "ValueError": ValueError, "size_of": size_of, "bool_of": bool_of, "shape_of": shape_of,
 }  # fmt: skip
 SHARED.update({PREFIX + name: helper for name, helper in _HELPERS.items()})
 # The dtypes, and the sets of them, that the text of a door speaks of.
@@ -190,8 +190,10 @@ def take_up() -> None:
         _loaded.add(library.module)
         SHARED[f"{PREFIX}exact_{library.module}"] = _class(library, library.exact)
     if new:
-        bases = [_class(lib, lib.base) for lib in LIBRARIES if lib.module in _loaded]
-        SHARED[PREFIX + "ARRAYS"] = (*bases, np.generic)
+        known = [lib for lib in LIBRARIES if lib.module in _loaded]
+        # To ask for the class of a tensor of PyTorch's whether it is another takes longer than of any other.
+        likely = [_class(lib, lib.bases[0]) for lib in reversed(known)]
+        SHARED[PREFIX + "ARRAYS"] = (*likely, *(_class(lib, base) for lib in known for base in lib.bases[1:]))
         for name in _dtypes:
             _put_dtype(DTYPES[name])
         _put_sets()

@@ -15,15 +15,22 @@ from .libraries import LIBRARIES, PREFIX, dtype_names, set_names
 RESULT = PREFIX + "result"
 # The dtypes that most arrays have: the first that will do is asked for before the sets of all.
 _COMMON = ("float32", "int64", "bool")
+# Of a tensor of so many axes none has a local of its own.
+_AXES = 12
 _EXACT = [f"{PREFIX}exact_{library.module}" for library in LIBRARIES]
 
 
+Check = core.Assert | core.MatchShape
+
+
 class Written(NamedTuple):
-    """A line of a door: its text, how deep it stands, and the check that fails where the text is true (None for any other)."""
+    """A line of a door: its text, how deep it stands, and the check that is made there: where it is `reached`, and where what
+    follows says that it `failed`."""
 
     depth: int
     text: str
-    check: core.Assert | core.MatchShape | None = None
+    reached: Check | None = None
+    failed: Check | None = None
 
 
 class Checks(ShapeTexts):
@@ -48,8 +55,8 @@ class Checks(ShapeTexts):
             lines = [Written(0, "try:"), *inside, Written(0, f"except {PREFIX}Undefined:"), Written(1, self.refused)]
         return lines
 
-    def write(self, text: str, depth: int = 0, check: core.Assert | core.MatchShape | None = None) -> None:
-        self.lines.append(Written(depth, text, check))
+    def write(self, text: str, depth: int = 0, *, reached: Check | None = None, failed: Check | None = None) -> None:
+        self.lines.append(Written(depth, text, reached, failed))
 
     # Values
 
@@ -120,9 +127,12 @@ class Checks(ShapeTexts):
                 case core.Let(names=(name,), value=value) if isinstance(value, core.ShapeLevel):
                     text, self.locals[name] = self.shape_level(value), self._own(name)
                     self.write(f"{self.locals[name]} = {text}")
+                case core.Assert(
+                    cond=core.Compare(op="==", left=core.RankOf(tensor=name), right=core.SizeLit(value=rank))
+                ) if 0 < rank < _AXES:
+                    self._axes(name, rank, stmt)
                 case core.Assert(cond=cond):
                     self._failing(self.negated(cond), stmt)
-                    self._named_dims(cond)
                 case core.MatchShape():
                     self._match(stmt)
 
@@ -135,20 +145,20 @@ class Checks(ShapeTexts):
             sorts[name] = item
             self.value(name, item)
 
-    def _failing(self, text: str, check: core.Assert | core.MatchShape) -> None:
-        if self.decided:
-            return
-        self.write(f"if {text}:", check=check)
-        self.write(self.refused, 1)
+    def _failing(self, text: str, check: Check) -> None:
+        if not self.decided:
+            self.write(f"if {text}:", reached=check, failed=check)
+            self.write(self.refused, 1)
 
-    def _named_dims(self, cond: core.BoolExpr) -> None:
-        """Behind a check of its rank each axis of a tensor gets a local."""
-        match cond:
-            case core.Compare(op="==", left=core.RankOf(tensor=name), right=core.SizeLit(value=rank)) if 0 < rank < 12:
-                own = [f"{self.shape_local(name)}_{axis}" for axis in range(rank)]
-                self.write(f"{', '.join(own)}{',' if rank == 1 else ''} = {self.shape_local(name)}")
-                for axis, local in enumerate(own):
-                    self.dims[name, axis] = self.dims[name, axis - rank] = local
+    def _axes(self, name: str, rank: int, check: Check) -> None:
+        """Each axis of a tensor of this rank gets a local: a shape of another length cannot be taken apart so."""
+        own = [f"{self.shape_local(name)}_{axis}" for axis in range(rank)]
+        self.write("try:", reached=None if self.decided else check)
+        self.write(f"{', '.join(own)}{',' if rank == 1 else ''} = {self.shape_local(name)}", 1)
+        self.write(f"except {PREFIX}ValueError:", failed=None if self.decided else check)
+        self.write(self.refused, 1)
+        for axis, local in enumerate(own):
+            self.dims[name, axis] = self.dims[name, axis - rank] = local
 
     def _match(self, stmt: core.MatchShape) -> None:
         """Binds and compares the dimensions of a shape with at most one splice in it."""
@@ -289,10 +299,10 @@ def listing(lines: Iterable[Written], depth: int, counted: Counted | None = None
     """The lines as Python has them."""
     for line in lines:
         indent = "    " * (depth + line.depth)
-        at = counted.places.get(id(line.check)) if counted is not None else None
-        if counted is None or at is None:
-            yield indent + line.text
-        else:
-            yield f"{indent}{PREFIX}reached_{counted.door}[{at}] += 1"
-            yield indent + line.text
-            yield f"{indent}    {PREFIX}failed_{counted.door}[{at}] += 1"
+        places = counted.places if counted is not None else {}
+        door = counted.door if counted is not None else 0
+        if id(line.reached) in places:
+            yield f"{indent}{PREFIX}reached_{door}[{places[id(line.reached)]}] += 1"
+        yield indent + line.text
+        if id(line.failed) in places:
+            yield f"{indent}    {PREFIX}failed_{door}[{places[id(line.failed)]}] += 1"
