@@ -204,9 +204,10 @@ def _source(function: Callable[..., Any], head: str, signature: str) -> Excerpt:
     if place is None:
         return Excerpt(f"<signature of {named(function)}>", head + signature, head + signature)
     shown, text, start = place
-    at = text.find(signature, start) if signature.strip() else -1
-    if at < len(head):
-        return Excerpt(shown, head + signature, head + signature)
+    below = text.find(signature, start)
+    at = below if below >= 0 else text.find(signature)
+    if at < len(head) or not signature.strip():
+        return Excerpt(f"{shown}, the signature of {named(function)}", head + signature, head + signature)
     before, after = text[len(head) : at], text[at + len(signature) :]
     return Excerpt(shown, head + blank(before) + signature + blank(after), text)
 

@@ -30,8 +30,8 @@ class Absent:
 
 
 class Library(NamedTuple):
-    """A library's arrays: `exact` is the class that its arrays have, `bases` are those that all others derive from, the likely one
-    first; they are looked up where they stand and never imported. `dtype` gives its dtype for one of ours."""
+    """A library's arrays: `exact` is the class that its arrays have, `bases` are those that all others derive from, the likely
+    one first; they are looked up where they stand and never imported. `dtype` gives its dtype for one of ours."""
 
     module: str
     exact: str

@@ -70,7 +70,7 @@ class Checks(ShapeTexts):
             case core.BaseSort(name="Bool"):
                 self._shape_level(name, "bool", "bool_of")
             case core.BaseSort(name="Shape"):
-                self._shape_level(name, "tuple", "shape_of")
+                self._shape_level(name, "NoArray", "shape_of")
             case core.BaseSort(name="DType"):
                 self._shape_level(name, "NoArray", "as_dtype")
             case core.TupleSort(items=items):
