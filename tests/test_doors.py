@@ -300,10 +300,9 @@ def test_threads_call_it_at_once() -> None:
 
 
 def test_parameters_may_be_called_as_what_a_door_uses() -> None:
-    @rx.checked(
-        "fn(type : Tensor([len, max], float32), min : Tensor([min(len, max)], float32)) : Tensor([len // max], float32)"
-    )
-    def odd(type, min):
+    @rx.checked("""fn(type : Tensor([len, max], float32), int : Tensor([min(len, max)], float32))
+        : Tensor([len // max], float32)""")
+    def odd(type, int):
         return zeros(2)
 
     assert odd(zeros(5, 2), zeros(2)).shape == (2,)
