@@ -28,6 +28,7 @@ from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode
 from .lang.source import Source
+from .lang.summary import summary
 from .lang.walk import walk
 from .lang.weights import BadWeights, Header, read_header
 from .ops.model import TensorInfo
@@ -50,6 +51,19 @@ class Report(Node):
     checked: Checked | None
     # What was given and meets no function of the program.
     unmet: tuple[str, ...] = ()
+    # The same with the helps, which are looked for when somebody asks.
+    helped: Callable[[], Report] | None = None
+
+    def __str__(self) -> str:
+        """What `rx check` prints."""
+        from .lang.render import render_text  # few reports are printed
+
+        told = self.diagnostics if self.helped is None else self.helped().diagnostics
+        counts = self.counts if self.checked is not None else None
+        return "".join(render_text(d) + "\n" for d in told) + summary(self.files[:1], not self.ok, counts, told)
+
+    def __repr__(self) -> str:
+        return f"<rx report {summary(self.files[:1], not self.ok, self.counts, self.diagnostics)}>"
 
     @property
     def ok(self) -> bool:

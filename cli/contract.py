@@ -9,7 +9,7 @@ from ..contract import Clause, Contract, Demand, IndexRange, Typed
 from ..lang import codes
 from ..lang.diagnostics import Diagnostic, note
 from ..lang.source import Source, Span
-from .terminal import plural
+from ..lang.summary import plural
 
 _MOST_NODES = 4
 

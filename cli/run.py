@@ -21,9 +21,10 @@ from ..lang.diagnostics import Diagnostic, RxError
 from ..lang.files import Files, is_model
 from ..lang.given import Given
 from ..lang.node import replace
+from ..lang.summary import plural
 from ..simplify.known.outcome import Options
 from .files import Program, Unusable, all_met, conditions, folders, given_option, read_program, reason
-from .terminal import plural, print_diagnostics
+from .terminal import print_diagnostics
 
 REJECTED, FAILED = 1, 3
 MOST_CHANGES = 100
