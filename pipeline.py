@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .desugar.desugar import desugar
+from .desugar.world import Part
 from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
@@ -89,9 +90,19 @@ def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), optio
         options = replace(options, allow_empty=True)
     files = Files(base, roots)
     modules, program, diagnostics = _desugared(source, files, options.given)
+    return _checked(modules, program, diagnostics, files, options)
+
+
+def check_part(modules: Modules, part: Part, files: Files, options: Options) -> Report:
+    """Check some items of a program that was loaded, against the signatures of others."""
+    program, diagnostics = desugar(modules, lookup, options.given, part)
+    return _checked(modules, program, diagnostics, files, options)
+
+
+def _checked(
+    modules: Modules, program: core.Program, diagnostics: tuple[Diagnostic, ...], files: Files, options: Options
+) -> Report:
     names = tuple(loaded.module.source.name for loaded in (modules.entry, *modules.imports))
-    if program is None:
-        return Report(names, tuple(in_order(list(diagnostics))), Counts(), None)
     weights = _Weights(files)
     checked = replace(check(program, lookup, options, weights.header), headers=weights.headers)
     everything = [*diagnostics, *weights.diagnostics, *checked.diagnostics]
@@ -177,7 +188,7 @@ def call_on_shapes(
 
 def _desugared(
     source: Source, files: Files, given: tuple[Given, ...] = ()
-) -> tuple[Modules, core.Program | None, tuple[Diagnostic, ...]]:
+) -> tuple[Modules, core.Program, tuple[Diagnostic, ...]]:
     modules, syntax = load_program(source, files)
     program, sorts = desugar(modules, lookup, given)
     diagnostics = (*syntax, *sorts)
