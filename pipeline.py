@@ -84,11 +84,14 @@ def check_text(
     return check_source(Source(name, text), base, roots, options)
 
 
-def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
+def check_source(
+    source: Source, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Report:
+    """Check a program that is a source already; `base` may be what opens its files."""
     options = options or Options()
     if is_model(source.name):  # what works only on empty tensors is a condition on its inputs
         options = replace(options, allow_empty=True)
-    files = Files(base, roots)
+    files = base if isinstance(base, Files) else Files(base, roots)
     modules, program, diagnostics = _desugared(source, files, options.given)
     return _checked(modules, program, diagnostics, files, options)
 

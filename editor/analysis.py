@@ -148,28 +148,33 @@ class Program:
         self.units = {m.alias: self.files.analyst.files[Path(m.module.source.name)] for m in modules.imports}
         self.units[""] = pieces
         self.paths = {unit.path: alias for alias, unit in self.units.items()}
-        self._links = {m.alias: m.links for m in (modules.entry, *modules.imports)}
+        self.links = {m.alias: dict(m.links) for m in (modules.entry, *modules.imports)}
         self._names: dict[str, dict[str, tuple[Piece, ...]]] = {}
 
     def names(self, alias: str) -> dict[str, tuple[Piece, ...]]:
         """The pieces that each name of a file may mean; an import's as `attn.block`."""
         if alias not in self._names:
             found = dict(self.units[alias].by_name)
-            for link, target in self._links[alias]:
+            for link, target in self.links[alias].items():
                 other = self.units[target].by_name if target in self.units else {}
                 found.update((f"{link}.{name}", pieces) for name, pieces in other.items())
             self._names[alias] = found
         return self._names[alias]
 
+    def scopes(self, alias: str) -> Iterator[tuple[Piece, ...]]:
+        """The pieces of a file that see the same local names: each alone, and those of the script together."""
+        pieces = self.units[alias].pieces
+        script = tuple(p for p in pieces if p.is_script)
+        yield from ((p,) for p in pieces if p.items and not p.is_script)
+        yield from (script,) if script else ()
+
     def slices(self) -> Iterator[Slice]:
         """What there is to check in the file itself: each piece, and the statements of its script together."""
-        pieces = self.units[""].pieces
-        script = tuple(p for p in pieces if p.is_script)
-        yield from (self._slice((p,)) for p in pieces if p.items and not p.is_script)
-        if script:
-            yield self._slice((*script, *self.names("").get("main", ())), own=len(script))
+        for pieces in self.scopes(""):
+            yield self._slice(pieces, self.names("").get("main", ()) if pieces[0].is_script else ())
 
-    def _slice(self, pieces: tuple[Piece, ...], own: int | None = None) -> Slice:
+    def _slice(self, own: tuple[Piece, ...], beside: tuple[Piece, ...]) -> Slice:
+        pieces = (*own, *beside)
         whole, heads = set(pieces), set[Piece]()
         todo = [(piece, True) for piece in pieces]
         while todo:
@@ -181,7 +186,7 @@ class Program:
                 if seen or used not in heads:
                     (whole if seen else heads).add(used)
                     todo.append((used, seen))
-        return Slice(pieces[:own], frozenset(whole), frozenset(heads - whole))
+        return Slice(own, frozenset(whole), frozenset(heads - whole))
 
 
 class Analyst:

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ..lang import sweet
 from ..lang.diagnostics import Diagnostic
@@ -39,6 +40,8 @@ class Piece(Source):
         super().__init__(f"{path}#{key}", text)  # diagnostics are known by the names of their sources
         self.path = path
         self.key = key
+        # What others have worked out of the piece.
+        self.memo: dict[object, Any] = {}
 
     @cached_property
     def read(self) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
