@@ -130,12 +130,20 @@ class Texts(Files):
         found = self.find(path, relative_to, span)
         if found in self.analyst.edited:
             return found, self.analyst.edited[found]
-        stat = found.stat()
-        stamp = (stat.st_mtime_ns, stat.st_size)
+        stamp = _stamp(found)
         known = self.analyst.read.get(found)
         if known is None or known[0] != stamp:
             self.analyst.read[found] = known = (stamp, super().read_text(path, relative_to, span)[1])
         return found, known[1]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """What changes when a file is written."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return (0, -1)
+    return (stat.st_mtime_ns, stat.st_size)
 
 
 class Program:
@@ -197,6 +205,8 @@ class Analyst:
         self.read: dict[Path, tuple[tuple[int, int], str]] = {}
         self.files: dict[Path, Pieces] = {}
         self._verdicts: dict[Path, dict[tuple[Piece, ...], tuple[Grounds, Verdict]]] = {}
+        # What was known last of each piece, for what is asked while it cannot be read.
+        self._last: dict[Path, dict[str, Verdict]] = {}
         self._settings: dict[Path, Settings] = {}
 
     def edit(self, path: Path, text: str) -> None:
@@ -206,6 +216,15 @@ class Analyst:
         """From here on the file is what the disk has."""
         self.edited.pop(path, None)
         self._verdicts.pop(path, None)
+        self._last.pop(path, None)
+
+    def outdated(self) -> list[Path]:
+        """The files that are not on disk what was read."""
+        return [path for path, (stamp, _) in self.read.items() if path not in self.edited and _stamp(path) != stamp]
+
+    def forget(self) -> None:
+        """What rests on files that are no text, as weights are."""
+        self._verdicts.clear()
 
     def pieces(self, path: Path, text: str) -> Pieces:
         known = self.files.get(path)
@@ -229,9 +248,8 @@ class Analyst:
     def known(self, path: Path, settings: Settings) -> Facts:
         """What is known without checking anything: of pieces that have changed what was known before."""
         program = self.program(path, settings)
-        there = self._verdicts.get(path, {})
-        by_key = {p.key: v for own, (_, v) in there.items() for p in own}
-        found = {p: by_key[p.key] for p in program.units[""].pieces if p.key in by_key}
+        last = self._last.get(path, {})
+        found = {p: last[p.key] for p in program.units[""].pieces if p.key in last}
         return Facts(program.units[""], program, found)
 
     def steps(self, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None) -> Iterator[Facts]:
@@ -242,22 +260,24 @@ class Analyst:
             self._verdicts.pop(path, None)
         program = self.program(path, settings)
         before = self._verdicts.get(path, {})
-        now: dict[tuple[Piece, ...], tuple[Grounds, Verdict]] = {}
-        waiting = []
-        for one in program.slices():
-            known = before.get(one.pieces)
-            if known is not None and known[0] == one.grounds:
-                now[one.pieces] = known
-            else:
-                waiting.append(one)
-        options = Options(strict=settings.strict, stopped=stopped)
+        slices = list(program.slices())
+        now = {one.pieces: before[one.pieces] for one in slices if one.pieces in before}
+        waiting = [one for one in slices if one.pieces not in now or now[one.pieces][0] != one.grounds]
         waiting.sort(key=lambda one: one.pieces in before)
         self._verdicts[path] = now
+        self._forget(program.units[""])
         if not waiting:
             yield self._facts(program, now)
         for one in waiting:
-            now[one.pieces] = (one.grounds, _verdict(program, one, options))
+            verdict = _verdict(program, one, Options(strict=settings.strict, stopped=stopped))
+            now[one.pieces] = (one.grounds, verdict)
+            self._last[path].update((piece.key, verdict) for piece in one.pieces)
             yield self._facts(program, now)
+
+    def _forget(self, pieces: Pieces) -> None:
+        """What is not there any more."""
+        keys = {p.key for p in pieces.pieces}
+        self._last[pieces.path] = {k: v for k, v in self._last.get(pieces.path, {}).items() if k in keys}
 
     def facts(self, path: Path, settings: Settings | None = None) -> Facts:
         """All that can be known."""
@@ -281,3 +301,16 @@ def related(facts: Facts, span: Span) -> tuple[Path, tuple[int, int]] | None:
     pieces = facts.program.units.get(facts.program.paths.get(source.path, "?")) if isinstance(source, Piece) else None
     place = pieces.place(span) if pieces is not None else facts.pieces.place(span)
     return None if place is None else ((pieces or facts.pieces).path, place)
+
+
+# More files than these are not looked through for what is in them.
+_MOST_PROGRAMS = 2_000
+
+
+def programs(folder: Path) -> list[Path]:
+    """The programs below a folder, hidden folders left out."""
+    found: list[Path] = []
+    for path in sorted(folder.rglob("*.rx")):
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts) and len(found) < _MOST_PROGRAMS:
+            found.append(path)
+    return found

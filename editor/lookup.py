@@ -100,6 +100,16 @@ class Lookup:
         alias = self.program.paths.get(path) if path is not None else None
         return None if alias is None else self.program.units[alias]
 
+    def imported(self, offset: int) -> Place | None:
+        """The file that an import names at an offset."""
+        piece, within = self.program.units[""].at(offset)
+        for item in piece.items:
+            if isinstance(item, sweet.Import) and item.path.span.start <= within <= item.path.span.end:
+                alias = item.alias.name if item.alias is not None else Path(item.path.value).stem
+                target = self.program.units.get(self.program.links[""].get(alias, "?"))
+                return None if target is None else Place(target.path, 0, 0)
+        return None
+
     def defined(self, symbol: Symbol) -> Place | None:
         """Where it is defined."""
         unit = self.unit(symbol.path)

@@ -1,4 +1,4 @@
-"""A symbol and a new name to the edits of every file that has it; refused with a reason where another name would get in the way.
+"""A symbol and a new name to the edits of every file that has it; refused with a reason where another name is in the way.
 
 The edits are made in memory, and the files are read again: each name has to mean what it meant, and nothing new may be said.
 """
@@ -58,7 +58,9 @@ def _tried(
     trial = Analyst()
     trial.edited = dict(analyst.edited)
     for path in {p.path for p in places}:
-        trial.edited[path] = edited(analyst.program(path, settings).units[""].text, [p for p in places if p.path == path], name)
+        trial.edited[path] = edited(
+            analyst.program(path, settings).units[""].text, [p for p in places if p.path == path], name
+        )
     for path in dict.fromkeys(files):
         before, after = analyst.program(path, settings), trial.program(path, settings)
         if not (before.units.keys() and any(p.path in before.paths for p in places)):
