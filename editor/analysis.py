@@ -19,7 +19,7 @@ from ..lang.files import Files
 from ..lang.modules import Modules, load_program
 from ..lang.node import Node
 from ..lang.source import NOWHERE, Source, Span
-from ..lang.sweet import Module
+from ..lang.sweet import Import, Module
 from ..pipeline import check_part
 from ..simplify.known.outcome import GivenUp, Options
 from .pieces import Piece, Pieces, split
@@ -179,6 +179,8 @@ class Program:
     def slices(self) -> Iterator[Slice]:
         """What there is to check in the file itself: each piece, and the statements of its script together."""
         for pieces in self.scopes(""):
+            if all(isinstance(item, Import) for item in pieces[0].items):
+                continue
             yield self._slice(pieces, self.names("").get("main", ()) if pieces[0].is_script else ())
 
     def _slice(self, own: tuple[Piece, ...], beside: tuple[Piece, ...]) -> Slice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +21,8 @@ from .rename import references
 from .session import Document, Session, is_set
 
 R = TypeVar("R")
-_LOOK_AGAIN = 2.0  # seconds
+# In seconds: after how long files are looked at again, and what is known so far is told.
+_LOOK_AGAIN, _PATIENCE = 2.0, 0.5
 
 
 class ContentModified(JsonRpcException):
@@ -101,23 +103,28 @@ class RxServer(LanguageServer):
     # Diagnostics
 
     async def refresh(self, document: Document) -> None:
-        """Look at a file, one item after the other, and tell what is found: at once what has changed, at the end all."""
-        session, asked = self.session, document.asked
-        steps = session.steps(document)
+        """Look at a file, one item after the other, and tell what is found at the end; what changed first, where that takes
+        long."""
+        session, asked, facts = self.session, document.asked, None
+        steps, patience = session.steps(document), time.monotonic() + _PATIENCE
         while document.asked == asked:
-            facts = await session.work(session.next, steps, document, asked)
-            if facts is None:
+            further = await session.work(session.next, steps, document, asked)
+            if further is None:
                 break
-            document.files = frozenset(facts.program.paths)
-            if not self.is_asked:
-                self._publish(document, await session.work(wire.diagnostics, session, facts), asked)
-        if document.asked == asked and document.uri in session.documents:
-            self._publish_nothing_new(document)
+            facts = further
+            if time.monotonic() > patience:
+                await self._tell(document, facts, asked)
+                patience += _PATIENCE
+        if document.asked == asked:
+            await self._tell(document, facts, asked)
 
-    def _publish_nothing_new(self, document: Document) -> None:
-        """A text of which nothing can be said any more has no diagnostics, and is told so."""
-        if document.told is None and not self.is_asked:
-            self._publish(document, [], document.asked)
+    async def _tell(self, document: Document, facts: Facts | None, asked: int) -> None:
+        """What is known of a file; nothing of one that cannot be found."""
+        if facts is not None:
+            document.files = frozenset(facts.program.paths)
+        if not self.is_asked:
+            found = [] if facts is None else await self.session.work(wire.diagnostics, self.session, facts)
+            self._publish(document, found, asked)
 
     def _publish(self, document: Document, found: list[lsp.Diagnostic], asked: int) -> None:
         told = (document.version, found)
