@@ -9,17 +9,27 @@ from collections.abc import Iterable, Iterator
 from ..lang import core
 from ..lang.dtypes import DType
 from ..lang.source import Span
-from ..ops.model import TensorInfo
+from ..ops.model import AnyDType, TensorInfo
 from .known.state import State
 from .known.values import TupleValue, Value
 
 
 def may_hold(state: State, value: Value) -> bool:
     """Whether a value may be one that holds others."""
-    if not isinstance(value, TensorInfo) or value.dtype is None:
-        return False
-    dtype = state.dtype(value.dtype)
-    return dtype.is_opaque if isinstance(dtype, DType) else any(d.is_opaque for d in state.known_dtypes(dtype))
+    return isinstance(value, TensorInfo) and any(d.is_opaque for d in _known(state, value.dtype))
+
+
+def holds(state: State, dtype: AnyDType | None) -> bool:
+    """Whether a dtype is surely that of a value that holds others, which has rank 0."""
+    known = _known(state, dtype)
+    return bool(known) and all(d.is_opaque for d in known)
+
+
+def _known(state: State, dtype: AnyDType | None) -> frozenset[DType]:
+    dtype = None if dtype is None else state.dtype(dtype)
+    if isinstance(dtype, DType):
+        return frozenset((dtype,))
+    return frozenset() if dtype is None else state.known_dtypes(dtype)
 
 
 def unsaid(
