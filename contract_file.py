@@ -25,6 +25,7 @@ def contract_object(contract: Contract) -> dict[str, Any]:
                 "sizes": list(c.sizes),
                 "demands": [_demand_object(d) for d in c.demands],
                 "witness": None if c.witness is None else dict(c.witness),
+                "fails": None if c.fails is None else _demand_object(c.fails),
             }
             for c in contract.conditions
         ],
@@ -75,6 +76,7 @@ def _contract(found: dict[str, Any]) -> Contract:
             Clause(
                 str(c["condition"]), tuple(map(str, c["sizes"])), tuple(map(_demand, c["demands"])),
                 None if c["witness"] is None else {str(k): int(v) for k, v in c["witness"].items()},
+                None if c["fails"] is None else _demand(c["fails"]),
             )
             for c in found["conditions"]
         ),

@@ -20,12 +20,13 @@ Policy = Literal["overwrite", "ignore", "reconcile", "strict"]
 
 class Inferred(Node):
     """What is known of one value: a size is an int, an expression over the sizes of the inputs, or "?"; `shape` is None where
-    not even the rank is known."""
+    not even the rank is known. `data` has its elements, where all of them are sizes."""
 
     shape: tuple[int | str, ...] | None
     dtype: str | None
     exactness: tuple[str, ...]
     bounds: tuple[str | None, ...] = ()
+    data: tuple[int | str, ...] | None = None
     # What is known of all that a sequence or an optional value holds.
     element: Inferred | None = None
 
@@ -89,7 +90,8 @@ def _inferred(binding: Binding, sizes: Originals, named: Mapping[str, str] | Non
     shape = None if binding.shape is None else tuple(map(text, binding.shape))
     bounds = tuple(None if b is None or text(b) == "?" else text(b) for b in binding.bounds)
     inside = [_inferred(item, sizes, named) for item in binding.items if binding.sort in HOLDERS]
-    return Inferred(shape, dtype, binding.exactness, bounds, _common(inside))
+    data = None if binding.data is None or named is not None else tuple(map(text, binding.data))
+    return Inferred(shape, dtype, binding.exactness, bounds, data, _common(inside))
 
 
 def _common(inside: Sequence[Inferred]) -> Inferred | None:
@@ -101,7 +103,7 @@ def _common(inside: Sequence[Inferred]) -> Inferred | None:
     shapes = zip(*(i.shape or () for i in inside), strict=True)
     sizes = tuple(of[0] if len(set(of)) == 1 else "?" for of in shapes)
     return Inferred(
-        sizes, inside[0].dtype, tuple("unknown" if s == "?" else "exact" for s in sizes), (), inside[0].element
+        sizes, inside[0].dtype, tuple("unknown" if s == "?" else "exact" for s in sizes), (), None, inside[0].element
     )
 
 

@@ -67,6 +67,8 @@ def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool)
             return WILDCARD
         if size == 0 and not allowzero:
             return _own(ctx, source, axis)
+    elif not allowzero and is_plain(source) and axis >= len(source):
+        ctx.require(_no_zero(), ctx.ne(size, 0))
     return size
 
 
@@ -74,9 +76,13 @@ def _own(ctx: Ctx, source: Shape, axis: int) -> Dim:
     if any(isinstance(d, Segment) for d in source[: axis + 1]):
         raise RankUnknown
     if axis >= len(source):
-        ctx.fail(Other("no 0 in {0} behind the axes of the operand", (Argument("shape"),)))
+        ctx.fail(_no_zero())
     own: Dim = source[axis]
     return own
+
+
+def _no_zero() -> Other:
+    return Other("no 0 in {0} behind the axes of the operand", (Argument("shape"),))
 
 
 @primitive("onnx.shape", "x: tensor, start: int = 0, end: int = none", "T:any -> int64")

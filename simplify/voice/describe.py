@@ -10,6 +10,7 @@ from ...lang.dtypes import DType
 from ...lang.source import Span
 from ...ops.held import NOTHING, Held, Inside, held
 from ...ops.model import Segment, TensorInfo
+from ...ops.tracked import Ratio
 from ..known.shape_level import written_size
 from ..known.state import State
 from ..known.values import (
@@ -223,7 +224,16 @@ def _tensor_binding(name: str, value: TensorInfo, span: Span, state: State) -> B
     if any(isinstance(d, Segment) for d in shape):
         return Binding(name, span, "Tensor", None, (), (), dtype, open=shape_text(shape, state))
     dims = [_dim(d, state) for d in shape]
-    return Binding(name, span, "Tensor", tuple(d[0] for d in dims), *_ends(dims), dtype)
+    return Binding(name, span, "Tensor", tuple(d[0] for d in dims), *_ends(dims), dtype, data=_data(value, state))
+
+
+def _data(value: TensorInfo, state: State) -> tuple[int | str, ...] | None:
+    """The elements as text, where all are sizes, be it of a floating dtype."""
+    found = tuple(e.num if isinstance(e, Ratio) and e.den == 1 else e for e in value.data or (None,))
+    if not all(isinstance(e, int | Term) for e in found):
+        return None
+    texts = tuple(_dim(e, state)[0] for e in found if isinstance(e, int | Term))
+    return None if "?" in texts else texts
 
 
 Dim = tuple[int | str, str, str | None]
