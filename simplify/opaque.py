@@ -40,8 +40,8 @@ def unsaid(
 ) -> Iterator[core.Assert]:
     """What has to hold of values that may hold others, for parameters whose types do not say so."""
     held = [param.name for param, value in params if may_hold(state, value)]
-    pinned = set(_pinned(checks)) if held else set()
-    return (no_holder(name, span) for name in held if name not in pinned)
+    said = pinned(checks) if held else {}
+    return (no_holder(name, span) for name in held if name not in said)
 
 
 class Carried:
@@ -94,7 +94,7 @@ def _outer(value: Inside, is_outer: Callable[[Any], bool]) -> Inside:
 def lost(state: State, value: Value, promises: Iterable[core.Stmt]) -> bool:
     """Whether a result has more that may hold others than its type says."""
     count = sum(may_hold(state, part) for part in _leaves(value))
-    return count > 0 and count > sum(1 for _ in _pinned(promises))
+    return count > 0 and count > len(pinned(promises))
 
 
 def _leaves(value: Value) -> Iterator[Value]:
@@ -105,14 +105,16 @@ def _leaves(value: Value) -> Iterator[Value]:
         yield value
 
 
-def _pinned(stmts: Iterable[core.Stmt]) -> Iterator[str]:
-    """The names that are said to have a dtype that holds others."""
+def pinned(stmts: Iterable[core.Stmt]) -> dict[str, DType]:
+    """The names that are said to have a dtype that holds others, with that."""
+    found = {}
     for stmt in stmts:
         match stmt:
             case core.Assert(
                 cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=dtype))
             ) if dtype.is_opaque:
-                yield name
+                found[name] = dtype
+    return found
 
 
 def no_holder(name: str, span: Span) -> core.Assert:

@@ -28,6 +28,7 @@ from .known.fresh import settle, unknown
 from .known.outcome import IN_WORDS, Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
+from .opaque import pinned
 from .program import Program, is_total, left_open
 from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
 from .solver.exprs import Scope, read_size
@@ -373,11 +374,17 @@ def _called(
         given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
         return checker, walk, walk.lists.call_with(walk.frame, impls, given, env)
     function = checker.program.functions[name]
+    arguments = {n: _with_dtype(a, pinned(function.checks).get(n)) for n, a in arguments.items()}
     entries = tuple(
         Entry(_argument(walk.state, p.name, arguments[p.name], names), core.param_span(function, p.name))
         for p in function.params
     )
     return checker, walk, walk.calls.call_with(walk.frame, function, entries, env)
+
+
+def _with_dtype(given: ArgumentShape | int | str, asked: DType | None) -> ArgumentShape | int | str:
+    """An argument that holds others has the type that is asked for, where nothing else is said."""
+    return replace(given, dtype=asked) if isinstance(given, ArgumentShape) and given.dtype is None else given
 
 
 def _argument(state: State, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:

@@ -63,6 +63,8 @@ def _fill(proto: Any, graph: Graph, found: Inference, policy: Policy) -> None:
         value = found.values.get(name)
         if value is None or value.dtype is None or policy == "ignore" and name in declared:
             continue
+        if name not in infos and value.shape is None:
+            continue  # a type without a shape is none that onnx's checker takes
         if name not in infos:
             infos[name] = proto.value_info.add(name=name)
         _write(infos[name].type, value)
