@@ -7,7 +7,7 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
-from ...lang import codes
+from ...lang import codes, no_rule
 from ...lang.diagnostics import Diagnostic, RxError, error, note
 from ...lang.node import Node, replace
 from ...lang.source import NOWHERE, Made, Source
@@ -55,8 +55,6 @@ class _Unknown(Exception):
     """An operator that nothing is known of."""
 
 
-# Where no callable is: what a model says is nothing that may be run.
-_NOWHERE = "operators_without_a_rule"
 Line = tuple[str, Made | None]
 
 
@@ -315,7 +313,8 @@ class _Block:
         called = self.writer.values.fresh(operation.op_type)
         params = ", ".join(f"x{at} : Tensor" for at in range(len(inputs)))
         result = results[0] if len(results) == 1 else f"({', '.join(results)})"
-        self.writer.line(f'extern @{called} = fn({params}) : {result} = "{_NOWHERE}:{called}"', self.made)
+        target = quoted(no_rule.target(operation.domain, operation.op_type))
+        self.writer.line(f"extern @{called} = fn({params}) : {result} = {target}", self.made)
         self.writer.unknown(operation)
         return [(f"@{called}({', '.join(inputs)})", self.made)]
 
