@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.support.fuzz import cases
 
 onnx = pytest.importorskip("onnx")
@@ -175,6 +176,7 @@ def test_lists_too_long_for_a_text_are_found_in_the_file(tmp_path: Path) -> None
 
 def test_a_tree_that_looks_at_a_column_that_is_not_there_is_refused(tmp_path: Path) -> None:
     import rxlang
+
     from tests.support.one_node import OneNode, one_node
 
     draw = Draw(2)

@@ -92,7 +92,10 @@ def linear_classes(ctx: Ctx, scores: TensorInfo, labels: int, how: str) -> list[
     return [(n,), (n, 2 if isinstance(count, int) and count == 1 and labels == 2 else count)]
 
 
-_SUPPORT = "x: tensor, support: tensor, coefficients: tensor, rho: tensor, kernel: str, gamma: float, coef0: float, degree: float"
+_SUPPORT = (
+    "x: tensor, support: tensor, coefficients: tensor, rho: tensor, kernel: str, gamma: float, coef0: float, "
+    "degree: float"
+)
 
 
 def _supported(ctx: Ctx, x: TensorInfo, support: TensorInfo, kernel: str) -> Dim:

@@ -16,7 +16,7 @@ _HOW = ("SUM", "AVERAGE", "MIN", "MAX")
 
 def _columns(ctx: Ctx, x: TensorInfo, least: int) -> Dim:
     """The number of rows; there are at least so many columns."""
-    n, c = of_rows(ctx, x)
+    n: Dim = of_rows(ctx, x)[0]
     ctx.require(AtLeast(axis_of("x", ctx.dims(x), len(ctx.dims(x)) - 1), least))
     return n
 
