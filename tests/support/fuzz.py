@@ -102,6 +102,8 @@ FAMILIES: dict[str, Count] = {
     # Nodes of models, beside onnxruntime.
     "classic models": Count(24, 600),
     "operators": Count(40, 1_500),
+    "doors": Count(60, 2_000),
+    "compositions": Count(15, 400),
 }  # fmt: skip
 
 

@@ -106,6 +106,10 @@ class Reader:
         kind = self.scope.type(self.operation.inputs[at]) if self.has(at) else None
         return kind.dtype if isinstance(kind, TensorType) else None
 
+    def is_constant(self, at: int) -> bool:
+        """Whether the model holds an input."""
+        return self.has(at) and self.scope.constant(self.operation.inputs[at]) is not None
+
     def outputs(self) -> int:
         """How many outputs somebody uses: those behind the last one are left out."""
         return max((at + 1 for at, name in enumerate(self.operation.outputs) if name), default=0)
@@ -198,8 +202,7 @@ _RULES: dict[tuple[str, str], list[tuple[frozenset[int] | None, Row]]] = {}
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
 FAMILIES = (
     "table", "shapes", "math", "windows", "images", "recurrent", "signal", "chance", "quantised", "attention", "training",
-    "learned", "losses", "classic", "trees", "microsoft",
-    "microsoft_quantised", "microsoft_attention",
+    "learned", "losses", "classic", "trees", "microsoft", "microsoft_quantised", "microsoft_attention", "sequences", "strings",
 )  # fmt: skip
 
 
