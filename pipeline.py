@@ -217,6 +217,7 @@ class _Weights:
         self.headers: dict[tuple[str, str | None], Header] = {}
         self._read: set[tuple[str, str | None]] = set()
         self._unread: set[str] = set()
+        self._found: dict[str, Path] = {}
 
     def header(self, load: core.Load) -> TensorInfo | None:
         key = (load.path, load.key)
@@ -230,7 +231,9 @@ class _Weights:
 
     def _header(self, load: core.Load) -> Header | None:
         try:
-            return read_header(self.files.find(load.path, span=load.span, linked=True), load.key)
+            if load.path not in self._found:
+                self._found[load.path] = self.files.find(load.path, span=load.span, linked=True)
+            return read_header(self._found[load.path], load.key)
         except RxError as problem:
             if load.path not in self._unread:
                 self._unread.add(load.path)

@@ -10,6 +10,7 @@ import click
 
 from .. import pipeline
 from ..lang.checked import Binding, FunctionShapes
+from ..lang.dtypes import HOLDERS
 from ..lang.formats import shapes_object
 from ..lang.node import replace
 from ..simplify.known.outcome import Options
@@ -100,6 +101,8 @@ def _listing(function: FunctionShapes) -> str:
 
 def _type(binding: Binding) -> str:
     """The type in Rx syntax, as far as it is known."""
+    if binding.sort in HOLDERS:
+        return binding.dtype
     if binding.items:
         return f"({', '.join(_type(item) for item in binding.items)})"
     if binding.sort == "Size" and binding.shape:
@@ -119,7 +122,24 @@ def _remarks(binding: Binding) -> str:
     return f"# {'; '.join(remarks)}" if remarks else ""
 
 
+def _held(binding: Binding) -> Iterator[str]:
+    """What is known of what a value holds: of each part, or of all of them."""
+    parts = {_type(item) for item in binding.items}
+    if len(parts) == 1 < len(binding.items) and not binding.items[0].items:
+        yield f"[0] to [{len(binding.items) - 1}] : {parts.pop()}"
+        return
+    for item in binding.items:
+        at = item.name.removeprefix(binding.name)
+        if item.sort in HOLDERS:
+            yield from (f"{at}{remark}" for remark in _held(item))
+        elif item.shape is not None or at != "[?]":
+            yield f"{at} : {_type(item)}"
+
+
 def _inexact(binding: Binding, at: str = "") -> Iterator[str]:
+    if binding.sort in HOLDERS:
+        yield from (f"{at}{remark}" for remark in _held(binding))
+        return
     for number, item in enumerate(binding.items):
         yield from _inexact(item, f"{at}{number}: ")
     if binding.sort == "Tensor" and not binding.items and binding.shape is None and binding.open == "?":

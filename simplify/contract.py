@@ -46,7 +46,7 @@ def _over(inputs: Inputs, conds: Iterable[Cond]) -> list[Cond]:
 
 def _strongest(conds: Iterable[Cond]) -> list[Cond]:
     """Conditions without those that others entail."""
-    kept = list(dict.fromkeys(conds))
+    kept = list(dict.fromkeys(part for cond in conds for part in (cond.parts if isinstance(cond, AllOf) else (cond,))))
     for cond in kept[:_MOST_SUPPOSED]:
         others = [c for c in kept if c is not cond]
         if entails(others, cond):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from ..lang.core import Status
 from ..lang.node import replace
@@ -55,6 +56,18 @@ class Prover:
         other = Prover(self.state, Log(), self.options, self.function)
         other.newest_input = self.newest_input
         return other
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Nothing that is found inside is kept."""
+        may_fail, hurdles, supposed = self.may_fail, len(self.hurdles), len(self.supposed)
+        self.state.push()
+        try:
+            yield
+        finally:
+            self.state.pop()
+            self.may_fail = may_fail
+            del self.hurdles[hurdles:], self.supposed[supposed:]
 
     def supposes(self, cond: Cond) -> bool:
         """Whether a condition that nothing decides, and that only huge sizes break, is taken to hold from here on."""

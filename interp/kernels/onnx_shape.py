@@ -62,12 +62,6 @@ def split(x: Array, sizes: Array, axis: int, count: int) -> tuple[Array, ...]:
     return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
 
 
-@kernel("onnx.split_evenly")
-def split_evenly(x: Array, axis: int, count: int) -> tuple[Array, ...]:
-    part = -(-x.shape[axis] // count)
-    return tuple(np.split(x, [part * i for i in range(1, count)], axis))
-
-
 @kernel("onnx.pad")
 def pad(x: Array, pads: Array, value: Array | None, axes: Array | None, mode: str) -> Array:
     numbers, half = integers(pads), len(pads) // 2

@@ -53,10 +53,13 @@ def onnx_reshape(ctx: Ctx, x: TensorInfo, shape: TensorInfo, allowzero: bool) ->
     what is left. ONNX Reshape."""
     source = known_shape(ctx, x)
     wanted = [_size(ctx, source, axis, size, allowzero) for axis, size in enumerate(elements(ctx, shape))]
+    if WILDCARD in wanted:
+        beside = Other("the sizes beside the -1 in {0} to be at least 1", (Argument("shape"),), blamed=())
+        ctx.require(beside, ctx.all_of(*(ctx.le(1, size) for size in wanted if size is not WILDCARD)))
     return reshape(ctx, x, tuple(wanted))  # type: ignore[no-any-return]
 
 
-def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool) -> object:
+def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool) -> Any:
     if size is None:
         return ctx.fresh("size")
     if isinstance(size, int):
@@ -145,17 +148,6 @@ def onnx_split(ctx: Ctx, x: TensorInfo, sizes: TensorInfo, axis: int, count: int
     ctx.require(Equal(Argument("sizes", ranked(ctx, "sizes", sizes, 1)[0]), Number(count)))
     parts = tuple(ctx.fresh("size") if e is None else e for e in elements(ctx, sizes))
     return split(ctx, x, None, parts, None, axis, False)  # type: ignore[no-any-return]
-
-
-@primitive("onnx.split_evenly", "x: tensor, axis: int = 0, count: int = 1", "T:any -> T...", results="tuple")
-def onnx_split_evenly(ctx: Ctx, x: TensorInfo, axis: int, count: int) -> list[Any]:
-    """So many parts of one size along an axis, the last of which may be smaller. ONNX Split, from version 18 on."""
-    dims = known_shape(ctx, x)
-    at = place(ctx, dims, axis)
-    size = dims[at]
-    part = ctx.ceildiv(size, count)
-    last = size - part * (count - 1)
-    return [(*dims[:at], part if i < count - 1 else last, *dims[at + 1 :]) for i in range(count)]
 
 
 @primitive(

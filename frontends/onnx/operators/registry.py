@@ -185,7 +185,7 @@ _RULES: dict[tuple[str, str], list[tuple[frozenset[int] | None, Row]]] = {}
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
 FAMILIES = (
     "table", "shapes", "math", "windows", "images", "recurrent", "signal", "chance", "quantised", "attention", "training",
-    "learned", "microsoft",
+    "learned", "microsoft", "sequences", "strings",
 )  # fmt: skip
 
 
