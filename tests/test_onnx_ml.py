@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.support import fuzz
+from support import fuzz
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-
-from tests.support import fuzz
+from support import fuzz
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
