@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.support.fuzz import cases
+from support import fuzz
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -155,7 +154,7 @@ FAMILIES = (
 
 
 def _cases() -> Iterator[Any]:
-    return cases("classic models")
+    return fuzz.cases("classic models")
 
 
 def test_classic_models_give_what_onnxruntime_gives(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ Array = np.ndarray[Any, Any]
 
 @kernel("onnx.mask_bias")
 def mask_bias(mask: Array, q: Array, total: int, hidden: float) -> Array:
-    forms = {1: lambda: _within(mask, len(q), total), 2: lambda: mask[:, None, None], 3: lambda: mask[:, None]}
-    return np.where(forms[mask.ndim]() > 0, q.dtype.type(0), q.dtype.type(hidden))
+    seen = _within(mask, len(q), total) if mask.ndim == 1 else np.expand_dims(mask, (1, 2)[: 4 - mask.ndim])
+    return np.asarray(np.where(seen > 0, q.dtype.type(0), q.dtype.type(hidden)))
 
 
 def _within(mask: Array, batch: int, total: int) -> Array:
@@ -99,7 +99,7 @@ def _one(q: Array, k: Array, v: Array, start: int, factor: float, softcap: float
     scores = np.where(hidden, -np.inf, scores)
     shares = np.exp(scores - scores.max(-1, keepdims=True, initial=-np.inf))
     shares = shares / shares.sum(-1, keepdims=True)
-    return np.matmul(shares.astype(scores.dtype), v).astype(q.dtype)
+    return np.asarray(np.matmul(shares.astype(scores.dtype), v)).astype(q.dtype)
 
 
 # Floats of four bits, and the quantiles of normally distributed numbers, as bitsandbytes has them.

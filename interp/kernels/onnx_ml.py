@@ -183,7 +183,7 @@ def _by_pairs(made: Array, coefficients: Array, rho: Array, counts: tuple[int, .
     starts = np.concatenate(([0], np.cumsum(counts)))
     spans = [slice(a, b) for a, b in zip(starts, starts[1:], strict=False)]
     votes = np.zeros((len(made), len(counts)), np.int64)
-    scores = []
+    scores: list[Array] = []
     for i, one in enumerate(spans):
         for j in range(i + 1, len(spans)):
             other = spans[j]

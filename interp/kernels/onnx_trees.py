@@ -194,14 +194,14 @@ def _with_leaves(
     """Leaves as nodes behind the others."""
     inner = len(features)
     none = np.zeros(leaves, np.int64)
-    ways = (np.concatenate((to + inner * (is_leaf != 0), none)) for to, is_leaf in ((yes, yes_leaf), (no, no_leaf)))
+    to_yes, to_no = (np.concatenate((to + inner * (leaf != 0), none)) for to, leaf in ((yes, yes_leaf), (no, no_leaf)))
     kinds, bounds = np.concatenate((modes.astype(np.int64), none + _LEAF)), splits.copy()
     sets = _sets(members)
     bounds[kinds[:inner] == _MEMBER] = np.arange(int((kinds == _MEMBER).sum()))
     tracks = np.zeros(inner + leaves, bool)
     tracks[:inner] = False if missing is None else missing != 0
-    every = (np.concatenate((v, none.astype(v.dtype))) for v in (features, bounds))
-    return _Forest(none, *every, kinds, *ways, tracks, sets)
+    columns, bounds = (np.concatenate((v, none.astype(v.dtype))) for v in (features, bounds))
+    return _Forest(none, columns, bounds, kinds, to_yes, to_no, tracks, sets)
 
 
 def _sets(members: Array | None) -> tuple[Array, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,7 @@ def one_node(
 
 def by_onnxruntime(model: Any, inputs: Sequence[Any]) -> list[Any]:
     """What onnxruntime's kernels give, without its own fusions; raises what it raises where it refuses."""
-    import onnxruntime
-
+    onnxruntime: Any = import_module("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level, options.intra_op_num_threads = 4, 1
