@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -27,6 +32,7 @@ from rxlang.simplify.known.outcome import Options  # noqa: E402
 from rxlang.simplify.solver.numbers import holds_at  # noqa: E402
 
 TRIES = int(os.environ.get("RX_FUZZ", "40")) // 8
+ROOT = Path(__file__).resolve().parents[1]
 STACK = "pkg.torch.onnx.stack_trace"
 Dims = list[str | int]
 
@@ -51,7 +57,7 @@ def node(kind: str, name: str, inputs: str, output: str, **attributes: Any) -> A
     return helper.make_node(kind, inputs.split(), output.split(), name=name, **attributes)
 
 
-def up(path: Path, h: str = "h") -> Path:
+def up(path: Path, h: str | int = "h") -> Path:
     """A convolution of stride 2, upsampling by 2, and a concat with the input."""
     concat = node("Concat", "Concat_39", "images u", "out", axis=1)
     frames = (
@@ -381,6 +387,59 @@ def test_contracts_are_written_and_expected_from_the_command_line(
     assert found["diagnostics"][0]["code"] == "E250" and found["contracts"]
 
 
+# In CI
+
+
+def documented(kind: str, holds: str) -> str:
+    """The block of docs/onnx.md that has a text."""
+    text = (ROOT / "docs" / "onnx.md").read_text()
+    (found,) = [b for b in re.findall(rf"^```{kind}\n(.*?)^```$", text, re.M | re.S) if holds in b]
+    return str(found)
+
+
+def scripts(folder: Path) -> dict[str, str]:
+    """An environment in which `rx` is this one."""
+    (folder / "bin").mkdir()
+    rx = folder / "bin" / "rx"
+    rx.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rxlang "$@"\n')
+    rx.chmod(0o755)
+    return {**os.environ, "PATH": f"{rx.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+def test_the_workflow_of_the_docs_accepts_a_model_and_refuses_a_narrower_one(tmp_path: Path) -> None:
+    steps = re.findall(r"^      - run: (.+)$", documented("yaml", "runs-on"), re.M)
+    assert steps[0] == "pip install 'rxlang[onnx]'" and len(steps) == 3
+    environment = scripts(tmp_path)
+    script = "\n".join(("set -e", *steps[1:]))
+    up(tmp_path / "model.onnx")
+    written = documented("sh", "--write-contract").partition("#")[0].strip()
+    assert subprocess.run(shlex.split(written), cwd=tmp_path, env=environment).returncode == 0
+    assert subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment).returncode == 0
+    up(tmp_path / "model.onnx", h=480)
+    refused = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert refused.returncode == 1 and "E250" in refused.stdout
+
+
+def test_the_hook_of_the_docs_refuses_a_commit_of_a_narrower_model(tmp_path: Path) -> None:
+    config = documented("yaml", "repo: local")
+    environment = scripts(tmp_path)
+    (entry,) = re.findall(r"^        entry: (.+)$", config, re.M)
+    (files,) = re.findall(r"^        files: (.+)$", config, re.M)
+    assert re.search(files, "model.onnx") and not re.search(files, "other.onnx")
+    command = [*shlex.split(entry), "model.onnx"]
+    if importlib.util.find_spec("pre_commit") is not None:
+        (tmp_path / ".pre-commit-config.yaml").write_text(config)
+        command = [sys.executable, "-m", "pre_commit", "run", "--all-files"]
+    up(tmp_path / "model.onnx")
+    assert invoke(["check", str(tmp_path / "model.onnx"), "--write-contract", str(tmp_path / "contract.json")]) == 0
+    subprocess.run("git init -q . && git add .", shell=True, cwd=tmp_path, check=True)
+    assert subprocess.run(command, cwd=tmp_path, env=environment).returncode == 0
+    up(tmp_path / "model.onnx", h=8)
+    subprocess.run("git add .", shell=True, cwd=tmp_path, check=True)
+    refused = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert refused.returncode == 1 and "E250" in refused.stdout + refused.stderr
+
+
 # In the model
 
 
@@ -469,6 +528,6 @@ def test_a_model_that_is_a_link_into_a_cache_is_read_where_the_link_is(tmp_path:
 
 
 def test_the_object_of_a_contract_is_as_its_schema_says(tmp_path: Path) -> None:
-    schema = json.loads((Path(__file__).resolve().parents[1] / "docs" / "schema" / "contract.json").read_text())
+    schema = json.loads((ROOT / "docs" / "schema" / "contract.json").read_text())
     for make in (up, added, embedded):
         jsonschema.validate(contract_object(contract(make(tmp_path / "m.onnx"))), schema)
