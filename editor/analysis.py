@@ -268,7 +268,7 @@ class Analyst:
         waiting.sort(key=lambda one: one.pieces in before)
         self._verdicts[path] = now
         self._forget(program.units[""])
-        if not waiting:
+        if not waiting or waiting[0].pieces in before:  # the text that changed is known, or cannot be read
             yield self._facts(program, now)
         for one in waiting:
             verdict = _verdict(program, one, Options(strict=settings.strict, stopped=stopped))
@@ -291,7 +291,7 @@ class Analyst:
 
 
 def _verdict(program: Program, one: Slice, options: Options) -> Verdict:
-    part = Part(frozenset(one.whole), frozenset(one.heads))
+    part = Part(one.whole, one.heads, frozenset(one.pieces))
     report = check_part(program.modules, part, program.files, options)
     assert report.checked is not None
     return Verdict(one.pieces, tuple(d for d in report.diagnostics if d.span.source in one.pieces), report.checked)
