@@ -152,6 +152,10 @@ def test_settings_come_with_initialize_and_later(wire: Wire) -> None:
     assert [(d["code"], d["severity"]) for d in told(wire, "file:///work/a.rx")] == [("W311", 1)]
     wire.tell("workspace/didChangeConfiguration", {"settings": {"rx": {"strict": False}}})
     assert [(d["code"], d["severity"]) for d in told(wire, "file:///work/a.rx")] == [("W311", 2)]
+    asked = {**document("a"), "range": span(0, 9)}
+    assert [h["label"] for h in wire.ask("textDocument/inlayHint", asked)["result"]] == [" checked when it runs"]
+    wire.tell("workspace/didChangeConfiguration", {"settings": {"rx": {"hints": False}}})
+    assert not wire.ask("textDocument/inlayHint", asked)["result"]
     wire.tell("workspace/didChangeConfiguration", {"settings": ["what", {"is": "this"}]})
     assert wire.ask("textDocument/hover", hover("a")).get("error") is None
 
