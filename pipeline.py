@@ -29,13 +29,14 @@ from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode
 from .lang.source import Source
+from .lang.summary import summary
 from .lang.walk import walk
 from .lang.weights import BadWeights, Header, read_header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
 from .simplify.known.outcome import Options
-from .simplify.propagate import ArgumentShape, CallResult, KnownConsts, check, result_shapes
+from .simplify.propagate import ArgumentShape, CallResult, KnownConsts, check, first_failure, result_shapes
 from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
@@ -51,6 +52,19 @@ class Report(Node):
     checked: Checked | None
     # What was given and meets no function of the program.
     unmet: tuple[str, ...] = ()
+    # The same with the helps, which are looked for when somebody asks.
+    helped: Callable[[], Report] | None = None
+
+    def __str__(self) -> str:
+        """What `rx check` prints."""
+        from .lang.render import render_text  # few reports are printed
+
+        told = self.diagnostics if self.helped is None else self.helped().diagnostics
+        counts = self.counts if self.checked is not None else None
+        return "".join(render_text(d) + "\n" for d in told) + summary(self.files[:1], not self.ok, counts, told)
+
+    def __repr__(self) -> str:
+        return f"<rx report {summary(self.files[:1], not self.ok, self.counts, self.diagnostics)}>"
 
     @property
     def ok(self) -> bool:
@@ -196,6 +210,11 @@ def call_on_shapes(
     return result_shapes(checked, lookup, function, arguments)
 
 
+def failure_on_shapes(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape]) -> Diagnostic | None:
+    """The first check that surely fails for such arguments, where it stands. See simplify.propagate.first_failure."""
+    return first_failure(checked, lookup, function, arguments)
+
+
 def _desugared(
     source: Source, files: Files, given: tuple[Given, ...] = ()
 ) -> tuple[Modules, core.Program, tuple[Diagnostic, ...]]:
@@ -233,6 +252,7 @@ class _Weights:
         self.headers: dict[tuple[str, str | None], Header] = {}
         self._read: set[tuple[str, str | None]] = set()
         self._unread: set[str] = set()
+        self._found: dict[str, Path] = {}
 
     def header(self, load: core.Load) -> TensorInfo | None:
         key = (load.path, load.key)
@@ -246,7 +266,9 @@ class _Weights:
 
     def _header(self, load: core.Load) -> Header | None:
         try:
-            return read_header(self.files.find(load.path, span=load.span), load.key)
+            if load.path not in self._found:
+                self._found[load.path] = self.files.find(load.path, span=load.span, linked=True)
+            return read_header(self._found[load.path], load.key)
         except RxError as problem:
             if load.path not in self._unread:
                 self._unread.add(load.path)

@@ -13,12 +13,13 @@ from ..lang.checked import Counts
 from ..lang.choices import Choice
 from ..lang.diagnostics import Diagnostic
 from ..lang.files import is_model
+from ..lang.summary import plural, summary
 from ..simplify.known.outcome import Options
 from .examine import Examined, Wish, examine_all
 from .explanation import unknown
 from .files import Program, Unusable, all_met, conclude, conditions, folders, given_option, of_main, read_programs
 from .following import followed
-from .terminal import plural, print_diagnostics, summary
+from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
     from ..contract import Contract
@@ -63,6 +64,7 @@ class Outcome(NamedTuple):
     help="Of models: a size that is free whatever is declared, like images.0=b; *.0 is axis 0 of all inputs.",
 )
 @click.option("--at", multiple=True, metavar="SIZE=N", help="Of models: check at a size, like h=40 or images.2=40.")
+@click.option("--run-witness", "run", is_flag=True, help="Of models: run the kernels with what breaks each condition.")
 @click.option("--write-contract", "written", metavar="FILE", help="Write what a model demands of its inputs, as JSON.")
 @click.option("--expect", "expected", metavar="FILE", help="Compare what a model demands with a contract.")
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
@@ -81,6 +83,7 @@ def check(
     guards: bool,
     dynamic: tuple[str, ...],
     at: tuple[str, ...],
+    run: bool,
     written: str | None,
     expected: str | None,
     stats: bool,
@@ -94,11 +97,11 @@ def check(
     places = folders(roots)
     programs, unread = read_programs(paths, models=True)
     of_models = [program for program in programs if is_model(program.name)]
-    _only_models((*dynamic, *at, written, expected), programs, of_models)
+    _only_models((*dynamic, *at, written, expected, "" if run else None), programs, of_models)
     _one_model((written, expected), of_models)
     given = tuple(of_main(text) for text in given) if of_models else given
     options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
-    wish = Wish(places, options, signature, explained, guards, dynamic, at)
+    wish = Wish(places, options, signature, explained, guards, dynamic, at, run)
     if fix:
         programs = _fixed(programs, wish, form)
     began = time.perf_counter()
@@ -124,7 +127,7 @@ def check(
 
 def _only_models(asked: Iterable[str | None], programs: Sequence[Program], models: Sequence[Program]) -> None:
     if any(text is not None for text in asked) and len(models) < len(programs):
-        raise Unusable("--dynamic, --at, --write-contract and --expect are for models (.onnx)")
+        raise Unusable("--dynamic, --at, --run-witness, --write-contract and --expect are for models (.onnx)")
 
 
 def _one_model(asked: Iterable[str | None], models: Sequence[Program]) -> None:

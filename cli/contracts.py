@@ -13,7 +13,7 @@ from ..contract_file import BadContract, contract_text, read_contract
 from ..lang import codes
 from ..lang.diagnostics import Diagnostic, error
 from ..lang.source import Source, Span
-from .contract import notes, text
+from .contract import notes, sizes_text, text
 from .examine import Examined
 from .files import Unusable, reason, replace_file
 
@@ -71,6 +71,8 @@ def told(found: Sequence[Examined], names: Sequence[str], form: str) -> None:
     for one, name in zip(found, names, strict=True):
         if one.contract is not None and form == "text":
             click.echo(text(name, one.contract))
+        if one.at is not None and form == "text":
+            click.echo(f"\n{name}: takes {sizes_text(one.at)}")
 
 
 def with_notes(one: Examined, name: str) -> Examined:

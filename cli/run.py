@@ -21,9 +21,10 @@ from ..lang.diagnostics import Diagnostic, RxError
 from ..lang.files import Files, is_model
 from ..lang.given import Given
 from ..lang.node import replace
+from ..lang.summary import plural
 from ..simplify.known.outcome import Options
 from .files import Program, Unusable, all_met, conditions, folders, given_option, read_program, reason
-from .terminal import plural, print_diagnostics
+from .terminal import print_diagnostics
 
 REJECTED, FAILED = 1, 3
 MOST_CHANGES = 100
@@ -184,9 +185,9 @@ class Job:
 
     def _refusal(self, values: Sequence[Any]) -> Diagnostic | None:
         """What is wrong with a model's indices, before any work."""
-        from ..model_door import refusal  # few programs are models
+        from ..model_door import Door  # few programs are models
 
-        return refusal(self.place, values)
+        return Door(self.place).refusal(values)
 
     def _function(self, name: str | None) -> core.Function | None:
         """The function to call; None for the script."""

@@ -17,14 +17,17 @@ from ..lang.diagnostics import Diagnostic, Met, RxError, error
 from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
 from ..lang.node import replace
+from ..lang.weak import number_fits
 from ..lang.weights import BadWeights, Header
 from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import Code, ExternError, Options, compile_program, guarded_call, make_tensor
 from .dispatch import asked, with_dtypes
+from .dlpack import Refused, speaks_dlpack, taken
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
 from .names import mangle
+from .opaque import from_python, is_opaque, parts_of, to_python
 from .plans import Made, PlanCounts, Plans
 from .trace import failure
 from .trees import as_called, is_recursive
@@ -69,7 +72,7 @@ class WeightReader:
         self._read: dict[tuple[Path, str | None], Any] = {}
 
     def __call__(self, load: core.Load) -> Any:
-        path = self.files.find(load.path, span=load.span)
+        path = self.files.find(load.path, span=load.span, linked=True)
         if (path, load.key) not in self._read:
             self.count += 1
             try:
@@ -195,7 +198,8 @@ class Machine:
         return self._extended
 
     def attempt(self, action: Callable[..., object], *args: object) -> Any:
-        """Call generated code; a failure comes back as a ShapeError."""
+        """Call generated code; a failure comes back as a ShapeError, before which pytest's traceback ends."""
+        __tracebackhide__ = True
         try:
             return deeply(action, *args) if self.recursive else action(*args)
         except RUNTIME_ERRORS as problem:
@@ -214,6 +218,7 @@ class Machine:
 
     def call(self, name: str, args: Sequence[object]) -> Any:
         """Call a function with converted arguments."""
+        __tracebackhide__ = True
         run = self.plans(name).find(args) or self.code_for(args).function(name)
         return own(outward(self.attempt(run, *args)), args)
 
@@ -234,7 +239,7 @@ def is_plain(value: object) -> bool:
 def outward(value: object) -> Any:
     """A result as the outside sees it: arrays instead of NumPy's scalars."""
     if type(value) is np.ndarray:
-        return value
+        return value if value.dtype.names is None else to_python(value)
     if isinstance(value, np.generic):
         return np.asarray(value)
     if isinstance(value, tuple):
@@ -244,8 +249,10 @@ def outward(value: object) -> Any:
 
 def own(result: object, args: Iterable[object]) -> Any:
     """A result that its owner may write into without changing an argument."""
-    if isinstance(result, tuple):
-        return tuple(own(part, args) for part in result)
+    if isinstance(result, tuple | list):
+        return type(result)(own(part, args) for part in result)
+    if isinstance(result, dict):
+        return {key: own(part, args) for key, part in result.items()}
     if isinstance(result, np.ndarray) and any(_shares(result, arg) for arg in args):
         return result.copy()
     return result
@@ -254,6 +261,8 @@ def own(result: object, args: Iterable[object]) -> Any:
 def _shares(result: object, arg: object) -> bool:
     if isinstance(arg, tuple | list):
         return any(_shares(result, part) for part in arg)
+    if isinstance(arg, np.ndarray) and is_opaque(arg):
+        return any(_shares(result, part) for part in parts_of(arg))
     return isinstance(arg, np.ndarray) and np.may_share_memory(result, arg)
 
 
@@ -325,31 +334,68 @@ def _no_literal(value: core.ShapeLevel) -> NoReturn:
     raise TypeError(type(value).__name__)
 
 
-def convert(function: core.Function, values: Sequence[object]) -> list[Any]:
-    """Arguments from Python as generated code takes them; raises ShapeError for what is no tensor, size and so on."""
-    return [_convert(function, p, p.sort, v) for p, v in zip(function.params, values, strict=True)]
+def convert(function: core.Function, values: Sequence[object], *, copy: bool = False) -> list[Any]:
+    """Arguments from Python as generated code takes them; raises ShapeError for what is no tensor, size and so on. With `copy`
+    arrays may come from other devices."""
+    return [_convert(function, p, p.sort, v, copy) for p, v in zip(function.params, values, strict=True)]
 
 
-def _convert(function: core.Function, param: core.Param, sort: core.Sort, value: object) -> Any:
+def _convert(function: core.Function, param: core.Param, sort: core.Sort, value: object, copy: bool) -> Any:
     match sort:
         case core.TupleSort(items=items):
             if not isinstance(value, tuple | list) or len(value) != len(items):
                 raise _unfit(function, param, f"a tuple of {len(items)}", value)
-            return tuple(_convert(function, param, s, v) for s, v in zip(items, value, strict=True))
+            return tuple(_convert(function, param, s, v, copy) for s, v in zip(items, value, strict=True))
         case core.FnSort():
             if not callable(value):
                 raise _unfit(function, param, "a function", value)
             return _foreign(value, sort.signature.result)
         case core.BaseSort(name="Tensor"):
-            return _tensor(function, param, value)
+            return _tensor(function, param, _number(function, param, _inward(function, param, value, copy)))
         case core.BaseSort(name=name):
             return _shape_level(function, param, name, value)
         case _:
             assert_never(sort)
 
 
+def _inward(function: core.Function, param: core.Param, value: object, copy: bool) -> object:
+    """An array of another library as NumPy's; anything else as it is."""
+    if not speaks_dlpack(value):
+        return value
+    try:
+        return taken(value, copy=copy)
+    except Refused as problem:
+        raise _refused(function, param, "an array that NumPy can read", f"it is {problem}") from None
+
+
+def _number(function: core.Function, param: core.Param, value: object) -> object:
+    """A number of Python's for a scalar whose dtype the signature says; anything else as it is."""
+    if (
+        isinstance(value, np.generic)
+        or not isinstance(value, bool | int | float)
+        or not _is_scalar(function, param.name)
+    ):
+        return value
+    wanted = expected_dtype(function, param.name)
+    return np.asarray(value, numpy_dtype(wanted)) if wanted is not None and number_fits(value, wanted) else value
+
+
+def _is_scalar(function: core.Function, param: str) -> bool:
+    """Whether the function's checks ask for rank 0."""
+    for stmt in function.checks:
+        match stmt:
+            case core.Assert(
+                cond=core.Compare(op="==", left=core.RankOf(tensor=tensor), right=core.SizeLit(value=0))
+            ) if tensor == param:
+                return True
+    return False
+
+
 def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
-    if type(value) is np.ndarray and (value.dtype in PLAIN or _is_for_the_door(function, param, value)):
+    wanted = expected_dtype(function, param.name)
+    if wanted is not None and wanted.of:
+        return _opaque(function, param, wanted, value)
+    if type(value) is np.ndarray and (value.dtype in PLAIN or _is_for_the_door(wanted, value)):
         return value
     if isinstance(value, np.ma.MaskedArray):
         raise _unfit(function, param, "an array without a mask", value)
@@ -362,9 +408,15 @@ def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
         raise _unfit(function, param, "an array of numbers, bools or strings", value) from None
 
 
-def _is_for_the_door(function: core.Function, param: core.Param, value: Any) -> bool:
+def _opaque(function: core.Function, param: core.Param, wanted: DType, value: object) -> Any:
+    try:
+        return from_python(wanted, value)
+    except ValueProblem as problem:
+        raise _unfit(function, param, f"a {wanted}", value, str(problem)) from None
+
+
+def _is_for_the_door(wanted: DType | None, value: Any) -> bool:
     """Whether the door has the words for an array of a dtype that it does not let in anyway."""
-    wanted = expected_dtype(function, param.name)
     return wanted is not None and numpy_dtype(wanted) in PLAIN and value.dtype.isnative
 
 
@@ -404,7 +456,7 @@ def _foreign(value: Callable[..., object], sort: core.Sort | None) -> Callable[.
     return call
 
 
-def _unfit(function: core.Function, param: core.Param, wanted: str, value: object) -> ShapeError:
+def _unfit(function: core.Function, param: core.Param, wanted: str, value: object, why: str = "") -> ShapeError:
     masked = isinstance(value, np.ma.MaskedArray)
     found = (
         "a masked array"
@@ -413,7 +465,11 @@ def _unfit(function: core.Function, param: core.Param, wanted: str, value: objec
         if isinstance(value, np.ndarray | np.generic | np.dtype)
         else foreign(value)
     )
-    message = f"@{function.name} needs `{param.name}` to be {wanted}, but it is {found}"
+    return _refused(function, param, wanted, why or f"it is {found}")
+
+
+def _refused(function: core.Function, param: core.Param, wanted: str, but: str) -> ShapeError:
+    message = f"@{function.name} needs `{param.name}` to be {wanted}, but {but}"
     return ShapeError(error(codes.R404, message, core.param_span(function, param.name), function=f"@{function.name}"))
 
 

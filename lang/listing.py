@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .checked import Binding
+from .dtypes import HOLDERS
 
 
 def type_text(binding: Binding) -> str:
     """The type in Rx syntax, as far as it is known."""
+    if binding.sort in HOLDERS:
+        return binding.dtype
     if binding.items:
         return f"({', '.join(type_text(item) for item in binding.items)})"
     if binding.sort == "Size" and binding.shape:
@@ -28,7 +31,24 @@ def remarks(binding: Binding) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _held(binding: Binding) -> Iterator[str]:
+    """What is known of what a value holds: of each part, or of all of them."""
+    parts = {type_text(item) for item in binding.items}
+    if len(parts) == 1 < len(binding.items) and not binding.items[0].items:
+        yield f"[0] to [{len(binding.items) - 1}] : {parts.pop()}"
+        return
+    for item in binding.items:
+        at = item.name.removeprefix(binding.name)
+        if item.sort in HOLDERS:
+            yield from (f"{at}{remark}" for remark in _held(item))
+        elif item.shape is not None or at != "[?]":
+            yield f"{at} : {type_text(item)}"
+
+
 def _inexact(binding: Binding, at: str = "") -> Iterator[str]:
+    if binding.sort in HOLDERS:
+        yield from (f"{at}{remark}" for remark in _held(binding))
+        return
     for number, item in enumerate(binding.items):
         yield from _inexact(item, f"{at}{number}: ")
     if binding.sort == "Tensor" and not binding.items and binding.shape is None and binding.open == "?":

@@ -40,12 +40,13 @@ from .known.values import (
     Value,
 )
 from .loops import Loops
+from .opaque import lost, no_holder
 from .program import Program
 from .prover import Prover
 from .solver.conditions import eq
 from .solver.sizes import single_var
 from .solver.terms import Size, Var, variables
-from .voice.claims import Fits, Valued
+from .voice.claims import Claim, Fits, Valued
 
 
 class Walk:
@@ -90,6 +91,9 @@ class Walk:
         frame = self.frame.block()
         for stmt in function.promises:
             self.stmt(frame, stmt, env)
+        if lost(self.state, result.value, function.promises):
+            said = no_holder(call.names[0], impl.body.result.span)
+            self.prover.judge(frame, False, Claim(said, env), claim=True)
         given_back = replace(call, known=(self.bindings.written.known(result.value),))
         body = replace(function.body, stmts=(given_back,))
         wrapper = replace(function, params=params, body=body, promises=tuple(frame.out.stmts))

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from ...lang.onnx_weights import DEPTH, ELEMENTS, Index, index
 from ...lang.protobuf import Damaged
-from ...lang.weights import BadWeights
+from ...lang.weights import MAX_RANK, BadWeights
 from .consistency import check, fail
 from .model import (
     Attribute,
@@ -211,6 +211,8 @@ class Reader:
         return None
 
     def tensor_type(self, proto: Any, whose: str) -> TensorType:
+        if len(proto.shape.dim) > MAX_RANK:
+            self.fail(f"{whose} is declared with rank {len(proto.shape.dim)}; a tensor has at most {MAX_RANK}")
         shape = tuple(self.dim(d, whose) for d in proto.shape.dim) if proto.HasField("shape") else None
         return TensorType(self.dtype(proto.elem_type, whose), shape)
 

@@ -101,6 +101,10 @@ class Reader:
             return None
         return tuple(v for v in found.values if isinstance(v, int))
 
+    def is_constant(self, at: int) -> bool:
+        """Whether the model holds an input."""
+        return self.has(at) and self.scope.constant(self.operation.inputs[at]) is not None
+
     def outputs(self) -> int:
         """How many outputs somebody uses: those behind the last one are left out."""
         return max((at + 1 for at, name in enumerate(self.operation.outputs) if name), default=0)
@@ -181,7 +185,7 @@ _RULES: dict[tuple[str, str], list[tuple[frozenset[int] | None, Row]]] = {}
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
 FAMILIES = (
     "table", "shapes", "math", "windows", "images", "recurrent", "signal", "chance", "quantised", "attention", "training",
-    "learned", "microsoft",
+    "learned", "microsoft", "sequences", "strings",
 )  # fmt: skip
 
 
