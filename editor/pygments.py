@@ -8,7 +8,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 from .words import CONSTANTS, DTYPE_NAMES, KEYWORDS, TOKENS, TYPES, primitives
 
 
-class RxLexer(RegexLexer):
+class RxLexer(RegexLexer):  # type: ignore[misc]
     """Programs of Rx."""
 
     name = "Rx"
