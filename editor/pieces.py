@@ -25,7 +25,7 @@ _BEGINS = re.compile(
     re.MULTILINE,
 )
 _WORD = re.compile(r"[^\W\d][\w']*(?:\.[^\W\d][\w']*)*")
-_DEFINED = re.compile(r"^[ \t]*(?:\w+[ \t]+)*?(?:@|const[ \t]+|type[ \t]+)([^\W\d][\w.']*)", re.MULTILINE)
+_DEFINED = re.compile(r"^(?:\w+[ \t]+)*?(?:@|const[ \t]+|type[ \t]+)([^\W\d][\w.']*)", re.MULTILINE)
 # Strings and comments, so that brackets in them do not count; then brackets.
 _TOKEN = re.compile(r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|([(\[{])|([)\]}])")
 _STATEMENTS = (sweet.Let, sweet.Assert, sweet.ExprStmt)
@@ -186,7 +186,7 @@ class Pieces:
         found: dict[str, tuple[Piece, ...]] = {}
         for piece in self.pieces:
             listed = (c.name for i in piece.items if isinstance(i, sweet.Impls) for c in i.choices)
-            for name in (*piece.defined, *listed):
+            for name in (*piece.seen.defined, *listed):
                 found[name] = (*found.get(name, ()), piece.seen)
         return found
 
