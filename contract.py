@@ -87,14 +87,28 @@ class Contract(Node):
 
 def contract(model: Model, translation: Translation, report: Report) -> Contract | None:
     """None for a model that cannot be checked, or that no sizes satisfy."""
+    return contract_of(model, translation, report, known_of(model, translation, report))
+
+
+def known_of(model: Model, translation: Translation, report: Report) -> Mapping[str, Inferred]:
+    """What is known of the values of a model, over the sizes of its program."""
+    if not report.ok or report.checked is None:
+        return {}
+    shapes = report.checked.shapes
+    return inference(model, replace(translation, sizes={}), shapes, report.diagnostics, report.counts).values
+
+
+def contract_of(
+    model: Model, translation: Translation, report: Report, values: Mapping[str, Inferred]
+) -> Contract | None:
+    """The same, where what is known of the values is at hand."""
     if not report.ok or report.checked is None:
         return None
     said = next((c for c in report.checked.conditions if c.name == "@main"), Conditions("@main", (), (), True))
-    found = inference(model, replace(translation, sizes={}), report.checked.shapes, report.diagnostics, report.counts)
-    inputs = inputs_of(model, found.values)
-    writer = _Writer(model, translation, inputs, report.checked)
+    inputs = inputs_of(model, values)
+    writer = _Writer(model, translation, inputs, report.checked, said.door)
     clauses = tuple(map(writer.clause, said.conditions))
-    indices = Indices(model, found.values)
+    indices = Indices(model, values)
     for one in indices.spread():
         clauses += tuple(writer.spread(clauses, one))
     return Contract(
@@ -104,7 +118,7 @@ def contract(model: Model, translation: Translation, report: Report) -> Contract
         tuple(map(writer.range, indices.inputs())),
         tuple(_declared(inputs)),
         (*map(writer.demand, said.left), *(writer.looked_up(*one) for one in indices.undecided())),
-        tuple(_typed(v.name, found.values.get(v.name)) for v in model.graph.outputs),
+        tuple(_typed(v.name, values.get(v.name)) for v in model.graph.outputs),
         said.exact,
         said.supposed,
     )
@@ -159,11 +173,19 @@ def failed(said: Diagnostic) -> Asked:
 class _Writer:
     """What a model demands, by the names of its nodes."""
 
-    def __init__(self, model: Model, translation: Translation, inputs: tuple[Typed, ...], checked: Checked) -> None:
+    def __init__(
+        self,
+        model: Model,
+        translation: Translation,
+        inputs: tuple[Typed, ...],
+        checked: Checked,
+        door: tuple[str, ...] = (),
+    ) -> None:
         self.made = translation.source.made
         self.paths = Paths(model.graph)
         self.inputs = inputs
         self.checked = checked
+        self.door = door
         self.params = parameters(translation, inputs)
 
     def clause(self, condition: Condition) -> Clause:
@@ -211,7 +233,7 @@ class _Writer:
 
     def spread(self, known: tuple[Clause, ...], found: Spread) -> Iterator[Clause]:
         """What sizes decide of indices: where there are any, the first and the last of them are in the table."""
-        one, texts = found.range, [c.condition for c in known]
+        one, texts = found.range, [*self.door, *(c.condition for c in known)]
         for text in (f"{found.last} < {one.size}", f"-({one.size}) <= {found.first}"):
             some = [f"{count} >= 1" for count in found.counts]
             if not self._follows([*texts, *some], text):

@@ -58,7 +58,11 @@ class Row(NamedTuple):
 
 ROWS = (
     Row(("MaxPool", "AveragePool"), accepts=True, only_empty=False),
-    Row(("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool"), accepts=False, only_empty=True),
+    Row(
+        ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "Resize"),
+        accepts=False,
+        only_empty=True,
+    ),
     Row(("Concat",), accepts=True, only_empty=True),
     Row(("Reshape",), accepts=False, only_empty=True, says=r"requested shape:\{[^}]*-1"),
     Row(("Pad",), accepts=True, only_empty=True),

@@ -151,6 +151,11 @@ def _fixed(programs: Sequence[Program], wish: Wish, form: str) -> list[Program]:
         raise Unusable("--fix writes files, and standard input is none")
     changed = []
     for program in programs:
+        if is_model(program.name):
+            for line in fixing.fix_model(program, wish):
+                click.echo(line, err=form != "text")
+            changed.append(program)
+            continue
         after, found = fixing.fix(program, wish)
         changed.append(after)
         for line in fixing.reported(program, found):

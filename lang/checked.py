@@ -90,14 +90,16 @@ class Condition(Node):
 
 
 class Conditions(Node):
-    """What a function's inputs have to satisfy beside what its signature says. `left` are the checks that sizes do not decide;
-    `exact` is False where some inputs may break a condition and pass; for what is `supposed` see simplify's options."""
+    """What a function's inputs have to satisfy beside what its signature says of sizes, its `door`. `left` are the checks that
+    sizes do not decide; `exact` is False where some inputs may break a condition and pass; for what is `supposed` see the
+    options of simplify."""
 
     name: str
     conditions: tuple[Condition, ...]
     left: tuple[Asked, ...]
     exact: bool
     supposed: tuple[str, ...] = ()
+    door: tuple[str, ...] = ()
 
 
 class Fact(Node):

@@ -33,8 +33,15 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     written = tuple(_condition(cond, conds, asked, inputs, dims) for cond in conds)
     known = {place for condition in written for place in (a.place for a in condition.asked)}
     left = [check for check, cond in asked if cond is None or (not found.complete and check.span not in known)]
-    supposed = _strongest(c for c in prover.supposed if not isinstance(c, bool) and set(_sizes(c)) <= set(inputs.sizes))
-    return Conditions(name, written, tuple(_once(map(_asked, left))), found.necessary, tuple(map(_text, supposed)))
+    supposed = _strongest(_over(inputs, prover.supposed))
+    asked_of_data = tuple(_once(map(_asked, left)))
+    texts = (tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door)))
+    return Conditions(name, written, asked_of_data, found.necessary, *texts)
+
+
+def _over(inputs: Inputs, conds: Iterable[Cond]) -> list[Cond]:
+    """The conditions that speak of the sizes that come in alone."""
+    return [c for c in conds if not isinstance(c, bool) and set(_sizes(c)) <= set(inputs.sizes)]
 
 
 def _strongest(conds: Iterable[Cond]) -> list[Cond]:

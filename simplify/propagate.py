@@ -401,7 +401,11 @@ def first_failure(
 def _called(
     checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
 ) -> tuple[_Checker, Walk, Entry]:
-    checker = _Checker(checked.before, lookup, Options(), lambda _: None)
+    def header(load: core.Load) -> TensorInfo | None:
+        known = checked.headers.get((load.path, load.key))
+        return None if known is None else TensorInfo(known.shape, known.dtype)
+
+    checker = _Checker(checked.before, lookup, Options(), header)
     for const in checked.before.consts:
         checker._const(const)
     checker.log = Log(certain=True)

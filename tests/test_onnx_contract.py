@@ -179,8 +179,8 @@ def test_a_size_that_is_asked_for_gets_the_answer_of_checking_there(tmp_path: Pa
     path = make(tmp_path / "m.onnx", "b") if make is reshaped else make(tmp_path / "m.onnx")
     names = [i for value in contract(path).inputs for i in value.shape or () if isinstance(i, str)]
     draw, ends = Random(11), set()
-    for _ in range(TRIES):
-        sizes = {name: draw.randint(0, 7) for name in names}
+    for turn in range(TRIES):
+        sizes = {name: turn + 1 if turn < 2 else draw.randint(0, 7) for name in names}
         found = check_model(path, str(path), at=[f"{name}={n}" for name, n in sizes.items()])
         there = ", ".join(f"{name} == {n}" for name, n in sizes.items())
         again = check_model(path, str(path), options=Options(given=(read_given(f"@main: {there}"),))).report

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 
-from ...lang import codes
+from ...lang import codes, no_rule
 from ...lang.diagnostics import RxError, error
 from ...lang.dtypes import DTYPES
 from ...lang.source import NOWHERE, Made
 from .bodies import body
 from .functions import Given, filled_in
-from .literals import listed, literal
+from .literals import listed, literal, quoted
 from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
 from .operators.registry import Reader, Untranslatable, find, own_rule
 from .prelude import called
@@ -25,8 +25,6 @@ _FEW = 64
 _FEW_FLOATS = 16
 # So many nodes all bodies of functions may have together, each counted as often as it is called.
 _MOST_EXPANDED = 2**16
-# Where no callable is: what a model says is nothing that may be run.
-_NOWHERE = "operators_without_a_rule"
 
 
 class _Unknown(Exception):
@@ -192,7 +190,8 @@ class Block:
         kinds = [param_text(self.type(i), i) for i in operation.inputs if i]
         params = ", ".join(f"x{at} : {kind}" for at, kind in enumerate(kinds))
         result = results[0] if len(results) == 1 else f"({', '.join(results)})"
-        self.writer.line(f'extern @{called} = fn({params}) : {result} = "{_NOWHERE}:{called}"', self.made)
+        target = quoted(no_rule.target(operation.domain, operation.op_type))
+        self.writer.line(f"extern @{called} = fn({params}) : {result} = {target}", self.made)
         self.writer.unknown(operation)
         return [(f"@{called}({', '.join(inputs)})", self.made)]
 

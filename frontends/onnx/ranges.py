@@ -139,10 +139,15 @@ class Indices:
         return self.known[name].shape if name in self.known else None
 
     def _data(self, name: str) -> tuple[Size, ...] | None:
-        values = self._elements(name)
-        if values is not None:
-            return tuple(v for v in values if isinstance(v, int)) if all(isinstance(v, int) for v in values) else None
+        if self._elements(name) is not None:
+            return self.integers(name)
         return self.known[name].data if name in self.known else None
+
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        """The elements of a constant of integers."""
+        found = self._elements(name)
+        numbers = () if found is None else tuple(e for e in found if isinstance(e, int))
+        return None if found is None or len(numbers) < len(found) else numbers
 
     def _elements(self, name: str) -> tuple[Element, ...] | None:
         """The elements of a constant, where they are decoded."""
