@@ -36,7 +36,7 @@ from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
 from .simplify.known.outcome import Options
-from .simplify.propagate import ArgumentShape, CallResult, check, first_failure, result_shapes
+from .simplify.propagate import ArgumentShape, CallResult, KnownConsts, check, first_failure, result_shapes
 from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
@@ -110,18 +110,25 @@ def check_source(
     return _checked(modules, program, diagnostics, files, options)
 
 
-def check_part(modules: Modules, part: Part, files: Files, options: Options) -> Report:
-    """Check some items of a program that was loaded, against the signatures of others."""
+def check_part(
+    modules: Modules, part: Part, files: Files, options: Options, consts: KnownConsts | None = None
+) -> Report:
+    """Check some items of a program that was loaded, against the signatures of others. Of `consts` nothing is told."""
     program, diagnostics = desugar(modules, lookup, options.given, part)
-    return _checked(modules, program, diagnostics, files, options)
+    return _checked(modules, program, diagnostics, files, options, consts)
 
 
 def _checked(
-    modules: Modules, program: core.Program, diagnostics: tuple[Diagnostic, ...], files: Files, options: Options
+    modules: Modules,
+    program: core.Program,
+    diagnostics: tuple[Diagnostic, ...],
+    files: Files,
+    options: Options,
+    consts: KnownConsts | None = None,
 ) -> Report:
     names = tuple(loaded.module.source.name for loaded in (modules.entry, *modules.imports))
     weights = _Weights(files)
-    checked = replace(check(program, lookup, options, weights.header), headers=weights.headers)
+    checked = replace(check(program, lookup, options, weights.header, consts), headers=weights.headers)
     everything = [*diagnostics, *weights.diagnostics, *checked.diagnostics]
     if options.strict:
         everything = [_strict(d) for d in everything]

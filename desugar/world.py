@@ -24,10 +24,11 @@ Lookup = Callable[[str], Primitive | None]
 
 class Part(Node):
     """What is wanted of a program: the items that stand in some of its sources, and of others the functions' signatures, where
-    they say what a call gives. The names of all the others are known."""
+    they say what a call gives. The names of all the others are known. What is wrong is told of its `own` sources."""
 
     whole: frozenset[Source]
-    heads: frozenset[Source] = frozenset()
+    heads: frozenset[Source]
+    own: frozenset[Source]
 
     def has(self, item: Placed) -> bool:
         return item.span.source in self.whole or item.span.source in self.heads
@@ -168,6 +169,10 @@ class World:
     def wants(self, item: Placed) -> bool:
         """Whether more than the name of an item matters."""
         return self.part is None or self.part.has(item)
+
+    def is_told(self, item: Placed) -> bool:
+        """Whether somebody wants to know what is wrong with an item."""
+        return self.part is None or item.span.source in self.part.own
 
     def is_head(self, item: Placed) -> bool:
         """Whether only the signature of a function matters."""

@@ -19,9 +19,10 @@ from ..lang.files import Files
 from ..lang.modules import Modules, load_program
 from ..lang.node import Node
 from ..lang.source import NOWHERE, Source, Span
-from ..lang.sweet import Import, Module
+from ..lang.sweet import Const, Import, Module
 from ..pipeline import check_part
 from ..simplify.known.outcome import GivenUp, Options
+from ..simplify.propagate import KnownConsts
 from .pieces import Piece, Pieces, split
 
 __all__ = ["Analyst", "Facts", "GivenUp", "Settings", "Verdict"]
@@ -210,6 +211,7 @@ class Analyst:
         # What was known last of each piece, for what is asked while it cannot be read.
         self._last: dict[Path, dict[str, Verdict]] = {}
         self._settings: dict[Path, Settings] = {}
+        self._consts: KnownConsts = {}
 
     def edit(self, path: Path, text: str) -> None:
         self.edited[path] = text
@@ -227,6 +229,7 @@ class Analyst:
     def forget(self) -> None:
         """What rests on files that are no text, as weights are."""
         self._verdicts.clear()
+        self._consts.clear()
 
     def pieces(self, path: Path, text: str) -> Pieces:
         known = self.files.get(path)
@@ -268,10 +271,10 @@ class Analyst:
         waiting.sort(key=lambda one: one.pieces in before)
         self._verdicts[path] = now
         self._forget(program.units[""])
-        if not waiting:
+        if not waiting or waiting[0].pieces in before:  # the text that changed is known, or cannot be read
             yield self._facts(program, now)
         for one in waiting:
-            verdict = _verdict(program, one, Options(strict=settings.strict, stopped=stopped))
+            verdict = self._verdict(program, one, Options(strict=settings.strict, stopped=stopped))
             now[one.pieces] = (one.grounds, verdict)
             self._last[path].update((piece.key, verdict) for piece in one.pieces)
             yield self._facts(program, now)
@@ -280,6 +283,17 @@ class Analyst:
         """What is not there any more."""
         keys = {p.key for p in pieces.pieces}
         self._last[pieces.path] = {k: v for k, v in self._last.get(pieces.path, {}).items() if k in keys}
+        there = {piece for unit in self.files.values() for piece in unit.pieces}
+        for place in [p for p in self._consts if p.source not in there]:
+            del self._consts[place]
+
+    def _verdict(self, program: Program, one: Slice, options: Options) -> Verdict:
+        part = Part(one.whole, one.heads, frozenset(one.pieces))
+        tells_of_consts = any(isinstance(item, Const) for piece in one.pieces for item in piece.items)
+        consts = None if tells_of_consts else self._consts
+        report = check_part(program.modules, part, program.files, options, consts)
+        assert report.checked is not None
+        return Verdict(one.pieces, tuple(d for d in report.diagnostics if d.span.source in one.pieces), report.checked)
 
     def facts(self, path: Path, settings: Settings | None = None) -> Facts:
         """All that can be known."""
@@ -288,13 +302,6 @@ class Analyst:
 
     def _facts(self, program: Program, now: Mapping[tuple[Piece, ...], tuple[Grounds, Verdict]]) -> Facts:
         return Facts(program.units[""], program, {p: v for own, (_, v) in now.items() for p in own})
-
-
-def _verdict(program: Program, one: Slice, options: Options) -> Verdict:
-    part = Part(frozenset(one.whole), frozenset(one.heads))
-    report = check_part(program.modules, part, program.files, options)
-    assert report.checked is not None
-    return Verdict(one.pieces, tuple(d for d in report.diagnostics if d.span.source in one.pieces), report.checked)
 
 
 def related(facts: Facts, span: Span) -> tuple[Path, tuple[int, int]] | None:

@@ -118,9 +118,10 @@ def _matched(annotation: core.Annotation | None, given: Binding) -> Iterator[tup
 
 
 def _checks(facts: Facts, verdict: Verdict, piece: Piece) -> Iterator[tuple[int, str]]:
-    """Where something stays for run time."""
+    """Where something stays for run time; not where it is known to fail."""
+    wrong = [d.span for d in verdict.diagnostics if d.severity == "error"]
     for span in residual(verdict):
-        if span.source is piece:
+        if span.source is piece and not any(span.start < w.end and w.start < span.end for w in wrong):
             yield span.end, " checked when it runs"
 
 

@@ -14,7 +14,6 @@ from ..lang.files import is_model
 from ..lang.listing import remarks, type_text
 from ..lang.source import Span
 from ..lang.walk import walk
-from ..model_check import check_model
 from ..ops.page import page
 from ..ops.registry import lookup as primitive
 from .analysis import Facts, related
@@ -165,6 +164,8 @@ def _model(facts: Facts, offset: int) -> Hover | None:
 
 def contract_text(path: Path) -> str:
     """What a model demands of its inputs."""
+    from ..model_check import check_model  # few programs name models
+
     found = check_model(path, str(path))
     if found.contract is None:
         return "\n".join(f"- {d.code}: {d.message}" for d in found.report.diagnostics[:5])

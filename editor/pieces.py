@@ -25,7 +25,7 @@ _BEGINS = re.compile(
     re.MULTILINE,
 )
 _WORD = re.compile(r"[^\W\d][\w']*(?:\.[^\W\d][\w']*)*")
-_DEFINED = re.compile(r"^[ \t]*(?:\w+[ \t]+)*?(?:@|const[ \t]+|type[ \t]+)([^\W\d][\w.']*)", re.MULTILINE)
+_DEFINED = re.compile(r"^(?:\w+[ \t]+)*?(?:@|const[ \t]+|type[ \t]+)([^\W\d][\w.']*)", re.MULTILINE)
 # Strings and comments, so that brackets in them do not count; then brackets.
 _TOKEN = re.compile(r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|([(\[{])|([)\]}])")
 _STATEMENTS = (sweet.Let, sweet.Assert, sweet.ExprStmt)
@@ -54,6 +54,15 @@ class Piece(Source):
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
         return self.read[1]
+
+    @cached_property
+    def seen(self) -> Piece:
+        """What others see of it: while the body of a function cannot be read, the function with its signature alone."""
+        end = _body(self.text) if self.problems and _DEFINED.match(self.text) else None
+        if end is None:
+            return self
+        stub = Piece(self.path, self.key, f"{self.text[:end]}{{}}\n")
+        return stub if not stub.problems and stub.is_opaque else self
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -110,6 +119,16 @@ class Piece(Source):
         return before, depth
 
 
+def _body(text: str) -> int | None:
+    """Where the first block of a text begins."""
+    depth = 0
+    for found in _TOKEN.finditer(text):
+        if found[1] == "{" and not depth:
+            return found.start()
+        depth += bool(found[1]) - bool(found[2])
+    return None
+
+
 def _words(text: str) -> frozenset[str]:
     """The names in a text; of `attn.block` also `attn`."""
     found = set(_WORD.findall(text))
@@ -153,7 +172,7 @@ class Pieces:
     @cached_property
     def module(self) -> sweet.Module:
         """The whole file as one tree; its items stand in the sources of the pieces."""
-        items = tuple(item for piece in self.pieces for item in piece.items)
+        items = tuple(item for piece in self.pieces for item in piece.seen.items)
         comments = tuple(c for piece in self.pieces for c in piece.read[0].comments)
         return sweet.Module(Span(self.source, 0, len(self.text)), self.source, items, comments)
 
@@ -167,8 +186,8 @@ class Pieces:
         found: dict[str, tuple[Piece, ...]] = {}
         for piece in self.pieces:
             listed = (c.name for i in piece.items if isinstance(i, sweet.Impls) for c in i.choices)
-            for name in (*piece.defined, *listed):
-                found[name] = (*found.get(name, ()), piece)
+            for name in (*piece.seen.defined, *listed):
+                found[name] = (*found.get(name, ()), piece.seen)
         return found
 
     def at(self, offset: int) -> tuple[Piece, int]:

@@ -207,3 +207,19 @@ def test_a_new_name_changes_no_meaning_or_is_refused() -> None:
             now = fresh(path, edited(facts.pieces.text, places, name))
             assert [d.code for d in now.diagnostics] == [d.code for d in facts.diagnostics], (path, occurrence, name)
     assert refusals and changes
+
+
+def test_users_of_a_function_that_is_being_typed_see_its_signature() -> None:
+    path, analyst = ROOT / "tests" / "new.rx", Analyst()
+    text = (
+        "@a = fn(x : Tensor([n, 2], int8)) : Tensor([n, 2], int8) {\n  let y = x\n  y\n}\n"
+        "@b = fn(y : Tensor([n, 3], int8)) : Tensor([n, 2], int8) {\n  @a(y)\n}\n"
+    )
+    analyst.edit(path, text)
+    before = {p.key: v for p, v in analyst.facts(path).verdicts.items()}
+    for typed in ("@", "@y(", "[", "(x", "{", "= ", '"'):
+        analyst.edit(path, text.replace("let y = x", f"let {typed}y = x"))
+        facts = analyst.facts(path)
+        codes = [str(d.code) for d in facts.diagnostics]
+        assert "E301" in codes and any(c.startswith("E1") for c in codes), (typed, codes)
+        assert next(v for p, v in facts.verdicts.items() if p.key == "b#1") is before["b#1"], typed

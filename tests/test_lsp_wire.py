@@ -152,15 +152,17 @@ def test_settings_come_with_initialize_and_later(wire: Wire) -> None:
     assert [(d["code"], d["severity"]) for d in told(wire, "file:///work/a.rx")] == [("W311", 1)]
     wire.tell("workspace/didChangeConfiguration", {"settings": {"rx": {"strict": False}}})
     assert [(d["code"], d["severity"]) for d in told(wire, "file:///work/a.rx")] == [("W311", 2)]
+    asked = {**document("a"), "range": span(0, 9)}
+    assert [h["label"] for h in wire.ask("textDocument/inlayHint", asked)["result"]] == [" checked when it runs"]
+    wire.tell("workspace/didChangeConfiguration", {"settings": {"rx": {"hints": False}}})
+    assert not wire.ask("textDocument/inlayHint", asked)["result"]
     wire.tell("workspace/didChangeConfiguration", {"settings": ["what", {"is": "this"}]})
     assert wire.ask("textDocument/hover", hover("a")).get("error") is None
 
 
 def test_folders_have_a_root_each(wire: Wire, tmp_path: Path) -> None:
-    for name, text in (
-        ("one", "@f = fn(x : Tensor([n, 3], int8)) {\n  x\n}\n"),
-        ("two", "@g = fn(x : Tensor([2], int8)) {\n  x\n}\n"),
-    ):
+    for name, function in (("one", "f"), ("two", "g")):
+        text = f"@{function} = fn(x : Tensor([n, 3], int8)) {{\n  x\n}}\n"
         (tmp_path / name / "lib").mkdir(parents=True)
         (tmp_path / name / "src").mkdir()
         (tmp_path / name / "lib" / "base.rx").write_text(text)
@@ -180,11 +182,8 @@ def test_the_latest_text_wins(wire: Wire) -> None:
     wire.tell("textDocument/didOpen", opened("a", "let x = nothing\n"))
     for version in range(2, 30):
         text = "let x = nothing\n" if version % 2 else "let x = @zeros([2], int8)\n"
-        changes = [{"text": text}]
-        wire.tell(
-            "textDocument/didChange",
-            {"textDocument": {"uri": uri_of("a"), "version": version}, "contentChanges": changes},
-        )
+        number = {"uri": uri_of("a"), "version": version}
+        wire.tell("textDocument/didChange", {"textDocument": number, "contentChanges": [{"text": text}]})
     while True:
         message = wire.receive()
         if message.get("method") == "textDocument/publishDiagnostics" and message["params"]["version"] == 29:
