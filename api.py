@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from keyword import iskeyword
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
@@ -35,6 +35,9 @@ from .shapes import Dims, Shapes, given_shapes, shapes_of
 from .simplify.known.outcome import Options as CheckOptions
 from .simplify.propagate import ArgumentShape
 from .size import Size
+
+if TYPE_CHECKING:
+    from .model_door import Door
 
 PathText = str | PathLike[str]
 
@@ -80,8 +83,9 @@ class Function:
         self._module = module
         self._core = function
         self._plans = module._machine.plans(name)
-        # Where results are another library's no call takes the short way.
-        self._table = self._plans.table if module._give is None else {}
+        self._door = module._door if name == "main" else None
+        # Where results are another library's, or indices are looked at, no call takes the short way.
+        self._table = self._plans.table if module._give is None and self._door is None else {}
         self._class = quick_class([p.sort for p in function.params])
         self._recursive = module._machine.recursive
         self.__name__ = name
@@ -124,7 +128,11 @@ class Function:
         except ArgumentProblem as problem:
             raise TypeError(str(problem)) from None
         copy = bool(options.get("copy", self._module._copy))
-        result = self._module._machine.call(self.__name__, convert(self._core, args, copy=copy))
+        values = convert(self._core, args, copy=copy)
+        refused = None if self._door is None else self._door.refusal(values)
+        if refused is not None:
+            raise ShapeError(refused)
+        result = self._module._machine.call(self.__name__, values)
         return result if give is None else _given(result, give)
 
     def __repr__(self) -> str:
@@ -200,9 +208,16 @@ class Module:
     """A program that was checked. Its functions are attributes: `module.ff(x)`; imported ones `module["attn.block"]`."""
 
     def __init__(
-        self, checked: Checked, files: Files, allow_extern: bool, like: Any = None, copy: bool = False
+        self,
+        checked: Checked,
+        files: Files,
+        allow_extern: bool,
+        door: Door | None = None,
+        like: Any = None,
+        copy: bool = False,
     ) -> None:
         self._checked = checked
+        self._door = door
         self._give = None if like is None else giver(like)
         self._copy = copy
         self._machine = pipeline.ready(
@@ -253,6 +268,7 @@ def load(
     allow_empty: bool = False,
     allow_extern: bool = False,
     given: Sequence[str] = (),
+    data_checks: bool = True,
     like: Any = None,
     copy: bool = False,
 ) -> Module:
@@ -261,6 +277,7 @@ def load(
     Imports and weights are read below the program's own folder and `roots`. `strict` and `allow_empty` are those of
     `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name. What is `given`, like
     `"@f: 1 <= n, n <= 64"`, holds at the doors of functions beside what the program says; `@*` are all that have such sizes.
+    A model's (`.onnx`) function is `main`; where `data_checks` are made, a call looks once at what it is given as indices.
 
     Functions take arrays of NumPy, and of any library that speaks DLPack, without a copy where that can be; `copy` lets them
     come from another device. Results are NumPy's, or those of the library that `like` is, or is an array of.
@@ -270,7 +287,17 @@ def load(
     files = Files(place.parent, _paths(roots))
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
-    return _ready(report, files, allow_extern, options, like, copy)
+    return _ready(report, files, allow_extern, options, _door(place) if data_checks and report.ok else None, like, copy)
+
+
+def _door(place: Path) -> Door | None:
+    """What a model's arguments are held to; None for what is no model, or has no indices."""
+    if not is_model(place.name):
+        return None
+    from .model_door import Door  # few programs are models
+
+    door = Door(place)
+    return door if door.ranges else None
 
 
 def loads(
@@ -289,7 +316,7 @@ def loads(
     base = Path(filename).parent
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
-    return _ready(report, Files(base, _paths(roots)), allow_extern, options, like, copy)
+    return _ready(report, Files(base, _paths(roots)), allow_extern, options, None, like, copy)
 
 
 def check_source(
@@ -320,13 +347,21 @@ def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
         raise ValueError(str(problem)) from None
 
 
-def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptions, like: Any, copy: bool) -> Module:
+def _ready(
+    report: Report,
+    files: Files,
+    allow_extern: bool,
+    options: CheckOptions,
+    door: Door | None,
+    like: Any,
+    copy: bool,
+) -> Module:
     if not report.ok or report.checked is None:
         raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
     if report.unmet:
         raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
-        return Module(report.checked, files, allow_extern, like, copy)
+        return Module(report.checked, files, allow_extern, door, like, copy)
     except RxError as problem:  # weights that are not there
         raise CheckError(problem.diagnostics) from None
 

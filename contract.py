@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from .frontends.onnx.inference import Inferred, inference
-from .frontends.onnx.model import Model
+from .frontends.onnx.model import Model, Operation
 from .frontends.onnx.paths import Paths
-from .frontends.onnx.ranges import Range, counted, ranges
+from .frontends.onnx.ranges import Indices, Range, Spread
 from .frontends.onnx.translate import Translation
-from .lang.checked import Asked, Condition, Conditions
-from .lang.node import Node
+from .lang.checked import Asked, Checked, Condition, Conditions
+from .lang.diagnostics import Diagnostic
+from .lang.node import Node, replace
+from .model_replay import Parameter, Unanswered, failure_at
 from .pipeline import Report
+from .simplify.solver.conditions import render_cond
+from .simplify.solver.exprs import ExpressionError, Scope, read_condition
+from .simplify.solver.numbers import holds_at, size_at
 from .simplify.solver.prove import prove_line
+from .simplify.solver.terms import TooLarge
+from .size import Size
 
 Shape = tuple[int | str, ...]
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_COMPARES = re.compile(r"[<>=|]")
 
 
 class Typed(Node):
@@ -35,27 +46,33 @@ class Demand(Node):
 
 
 class Clause(Node):
-    """A condition on sizes, as Rx text, with the smallest sizes that break it alone."""
+    """A condition on sizes, as Rx text, with the smallest sizes that break it alone, and what fails first with these; what the
+    kernels said, where they `ran` with them."""
 
     condition: str
     sizes: tuple[str, ...]
     demands: tuple[Demand, ...]
     witness: Mapping[str, int] | None
+    fails: Demand | None = None
+    ran: str | None = None
 
 
 class IndexRange(Node):
-    """Every element of an input is at least `least` and at most `most` (both included)."""
+    """Every element of an input is at least `least` and at most `most` (both included); what the kernels said, where they `ran`
+    with one more."""
 
     input: str
     least: int | str
     most: int | str
     demand: Demand
+    ran: str | None = None
 
 
 class Contract(Node):
-    """`sizes` has the model's names of those sizes that have another one here; `declared` is what only the model's declaration
-    of its inputs asks for; `undecided` are the checks that other data decides. `exact` is False where some inputs may break a
-    condition and be accepted."""
+    """Sizes have the names of the model's program; `sizes` has the model's of those that have another one there; `declared` is
+    what only the model's declaration of its inputs asks for; `undecided` are the checks that other data decides. `exact` is
+    False where some inputs may break a condition and be accepted. What is `supposed` of sizes, only huge ones break: the model
+    keeps them in narrow dtypes."""
 
     inputs: tuple[Typed, ...]
     sizes: Mapping[str, str]
@@ -65,38 +82,62 @@ class Contract(Node):
     undecided: tuple[Demand, ...]
     outputs: tuple[Typed, ...]
     exact: bool = True
+    supposed: tuple[str, ...] = ()
 
 
 def contract(model: Model, translation: Translation, report: Report) -> Contract | None:
     """None for a model that cannot be checked, or that no sizes satisfy."""
+    return contract_of(model, translation, report, known_of(model, translation, report))
+
+
+def known_of(model: Model, translation: Translation, report: Report) -> Mapping[str, Inferred]:
+    """What is known of the values of a model, over the sizes of its program."""
+    if not report.ok or report.checked is None:
+        return {}
+    shapes = report.checked.shapes
+    return inference(model, replace(translation, sizes={}), shapes, report.diagnostics, report.counts).values
+
+
+def contract_of(
+    model: Model, translation: Translation, report: Report, values: Mapping[str, Inferred]
+) -> Contract | None:
+    """The same, where what is known of the values is at hand."""
     if not report.ok or report.checked is None:
         return None
-    found = inference(model, translation, report.checked.shapes, report.diagnostics, report.counts)
     said = next((c for c in report.checked.conditions if c.name == "@main"), Conditions("@main", (), (), True))
-    given = {t.name for t in model.graph.initializers}
-    inputs = tuple(_typed(v.name, found.values.get(v.name)) for v in model.graph.inputs if v.name not in given)
-    writer = _Writer(model, translation, inputs)
+    inputs = inputs_of(model, values)
+    writer = _Writer(model, translation, inputs, report.checked, said.door)
     clauses = tuple(map(writer.clause, said.conditions))
-    shapes = {name: v.shape for name, v in found.values.items() if v.shape is not None}
-    clauses += tuple(writer.counted(clauses, counted(model, shapes)))
+    indices = Indices(model, values)
+    for one in indices.spread():
+        clauses += tuple(writer.spread(clauses, one))
     return Contract(
         inputs,
-        {made: name for made, name in translation.names.items() if any(made in _words(i.shape) for i in inputs)},
+        dict(_originals(translation.sizes, inputs)),
         clauses,
-        tuple(writer.range(r) for r in ranges(model, shapes)),
+        tuple(map(writer.range, indices.inputs())),
         tuple(_declared(inputs)),
-        tuple(map(writer.demand, said.left)),
-        tuple(_typed(v.name, found.values.get(v.name)) for v in model.graph.outputs),
+        (*map(writer.demand, said.left), *(writer.looked_up(*one) for one in indices.undecided())),
+        tuple(_typed(v.name, values.get(v.name)) for v in model.graph.outputs),
         said.exact,
+        said.supposed,
     )
+
+
+def inputs_of(model: Model, values: Mapping[str, Inferred]) -> tuple[Typed, ...]:
+    """What has to be given to a model, in order."""
+    held = {t.name for t in model.graph.initializers}
+    return tuple(_typed(v.name, values.get(v.name)) for v in model.graph.inputs if v.name not in held)
+
+
+def _originals(sizes: Mapping[str, str], inputs: Iterable[Typed]) -> Iterator[tuple[str, str]]:
+    """The sizes of the inputs that the model calls otherwise."""
+    used = {word for i in inputs for size in i.shape or () for word in _NAME.findall(str(size))}
+    yield from ((made, name) for made, name in sizes.items() if made != name and made in used)
 
 
 def _typed(name: str, value: Inferred | None) -> Typed:
     return Typed(name, None, None) if value is None else Typed(name, value.dtype, value.shape)
-
-
-def _words(shape: Shape | None) -> set[str]:
-    return {str(size) for size in shape or ()}
 
 
 def _declared(inputs: Iterable[Typed]) -> Iterator[str]:
@@ -118,21 +159,51 @@ def _declared(inputs: Iterable[Typed]) -> Iterator[str]:
                 first[size] = place
 
 
+def parameters(translation: Translation, inputs: Iterable[Typed]) -> tuple[Parameter, ...]:
+    """The inputs as the parameters of the model's program."""
+    made = {original: name for name, original in translation.names.items()}
+    return tuple(Parameter(made[i.name], i.dtype, i.shape) for i in inputs)
+
+
+def failed(said: Diagnostic) -> Asked:
+    """A failure as the check that it is of."""
+    return Asked(said.sentence.claim if said.sentence is not None else said.message, said.span)
+
+
 class _Writer:
     """What a model demands, by the names of its nodes."""
 
-    def __init__(self, model: Model, translation: Translation, inputs: tuple[Typed, ...]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        translation: Translation,
+        inputs: tuple[Typed, ...],
+        checked: Checked,
+        door: tuple[str, ...] = (),
+    ) -> None:
         self.made = translation.source.made
         self.paths = Paths(model.graph)
         self.inputs = inputs
+        self.checked = checked
+        self.door = door
+        self.params = parameters(translation, inputs)
 
     def clause(self, condition: Condition) -> Clause:
-        return Clause(
-            condition.text,
-            condition.sizes,
-            tuple(self.demand(asked, condition.sizes) for asked in condition.asked),
-            condition.witness,
-        )
+        """The condition with its witness, unless nothing fails with that: then some inputs may break it and be accepted."""
+        demands = tuple(self.demand(asked, condition.sizes) for asked in condition.asked)
+        fails, is_shown = self.shown(condition)
+        witness = condition.witness if is_shown else None
+        return Clause(condition.text, condition.sizes, demands, witness, fails)
+
+    def shown(self, condition: Condition) -> tuple[Demand | None, bool]:
+        """What fails first with a condition's witness, and whether that is its witness."""
+        if condition.witness is None:
+            return None, False
+        try:
+            said = failure_at(self.checked, self.params, condition.witness)
+        except Unanswered:
+            return None, True
+        return (None, False) if said is None else (self.demand(failed(said), condition.sizes), True)
 
     def demand(self, asked: Asked, sizes: Iterable[str] = ()) -> Demand:
         line = asked.place.source.position(asked.place.start)[0]
@@ -155,20 +226,54 @@ class _Writer:
             found.input, least, most, Demand(node, needs, found.operation.trace, self.paths.to(node, [found.input]))
         )
 
-    def counted(self, known: tuple[Clause, ...], found: Iterable[tuple[Range, int | str]]) -> Iterator[Clause]:
-        """Indices that count up from 0 are in a table where they are at most as many."""
-        for one, count in found:
-            text = f"{count} <= {one.size}"
-            answer = prove_line(_question([c.condition for c in known], text))
-            if answer["result"] in ("neither", "unsat"):
-                node = str(one.operation)
-                needs = f"{count} indices count up from 0 into axis {one.axis} of `{one.table}`, which has {one.size} entries"
-                sizes = tuple(w for w in answer.get("witness", ()))
-                way = self.paths.to(node, self._with(sizes))
-                yield Clause(text, sizes, (Demand(node, needs, one.operation.trace, way),), answer.get("witness"))
+    def looked_up(self, operation: Operation, name: str) -> Demand:
+        """Indices that only data decides."""
+        node = str(operation)
+        return Demand(node, f"every element of `{name}` has to be an index", operation.trace, self.paths.to(node))
+
+    def spread(self, known: tuple[Clause, ...], found: Spread) -> Iterator[Clause]:
+        """What sizes decide of indices: where there are any, the first and the last of them are in the table."""
+        one, texts = found.range, [*self.door, *(c.condition for c in known)]
+        for text in (f"{found.last} < {one.size}", f"-({one.size}) <= {found.first}"):
+            some = [f"{count} >= 1" for count in found.counts]
+            if not self._follows([*texts, *some], text):
+                empty = [f"{c} == 0" for c in found.counts]
+                kept = [
+                    e for e in empty if not self._follows([*texts, e], text) and not self._follows(texts, f"!({e})")
+                ]
+                yield self._spread(texts, found, _plain(" || ".join((*kept, text))))
+
+    def _follows(self, texts: list[str], goal: str) -> bool:
+        return prove_line(_question(texts, goal))["result"] in ("valid", "vacuous")
+
+    def _spread(self, texts: list[str], found: Spread, text: str) -> Clause:
+        one, sizes = found.range, tuple(dict.fromkeys(_NAME.findall(text)))
+        node = str(one.operation)
+        indices = f"its indices go from {_plain(str(found.first))} to {_plain(str(found.last))}"
+        needs = f"{indices}, and axis {one.axis} of `{one.table}` has {one.size} entries"
+        demand = Demand(node, needs, one.operation.trace, self.paths.to(node, self._with(sizes)))
+        point = self._point(prove_line(_question(texts, text)).get("witness"))
+        if point is None or holds_at(text, point) is not False or not all(holds_at(t, point) for t in texts):
+            return Clause(text, sizes, (demand,), None)
+        ends = size_at(found.first, point), size_at(found.last, point)
+        entries = f"and axis {one.axis} of `{one.table}` has {size_at(one.size, point)} entries"
+        fails = replace(demand, needs=f"its indices go from {ends[0]} to {ends[1]}, {entries}")
+        return Clause(text, sizes, (demand,), point, fails)
+
+    def _point(self, found: Mapping[str, int] | None) -> dict[str, int] | None:
+        """A witness with all sizes of the inputs."""
+        names = (word for i in self.inputs for size in i.shape or () for word in _NAME.findall(str(size)))
+        return None if found is None else {name: found.get(name, 1) for name in dict.fromkeys(names)}
+
+
+def _plain(text: str) -> str:
+    """A size or a condition as short as it is written."""
+    scope = Scope()
+    try:
+        return render_cond(read_condition(text, scope)) if _COMPARES.search(text) else str(Size(text))
+    except (ExpressionError, TooLarge, ValueError):
+        return text
 
 
 def _question(assume: list[str], goal: str) -> str:
-    from json import dumps
-
-    return dumps({"assume": assume, "goal": goal})
+    return json.dumps({"assume": assume, "goal": goal})

@@ -25,6 +25,7 @@ def contract_object(contract: Contract) -> dict[str, Any]:
                 "sizes": list(c.sizes),
                 "demands": [_demand_object(d) for d in c.demands],
                 "witness": None if c.witness is None else dict(c.witness),
+                "fails": None if c.fails is None else _demand_object(c.fails),
             }
             for c in contract.conditions
         ],
@@ -36,6 +37,7 @@ def contract_object(contract: Contract) -> dict[str, Any]:
         "undecided": [_demand_object(d) for d in contract.undecided],
         "outputs": [_typed_object(v) for v in contract.outputs],
         "exact": contract.exact,
+        "supposed": list(contract.supposed),
     }
 
 
@@ -74,6 +76,7 @@ def _contract(found: dict[str, Any]) -> Contract:
             Clause(
                 str(c["condition"]), tuple(map(str, c["sizes"])), tuple(map(_demand, c["demands"])),
                 None if c["witness"] is None else {str(k): int(v) for k, v in c["witness"].items()},
+                None if c["fails"] is None else _demand(c["fails"]),
             )
             for c in found["conditions"]
         ),
@@ -82,6 +85,7 @@ def _contract(found: dict[str, Any]) -> Contract:
         tuple(map(_demand, found["undecided"])),
         tuple(map(_typed, found["outputs"])),
         bool(found["exact"]),
+        tuple(map(str, found["supposed"])),
     )  # fmt: skip
 
 

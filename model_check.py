@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from . import pipeline
-from .contract import Contract, contract
+from .contract import Contract, contract_of, known_of
 from .frontends.onnx.dynamic import with_symbols
-from .frontends.onnx.model import Model, TensorType
+from .frontends.onnx.edits import Edit, edited
+from .frontends.onnx.inference import Inferred
+from .frontends.onnx.model import Model
 from .frontends.onnx.reading import read_model
 from .frontends.onnx.translate import Translation, translate
 from .lang.checked import Counts
 from .lang.diagnostics import Diagnostic, RxError
-from .lang.given import read_given
 from .lang.node import Node, replace
 from .lang.source import Source
+from .model_at import Arrival, arrival, read_sizes
+from .model_mends import Mend, mends
 from .pipeline import Report
 from .simplify.known.outcome import Options
 
 
 class CheckedModel(Node):
-    """`contract` is None where an error stands in its way, `model` where the file cannot be read."""
+    """`contract` is None where an error stands in its way, `model` where the file cannot be read; `at` is what became of the
+    sizes that were asked for, `mends` are changes of the model that were made and checked."""
 
     report: Report
     model: Model | None = None
     contract: Contract | None = None
+    at: Arrival | None = None
+    mends: tuple[Mend, ...] = ()
 
 
 def check_model(
@@ -35,23 +42,59 @@ def check_model(
     options: Options | None = None,
     dynamic: Sequence[str] = (),
     at: Sequence[str] = (),
+    run: bool = False,
 ) -> CheckedModel:
-    """Check a model with the sizes `dynamic` made free, at the sizes `at` where there are any. Raises ValueError for one of
-    these that names nothing."""
+    """Check a model with the sizes `dynamic` made free, at the sizes `at` where there are any, and `run` its kernels with the
+    witnesses. Raises ValueError for a size that names nothing."""
     try:
         model = with_symbols(read_model(path), dynamic)
         translation = translate(model)
     except RxError as problem:
         said = tuple(_at_file(d, name) for d in problem.diagnostics)
         return CheckedModel(Report((name,), said, Counts(), None))
-    translation = replace(translation, source=Source(name, translation.source.text, translation.source.made))
-    options = replace(options or Options(), allow_empty=True)
-    sizes = tuple(read_given(f"@main: {text}") for text in conditions_at(model, translation, at))
-    options = replace(options, given=(*options.given, *sizes))
+    translation = _called(translation, name)
+    options = replace(options or Options(), allow_empty=True, supposing=True)
     report = pipeline.check_source(translation.source, path.parent, roots, options)
     kept = tuple(d for d in report.diagnostics if not d.code.is_quiet)
     report = replace(report, diagnostics=(*translation.notes, *kept))
-    return CheckedModel(report, model, contract(model, translation, report))
+    values = known_of(model, translation, report)
+    made = contract_of(model, translation, report, values)
+    mended = (
+        ()
+        if made is None
+        else mends(model, made, values, partial(_with_edit, model, name, path.parent, roots, options))
+    )
+    if run and made is not None and report.checked is not None:
+        from .model_run import with_runs  # what only checks loads no NumPy
+
+        try:
+            made = with_runs(report.checked, made, path.parent, roots)
+        except RxError as problem:
+            report = replace(report, diagnostics=(*report.diagnostics, *problem.diagnostics))
+    if not at or made is None or report.checked is None:
+        return CheckedModel(report, model, made, None, mended)
+    given = [c.span.text for g in options.given if g.is_for("main") for c in g.conditions]
+    found = arrival(report.checked, made, translation, read_sizes(made, translation, at), given)
+    failures = () if found.failure is None else (found.failure,)
+    return CheckedModel(replace(report, diagnostics=(*report.diagnostics, *failures)), model, made, found, mended)
+
+
+def _called(translation: Translation, name: str) -> Translation:
+    return replace(translation, source=Source(name, translation.source.text, translation.source.made))
+
+
+def _with_edit(
+    model: Model, name: str, base: Path, roots: tuple[Path, ...], options: Options, edit: Edit
+) -> tuple[Contract | None, Mapping[str, Inferred]]:
+    """What a change makes of the contract, and of what is known of the values."""
+    changed = edited(model, edit)
+    try:
+        translation = _called(translate(changed), name)
+    except RxError:
+        return None, {}
+    report = pipeline.check_source(translation.source, base, roots, options)
+    values = known_of(changed, translation, report)
+    return contract_of(changed, translation, report, values), values
 
 
 def _at_file(said: Diagnostic, name: str) -> Diagnostic:
@@ -59,28 +102,3 @@ def _at_file(said: Diagnostic, name: str) -> Diagnostic:
     if said.span.source.text or said.span.source.name == name:
         return said
     return replace(said, span=said.span._replace(source=Source(name, "")))
-
-
-def conditions_at(model: Model, translation: Translation, sizes: Sequence[str]) -> list[str]:
-    """`H=40` and `images.2=40` as conditions on the sizes of the program."""
-    return [_condition(model, translation, text) for text in sizes]
-
-
-def _condition(model: Model, translation: Translation, text: str) -> str:
-    name, equals, number = text.partition("=")
-    if not equals or not number.isdecimal():
-        raise ValueError(f"{text!r} is not like H=40 or images.2=40")
-    made = {original: rx for rx, original in translation.names.items()}
-    place = _declared(model, name)
-    size = made.get(name, name) if place is None else f"{made.get(place[0], place[0])}.dim({place[1]})"
-    return f"{size} == {number}"
-
-
-def _declared(model: Model, text: str) -> tuple[str, int] | None:
-    """The input and the axis that `images.2` names."""
-    name, _, axis = text.rpartition(".")
-    for value in model.graph.inputs:
-        shape = value.type.shape if isinstance(value.type, TensorType) else None
-        if value.name == name and axis.isdecimal() and shape is not None and int(axis) < len(shape):
-            return name, int(axis)
-    return None

@@ -7,27 +7,55 @@ from pathlib import Path
 
 import numpy as np
 
-from .frontends.onnx.ranges import ranges
+from .frontends.onnx.inference import Inferred
+from .frontends.onnx.model import TensorType, Value
+from .frontends.onnx.ranges import Indices, Range
 from .frontends.onnx.reading import read_model
 from .lang import codes
 from .lang.diagnostics import Diagnostic, error
 from .lang.source import Source, Span
 
 
-def refusal(path: Path, values: Sequence[object]) -> Diagnostic | None:
-    """The first input with an element that is no index into the table that it is for. `values` are those of the inputs, in
-    their order."""
-    model = read_model(path)
-    held = {t.name for t in model.graph.initializers}
-    given = dict(zip((v.name for v in model.graph.inputs if v.name not in held), values, strict=False))
-    for found in ranges(model, {}):
-        value, size = given.get(found.input), found.size
-        if not isinstance(value, np.ndarray) or not value.size or not isinstance(size, int):
-            continue
-        for element in (int(value.max()), int(value.min())):
-            if not -size <= element < size:
-                asks = f"{found.operation} needs every element of `{found.input}` to be from {-size} to {size - 1}"
-                table = f"an index into the {size} entries of axis {found.axis} of `{found.table}`"
-                place = Span(Source(str(path), ""), 0, 0)
-                return error(codes.R402, f"{asks}, {table}, but one is {element}", place)
-    return None
+class Door:
+    """The inputs of a model that hold indices, each with its table."""
+
+    def __init__(self, path: Path) -> None:
+        model = read_model(path)
+        held = {t.name for t in model.graph.initializers}
+        inputs = [v for v in model.graph.inputs if v.name not in held]
+        self.path = path
+        self.names = [v.name for v in inputs]
+        self.ranges = tuple(Indices(model, {v.name: Inferred(_axes(v), None, ()) for v in inputs}).inputs())
+
+    def refusal(self, values: Sequence[object]) -> Diagnostic | None:
+        """The first input with an element that is no index into the table that it is for. `values` are those of the inputs,
+        in their order."""
+        given = dict(zip(self.names, values, strict=False))
+        for found in self.ranges:
+            value, size = given.get(found.input), _size(found, given.get(found.table))
+            if not isinstance(value, np.ndarray) or not value.size or size is None:
+                continue
+            for element in (int(value.max()), int(value.min())):
+                if not -size <= element < size:
+                    return self._refused(found, size, element)
+        return None
+
+    def _refused(self, found: Range, size: int, element: int) -> Diagnostic:
+        holds = f"from {-size} to {size - 1}" if size else "none, since there is nothing to index"
+        asks = f"{found.operation} needs every element of `{found.input}` to be {holds}"
+        table = f"an index into the {size} entries of axis {found.axis} of `{found.table}`"
+        place = Span(Source(str(self.path), ""), 0, 0)
+        return error(codes.R402, f"{asks}, {table}, but one is {element}", place)
+
+
+def _axes(value: Value) -> tuple[int | str, ...]:
+    """An input's sizes; those that are not declared are named by their axes."""
+    shape = value.type.shape if isinstance(value.type, TensorType) else None
+    return tuple(size if isinstance(size, int) else f"{value.name}.{axis}" for axis, size in enumerate(shape or ()))
+
+
+def _size(found: Range, table: object) -> int | None:
+    """How many entries a table has: as its argument says, where it is one."""
+    if isinstance(table, np.ndarray):
+        return table.shape[found.axis] if found.axis < table.ndim else None
+    return found.size if isinstance(found.size, int) else None

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .desugar.desugar import desugar
+from .desugar.world import Part
 from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
@@ -35,7 +36,7 @@ from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
 from .simplify.known.outcome import Options
-from .simplify.propagate import ArgumentShape, CallResult, check, result_shapes
+from .simplify.propagate import ArgumentShape, CallResult, check, first_failure, result_shapes
 from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
@@ -97,15 +98,28 @@ def check_text(
     return check_source(Source(name, text), base, roots, options)
 
 
-def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
+def check_source(
+    source: Source, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Report:
+    """Check a program that is a source already; `base` may be what opens its files."""
     options = options or Options()
     if is_model(source.name):  # what works only on empty tensors is a condition on its inputs
         options = replace(options, allow_empty=True)
-    files = Files(base, roots)
+    files = base if isinstance(base, Files) else Files(base, roots)
     modules, program, diagnostics = _desugared(source, files, options.given)
+    return _checked(modules, program, diagnostics, files, options)
+
+
+def check_part(modules: Modules, part: Part, files: Files, options: Options) -> Report:
+    """Check some items of a program that was loaded, against the signatures of others."""
+    program, diagnostics = desugar(modules, lookup, options.given, part)
+    return _checked(modules, program, diagnostics, files, options)
+
+
+def _checked(
+    modules: Modules, program: core.Program, diagnostics: tuple[Diagnostic, ...], files: Files, options: Options
+) -> Report:
     names = tuple(loaded.module.source.name for loaded in (modules.entry, *modules.imports))
-    if program is None:
-        return Report(names, tuple(in_order(list(diagnostics))), Counts(), None)
     weights = _Weights(files)
     checked = replace(check(program, lookup, options, weights.header), headers=weights.headers)
     everything = [*diagnostics, *weights.diagnostics, *checked.diagnostics]
@@ -189,9 +203,14 @@ def call_on_shapes(
     return result_shapes(checked, lookup, function, arguments)
 
 
+def failure_on_shapes(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape]) -> Diagnostic | None:
+    """The first check that surely fails for such arguments, where it stands. See simplify.propagate.first_failure."""
+    return first_failure(checked, lookup, function, arguments)
+
+
 def _desugared(
     source: Source, files: Files, given: tuple[Given, ...] = ()
-) -> tuple[Modules, core.Program | None, tuple[Diagnostic, ...]]:
+) -> tuple[Modules, core.Program, tuple[Diagnostic, ...]]:
     modules, syntax = load_program(source, files)
     program, sorts = desugar(modules, lookup, given)
     diagnostics = (*syntax, *sorts)
@@ -226,6 +245,7 @@ class _Weights:
         self.headers: dict[tuple[str, str | None], Header] = {}
         self._read: set[tuple[str, str | None]] = set()
         self._unread: set[str] = set()
+        self._found: dict[str, Path] = {}
 
     def header(self, load: core.Load) -> TensorInfo | None:
         key = (load.path, load.key)
@@ -239,7 +259,9 @@ class _Weights:
 
     def _header(self, load: core.Load) -> Header | None:
         try:
-            return read_header(self.files.find(load.path, span=load.span), load.key)
+            if load.path not in self._found:
+                self._found[load.path] = self.files.find(load.path, span=load.span, linked=True)
+            return read_header(self._found[load.path], load.key)
         except RxError as problem:
             if load.path not in self._unread:
                 self._unread.add(load.path)

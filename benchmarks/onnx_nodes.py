@@ -138,7 +138,18 @@ def rx(case: Case) -> Shapes:
         result = next(f for f in report.checked.shapes if f.name == "@main").result
         names = [v.name for v in case.model.graph.output]
         items = result.items if len(names) > 1 else (result,)
-        return {n: None if i.shape is None else list(i.shape) for n, i in zip(names, items, strict=True)}
+        return {n: _found(i) for n, i in zip(names, items, strict=True)}
+
+
+def _found(known: Any) -> Any:
+    """A shape, in which a size that the data decides is its upper bound behind `<=`; of a sequence and the like a dict of what
+    is known of its elements, by their places, or of all (`?`)."""
+    if known.sort in ("Sequence", "Optional", "Map"):
+        return {i.name[len(known.name) + 1 : -1]: _found(i) for i in known.items}
+    if known.shape is None:
+        return None
+    bounds = known.bounds or (None,) * len(known.shape)
+    return [f"<={b}" if s == "?" and b else s for s, b in zip(known.shape, bounds, strict=True)]
 
 
 def onnx_own(case: Case) -> Shapes:
@@ -173,23 +184,41 @@ _FUNCTIONS = {
 
 def verdict(case: Case, found: Shapes) -> str:
     """exact, partial or false."""
-    partial = False
-    for value, data in zip(case.model.graph.output, case.outputs, strict=True):
-        if not isinstance(data, np.ndarray):
-            continue
-        shape = found.get(value.name)
-        if shape is None:
-            partial = True
-            continue
-        if len(shape) != data.ndim:
+    said = {
+        _verdict(found.get(value.name), data, case.sizes)
+        for value, data in zip(case.model.graph.output, case.outputs, strict=True)
+    }
+    return next((word for word in ("false", "partial") if word in said), "exact")
+
+
+def _verdict(shape: Any, data: Any, sizes: dict[str, int]) -> str:
+    """The same of one value. A sequence counts by its elements: what is known of each, or of all of them."""
+    if data is None or isinstance(data, dict):
+        return "exact"
+    if isinstance(shape, dict):
+        elements = data if isinstance(data, list) else [data]
+        known = [shape["?"]] * len(elements) if "?" in shape else list(shape.values())
+        if len(known) != len(elements):
             return "false"
-        for size, right in zip(shape, data.shape, strict=True):
-            number = size if isinstance(size, int) else value_of(size, case.sizes)
-            if number is None:
-                partial = True
-            elif number != right:
-                return "false"
-    return "partial" if partial else "exact"
+        said = {_verdict(part, element, sizes) for part, element in zip(known, elements, strict=True)}
+        return next((word for word in ("false", "partial") if word in said), "exact")
+    return "partial" if shape is None else _of_sizes(shape, data, sizes)
+
+
+def _of_sizes(shape: list[Any], data: Any, sizes: dict[str, int]) -> str:
+    if len(shape) != data.ndim:
+        return "false"
+    said = {_of_size(size, right, sizes) for size, right in zip(shape, data.shape, strict=True)}
+    return next((word for word in ("false", "partial") if word in said), "exact")
+
+
+def _of_size(size: int | str, right: int, sizes: dict[str, int]) -> str:
+    """A size that the data decides is right if it is at most its bound."""
+    text = str(size)
+    number = value_of(text.removeprefix("<="), sizes)
+    if number is None:
+        return "partial"
+    return "exact" if number == right or (text.startswith("<=") and right <= number) else "false"
 
 
 def value_of(text: str, sizes: dict[str, int]) -> int | None:
@@ -211,6 +240,8 @@ def run(case: Case) -> str:
 
 
 def _same(found: Any, right: Any, near: tuple[float, float]) -> bool:
+    if found is None or right is None:
+        return found is right
     if isinstance(right, list):
         return len(found) == len(right) and all(_same(f, r, near) for f, r in zip(found, right, strict=True))
     found, right = np.asarray(found), np.asarray(right)

@@ -64,6 +64,7 @@ class Outcome(NamedTuple):
     help="Of models: a size that is free whatever is declared, like images.0=b; *.0 is axis 0 of all inputs.",
 )
 @click.option("--at", multiple=True, metavar="SIZE=N", help="Of models: check at a size, like h=40 or images.2=40.")
+@click.option("--run-witness", "run", is_flag=True, help="Of models: run the kernels with what breaks each condition.")
 @click.option("--write-contract", "written", metavar="FILE", help="Write what a model demands of its inputs, as JSON.")
 @click.option("--expect", "expected", metavar="FILE", help="Compare what a model demands with a contract.")
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
@@ -82,6 +83,7 @@ def check(
     guards: bool,
     dynamic: tuple[str, ...],
     at: tuple[str, ...],
+    run: bool,
     written: str | None,
     expected: str | None,
     stats: bool,
@@ -95,11 +97,11 @@ def check(
     places = folders(roots)
     programs, unread = read_programs(paths, models=True)
     of_models = [program for program in programs if is_model(program.name)]
-    _only_models((*dynamic, *at, written, expected), programs, of_models)
+    _only_models((*dynamic, *at, written, expected, "" if run else None), programs, of_models)
     _one_model((written, expected), of_models)
     given = tuple(of_main(text) for text in given) if of_models else given
     options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
-    wish = Wish(places, options, signature, explained, guards, dynamic, at)
+    wish = Wish(places, options, signature, explained, guards, dynamic, at, run)
     if fix:
         programs = _fixed(programs, wish, form)
     began = time.perf_counter()
@@ -125,7 +127,7 @@ def check(
 
 def _only_models(asked: Iterable[str | None], programs: Sequence[Program], models: Sequence[Program]) -> None:
     if any(text is not None for text in asked) and len(models) < len(programs):
-        raise Unusable("--dynamic, --at, --write-contract and --expect are for models (.onnx)")
+        raise Unusable("--dynamic, --at, --run-witness, --write-contract and --expect are for models (.onnx)")
 
 
 def _one_model(asked: Iterable[str | None], models: Sequence[Program]) -> None:
@@ -149,6 +151,11 @@ def _fixed(programs: Sequence[Program], wish: Wish, form: str) -> list[Program]:
         raise Unusable("--fix writes files, and standard input is none")
     changed = []
     for program in programs:
+        if is_model(program.name):
+            for line in fixing.fix_model(program, wish):
+                click.echo(line, err=form != "text")
+            changed.append(program)
+            continue
         after, found = fixing.fix(program, wish)
         changed.append(after)
         for line in fixing.reported(program, found):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..contract import Clause, Contract, Demand, IndexRange, Typed
@@ -19,16 +20,17 @@ def text(name: str, contract: Contract) -> str:
     lines = [
         f"{name}: its inputs must satisfy {plural(count, 'condition')}" if count else f"{name}: takes all its sizes"
     ]
-    lines += [f"  {_typed(value)}" for value in contract.inputs]
+    lines += [f"  {_typed(value)}{_original(_words(value), contract.sizes)}" for value in contract.inputs]
     for clause in contract.conditions:
-        lines += ["", f"  {clause.condition}{_original(clause.sizes, contract.sizes)}", *_clause(clause)]
+        lines += ["", f"  {clause.condition}", *_clause(clause)]
     for one in contract.ranges:
-        lines += ["", f"  {range_text(one)}", *_demand(one.demand)]
+        lines += ["", f"  {range_text(one)}", *_demand(one.demand), *_ran(one.ran)]
     if not contract.exact:
         lines += ["", "  some inputs may break a condition and be accepted"]
     lines += _listed("what is declared of the inputs:", contract.declared)
     left = (f"{d.node}: {d.needs or 'a check'}" for d in contract.undecided)
     lines += _listed("what other data decides, checked when it runs:", left)
+    lines += _listed("supposed, since the model keeps sizes in dtypes that hold no larger ones:", contract.supposed)
     lines += _listed("outputs:", map(_typed, contract.outputs))
     return "\n".join(lines)
 
@@ -42,6 +44,10 @@ def _typed(value: Typed) -> str:
     return f"{value.name} : Tensor({shape}, {value.dtype or '?'})"
 
 
+def _words(value: Typed) -> list[str]:
+    return [word for size in value.shape or () for word in re.findall(r"[A-Za-z_]\w*", str(size))]
+
+
 def _original(sizes: Iterable[str], names: Mapping[str, str]) -> str:
     known = [f"{size} is `{names[size]}`" for size in sizes if size in names]
     return f"  # {', '.join(known)}" if known else ""
@@ -53,7 +59,23 @@ def _clause(clause: Clause) -> Iterator[str]:
     if len(clause.demands) > _MOST_NODES:
         yield f"    and {len(clause.demands) - _MOST_NODES} more nodes"
     if clause.witness:
-        yield f"    fails with {', '.join(f'{name} = {n}' for name, n in clause.witness.items())}"
+        failure = f": {_failure(clause.fails, next(iter(clause.demands), None))}" if clause.fails else ""
+        yield f"    fails with {sizes_text(clause.witness)}{failure}"
+    yield from _ran(clause.ran)
+
+
+def _ran(said: str | None) -> Iterator[str]:
+    if said is not None:
+        yield f"    run with it: {said}"
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {n}" for name, n in sizes.items())
+
+
+def _failure(fails: Demand, said: Demand | None) -> str:
+    """The node that fails is named where it is another one than that above."""
+    return fails.needs if said is not None and said.node == fails.node else f"{fails.node}: {fails.needs}"
 
 
 def _demand(demand: Demand) -> Iterator[str]:

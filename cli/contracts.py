@@ -13,18 +13,19 @@ from ..contract_file import BadContract, contract_text, read_contract
 from ..lang import codes
 from ..lang.diagnostics import Diagnostic, error
 from ..lang.source import Source, Span
-from .contract import notes, text
+from .contract import notes, sizes_text, text
 from .examine import Examined
 from .files import Unusable, reason, replace_file
 
 
 def concluded(one: Examined, name: str, written: str | None, expected: str | None) -> Examined:
     """A model's result, its contract written and compared."""
-    if one.contract is None:
+    if one.model is None or one.contract is None:
         return one
+    promised = one.model.promised
     sources = [(expected, _read(expected))] if expected is not None else []
-    if one.promised is not None:
-        sources.append((f"rx.contract of {name}", _parsed(one.promised, f"rx.contract of {name}")))
+    if promised is not None:
+        sources.append((f"rx.contract of {name}", _parsed(promised, f"rx.contract of {name}")))
     said: list[Diagnostic] = []
     for source, old in sources:
         comparison = compare(old, one.contract)
@@ -69,8 +70,13 @@ def _said(name: str, source: str, comparison: Comparison) -> list[Diagnostic]:
 def told(found: Sequence[Examined], names: Sequence[str], form: str) -> None:
     """Contracts for people."""
     for one, name in zip(found, names, strict=True):
-        if one.contract is not None and form == "text":
-            click.echo(text(name, one.contract))
+        if one.model is None or one.contract is None or form != "text":
+            continue
+        click.echo(text(name, one.contract))
+        for mend in one.model.mends:
+            click.echo(f"\n  mend (checked): {mend.text}")
+        if one.model.at is not None:
+            click.echo(f"\n{name}: takes {sizes_text(one.model.at)}")
 
 
 def with_notes(one: Examined, name: str) -> Examined:

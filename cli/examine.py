@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +19,7 @@ from .files import Program, Unusable
 
 if TYPE_CHECKING:
     from ..contract import Contract
+    from ..model_mends import Mend
 
 # Fewer files than this are checked faster than processes start.
 _MANY = 8
@@ -34,6 +35,17 @@ class Wish(NamedTuple):
     guards: bool = False
     dynamic: tuple[str, ...] = ()
     at: tuple[str, ...] = ()
+    run: bool = False
+
+
+class OfModel(NamedTuple):
+    """What there is of a model: its contract, the one that it was given, the sizes that were asked for where it takes them, and
+    changes that were checked."""
+
+    contract: Contract | None = None
+    promised: str | None = None
+    at: Mapping[str, int] | None = None
+    mends: tuple[Mend, ...] = ()
 
 
 class Examined(NamedTuple):
@@ -50,8 +62,11 @@ class Examined(NamedTuple):
     known: tuple[str, ...] | None = None
     unmet: tuple[str, ...] = ()
     guards: tuple[Choice, ...] = ()
-    contract: Contract | None = None
-    promised: str | None = None
+    model: OfModel | None = None
+
+    @property
+    def contract(self) -> Contract | None:
+        return None if self.model is None else self.model.contract
 
 
 def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
@@ -67,9 +82,9 @@ def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
 
 
 def examine(program: Program, wish: Wish) -> Examined:
-    contract = promised = None
+    of_model = None
     if is_model(program.name):
-        report, contract, promised = _model(program, wish)
+        report, of_model = _model(program, wish)
     else:
         report = pipeline.check_bytes(program.data, program.name, program.base, wish.roots, wish.options)
         report = _with_helps(report, program, wish)
@@ -88,24 +103,24 @@ def examine(program: Program, wish: Wish) -> Examined:
         names(checked) if wish.explained is not None and told is None else None,
         report.unmet,
         tuple(choices(checked.program)) if wish.guards else (),
-        contract,
-        promised,
+        of_model,
     )
 
 
-def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, Contract | None, str | None]:
-    """A model's report, in which its contract stands for the checks that are left; that contract; the one it was given."""
+def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
+    """A model's report, in which its contract stands for the checks that are left, and what there is to say beside."""
     from ..model_check import check_model  # few programs are models
 
     try:
-        found = check_model(Path(program.name), program.name, wish.roots, wish.options, wish.dynamic, wish.at)
+        found = check_model(Path(program.name), program.name, wish.roots, wish.options, wish.dynamic, wish.at, wish.run)
     except ValueError as wrong:
         raise Unusable(str(wrong)) from None
     told = found.report.diagnostics
     kept = tuple(d for d in told if not d.code.is_doubt) if found.contract is not None else told
     free = not (wish.dynamic or wish.at or wish.options.given)
     promised = found.model.metadata.get("rx.contract") if found.model is not None and free else None
-    return replace(found.report, diagnostics=kept), found.contract, promised
+    taken = found.at.sizes if found.at is not None and found.at.failure is None else None
+    return replace(found.report, diagnostics=kept), OfModel(found.contract, promised, taken, found.mends)
 
 
 def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[str, ...]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
+from operator import or_
+from pathlib import Path
 
 from ..helps.fix import Fixed, fixed_and_left
 from ..lang.cells import shown
@@ -24,6 +27,30 @@ def fix(program: Program, wish: Wish) -> tuple[Program, Fixed | None]:
     data = (_MARK if program.data.startswith(_MARK) else b"") + found.text.encode("utf-8")
     replace_file(program.name, data)
     return program._replace(data=data), found
+
+
+def fix_model(program: Program, wish: Wish) -> Iterator[str]:
+    """Lines that say what was changed in a model, which is written where anything was: sizes that were asked to be free are
+    declared so."""
+    from onnx import ModelProto
+
+    from ..frontends.onnx.edits import Edit, declare_sizes, edit_proto
+    from ..model_check import check_model
+
+    path = Path(program.name)
+    found = check_model(path, program.name, wish.roots, wish.options, wish.dynamic)
+    done = [m for m in found.mends if not m.pads]
+    for mend in found.mends:
+        yield (
+            f"{program.name}: left: to {mend.text} decides what is padded"
+            if mend.pads
+            else (f"{program.name}: fixed: {mend.text}")
+        )
+    if done and found.model is not None:
+        proto = ModelProto.FromString(path.read_bytes())
+        edit_proto(proto, reduce(or_, (m.edit for m in done), Edit()))
+        declare_sizes(proto, found.model.graph)
+        replace_file(program.name, proto.SerializeToString())
 
 
 def reported(program: Program, found: Fixed | None) -> Iterator[str]:

@@ -14,7 +14,7 @@ import click
 
 from .. import pipeline
 from ..interp.trees import as_called, reachable
-from ..lang import core
+from ..lang import core, no_rule
 from ..lang.cells import shown
 from ..lang.checked import Checked
 from ..lang.diagnostics import Diagnostic, RxError
@@ -144,9 +144,13 @@ class Job:
 
     def run(self, name: str | None, args: Sequence[str], out: str | None, seed: int) -> int:
         function = self._function(name)
-        refused = _externs(self.core, function, self.called) if not self.allow_extern else []
-        if refused:
-            raise Unusable(f"{self.name} runs Python code ({', '.join(refused)}): allow it with --allow-extern")
+        externs = _externs(self.core, function, self.called)
+        missing = dict.fromkeys(filter(None, (no_rule.said(f.target) for f in externs)))
+        if missing:
+            raise Unusable(f"{self.name}: {'; '.join(missing)}")
+        if externs and not self.allow_extern:
+            names = ", ".join(f"@{f.name}" for f in externs)
+            raise Unusable(f"{self.name} runs Python code ({names}): allow it with --allow-extern")
         folder = _folder(out)
         from ..interp.run import ShapeError
         from .values import arguments
@@ -185,9 +189,9 @@ class Job:
 
     def _refusal(self, values: Sequence[Any]) -> Diagnostic | None:
         """What is wrong with a model's indices, before any work."""
-        from ..model_door import refusal  # few programs are models
+        from ..model_door import Door  # few programs are models
 
-        return refusal(self.place, values)
+        return Door(self.place).refusal(values)
 
     def _function(self, name: str | None) -> core.Function | None:
         """The function to call; None for the script."""
@@ -290,13 +294,13 @@ def _say_where(stop: KeyboardInterrupt) -> None:
         click.echo(f"interrupted {where}", err=True)
 
 
-def _externs(program: core.Program, start: core.Function | None, called: str) -> list[str]:
+def _externs(program: core.Program, start: core.Function | None, called: str) -> list[core.Function]:
     """The externs that a run may reach; `called` is what is called by its name, be it a list of implementations."""
     choices = next((i.choices for i in program.impls if i.name == called), ())
     first = start or program.main
     begin = [f for f in program.functions if f.name in choices] or ([first] if first is not None else [])
     reached = {name for f in begin for name in reachable(program, f)}
-    return [f"@{f.name}" for f in program.functions if f.kind == "extern" and f.name in reached]
+    return [f for f in program.functions if f.kind == "extern" and f.name in reached]
 
 
 def _folder(out: str | None) -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ import numpy as np
 from ..interp.dtypes import PLAIN, dtype_of, numpy_dtype
 from ..interp.files import ValueProblem
 from ..interp.guards import describe, dtype_name
+from ..interp.opaque import from_python
+from ..interp.opaque_values import parse_opaque
 from ..interp.run import ArgumentProblem, arrange, expected_dtype
 from ..interp.values import parse_value
 from ..lang import core
@@ -45,7 +48,10 @@ def arguments(function: core.Function, args: Sequence[str], seed: int) -> list[A
 def _value(function: core.Function, param: core.Param, text: str, random: np.random.Generator) -> Any:
     match param.sort:
         case core.BaseSort(name="Tensor"):
-            return parse_value(text, random, expected_dtype(function, param.name))
+            wanted = expected_dtype(function, param.name)
+            if wanted is not None and wanted.is_opaque:
+                return from_python(wanted, parse_opaque(text, wanted, random))
+            return parse_value(text, random, wanted)
         case core.BaseSort(name="DType"):
             if text.strip() not in DTYPES:
                 raise ValueProblem(f"{text.strip()!r} is not a dtype")
@@ -88,7 +94,14 @@ def _tuple(
 
 
 def printed(name: str, value: object) -> str:
-    """`y : Tensor([2, 3], float32) = [[...], [...]]`, the value on lines of its own where it is long."""
+    """`y : Tensor([2, 3], float32) = [[...], [...]]`, the value on lines of its own where it is long; of what holds others each
+    part."""
+    if value is None:
+        return f"{name} : an optional value that is not there"
+    if isinstance(value, list | dict):
+        kind = "a sequence" if isinstance(value, list) else "a map"
+        parts = enumerate(value) if isinstance(value, list) else ((json.dumps(k), v) for k, v in value.items())
+        return "\n".join([f"{name} : {kind} of {len(value)}", *(printed(f"{name}[{at}]", part) for at, part in parts)])
     text = _text(value)
     head = f"{name} : {describe(value)} ="
     return f"{head}\n{text}" if "\n" in text else f"{head} {text}"
@@ -119,9 +132,11 @@ def portable(array: Any) -> Any:
 def write_array(folder: Path, name: str, value: object) -> None:
     """A result as NAME.npy, a tuple's parts as NAME.0.npy and so on."""
     stem = re.sub(r"[^\w.'-]", "_", name.replace(" ", "."))
-    if isinstance(value, tuple):
-        for i, part in enumerate(value):
-            write_array(folder, f"{stem}.{i}", part)
+    if isinstance(value, tuple | list | dict):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            write_array(folder, f"{stem}.{key}", part)
+        return
+    if value is None:
         return
     if callable(value) and not isinstance(value, np.ndarray):
         return

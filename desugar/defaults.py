@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..lang import codes, core, sweet
-from ..lang.dtypes import DTYPES, DType
+from ..lang.dtypes import DTYPES, DType, dtype_named
 from . import arguments
 from .code import Code, spelled
 from .errors import count, fail
@@ -42,7 +42,7 @@ def _dtype(type_: sweet.Type) -> DType | None:
     """The dtype that an annotation names."""
     match type_:
         case sweet.NamedType(name=name):
-            return DTYPES.get(name)
+            return dtype_named(name)
         case sweet.TensorType(dtype=sweet.Name(name=name)):
             return DTYPES.get(name)
     return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ..lang import codes, core, sweet
-from ..lang.dtypes import CLASSES, DTYPES
+from ..lang.dtypes import CLASSES, DTYPES, HOLDERS, dtype_named
 from ..lang.node import replace
 from ..lang.operators import BINARY
 from .code import Code, spelled
 from .compounds import spelling
 from .errors import Broken, fail, nearest
 from .scope import SOME_TUPLE, Entry
-from .sorts import describe, expand, of_results, sort_of
+from .sorts import describe, expand, of_results, opaque, sort_of
 from .world import FnInfo, ImplsInfo, PrimitiveInfo
 
 SIZE_OPS = frozenset({"+", "-", "*", "/", "//", "%"})
@@ -126,6 +126,8 @@ def _level_of_call(code: Code, expr: sweet.Call) -> str:
             return word(entry.sort.signature.result) if isinstance(entry.sort, core.FnSort) else "?"
         case sweet.Name(name=name) if name in SIZE_FUNCTIONS:
             return "Tensor" if any(level(code, a.value) == "Tensor" for a in expr.args) else "Size"
+        case sweet.Name(name=name) if name in HOLDERS:
+            return "DType"
         case sweet.FnName():
             applied = higher_order(code, expr)
             return word(_result(code, expr.callee)) if applied is None else _level_of_applied(code, expr, applied)
@@ -455,8 +457,9 @@ def name_shape(code: Code, entry: Entry, found: core.ShapeOf) -> core.ShapeVar:
 def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
     match expr:
         case sweet.Name():
-            if code.scope.find(expr.name) is None and expr.name in DTYPES:
-                return core.DTypeLit(expr.span, DTYPES[expr.name])
+            named = dtype_named(expr.name) if code.scope.find(expr.name) is None else None
+            if named is not None:
+                return core.DTypeLit(expr.span, named)
             if code.scope.find(expr.name) is None:
                 known = nearest(expr.name, DTYPES)
                 fail(
@@ -477,6 +480,8 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
                 _unknown_size(expr)
         case sweet.Index() if isinstance(part := _part(code, expr, core.DTYPE), core.DTypeExpr):
             found = part
+        case sweet.Call(callee=sweet.Name(name=holder), args=args) if holder in HOLDERS:
+            return core.DTypeLit(expr.span, opaque(expr, holder, tuple(a.value for a in args)))
         case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             found = code.hoist(expr, core.DTYPE)
         case _:

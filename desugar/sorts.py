@@ -7,9 +7,9 @@ from typing import Protocol
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
-from ..lang.dtypes import DTYPES
+from ..lang.dtypes import DTYPES, HOLDERS, DType, dtype_named
 from ..lang.node import Node, replace
-from ..lang.printer import print_type
+from ..lang.printer import print_expr, print_type
 from ..lang.walk import rewrite, walk
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.model import Primitive
@@ -58,7 +58,9 @@ def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...]) -> sweet.Typ
 
 def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.Type:
     name = type_.name
-    if name in _SORTS or name in DTYPES:
+    if name in HOLDERS:
+        return sweet.NamedType(type_.span, opaque(type_, name, type_.args).name)
+    if name in _SORTS or dtype_named(name):
         if type_.args:
             fail(codes.E108, f"`{name}` takes no arguments", type_.span, help=f"write `{name}`")
         return type_
@@ -74,7 +76,7 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
     if decl is None and home.is_lost(rest):
         raise Broken
     if decl is None:
-        known = nearest(name, (*SIMPLE_NAMES, *home.types, *DTYPES))
+        known = nearest(name, (*SIMPLE_NAMES, *HOLDERS, *home.types, *DTYPES))
         fail(
             codes.E216,
             f"there is no type `{name}`",
@@ -95,6 +97,16 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
     given = dict(zip((p.name for p in decl.params), type_.args, strict=True))
     _charge(unit, found, given, type_)
     return applied.put_in(found, given, applied.sorts(decl, found))
+
+
+def opaque(at: Node, holder: str, of: tuple[sweet.Expr, ...]) -> DType:
+    """`Sequence(float32)`, `Map(string, int64)`: the dtype of what holds tensors, from how it is written."""
+    found = dtype_named(f"{holder}({', '.join(map(print_expr, of))})")
+    if found is None:
+        wanted = "Map(string, float32)" if holder == "Map" else f"{holder}(float32)"
+        span = at.span  # type: ignore[attr-defined]
+        fail(codes.E216, f"`{span.text}` is no type: a {holder} holds dtypes", span, help=f"write `{wanted}`")
+    return found
 
 
 def _charge(unit: Unit, found: sweet.Type, given: dict[str, sweet.Expr], at: sweet.NamedType) -> None:

@@ -55,7 +55,7 @@ class Ahead:
         passed: set[Any] = set()
 
         def call(*args: Any) -> Any:
-            key = tuple([(arg.shape, arg.dtype.num) if type(arg) is np.ndarray else _key(arg) for arg in args])
+            key = tuple([_class_of(arg) if type(arg) is np.ndarray else _key(arg) for arg in args])
             if key not in passed:
                 _Following(self).enter(name, args)
                 if len(passed) >= _CLASSES:
@@ -107,6 +107,12 @@ class Ahead:
 
 def _is_unseen(step: Step) -> bool:
     return isinstance(step, Invoke) and step.way in _UNSEEN
+
+
+def _class_of(array: np.ndarray[Any, Any]) -> Any:
+    """Shape and dtype; the records that hold other values have one number."""
+    dtype = array.dtype
+    return array.shape, dtype if dtype.names else dtype.num
 
 
 def _key(value: Any) -> Any:

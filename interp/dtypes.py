@@ -1,4 +1,6 @@
-"""Our dtypes to NumPy's and back; ml_dtypes has those that NumPy lacks and is imported when one is met."""
+"""Our dtypes to NumPy's and back; ml_dtypes has those that NumPy lacks and is imported when one is met. What holds others is a
+record of one Python object, called after the dtype.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lang.dtypes import DTYPES, DType
+from ..lang.dtypes import DTYPES, DType, dtype_named
 
 
 @cache
@@ -15,6 +17,8 @@ def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     """The NumPy dtype of arrays with these elements."""
     if dtype.kind == "string":
         return np.dtypes.StringDType()
+    if dtype.of:
+        return np.dtype([(dtype.name, "O")])
     if is_extended(dtype):
         import ml_dtypes
 
@@ -27,7 +31,7 @@ def dtype_of(dtype: np.dtype[Any]) -> DType:
     """The dtype that an array's elements have; LookupError if they are of none that Rx has (dates, objects, float128)."""
     if dtype.kind in "UT":
         return DTYPES["string"]
-    found = DTYPES.get(dtype.name)
+    found = dtype_named(dtype.names[0]) if dtype.names else DTYPES.get(dtype.name)
     if found is None:
         raise LookupError(f"no Rx dtype for NumPy's {dtype}")
     return found

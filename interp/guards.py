@@ -260,6 +260,8 @@ def describe(value: object) -> str:
     if isinstance(value, tuple | list):
         return f"({', '.join(describe(v) for v in value)})"
     if isinstance(value, np.ndarray | np.generic | Ghost):
+        if value.shape == () and value.dtype.names:
+            return dtype_name(value.dtype)
         return f"Tensor([{', '.join(map(str, value.shape))}], {dtype_name(value.dtype)})"
     return "a function" if callable(value) else foreign(value)
 

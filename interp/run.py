@@ -27,6 +27,7 @@ from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
 from .names import mangle
+from .opaque import from_python, is_opaque, parts_of, to_python
 from .plans import Made, PlanCounts, Plans
 from .trace import failure
 from .trees import as_called, is_recursive
@@ -71,7 +72,7 @@ class WeightReader:
         self._read: dict[tuple[Path, str | None], Any] = {}
 
     def __call__(self, load: core.Load) -> Any:
-        path = self.files.find(load.path, span=load.span)
+        path = self.files.find(load.path, span=load.span, linked=True)
         if (path, load.key) not in self._read:
             self.count += 1
             try:
@@ -238,7 +239,7 @@ def is_plain(value: object) -> bool:
 def outward(value: object) -> Any:
     """A result as the outside sees it: arrays instead of NumPy's scalars."""
     if type(value) is np.ndarray:
-        return value
+        return value if value.dtype.names is None else to_python(value)
     if isinstance(value, np.generic):
         return np.asarray(value)
     if isinstance(value, tuple):
@@ -248,8 +249,10 @@ def outward(value: object) -> Any:
 
 def own(result: object, args: Iterable[object]) -> Any:
     """A result that its owner may write into without changing an argument."""
-    if isinstance(result, tuple):
-        return tuple(own(part, args) for part in result)
+    if isinstance(result, tuple | list):
+        return type(result)(own(part, args) for part in result)
+    if isinstance(result, dict):
+        return {key: own(part, args) for key, part in result.items()}
     if isinstance(result, np.ndarray) and any(_shares(result, arg) for arg in args):
         return result.copy()
     return result
@@ -258,6 +261,8 @@ def own(result: object, args: Iterable[object]) -> Any:
 def _shares(result: object, arg: object) -> bool:
     if isinstance(arg, tuple | list):
         return any(_shares(result, part) for part in arg)
+    if isinstance(arg, np.ndarray) and is_opaque(arg):
+        return any(_shares(result, part) for part in parts_of(arg))
     return isinstance(arg, np.ndarray) and np.may_share_memory(result, arg)
 
 
@@ -360,7 +365,7 @@ def _inward(function: core.Function, param: core.Param, value: object, copy: boo
     try:
         return taken(value, copy=copy)
     except Refused as problem:
-        raise _refused(function, param, "an array that NumPy can read", str(problem)) from None
+        raise _refused(function, param, "an array that NumPy can read", f"it is {problem}") from None
 
 
 def _number(function: core.Function, param: core.Param, value: object) -> object:
@@ -387,7 +392,10 @@ def _is_scalar(function: core.Function, param: str) -> bool:
 
 
 def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
-    if type(value) is np.ndarray and (value.dtype in PLAIN or _is_for_the_door(function, param, value)):
+    wanted = expected_dtype(function, param.name)
+    if wanted is not None and wanted.of:
+        return _opaque(function, param, wanted, value)
+    if type(value) is np.ndarray and (value.dtype in PLAIN or _is_for_the_door(wanted, value)):
         return value
     if isinstance(value, np.ma.MaskedArray):
         raise _unfit(function, param, "an array without a mask", value)
@@ -400,9 +408,15 @@ def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
         raise _unfit(function, param, "an array of numbers, bools or strings", value) from None
 
 
-def _is_for_the_door(function: core.Function, param: core.Param, value: Any) -> bool:
+def _opaque(function: core.Function, param: core.Param, wanted: DType, value: object) -> Any:
+    try:
+        return from_python(wanted, value)
+    except ValueProblem as problem:
+        raise _unfit(function, param, f"a {wanted}", value, str(problem)) from None
+
+
+def _is_for_the_door(wanted: DType | None, value: Any) -> bool:
     """Whether the door has the words for an array of a dtype that it does not let in anyway."""
-    wanted = expected_dtype(function, param.name)
     return wanted is not None and numpy_dtype(wanted) in PLAIN and value.dtype.isnative
 
 
@@ -442,7 +456,7 @@ def _foreign(value: Callable[..., object], sort: core.Sort | None) -> Callable[.
     return call
 
 
-def _unfit(function: core.Function, param: core.Param, wanted: str, value: object) -> ShapeError:
+def _unfit(function: core.Function, param: core.Param, wanted: str, value: object, why: str = "") -> ShapeError:
     masked = isinstance(value, np.ma.MaskedArray)
     found = (
         "a masked array"
@@ -451,11 +465,11 @@ def _unfit(function: core.Function, param: core.Param, wanted: str, value: objec
         if isinstance(value, np.ndarray | np.generic | np.dtype)
         else foreign(value)
     )
-    return _refused(function, param, wanted, found)
+    return _refused(function, param, wanted, why or f"it is {found}")
 
 
-def _refused(function: core.Function, param: core.Param, wanted: str, found: str) -> ShapeError:
-    message = f"@{function.name} needs `{param.name}` to be {wanted}, but it is {found}"
+def _refused(function: core.Function, param: core.Param, wanted: str, but: str) -> ShapeError:
+    message = f"@{function.name} needs `{param.name}` to be {wanted}, but {but}"
     return ShapeError(error(codes.R404, message, core.param_span(function, param.name), function=f"@{function.name}"))
 
 

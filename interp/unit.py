@@ -65,6 +65,9 @@ class Unit:
         return self._pool[key]
 
     def dtype(self, dtype: DType) -> str:
+        if dtype.is_opaque:
+            self.extended = True
+            return self.constant(("dtype", dtype.name), lambda: numpy_dtype(dtype))
         name = f"D_{dtype.name}"
         if name not in self.globals:
             self.globals[name] = numpy_dtype(dtype)

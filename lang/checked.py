@@ -23,7 +23,7 @@ class Counts(Node):
 
 class Binding(Node):
     """What is known of one name. A dimension is an int or Rx text, "?" if unknown; `shape` is None where the rank is unknown,
-    and `open` then has what is known: `[*s, d]`.
+    and `open` then has what is known: `[*s, d]`. `data` has the elements of integers, where all of them are known as sizes.
 
     `exactness` is exact, upper_bound or unknown per dimension; `bounds` has the upper bound's text where there is one.
     `sort` is Tensor, Size, Shape, ...; for a tuple, `items` has its parts.
@@ -39,6 +39,7 @@ class Binding(Node):
     asserted: bool = False
     items: tuple[Binding, ...] = ()
     open: str = "?"
+    data: tuple[int | str, ...] | None = None
 
 
 class FunctionShapes(Node):
@@ -89,13 +90,16 @@ class Condition(Node):
 
 
 class Conditions(Node):
-    """What a function's inputs have to satisfy beside what its signature says. `left` are the checks that sizes do not decide;
-    `exact` is False where some inputs may break a condition and pass."""
+    """What a function's inputs have to satisfy beside what its signature says of sizes, its `door`. `left` are the checks that
+    sizes do not decide; `exact` is False where some inputs may break a condition and pass; for what is `supposed` see the
+    options of simplify."""
 
     name: str
     conditions: tuple[Condition, ...]
     left: tuple[Asked, ...]
     exact: bool
+    supposed: tuple[str, ...] = ()
+    door: tuple[str, ...] = ()
 
 
 class Fact(Node):

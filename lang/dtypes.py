@@ -1,16 +1,29 @@
-"""Element types: their names, kinds and sizes, as NumPy, ONNX and ml_dtypes have them."""
+"""Element types: their names, kinds and sizes, as NumPy, ONNX and ml_dtypes have them, and what holds tensors instead of
+numbers."""
 
 from __future__ import annotations
+
+from functools import cache
 
 from .node import Node
 
 
 class DType(Node):
-    """An element type. `kind` is one of bool, int, uint, float, complex, string; `bits` is the size of one element."""
+    """An element type. `kind` is one of bool, int, uint, float, complex, string; `bits` is the size of one element.
+
+    A sequence, an optional value and a map are of kind sequence, optional, map: tensors of rank 0 whose one element is the
+    whole value, into which no shape reaches. `of` has the types inside: those of its elements, of a map's keys and values.
+    """
 
     name: str
     kind: str
     bits: int
+    of: tuple[DType, ...] = ()
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether its elements are no numbers, truths or strings, but hold tensors themselves."""
+        return bool(self.of)
 
     def __str__(self) -> str:
         return self.name
@@ -77,3 +90,43 @@ def exact_integers(dtype: DType) -> tuple[int, int]:
 
 # What a literal number is where nothing else says it.
 WEAK = {bool: DTYPES["bool"], int: DTYPES["int64"], float: DTYPES["float64"]}
+
+
+# The types that hold others, with how many, and the kinds that each may be of: a map's keys are integers or strings.
+HOLDERS = {"Sequence": 1, "Optional": 1, "Map": 2}
+_DEEPEST = 16  # of what holds one another
+
+
+@cache
+def holding(holder: str, *of: DType) -> DType:
+    """`Sequence(float32)` and so on."""
+    return DType(f"{holder}({', '.join(d.name for d in of)})", holder.lower(), 0, of)
+
+
+@cache
+def dtype_named(name: str) -> DType | None:
+    """The dtype of a name, which may hold others: `float32`, `Map(string, float32)`, `Optional(Sequence(int64))`."""
+    head, found, inside = name.partition("(")
+    if not found:
+        return DTYPES.get(name)
+    if head not in HOLDERS or not inside.endswith(")") or name.count("(") > _DEEPEST:
+        return None
+    of = [dtype_named(part.strip()) for part in _parts(inside[:-1])]
+    known = [d for d in of if d is not None]
+    return holding(head, *known) if len(known) == len(of) == HOLDERS[head] and _is_held(head, known) else None
+
+
+def _is_held(holder: str, of: list[DType]) -> bool:
+    return holder != "Map" or of[0].kind in ("int", "uint", "string")
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between the commas outside of all parentheses."""
+    parts, depth = [""], 0
+    for c in text:
+        depth += (c == "(") - (c == ")")
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return parts

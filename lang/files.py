@@ -19,22 +19,23 @@ def is_model(name: str) -> bool:
 
 
 class Files:
-    """File access confined to the program's folder (`base`) and `roots`; symbolic links and `..` are followed first."""
+    """File access confined to the program's folder (`base`) and `roots`; symbolic links and `..` are followed first. The name
+    of a `linked` file may itself be a link to a regular file anywhere, as caches of weights have them."""
 
     def __init__(self, base: Path, roots: Sequence[Path] = ()) -> None:
         self.base = _resolved(base)
         self.roots = tuple(_resolved(r) for r in roots)
 
-    def find(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE) -> Path:
+    def find(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, *, linked: bool = False) -> Path:
         """Where the file is: beside `relative_to` (a folder), else below the program's folder, else below a root."""
         if not path or "\0" in path:
             raise RxError(error(codes.E240, f"{path!r} is not the name of a file", span))
         outside = False
         for folder in dict.fromkeys((relative_to or self.base, self.base, *self.roots)):
-            candidate = _resolved(folder / path)
+            candidate = _in_place(folder / path) if linked else _resolved(folder / path)
             if not self.allows(candidate):
                 outside = True
-            elif _is_file(candidate):
+            elif self.has(candidate):
                 return candidate
         if outside:
             message = f'"{path}" lies outside the program\'s folder and the given roots'
@@ -44,6 +45,10 @@ class Files:
     def allows(self, resolved: Path) -> bool:
         """Whether a resolved path lies below the program's folder or a root."""
         return any(resolved.is_relative_to(root) for root in (self.base, *self.roots))
+
+    def has(self, resolved: Path) -> bool:
+        """Whether there is a file of that path."""
+        return _is_file(resolved)
 
     def read(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, limit: int = MAX_TEXT) -> bytes:
         """The bytes of a file."""
@@ -77,6 +82,11 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:  # a name that is too long
         return False
+
+
+def _in_place(path: Path) -> Path:
+    """The file with all links followed but its own: what lies beside it is beside the link."""
+    return _resolved(path.parent) / path.name if path.name != ".." else _resolved(path)
 
 
 def _resolved(path: Path) -> Path:

@@ -25,34 +25,40 @@ def children(node: Node, fields: frozenset[str] = PROVENANCE) -> Iterator[Node]:
     stack = [] if read is None else list(read(node))
     while stack:
         item = stack.pop()
-        if isinstance(item, Node):
+        inner = below[type(item)]
+        if inner is _backwards:
+            stack += item[::-1]
+        elif inner is not _nothing:
             yield item
-        elif below[type(item)] is _backwards:
-            stack.extend(_backwards(item))
 
 
 def walk(*roots: object, fields: frozenset[str] = PROVENANCE, without: Test | None = None) -> Iterator[Node]:
     """Every node of some trees (or tuples of trees), parents first, from left to right; without recursion."""
     below = _below(fields)
-    stack = list(reversed(roots))
+    stack: list[Any] = list(reversed(roots))
     while stack:
         item = stack.pop()
         read = below[type(item)]
         if read is _backwards:
-            stack.extend(_backwards(item))
-        elif isinstance(item, Node) and (without is None or not without(item)):
+            stack += item[::-1]
+        elif read is not _nothing and (without is None or not without(item)):
             yield item
             if read is not None:
-                stack.extend(read(item))
+                stack += read(item)
 
 
 def _backwards(items: tuple[object, ...]) -> tuple[object, ...]:
     return items[::-1]
 
 
+def _nothing(item: object) -> tuple[object, ...]:
+    """Of what is no node nor a tuple of some."""
+    return ()
+
+
 class _Below(dict[type, Callable[[Any], Any] | None]):
-    """For each class what reads what is below one of its objects, backwards; None where nothing is. This is looked up for every
-    node of every tree."""
+    """For each class what reads what is below one of its objects, backwards; None where nothing is, `_nothing` for what is no
+    node. This is looked up for every node of every tree."""
 
     def __init__(self, fields: frozenset[str]) -> None:
         super().__init__()
@@ -69,7 +75,7 @@ class _Below(dict[type, Callable[[Any], Any] | None]):
                 only = attrgetter(names[0])
                 return lambda node: (only(node),)
             return attrgetter(*names) if names else None
-        return _backwards if issubclass(kind, tuple) and not issubclass(kind, Span) else None
+        return _backwards if issubclass(kind, tuple) and not issubclass(kind, Span) else _nothing
 
 
 def _may_hold_nodes(kind: type, field: str) -> bool:

@@ -14,7 +14,7 @@ Index = tuple[int, ...]
 
 def indices_of(shape: Sequence[int]) -> Iterator[Index]:
     """The positions of a shape, in row-major order."""
-    return product(*map(range, shape))
+    return iter(()) if 0 in shape else product(*map(range, shape))  # a range is made whole before anything is
 
 
 def moved(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ..lang.dtypes import CLASSES, DTYPES, DType
+from ..lang.dtypes import CLASSES, DTYPES, DType, holding
 from ..lang.node import Node
 
 
@@ -15,7 +15,8 @@ class Word(Node):
     `T` and `T:numeric` have a variable, the same dtype wherever it occurs; `classes` are the class and dtype names that
     it is one of (empty: any). `bool` has no variable and one name. `=dtype` has `param`, the dtype parameter that
     decides; in `T=dtype` and `float32=dtype` the rest holds where that parameter is absent. `T...` is a list of
-    operands, or of all results. `real(T)` and `complex(T)` are of the same precision as T and have that `part`.
+    operands, or of all results. `real(T)` and `complex(T)` are of the same precision as T and have that `part`;
+    `sequence(T)` and `optional(T)` hold a T, `element(T)` is what T holds, and `value(T)` what it holds if it is optional.
     """
 
     var: str | None = None
@@ -26,7 +27,7 @@ class Word(Node):
 
     def allows(self, dtype: DType) -> bool:
         """Whether an operand may have the dtype, as far as its classes say."""
-        return not self.classes or dtype in dtypes_of(self.classes)
+        return not self.classes or belongs(dtype, self.classes)
 
     @property
     def wanted(self) -> str:
@@ -35,6 +36,8 @@ class Word(Node):
             return "any dtype"
         if all(name in DTYPES for name in self.classes):
             return "dtype " + " or ".join(self.classes)
+        if "any" in self.classes:
+            return "a dtype of numbers, truths or strings"
         article = "an" if self.classes[0][0] in "aeiou" else "a"
         return f"{article} {' or '.join(self.classes)} dtype"
 
@@ -53,13 +56,22 @@ _PARTS = {
 }
 
 
+# The dtypes that hold others, by what a column calls them: no class that a program may speak of has them.
+_OPAQUE = frozenset({"sequence", "optional", "map"})
+
+
 def part_of(word: Word, dtype: DType) -> DType:
     """The dtype that a result has where the word's variable is `dtype`."""
-    return DTYPES[_PARTS[word.part].get(dtype.name, dtype.name)] if word.part else dtype
+    if word.part is not None and word.part in _OPAQUE:
+        return holding(word.part.capitalize(), dtype)
+    if word.part == "element" or (word.part == "value" and dtype.kind == "optional"):
+        return dtype.of[-1] if dtype.of else dtype
+    found = _PARTS.get(word.part or "", {}).get(dtype.name)
+    return DTYPES[found] if found else dtype
 
 
 _WORD = re.compile(
-    r"""(?: (?P<part> real | complex ) \( (?P<base>[A-Z]\w*) \)
+    r"""(?: (?P<part> real | complex | sequence | optional | element | value ) \( (?P<base>[A-Z]\w*) \)
           | (?P<var>[A-Z]\w*) (?: : (?P<of> \w+ | \{[^}]*\} ) )? | (?P<dtype> [a-z]\w* ) )?
         (?: = (?P<param>\w+) )? (?P<many>\.\.\.)?""",
     re.VERBOSE,
@@ -83,6 +95,17 @@ def dtypes_of(names: tuple[str, ...]) -> frozenset[DType]:
     return frozenset(d for name in names for d in DTYPES.values() if d.name == name or d.kind in CLASSES.get(name, ()))
 
 
+def belongs(dtype: DType, names: tuple[str, ...]) -> bool:
+    """Whether a dtype is one of those, or in one of those classes."""
+    return dtype.kind in names if dtype.of else dtype in dtypes_of(names)
+
+
+def among(dtypes: frozenset[DType], names: tuple[str, ...]) -> frozenset[DType]:
+    """Those that are one of these, or in one of these classes."""
+    plain = dtypes & dtypes_of(names)
+    return plain if _OPAQUE.isdisjoint(names) else plain | {d for d in dtypes if d.of and d.kind in names}
+
+
 def _words(text: str, classes: dict[str, tuple[str, ...]]) -> tuple[Word, ...]:
     return tuple(_word(part.strip(), classes) for part in _SEPARATOR.split(text.strip()) if part.strip())
 
@@ -97,7 +120,9 @@ def _word(text: str, classes: dict[str, tuple[str, ...]]) -> Word:
     if of:
         names = tuple(name.strip() for name in of.strip("{}").split(","))
         classes[var] = names
-    unknown = [n for n in names if n not in CLASSES and n not in DTYPES]
+    unknown = [n for n in names if n not in CLASSES and n not in DTYPES and n not in _OPAQUE]
     if unknown:
         raise ValueError(f"{unknown[0]!r} in {text!r} is neither a dtype nor a class of them")
+    if match["part"] == "element":  # what is held is of other classes
+        return Word(var, (), param, match["many"] is not None, match["part"])
     return Word(var, classes.get(var, names) if var else names, param, match["many"] is not None, match["part"])

@@ -19,6 +19,8 @@ REFUSES = {
     "scatter_nd": "indices", "scatter_slices": "starts", "segment_max": "ids", "segment_mean": "ids",
     "segment_min": "ids", "segment_sum": "ids", "size_to_tensor": "n", "slogdet": "x", "solve": "x", "svd": "x",
     "svdvals": "x", "take": "indices", "take_along_axis": "indices",
+    "onnx.sequence_at": "s", "onnx.sequence_insert": "s", "onnx.sequence_erase": "s", "onnx.split_to_sequence": "x",
+    "onnx.concat_from_sequence": "s", "onnx.optional_get": "x", "onnx.cast_map": "x",
 }  # fmt: skip
 
 # What decides a size that only the data knows, where it is not all operands: what is counted, and the parameter it is counted

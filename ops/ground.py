@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from ..lang.dtypes import DTYPES, DType, exact_integers
 from ..lang.node import Node
-from .dtypes_column import Word, dtypes_of, parse_dtypes, part_of
+from .dtypes_column import Word, belongs, parse_dtypes, part_of
 from .model import TENSORS, AnyDType, Out, Primitive, RankUnknown, Segment, TensorInfo, Truth
 from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken, condition
 from .tracked import kept
@@ -44,7 +44,7 @@ class GroundCtx:
             raise Violation(asked)
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool:
-        return (DTYPES["float64"] if dtype is None else dtype) in dtypes_of(classes)
+        return isinstance(known := DTYPES["float64"] if dtype is None else dtype, DType) and belongs(known, classes)
 
     def require_dtype(self, asked: DTypeIn | NotComplex) -> None:
         self.require(asked, self.dtype_in(asked.dtype, *asked.classes))
@@ -170,7 +170,10 @@ def _operand_dtypes(row: Primitive, args: list[Any]) -> dict[str, DType]:
 def _match(word: Word, name: str, dtype: DType, known: dict[str, DType]) -> None:
     if not word.allows(dtype):
         raise Violation(DTypeIn(Argument(name), dtype, word.classes))
-    if word.var is not None and known.setdefault(word.var, dtype) != dtype:
+    if word.var is None:
+        return
+    first = part_of(word, known[word.var]) if word.part == "element" else known.setdefault(word.var, dtype)
+    if first != dtype:
         raise Violation(OneDType(Argument(name)))
 
 

@@ -1,7 +1,8 @@
 """Elements that are known (shapes as data): what an operation makes of each, exactly, or None where that cannot be told.
 
 A tensor's elements are a tuple in row-major order, of one entry for a tensor of rank 0. An entry is a Dim (of an integer dtype;
-0 or 1 of bool), a Truth (of bool, undecided yet), a Ratio (of a floating dtype) or None, of which nothing is known.
+0 or 1 of bool), a Truth (of bool, undecided yet), a Ratio (of a floating dtype), a Held (of what holds other tensors) or None,
+of which nothing is known.
 
 Floats are told only as far as they are exact. The integers that a dtype has one by one are those up to 2**53 in float64, 2**24
 in float32, 2**11 in float16 and 2**8 in bfloat16. An element whose numbers may be larger carries that as its `limits`, and
@@ -18,6 +19,7 @@ from typing import Any
 
 from ..lang.dtypes import DIGITS, DTYPES, DType, exact_integers
 from ..lang.node import Node, replace
+from .held import Held, sizes_held
 from .model import TRACKED, AnyDType, Ctx, Dim, Elements, TensorInfo, Truth
 
 # What an operation does to elements.
@@ -95,7 +97,9 @@ def sizes_in(data: Elements) -> list[Any]:
     """The sizes and conditions that elements speak of."""
     found: list[Any] = []
     for e in data or ():
-        if isinstance(e, Ratio):
+        if isinstance(e, Held):
+            found += sizes_held(e)
+        elif isinstance(e, Ratio):
             found += (e.num, e.den, *(size for size, _ in e.limits))
         else:
             found += (e.yes, e.no) if isinstance(e, Truth) else (e,)
@@ -127,13 +131,21 @@ def cast_element(ctx: Ctx, value: Any, dtype: AnyDType | None) -> Any:
 
 
 def _as_integer(ctx: Ctx, value: Any, dtype: DType | None) -> Any:
+    """An integer that may be too large is the exact one where it is not, as one is that was rounded."""
     whole = truncated(ctx, value)
-    if whole is None or not isinstance(whole, Ratio):
-        return whole if whole is not None and ctx.fits(whole, dtype) else None
-    if not ctx.fits(whole.num, dtype):
+    if whole is None:
         return None
-    within = _within(ctx, whole)
-    return ctx.one_of(((within, whole.num),), natural=whole.natural and dtype == _INT64)
+    rounded = whole if isinstance(whole, Ratio) else Ratio(whole)
+    limits = rounded.limits
+    if not ctx.fits(rounded.num, dtype):
+        least, most = exact_integers(_INT64 if dtype is None else dtype)
+        if isinstance(rounded.num, int) or least == 0 and ctx.decide(ctx.le(0, rounded.num)) is not True:
+            return None
+        limits = _and_within(limits, rounded.num, most)
+    if not limits:
+        return rounded.num
+    within = _within(ctx, replace(rounded, limits=limits))
+    return ctx.one_of(((within, rounded.num),), natural=rounded.natural and dtype == _INT64)
 
 
 def _as_float(ctx: Ctx, value: Any, dtype: DType) -> Any:

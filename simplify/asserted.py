@@ -33,7 +33,7 @@ def with_asserted(shapes: FunctionShapes, functions: Iterable[core.Function]) ->
 
 
 def _marked(binding: Binding, asserted: bool) -> Binding:
-    return replace(binding, asserted=asserted)
+    return binding if binding.asserted == asserted else replace(binding, asserted=asserted)
 
 
 def _blocks(function: core.Function) -> Iterator[tuple[core.Stmt, ...]]:

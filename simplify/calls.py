@@ -36,6 +36,7 @@ from .known.values import (
     Unknown,
     Value,
 )
+from .opaque import lost, no_holder, unsaid
 from .primitives import call_primitive
 from .program import Check, bound_below, is_signature, left_open
 from .renaming import renamed
@@ -177,7 +178,8 @@ class Calls(Part):
         kept: list[core.Stmt] = []
         # Of a parameter whose very rank is not known one warning is enough.
         vague: set[Span] = set()
-        for stmt in function.checks:
+        given = ((param, entry.value) for param, entry in zip(function.params, entries, strict=True))
+        for stmt in (*function.checks, *unsaid(self.state, given, function.checks, function.span)):
             if not isinstance(stmt, Check):
                 self._silently(frame, stmt, inner)
                 kept.append(stmt)
@@ -476,6 +478,8 @@ class Calls(Part):
                 self._door_check(frame, stmt, env, site, aloud=True)
             else:
                 self._silently(frame, stmt, env)
+        if lost(self.state, env[out.names[0]].value, signature.promises):
+            self._door_check(frame, no_holder(out.names[0], site.span), env, site, aloud=True)
 
 
 def is_older_value(value: Value, newest: int) -> bool:

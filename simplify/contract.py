@@ -8,34 +8,91 @@ from ..lang.checked import Asked, Condition, Conditions
 from ..ops.model import Segment, TensorInfo
 from .known.state import State
 from .known.values import Env, SizeValue, TupleValue, Value
-from .solver.conditions import Cond, cond_variables, evaluate_cond, render_cond
+from .prover import Prover
+from .solver.conditions import AllOf, Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate, render_cond
 from .solver.facts import Facts
-from .solver.shorter import entails
+from .solver.shorter import entails, factors, remainders, shorter, without_empty
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .voice.telling import told
 from .weakest import Demand, Inputs, said, weakest
 
 # Of more conditions than this the ones that each check asks for are those that share its sizes.
 _MOST_ASKED = 4_000
+# So many conditions that are supposed are compared with each other.
+_MOST_SUPPOSED = 32
 
 
-def conditions(
-    name: str, params: Env, state: State, door: tuple[Cond, ...], open_checks: Iterable[Demand]
-) -> Conditions:
+def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], prover: Prover) -> Conditions:
     """What the inputs of a function have to satisfy, empty ones as well. `door` is what the signature says already."""
     dims = tuple(dict.fromkeys(_dims(state, params)))
     inputs = Inputs({v for d in dims for v in variables(d)}, (), door)
-    checks = list({(check.cond, check.path, check.span): check for check in open_checks}.values())
+    checks = list({(check.cond, check.path, check.span): check for check in prover.demands}.values())
     asked = [(check, said(state, inputs, check)) for check in checks]
     found = weakest(state, inputs, (check for check, cond in asked if cond is not None))
-    written = tuple(_condition(cond, found.conds, asked, inputs, dims) for cond in found.conds)
+    conds = _each_without_factors(found.conds, door)
+    written = tuple(_condition(cond, conds, asked, inputs, dims) for cond in conds)
     known = {place for condition in written for place in (a.place for a in condition.asked)}
     left = [check for check, cond in asked if cond is None or (not found.complete and check.span not in known)]
-    return Conditions(name, written, tuple(_once(map(_asked, left))), found.necessary)
+    supposed = _strongest(_over(inputs, prover.supposed))
+    asked_of_data = tuple(_once(map(_asked, left)))
+    texts = (tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door)))
+    return Conditions(name, written, asked_of_data, found.necessary, *texts)
+
+
+def _over(inputs: Inputs, conds: Iterable[Cond]) -> list[Cond]:
+    """The conditions that speak of the sizes that come in alone."""
+    return [c for c in conds if not isinstance(c, bool) and set(_sizes(c)) <= set(inputs.sizes)]
+
+
+def _strongest(conds: Iterable[Cond]) -> list[Cond]:
+    """Conditions without those that others entail."""
+    kept = list(dict.fromkeys(part for cond in conds for part in (cond.parts if isinstance(cond, AllOf) else (cond,))))
+    for cond in kept[:_MOST_SUPPOSED]:
+        others = [c for c in kept if c is not cond]
+        if entails(others, cond):
+            kept = others
+    return kept
 
 
 def _once(asked: Iterable[Asked]) -> Iterator[Asked]:
     return iter({one.place: one for one in asked}.values())
+
+
+def _each_without_factors(conds: Sequence[Cond], door: tuple[Cond, ...]) -> list[Cond]:
+    """`b * t == b * 8` as `t == 8 || b == 0`; that b is 0 is left out where the other conditions forbid it."""
+    found = list(conds)
+    for at, cond in enumerate(found):
+        known = (*door, *found[:at], *found[at + 1 :])
+        short = _without_factors(cond, known)
+        if short is not cond and entails((*known, short), cond) and entails((*known, cond), short):
+            found[at] = short
+    parts = (p for c in found for p in (c.parts if isinstance(c, AllOf) else (c,)))
+    return list(dict.fromkeys(parts))
+
+
+def _without_factors(cond: Cond, known: tuple[Cond, ...]) -> Cond:
+    shared = factors(cond)
+    if not shared:
+        return _divided(cond, known)
+    facts = Facts()
+    for other in (*known, *(ge(of_atom(v), 1) for v in shared)):
+        facts.assume(other)
+    rest = _divided(shorter(facts, without_empty(cond, shared), shared), known)
+    return any_of(rest, *_empty(shared, known))
+
+
+def _divided(cond: Cond, known: tuple[Cond, ...]) -> Cond:
+    """`h * w == h // 4 * (w // 5) * 20` as `h % 4 == 0 && w % 5 == 0`, or that a size is 0."""
+    whole = all_of(*remainders(cond))
+    lively = (*known, *(ge(of_atom(v), 1) for v in _sizes(cond)))
+    if whole is True or not (entails((*lively, whole), cond) and entails((*lively, cond), whole)):
+        return cond
+    return any_of(whole, *_empty(_sizes(cond), (*known, negate(whole), cond)))
+
+
+def _empty(sizes: Iterable[Var], known: tuple[Cond, ...]) -> list[Cond]:
+    """That some sizes are 0, where they can be."""
+    return [c for v in sizes if not entails(known, negate(c := eq(of_atom(v), 0)))]
 
 
 def _dims(state: State, params: Env) -> Iterator[Size]:

@@ -34,16 +34,20 @@ from .known.values import (
     Value,
     plain,
 )
+from .opaque import may_hold, no_holder
 from .solver.conditions import Cond, all_of, any_of, eq, ge, le, lt, negate
 from .solver.rendering import render
 from .solver.sizes import only_var, single_var
 from .solver.terms import Size, Var, ceildiv, mod, smax, substitute, variables
+from .unchanged import candidates, proved
 from .visitor import Part, Visitor
 from .voice.claims import Claim, SharedBy, ToldBy, endless, never_run
 from .wildcards import Scope
 
 # Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
 Shared = dict[int, tuple[int, Size | None]]
+# So often a set of conditions that a turn may keep is made smaller.
+_MOST_TRIES = 4
 BEFORE, AFTER = "before the first turn", "after a turn"
 
 
@@ -79,6 +83,7 @@ class Loops(Part):
             self.prover.hinder(frame)  # nobody looks at its turns
             return Entry(POISON, loop.span), loop
         at_entry = _at(loop, {**env, **firsts}, turns.start)
+        loop = replace(loop, invariant=(*loop.invariant, *self._kept(frame, loop, turns, env, at_entry)))
         loop = replace(loop, invariant=tuple(self._entry(frame, i, at_entry) for i in loop.invariant))
         shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
         never_ends = False
@@ -119,7 +124,36 @@ class Loops(Part):
 
     # The invariant
 
+    def _kept(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> tuple[core.Invariant, ...]:
+        """What each turn surely keeps of the carries' shapes though no annotation says so: the largest set of such conditions
+        that hold after a turn if all of them hold before it. Each is proved already."""
+        if frame.inlined:
+            return self.program.solutions.kept.get(loop.span, ())
+        firsts = {c.name: self._shape_of(at_entry[c.name]) for c in loop.carries if c.sort == core.TENSOR}
+        asked, left = candidates(loop, firsts), _MOST_TRIES
+        while asked and left:
+            with self.prover.trying():
+                kept = proved(self._tried(frame.tried(), loop, asked, turns, env, at_entry))
+            if len(kept) == len(asked):
+                if not frame.trial:
+                    self.program.solutions.kept[loop.span] = kept
+                return kept
+            asked = tuple(replace(i, entry=Status.OPEN, turn=Status.OPEN) for i in kept)  # others held them up
+            left -= 1
+        return ()
+
+    def _tried(
+        self, frame: Frame, loop: core.Loop, asked: tuple[core.Invariant, ...], turns: Turns, env: Env, at_entry: Env
+    ) -> tuple[core.Invariant, ...]:
+        """More conditions of the invariant, as a turn that nobody hears of leaves them."""
+        at_entry = dict(at_entry)
+        invariant = tuple(self._entry(frame, i, at_entry) for i in (*loop.invariant, *asked))
+        tried, _, _ = self._turn(frame, replace(loop, invariant=invariant), turns, env, at_entry)
+        return tried.invariant[len(loop.invariant) :]
+
     def _entry(self, frame: Frame, condition: core.Invariant, env: Env) -> core.Invariant:
+        if condition.entry is Status.PROVED:
+            return condition
         return replace(condition, entry=self._claim(frame, condition, env, BEFORE))
 
     def _claim(self, frame: Frame, condition: core.Invariant, env: Env, when: str, grown: str = "") -> Status:
@@ -143,6 +177,10 @@ class Loops(Part):
             level.learn(stmt.cond, reason=stmt)
         return status
 
+    def _after(self, frame: Frame, condition: core.Invariant, env: Env, grown: str) -> Status:
+        known = condition.turn is Status.PROVED
+        return Status.PROVED if known else self._claim(frame, condition, env, AFTER, grown)
+
     # A turn
 
     def _turn(
@@ -159,6 +197,7 @@ class Loops(Part):
         firsts = (*outer, *self._firsts(loop, turns, inner, at_entry))
         frame = replace(frame, turn=Turn(older, frame.path, firsts, turns.index, _ends(loop, turns)))
         known = self.bindings.written.known
+        self._hold_tensors(frame, loop, inner, at_entry)
         carries = tuple(replace(c, known=known(inner[c.name].value)) for c in loop.carries)
         loop = replace(loop, carries=carries, known=known(SizeValue(turns.index)))
         cond, goes_on = self._condition(frame, loop, inner)
@@ -196,7 +235,9 @@ class Loops(Part):
         if not wrong:
             at_end |= {n: Entry(POISON, loop.span) for n in _refuted(loop)}  # it is told once
             grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
-            status = [self._claim(block, i, at_end, AFTER, g) for i, g in zip(loop.invariant, grown, strict=True)]
+            status = [self._after(block, i, at_end, g) for i, g in zip(loop.invariant, grown, strict=True)]
+        if not wrong:
+            self._hold_tensors(block, loop, env, carried)
         lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
         types = [self._told(block, s, e, scope) for s, e in zip(loop.stacked, lasts, strict=True)]
         pairs = list(zip(types, map(self._shape_of, lasts), strict=True))
@@ -225,6 +266,12 @@ class Loops(Part):
         for carry in loop.carries:
             self.bindings.bind(frame, inner, carry.name, inner[carry.name], carry.span)
         return turns, inner
+
+    def _hold_tensors(self, frame: Frame, loop: core.Loop, inner: Env, given: Env) -> None:
+        """What is carried, or carried on, holds others only where its type says so."""
+        for carry in loop.carries:
+            if may_hold(self.state, given[carry.name].value) and not may_hold(self.state, inner[carry.name].value):
+                self.prover.judge(frame, False, Claim(no_holder(carry.name, carry.span), given), claim=True)
 
     def _surely(self, loop: core.Loop, turns: Turns, at_entry: Env) -> Cond | None:
         """The condition on sizes under which there is a turn; None where something else decides it."""

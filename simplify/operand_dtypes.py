@@ -41,7 +41,10 @@ def _check_operand(ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], d
         ctx.require_dtype(DTypeIn(Argument(place), dtype, word.classes))
     if word.var is None:
         return
-    first = letters.setdefault(word.var, dtype)
+    if word.part == "element" and word.var in letters:
+        first = _part(ctx, word, letters[word.var])
+    else:
+        first = letters.setdefault(word.var, dtype)
     same = state.same_dtype(first, dtype)
     if same is not True:
         ctx.require_either(same, OneDType(Argument(place)))

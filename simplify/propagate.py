@@ -13,6 +13,7 @@ from ..lang import core
 from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
+from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..lang.walk import walk as nodes
@@ -35,7 +36,7 @@ from .solver.terms import Purse, Share, Size, substitute
 from .voice import doors
 from .voice.describe import binding
 from .voice.explain import explain
-from .voice.telling import in_short, told
+from .voice.telling import in_short, told, told_inside
 from .walk import Walk
 
 Header = Callable[[core.Load], TensorInfo | None]
@@ -189,7 +190,7 @@ class _Checker:
             function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands
         )
         self.asked[function.name] = lambda: conditions(
-            f"@{function.name}", params, walk.state, tuple(cond for cond, _ in known), walk.prover.demands
+            f"@{function.name}", params, walk.state, tuple(cond for cond, _ in known), walk.prover
         )
         return replace(wrapper, checks=entry), impl
 
@@ -325,20 +326,45 @@ CallResult = tuple[Value, State, tuple[Diagnostic, ...]]
 
 
 class ArgumentShape(Node):
-    """An argument of which only the shape is known: dimensions are ints or the texts of size expressions."""
+    """An argument of which only the shape is known, and the dtype perhaps: dimensions are ints or the texts of size
+    expressions."""
 
     dims: tuple[int | str, ...]
+    dtype: DType | None = None
+
+
+Arguments = Mapping[str, ArgumentShape | int | str]
 
 
 def result_shapes(
-    checked: Checked,
-    lookup: Callable[[str], Primitive | None],
-    name: str,
-    arguments: Mapping[str, ArgumentShape | int | str],
+    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
 ) -> tuple[CallResult, tuple[Cond, ...]]:
     """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
     and what is wrong with the call; and what has to hold so that it works."""
-    checker = _Checker(checked.before, lookup, Options(), lambda _: None)
+    checker, walk, result = _called(checked, lookup, name, arguments)
+    conditions = (
+        any_of(*(negate(c) for c in d.path if c is not None), d.cond) for d in walk.prover.demands if d.cond is not None
+    )
+    found = result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
+    return found, tuple(dict.fromkeys(conditions))
+
+
+def first_failure(
+    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
+) -> Diagnostic | None:
+    """The first check that surely fails in such a call, told where it stands; None where nothing does."""
+    found = _called(checked, lookup, name, arguments)[0].log.findings
+    return next((told_inside(f) for f in found if f.outcome.status is Status.REFUTED), None)
+
+
+def _called(
+    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
+) -> tuple[_Checker, Walk, Entry]:
+    def header(load: core.Load) -> TensorInfo | None:
+        known = checked.headers.get((load.path, load.key))
+        return None if known is None else TensorInfo(known.shape, known.dtype)
+
+    checker = _Checker(checked.before, lookup, Options(), header)
     for const in checked.before.consts:
         checker._const(const)
     checker.log = Log(certain=True)
@@ -349,20 +375,13 @@ def result_shapes(
     env = checker._env(walk, impls or checker.program.functions[name])
     if impls is not None:
         given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
-        return _called(checker, walk, walk.lists.call_with(walk.frame, impls, given, env))
+        return checker, walk, walk.lists.call_with(walk.frame, impls, given, env)
     function = checker.program.functions[name]
-    params = function.params
-    entries = tuple(Entry(_argument(walk.state, p.name, arguments[p.name], names), function.span) for p in params)
-    result = walk.calls.call_with(walk.frame, function, entries, env)
-    return _called(checker, walk, result)
-
-
-def _called(checker: _Checker, walk: Walk, result: Entry) -> tuple[CallResult, tuple[Cond, ...]]:
-    conditions = (
-        any_of(*(negate(c) for c in d.path if c is not None), d.cond) for d in walk.prover.demands if d.cond is not None
+    entries = tuple(
+        Entry(_argument(walk.state, p.name, arguments[p.name], names), core.param_span(function, p.name))
+        for p in function.params
     )
-    found = result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
-    return found, tuple(dict.fromkeys(conditions))
+    return checker, walk, walk.calls.call_with(walk.frame, function, entries, env)
 
 
 def _argument(state: State, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
@@ -370,7 +389,7 @@ def _argument(state: State, param: str, given: ArgumentShape | int | str, names:
         shape = tuple(_given_size(state, d, names) for d in given.dims)
         for size in shape:
             state.assume(ge(size, 0))
-        return TensorInfo(shape, state.dtype_symbol(f"{param}.dtype"))
+        return TensorInfo(shape, given.dtype or state.dtype_symbol(f"{param}.dtype"))
     return SizeValue(_given_size(state, given, names))
 
 

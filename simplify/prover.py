@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from ..lang.core import Status
 from ..lang.node import replace
@@ -14,7 +15,7 @@ from .known.outcome import IN_FULL, Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
-from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, ge, negate
+from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate
 from .solver.facts import Verdict
 from .solver.points import Point
 from .solver.terms import Size, TooLarge, Var, of_atom, spent, variables
@@ -22,6 +23,8 @@ from .voice.origins import roots
 from .voice.solutions import only_where
 from .weakest import Demand, DTypeDemand
 
+# No size that is up to this is huge.
+_USUAL = 1_000
 # Behind more checks in arms than this no witness is looked for.
 _MOST_HURDLES = 40
 
@@ -37,6 +40,8 @@ class Prover:
         # The checks that stayed open, for what the function demands.
         self.demands: list[Demand] = []
         self.dtype_demands: list[DTypeDemand] = []
+        # What is taken to hold of sizes that are not huge.
+        self.supposed: list[Cond] = []
         # Whether what is asked in the bodies of functions that are called is among them.
         self.thorough = False
         # The newest of the sizes that come in; what is newer was made on the way.
@@ -51,6 +56,26 @@ class Prover:
         other = Prover(self.state, Log(), self.options, self.function)
         other.newest_input = self.newest_input
         return other
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Nothing that is found inside is kept."""
+        may_fail, hurdles, supposed = self.may_fail, len(self.hurdles), len(self.supposed)
+        self.state.push()
+        try:
+            yield
+        finally:
+            self.state.pop()
+            self.may_fail = may_fail
+            del self.hurdles[hurdles:], self.supposed[supposed:]
+
+    def supposes(self, cond: Cond) -> bool:
+        """Whether a condition that nothing decides, and that only huge sizes break, is taken to hold from here on."""
+        if not self.options.supposing or not evaluate_cond(cond, dict.fromkeys(cond_variables(cond), _USUAL)):
+            return False
+        self.state.assume(cond)
+        self.supposed.append(cond)
+        return True
 
     def judge(
         self,

@@ -13,7 +13,6 @@ from ..lang.core import Status
 from ..lang.dtypes import DIGITS, DTYPES, WEAK, DType, exact_integers
 from ..lang.node import replace
 from ..lang.source import Span
-from ..ops.dtypes_column import dtypes_of
 from ..ops.model import AnyDType, Out, Primitive, RankUnknown, TensorInfo
 from ..ops.model import Truth as TruthElement
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken, condition
@@ -129,7 +128,7 @@ class SymbolicCtx:
         if known is not True and asked.dtype is not None:
             if not self.frame.trial:
                 self.prover.dtype_demands.append(DTypeDemand(asked.dtype, asked.classes, self.frame.path))
-            self.state.restrict(asked.dtype, dtypes_of(asked.classes))
+            self.state.restrict(asked.dtype, self.state.among(asked.dtype, asked.classes))
 
     def require_either(self, known: bool | None, asked: DTypeRequirement) -> None:
         if known is not True:
@@ -272,7 +271,8 @@ class SymbolicCtx:
     def one_of(self, cases: tuple[tuple[TruthElement, Size], ...], natural: bool) -> Size | None:
         given: list[tuple[Any, Any, Size]] = [(truth.yes, truth.no, value) for truth, value in cases]
         for yes, _, value in given:
-            if self.decide(yes) is True:
+            sure = self.decide(yes)
+            if sure is True or (sure is None and len(given) == 1 and self.prover.supposes(yes)):
                 return value
         known = self.state.counted.get(cases)
         if known is None:

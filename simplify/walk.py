@@ -19,7 +19,7 @@ from .findings import Log
 from .frame import Emitter, Frame, Temporaries
 from .implementations import Lists
 from .known.fresh import unknown
-from .known.outcome import Options
+from .known.outcome import GivenUp, Options
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.state import State
 from .known.values import (
@@ -40,12 +40,13 @@ from .known.values import (
     Value,
 )
 from .loops import Loops
+from .opaque import lost, no_holder
 from .program import Program
 from .prover import Prover
 from .solver.conditions import eq
 from .solver.sizes import single_var
 from .solver.terms import Size, Var, variables
-from .voice.claims import Fits, Valued
+from .voice.claims import Claim, Fits, Valued
 
 
 class Walk:
@@ -53,6 +54,7 @@ class Walk:
 
     def __init__(self, program: Program, log: Log, options: Options, function: str) -> None:
         self.program = program
+        self.stopped = options.stopped
         self.state = State()
         self.prover = Prover(self.state, log, options, function)
         self.bindings = Bindings(program, self.state, function)
@@ -89,6 +91,9 @@ class Walk:
         frame = self.frame.block()
         for stmt in function.promises:
             self.stmt(frame, stmt, env)
+        if lost(self.state, result.value, function.promises):
+            said = no_holder(call.names[0], impl.body.result.span)
+            self.prover.judge(frame, False, Claim(said, env), claim=True)
         given_back = replace(call, known=(self.bindings.written.known(result.value),))
         body = replace(function.body, stmts=(given_back,))
         wrapper = replace(function, params=params, body=body, promises=tuple(frame.out.stmts))
@@ -119,6 +124,8 @@ class Walk:
 
     def stmt(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
         """A statement: decided, and known afterwards."""
+        if self.stopped is not None and self.stopped():
+            raise GivenUp
         match stmt:
             case core.Let():
                 self._let(frame, stmt, env)

@@ -35,6 +35,8 @@ class Solutions:
     def __init__(self) -> None:
         self.found: dict[Span, core.SizeExpr] = {}
         self.stacks: dict[Span, core.Stacked] = {}
+        # What the turns of a loop keep of its carries' shapes, beside what the program says.
+        self.kept: dict[Span, tuple[core.Invariant, ...]] = {}
         self._read: set[Span] = set()
 
     def read(self, value: core.Value) -> core.Value:

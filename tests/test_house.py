@@ -22,6 +22,7 @@ LAYERS = {
     "frontends": 3,
     "helps": 5,
     "doors": 7,
+    "editor": 7,
     "cli": 9,
 }
 # Inside simplify/ each may import those before it: sizes, what is known of values, how it is said, the walk over a program.

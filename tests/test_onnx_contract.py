@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+import rxlang
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
@@ -19,10 +20,13 @@ from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.contract import Contract  # noqa: E402
 from rxlang.contract_comparison import compare  # noqa: E402
 from rxlang.contract_file import BadContract, contract_object, contract_text, read_contract  # noqa: E402
+from rxlang.lang.diagnostics import Diagnostic  # noqa: E402
+from rxlang.lang.given import read_given  # noqa: E402
 from rxlang.model_check import check_model  # noqa: E402
-from rxlang.simplify.solver.prove import prove_line  # noqa: E402
+from rxlang.simplify.known.outcome import Options  # noqa: E402
+from rxlang.simplify.solver.numbers import holds_at  # noqa: E402
 
-TRIES = int(os.environ.get("RX_FUZZ", "40"))
+TRIES = int(os.environ.get("RX_FUZZ", "40")) // 8
 STACK = "pkg.torch.onnx.stack_trace"
 Dims = list[str | int]
 
@@ -170,6 +174,56 @@ def test_a_size_at_which_it_fails_is_refused_at_the_same_node(
     assert invoke(["check", path, "--at", "images"]) == 2
 
 
+@pytest.mark.parametrize("make", [up, added, split, reshaped])
+def test_a_size_that_is_asked_for_gets_the_answer_of_checking_there(tmp_path: Path, make: Any) -> None:
+    path = make(tmp_path / "m.onnx", "b") if make is reshaped else make(tmp_path / "m.onnx")
+    names = [i for value in contract(path).inputs for i in value.shape or () if isinstance(i, str)]
+    draw, ends = Random(11), set()
+    for turn in range(TRIES):
+        sizes = {name: turn + 1 if turn < 2 else draw.randint(0, 7) for name in names}
+        found = check_model(path, str(path), at=[f"{name}={n}" for name, n in sizes.items()])
+        there = ", ".join(f"{name} == {n}" for name, n in sizes.items())
+        again = check_model(path, str(path), options=Options(given=(read_given(f"@main: {there}"),))).report
+        assert found.at is not None and found.report.ok == (found.at.failure is None) == again.ok, sizes
+        assert {name: found.at.sizes[name] for name in names} == sizes
+        if found.at.failure is not None:
+            (wrong, *_) = [d for d in again.diagnostics if d.severity == "error"]
+            assert _node(found.at.failure) == _node(wrong)
+        ends.add(again.ok)
+    assert ends == {True, False}
+
+
+def _node(said: Diagnostic) -> str:
+    return said.span.source.place(said.span.start).partition(", input")[0]
+
+
+@pytest.mark.parametrize("text", ["h=x", "h", "height=3", "images.7=3", "images.h=3", "=3", "h=-1", "other.0=3"])
+def test_a_size_that_is_none_is_wrong_usage(tmp_path: Path, text: str) -> None:
+    assert invoke(["check", str(up(tmp_path / "m.onnx")), "--at", text]) == 2
+
+
+def test_the_other_sizes_are_as_the_contract_wants_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(multiplied(tmp_path / "m.onnx"))
+    assert invoke(["check", path, "--at", "x.1=5"]) == 0
+    assert "takes b = 1, n = 5, k = 5, m = 1" in capsys.readouterr().out
+    assert invoke(["check", path, "--at", "n=5", "--at", "y.0=4"]) == 1
+    assert invoke(["check", path, "--at", "n=5", "--given", "k <= 4"]) == 1
+
+
+@pytest.mark.parametrize("make", [up, convolved, pooled, multiplied, added, split, reshaped, embedded])
+def test_each_witness_fails_with_numbers_and_in_the_kernels(tmp_path: Path, make: Any) -> None:
+    path = make(tmp_path / "m.onnx", "b") if make is reshaped else make(tmp_path / "m.onnx")
+    found = check_model(path, str(path), run=True).contract
+    assert found is not None
+    for clause in found.conditions:
+        (demand,) = clause.demands
+        assert clause.fails is not None and clause.fails.node == demand.node
+        assert clause.ran is not None and demand.node in clause.ran
+    for one in found.ranges:
+        assert one.ran is not None and one.demand.node in one.ran
+    assert found.conditions or found.ranges
+
+
 def test_a_batch_of_eight_is_refused_by_the_node_that_holds_the_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -179,6 +233,80 @@ def test_a_batch_of_eight_is_refused_by_the_node_that_holds_the_one(
     assert invoke(["check", path, "--dynamic", "x.0=b", "--given", "1 <= b, b <= 8"]) == 0
     assert "b == 1" in capsys.readouterr().out
     assert invoke(["check", path, "--dynamic", "y.0=b"]) == 2
+
+
+@pytest.mark.parametrize(("start", "shape", "expected"), [
+    ("zero", ["b", "t"], ["t <= 16"]),
+    ("two", ["b", "t"], ["t == 2 || t <= 16"]),
+    ("past", ["b", "t"], ["t == 0 || past + t <= 16"]),
+])  # fmt: skip
+def test_positions_that_count_up_from_anywhere_end_with_their_table(
+    tmp_path: Path, start: str, shape: Dims, expected: list[str]
+) -> None:
+    """From `start` on to where it has as many as `x` is long."""
+    ends = {"zero": "t", "two": "t", "past": "sum"}[start]
+    nodes = [
+        node("Shape", "Shape", "x", "n", start=1, end=2), node("Squeeze", "Last", "n", "t"),
+        node("Shape", "Cached", "cache", "m"), node("Squeeze", "Behind", "m", "past"), node("Add", "Sum", "past t", "sum"),
+        node("Range", "Range", f"{start} {ends} one", "r"), node("Gather", "Pos", "table r", "p"),
+    ]  # fmt: skip
+    held = {"zero": np.array(0), "two": np.array(2), "one": np.array(1), "table": np.zeros(16, np.float32)}
+    found = contract(model(tmp_path / "m.onnx", nodes, {"x": shape, "cache": ["past"]}, ["p"], held))
+    (said,) = found.conditions
+    for t, past in ((0, 16), (1, 15), (1, 16), (3, 20), (16, 0), (17, 0), (2, 3), (0, 40)):
+        holds = holds_at(said.condition, {"b": 1, "t": t, "past": past})
+        first = {"zero": 0, "two": 2, "past": past}[start]
+        last = past + t if start == "past" else t
+        assert holds == (last <= first or last <= 16), (said.condition, t, past)
+    assert said.demands[0].node == "node Pos (Gather)" and said.fails is not None
+
+
+def test_positions_that_are_moved_and_repeated_are_followed(tmp_path: Path) -> None:
+    nodes = [
+        node("Shape", "Shape", "x", "s"), node("Gather", "Length", "s one", "t"), node("Range", "Range", "zero t one", "r"),
+        node("Add", "Moved", "r two", "q"), node("Unsqueeze", "Row", "q axes", "u"), node("Expand", "Rows", "u s", "e"),
+        node("Gather", "Pos", "table e", "p"),
+    ]  # fmt: skip
+    held = {
+        "zero": np.array(0), "one": np.array(1), "two": np.array(2), "axes": np.array([0]),
+        "table": np.zeros((16, 3), np.float32),
+    }  # fmt: skip
+    path = model(tmp_path / "m.onnx", nodes, {"x": ["b", "t"]}, ["p"], held)
+    (said,) = contract(path).conditions
+    assert said.condition in ("t <= 14 || b == 0", "b == 0 || t <= 14")
+
+
+def test_indices_that_data_decides_are_listed_and_not_counted(tmp_path: Path) -> None:
+    nodes = [node("CumSum", "Count", "x axis", "i"), node("Gather", "Pos", "table i", "p")]
+    held = {"axis": np.array(0), "table": np.zeros((16, 3), np.float32)}
+    found = contract(model(tmp_path / "m.onnx", nodes, {"x": (["t"], TensorProto.INT64)}, ["p"], held))
+    assert found.conditions == found.ranges == ()
+    assert [d.node for d in found.undecided] == ["node Pos (Gather)"]
+
+
+def test_sizes_are_called_as_in_the_program_and_the_models_names_stand_beside_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = {"w": np.ones((2, 3, 3), np.float32)}
+    path = model(
+        tmp_path / "m.onnx", [node("Conv", "Conv_v", "x w", "y")], {"x": ["batch-size", 3, "y"]}, ["y"], weights
+    )
+    found = contract(path)
+    assert found.inputs[0].shape == ("batch_size", 3, "y") and found.sizes == {"batch_size": "batch-size"}
+    assert found.outputs[0].shape == ("batch_size", 2, "y - 2")
+    assert invoke(["check", str(path), "--at", "batch-size=3", "--at", "y=2"]) == 1
+    assert "# batch_size is `batch-size`" in capsys.readouterr().out
+    assert compare(found, read_contract(contract_text(found))).relation == "equal"
+
+
+def test_a_product_is_said_by_its_factors(tmp_path: Path) -> None:
+    free = model(
+        tmp_path / "m.onnx", [node("Reshape", "R", "x s", "y")], {"x": ["b", "t", 4]}, ["y"],
+        {"s": np.array([0, 8, 4], np.int64)},
+    )  # fmt: skip
+    assert conditions(contract(free)) == ["t == 8 || b == 0"]
+    known = check_model(free, str(free), options=Options(given=(read_given("@main: 1 <= b, b <= 8"),))).contract
+    assert known is not None and conditions(known) == ["t == 8"]
 
 
 # Contracts in files
@@ -253,48 +381,7 @@ def test_contracts_are_written_and_expected_from_the_command_line(
     assert found["diagnostics"][0]["code"] == "E250" and found["contracts"]
 
 
-# What onnxruntime says
-
-
-def accepts(session: Any, feeds: dict[str, Any]) -> bool:
-    """Whether something comes out: of a pool that is larger than its input onnxruntime gives nothing instead of refusing."""
-    from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
-
-    try:
-        return all(result.size for result in session.run(None, feeds))
-    except (Fail, InvalidArgument, RuntimeException):
-        return False
-
-
-def says(found: Contract, sizes: Mapping[str, int]) -> bool:
-    """Whether sizes satisfy all conditions."""
-    assume = [f"{name} == {n}" for name, n in sizes.items()]
-    results = [prove_line(json.dumps({"assume": assume, "goal": c})) for c in conditions(found)]
-    assert all(r["result"] in ("valid", "unsat") for r in results)
-    return all(r["result"] == "valid" for r in results)
-
-
-@pytest.mark.parametrize("make", [up, convolved, pooled, multiplied, added, split, reshaped])
-def test_onnxruntime_accepts_what_the_contract_accepts(tmp_path: Path, make: Any) -> None:
-    runtime = pytest.importorskip("onnxruntime")
-    options = runtime.SessionOptions()
-    options.log_severity_level = 4
-    path = tmp_path / "m.onnx"
-    found = contract(make(path, "b") if make is reshaped else make(path))
-    session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    names = list(dict.fromkeys(d for i in found.inputs for d in i.shape or () if isinstance(d, str)))
-    draw, edges = Random(7), {0: 0, 1: 0}
-    for turn in range(TRIES):
-        sizes = {name: draw.choice((1, 1, 2, 3, 4, 5, 6, 7)) for name in names}
-        broken = [c.witness for c in found.conditions if c.witness]
-        if turn < len(broken):
-            sizes.update(broken[turn])
-        shapes = {i.name: [sizes[d] if isinstance(d, str) else d for d in i.shape or ()] for i in found.inputs}
-        feeds = {name: np.ones(shape, np.float32) for name, shape in shapes.items()}
-        wanted = says(found, sizes)
-        edges[wanted] += 1
-        assert accepts(session, feeds) == wanted, sizes
-    assert all(edges.values())
+# In the model
 
 
 def test_a_model_keeps_its_contract_and_is_checked_against_it(
@@ -335,6 +422,50 @@ def test_ids_beyond_their_table_are_refused_at_the_door(
     assert ("`ids`" in capsys.readouterr().err) == bool(status)
     assert invoke(["run", str(path), "--no-data-checks", "--arg", ids]) == status
     assert "needs every element" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("element", [-31, -30, 29, 30])
+def test_from_python_ids_beyond_their_table_are_refused_too(tmp_path: Path, element: int) -> None:
+    path, ids = embedded(tmp_path / "m.onnx"), np.array([[1, element]])
+    checked, trusting = rxlang.load(path), rxlang.load(path, data_checks=False)
+    if -30 <= element < 30:
+        assert checked.main(ids).shape == checked.main(ids=ids).shape == (1, 2, 2)
+        return
+    for call in (lambda: checked.main(ids), lambda: checked.main(ids=ids)):
+        with pytest.raises(rxlang.ShapeError, match="needs every element of `ids` to be from -30 to 29"):
+            call()
+    with pytest.raises(rxlang.ShapeError) as late:
+        trusting.main(ids)
+    assert "needs every element" not in str(late.value)
+
+
+def test_ids_into_an_input_are_held_to_the_size_that_it_comes_with(tmp_path: Path) -> None:
+    kinds = {"x": ["n", 2], "ids": (["t"], TensorProto.INT64)}
+    path = model(tmp_path / "m.onnx", [node("Gather", "Pick", "x ids", "y")], kinds, ["y"])
+    main = rxlang.load(path).main
+    assert main(np.zeros((3, 2), np.float32), np.array([2, -3])).shape == (2, 2)
+    for rows, last in ((3, 3), (2, 2), (0, 0)):
+        with pytest.raises(rxlang.ShapeError, match="node Pick"):
+            main(np.zeros((rows, 2), np.float32), np.array([0, last]))
+    assert main(np.zeros((0, 2), np.float32), np.zeros(0, np.int64)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("data", ["embedded", "beside"])
+def test_a_model_that_is_a_link_into_a_cache_is_read_where_the_link_is(tmp_path: Path, data: str) -> None:
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "snapshot").mkdir()
+    made = onnx.load(str(embedded(tmp_path / "m.onnx")))
+    if data == "beside":
+        onnx.save(made, tmp_path / "blobs" / "0a", save_as_external_data=True, location="m.data", size_threshold=0)
+        (tmp_path / "blobs" / "m.data").rename(tmp_path / "blobs" / "0b")
+        (tmp_path / "snapshot" / "m.data").symlink_to("../blobs/0b")
+    else:
+        onnx.save(made, tmp_path / "blobs" / "0a")
+    path = tmp_path / "snapshot" / "m.onnx"
+    path.symlink_to("../blobs/0a")
+    assert invoke(["check", str(path)]) == 0
+    assert rxlang.load(path).main(np.array([[1, 2]])).shape == (1, 2, 2)
+    assert invoke(["run", str(path), "--arg", "ids=[[1, 2]]:int64"]) == 0
 
 
 def test_the_object_of_a_contract_is_as_its_schema_says(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ NODES = {
 READ = {
     "Resize": (1, 2, 3), "Upsample": (1,), "Col2Im": (1, 2), "AffineGrid": (1,), "CenterCropPad": (1,), "MaxUnpool": (2,),
     "DFT": (1, 2), "STFT": (1, 3), "HannWindow": (0,), "MelWeightMatrix": (0, 1, 2, 3, 4), "Dropout": (1, 2),
-    "NonMaxSuppression": (2, 3, 4), "ReduceLogSumExp": (1,),
+    "NonMaxSuppression": (2, 3, 4), "ReduceLogSumExp": (1,), "Pad": (1,),
 }  # fmt: skip
 # Those of which the data decides sizes.
 DECIDED = ("nonmaxsuppression", "unique")
@@ -62,7 +62,7 @@ def node_tests(module: str) -> list[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = import_module(f"onnx.backend.test.case.node.{module}")
-        before = len(cases._NodeTestCases)
+        before, cases._existing_names = len(cases._NodeTestCases), {}
         reload(made)
     added = cases._NodeTestCases[before:]
     return [t for t in added if "_expanded" not in t.name and t.name.endswith(NODES[module])]
@@ -249,6 +249,12 @@ def crop(r: Random) -> Try:
     return Try("CenterCropPad", [x, ints(r.randint(1, 7), r.randint(1, 7))], axes=[r.choice([0, -3]), 2])
 
 
+def pads(r: Random) -> Try:
+    sizes, most = [r.randint(2, 4), r.randint(2, 4)], 1
+    numbers = [r.randint(-most, most) for _ in range(4)]
+    return Try("Pad", [floats(r, *sizes), ints(*numbers)], mode=r.choice(["constant", "constant", "edge"]))
+
+
 def distinct(r: Random) -> Try:
     x = np.random.RandomState(r.randrange(2**31)).randint(0, 3, (3, 2)).astype(np.float32)
     axis = r.choice([{}, {"axis": 0}, {"axis": -1}])
@@ -283,7 +289,7 @@ FAMILIES: dict[str, tuple[Callable[[Random], Try], bool]] = {
     "roi_align": (roi_align, False), "pool": (pool, False), "conv_transpose": (conv_transpose, False),
     "recurrent": (recurrent, False), "suppression": (suppression, False), "columns": (columns, False),
     "transform": (transform, False), "crop": (crop, True), "distinct": (distinct, False), "grams": (grams, False),
-    "norms": (norms, False),
+    "norms": (norms, False), "pads": (pads, False),
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate
 
 from ...lang.node import Node
@@ -15,8 +15,8 @@ from .model import Graph, Model, TensorType, Value
 
 Sizes = Mapping[str, int]
 Condition = Callable[[Sizes], bool]
-# How many sizes are tried, and up to which.
-_TRIES, _LARGEST = 400, 40
+# How many sizes are tried, and up to which; what is the same at the first ones is taken for the same.
+_TRIES, _LARGEST, _FEW, _FIRST = 400, 40, 24, 48
 _SHAPE = re.compile(r"Tensor\(\[(?P<sizes>.*)\], [^\]]*\)")
 _COMPARED = re.compile(r"(<=|>=|==|!=|<|>)")
 
@@ -72,42 +72,59 @@ def sizes_demanded(inputs: Sequence[Value], types: Sequence[str]) -> Iterator[tu
 
 
 class _Witnesses:
-    """Sizes that a model takes: none, where what it demands cannot all be read."""
+    """Sizes that a model takes: none, where what it demands cannot all be read. What it demands is asked for only where two
+    sizes differ somewhere."""
 
     def __init__(self, graph: Graph, conditions: Iterable[str | None]) -> None:
         types = [v.type for v in graph.inputs]
         shapes = [t.shape for t in types if isinstance(t, TensorType) and t.shape is not None]
         self.plain = declared(graph)
-        read = [read_dim(size, self.plain).size for shape in shapes for size in shape if isinstance(size, str)]
-        self.known = sorted({name for size in read for name in names(size)})
-        self.sizes = read
+        self.sizes = [self.read(size) for shape in shapes for size in shape if isinstance(size, str)]
+        self.known = sorted({name for size in self.sizes for name in names(size)})
         self.asked = conditions
-        self._drawn: list[Sizes] | None = None
+        self._numbers: dict[int | str, list[int | None]] = {}
+
+    def read(self, size: int | str) -> Size:
+        return read_dim(size, self.plain).size if isinstance(size, str) else size
 
     def between(self, said: int | str, size: int | str) -> str | None:
         """Where two sizes differ, as the end of a sentence; None where they do not, as far as is known."""
-        left, right = (read_dim(s, self.plain).size if isinstance(s, str) else s for s in (said, size))
+        left, right = self.read(said), self.read(size)
         asked = sorted({name for s in (left, right) for name in names(s)})
         if not asked:
             return "" if left != right else None
-        for sizes in self.drawn() if set(asked) <= set(self.known) else ():
-            a, b = evaluate(left, sizes), evaluate(right, sizes)
+        if left == right or not set(asked) <= set(self.known):
+            return None
+        for at, (a, b) in enumerate(zip(self.numbers(said, left), self.numbers(size, right), strict=True)):
             if a is not None and b is not None and a != b:
+                return self.taken(left, right, asked, at)
+        return None
+
+    def numbers(self, text: int | str, size: Size) -> list[int | None]:
+        """What a size is at the first sizes that are tried."""
+        if text not in self._numbers:
+            self._numbers[text] = [evaluate(size, sizes) for sizes in self.drawn[:_FIRST]]
+        return self._numbers[text]
+
+    def taken(self, left: Size, right: Size, asked: Sequence[str], begin: int) -> str | None:
+        """The first sizes that the model takes at which two differ."""
+        for sizes in self.drawn[begin:]:
+            a, b = evaluate(left, sizes), evaluate(right, sizes)
+            if a is not None and b is not None and a != b and all(c is not None and c(sizes) for c in self.conditions):
                 return f", which is {b} at {', '.join(f'{name} = {sizes[name]}' for name in asked)}"
         return None
 
+    @cached_property
+    def conditions(self) -> list[Condition | None]:
+        return [_read(text) for text in self.asked]
+
+    @cached_property
     def drawn(self) -> list[Sizes]:
-        if self._drawn is None:
-            conditions = [_read(text) for text in self.asked]
-            draw = random.Random(0)
-            small = [dict.fromkeys(self.known, n) for n in range(1, 9)]
-            tried = [{n: draw.randint(1, _LARGEST) for n in self.known} for _ in range(_TRIES)]
-            self._drawn = [
-                sizes
-                for sizes in (*tried, *small)
-                if self._given(sizes) and all(c is not None and c(sizes) for c in conditions)
-            ]
-        return self._drawn
+        """Sizes that are tried."""
+        draw = random.Random(0)
+        small = [dict.fromkeys(self.known, n) for n in range(1, 9)]
+        tried = [{n: draw.randint(1, _LARGEST) for n in self.known} for _ in range(_TRIES)]
+        return [sizes for sizes in (*tried[:_FEW], *small, *tried[_FEW:]) if self._given(sizes)]
 
     def _given(self, sizes: Sizes) -> bool:
         """Whether the sizes that the inputs declare are sizes."""

@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 
 from ...lang.onnx_weights import DEPTH, ELEMENTS, Index, index
 from ...lang.protobuf import Damaged
-from ...lang.weights import BadWeights
+from ...lang.weights import MAX_RANK, BadWeights
 from .consistency import check, fail
 from .model import (
     Attribute,
     AttributeRef,
     Function,
     Graph,
+    Listed,
     MapType,
     Model,
     Operation,
@@ -150,10 +151,10 @@ class Reader:
             if not proto.HasField(field):
                 self.fail(f"{whose} has the attribute `{proto.name}` of the kind {kind} without a value")
             return self.single(kind, getattr(proto, field), way + proto.name, f"attribute `{proto.name}` of {whose}")
-        return tuple(
+        return Listed(f"{way}{proto.name}", (
             self.single(kind[:-1], item, f"{way}{proto.name}.{n}", f"attribute `{proto.name}` of {whose}")
             for n, item in enumerate(getattr(proto, field))
-        )
+        ))  # fmt: skip
 
     def single(self, kind: str, value: Any, way: str, whose: str) -> Attribute:
         match kind:
@@ -211,6 +212,8 @@ class Reader:
         return None
 
     def tensor_type(self, proto: Any, whose: str) -> TensorType:
+        if len(proto.shape.dim) > MAX_RANK:
+            self.fail(f"{whose} is declared with rank {len(proto.shape.dim)}; a tensor has at most {MAX_RANK}")
         shape = tuple(self.dim(d, whose) for d in proto.shape.dim) if proto.HasField("shape") else None
         return TensorType(self.dtype(proto.elem_type, whose), shape)
 

@@ -43,8 +43,8 @@ def _zeros(given: Array | None, n: int, blocks: int, bits: int) -> Array:
 def label_encoder(x: Array, keys: Array, values: Array, default: Array) -> Array:
     table: dict[Any, Any] = {}
     for key, value in zip(keys.ravel().tolist(), values.ravel().tolist(), strict=True):
-        table.setdefault(key, value)
-    nan = next((v for k, v in table.items() if k != k), default.item())
+        table[key] = value
+    nan = next((v for k, v in reversed(table.items()) if k != k), default.item())
     found = [table.get(e, nan if e != e else default.item()) for e in x.ravel().tolist()]
     return np.array(found, values.dtype).reshape(x.shape)
 

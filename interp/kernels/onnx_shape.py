@@ -62,17 +62,24 @@ def split(x: Array, sizes: Array, axis: int, count: int) -> tuple[Array, ...]:
     return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
 
 
-@kernel("onnx.split_evenly")
-def split_evenly(x: Array, axis: int, count: int) -> tuple[Array, ...]:
-    part = -(-x.shape[axis] // count)
-    return tuple(np.split(x, [part * i for i in range(1, count)], axis))
-
-
 @kernel("onnx.pad")
 def pad(x: Array, pads: Array, value: Array | None, axes: Array | None, mode: str) -> Array:
     numbers, half = integers(pads), len(pads) // 2
     pairs = tuple(zip(numbers[:half], numbers[half:], strict=True))
-    return lookup("pad")(x, pairs, mode, value, None if axes is None else integers(axes))  # type: ignore[no-any-return]
+    along = range(half) if axes is None else [axis % x.ndim for axis in integers(axes)]
+    sizes, kept = list(x.shape), [slice(None)] * x.ndim
+    for axis, (low, high) in zip(along, pairs, strict=True):
+        kept[axis] = slice(max(-low, 0), max(sizes[axis] + min(high, 0), 0))
+        sizes[axis] += low + high
+    if min(numbers, default=0) >= 0 or mode != "constant":
+        added = tuple((max(low, 0), max(high, 0)) for low, high in pairs)
+        return lookup("pad")(x[tuple(kept)], added, mode, value, along)  # type: ignore[no-any-return]
+    made = np.full(sizes, x.dtype.type(0) if value is None else value, x.dtype)
+    into = [slice(None)] * x.ndim
+    for axis, (low, high) in zip(along, pairs, strict=True):
+        into[axis] = slice(max(low, 0), max(sizes[axis] - max(high, 0), 0))
+    made[tuple(into)] = x[tuple(kept)]
+    return made
 
 
 @kernel("onnx.range")

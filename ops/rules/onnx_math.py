@@ -11,7 +11,7 @@ from ..registry import parse_params, primitive, register
 from ..tracked import Ratio, divided, toward_zero
 from .elementwise import mapped
 from .pool import pooled
-from .reduce import not_empty, reduced
+from .reduce import LARGEST, SMALLEST, Fold, folded, not_empty, reduced
 
 
 def _quotient(ctx: Ctx, a: Any, b: Any) -> Any:
@@ -77,9 +77,10 @@ _elementwise(
 )
 
 
-def _reduction(name: str, dtypes: str, doc: str) -> None:
-    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> Shape:
-        return reduced(ctx, x, axis, keepdims)[0]
+def _reduction(name: str, dtypes: str, doc: str, fold: Fold | None = None) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> Out:
+        shape, gone = reduced(ctx, x, axis, keepdims)
+        return Out(shape, folded(ctx, x, fold, None, gone))
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false")
     register(Primitive(f"onnx.{name}", params, dtypes, rule, doc))
@@ -87,8 +88,10 @@ def _reduction(name: str, dtypes: str, doc: str) -> None:
 
 _reduction("mean", "T:numeric -> T", "The mean in the operand's dtype. ONNX ReduceMean.")
 _reduction("logsumexp", "T:numeric -> T", "log(sum(exp(x))) in the operand's dtype. ONNX ReduceLogSumExp.")
-_reduction("max", "T:ordered -> T", "The largest element, of nothing the least of the dtype. ONNX ReduceMax.")
-_reduction("min", "T:ordered -> T", "The smallest element, of nothing the greatest of the dtype. ONNX ReduceMin.")
+_reduction("max", "T:ordered -> T", "The largest element, of nothing the least of the dtype. ONNX ReduceMax.", LARGEST)
+_reduction(
+    "min", "T:ordered -> T", "The smallest element, of nothing the greatest of the dtype. ONNX ReduceMin.", SMALLEST
+)
 
 
 def _index_of(name: str, doc: str) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ..axes import Shape, is_plain, known_shape, place, product
+from ...lang.node import replace
+from ..axes import Shape, is_plain, known_shape, place, product, total
 from ..broadcast import broadcast
 from ..model import WILDCARD, AnyDType, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
 from ..operands import ranked
 from ..registry import primitive
-from ..requirements import Argument, Equal, Number, Other
+from ..requirements import Argument, AtLeast, Axis, Equal, Number, Other
 from ..tracked import Ratio
 from ..tracked import elements as tracked_elements
-from .parts import pad, slice_, split
+from .parts import pad, padded_axes, slice_, split
 from .shape import expand_dims, reshape, squeeze
 
 
@@ -51,10 +53,13 @@ def onnx_reshape(ctx: Ctx, x: TensorInfo, shape: TensorInfo, allowzero: bool) ->
     what is left. ONNX Reshape."""
     source = known_shape(ctx, x)
     wanted = [_size(ctx, source, axis, size, allowzero) for axis, size in enumerate(elements(ctx, shape))]
+    if WILDCARD in wanted:
+        beside = Other("the sizes beside the -1 in {0} to be at least 1", (Argument("shape"),), blamed=())
+        ctx.require(beside, ctx.all_of(*(ctx.le(1, size) for size in wanted if size is not WILDCARD)))
     return reshape(ctx, x, tuple(wanted))  # type: ignore[no-any-return]
 
 
-def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool) -> object:
+def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool) -> Any:
     if size is None:
         return ctx.fresh("size")
     if isinstance(size, int):
@@ -62,6 +67,8 @@ def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool)
             return WILDCARD
         if size == 0 and not allowzero:
             return _own(ctx, source, axis)
+    elif not allowzero and is_plain(source) and axis >= len(source):
+        ctx.require(_no_zero(), ctx.ne(size, 0))
     return size
 
 
@@ -69,9 +76,13 @@ def _own(ctx: Ctx, source: Shape, axis: int) -> Dim:
     if any(isinstance(d, Segment) for d in source[: axis + 1]):
         raise RankUnknown
     if axis >= len(source):
-        ctx.fail(Other("no 0 in {0} behind the axes of the operand", (Argument("shape"),)))
+        ctx.fail(_no_zero())
     own: Dim = source[axis]
     return own
+
+
+def _no_zero() -> Other:
+    return Other("no 0 in {0} behind the axes of the operand", (Argument("shape"),))
 
 
 @primitive("onnx.shape", "x: tensor, start: int = 0, end: int = none", "T:any -> int64")
@@ -139,17 +150,6 @@ def onnx_split(ctx: Ctx, x: TensorInfo, sizes: TensorInfo, axis: int, count: int
     return split(ctx, x, None, parts, None, axis, False)  # type: ignore[no-any-return]
 
 
-@primitive("onnx.split_evenly", "x: tensor, axis: int = 0, count: int = 1", "T:any -> T...", results="tuple")
-def onnx_split_evenly(ctx: Ctx, x: TensorInfo, axis: int, count: int) -> list[Any]:
-    """So many parts of one size along an axis, the last of which may be smaller. ONNX Split, from version 18 on."""
-    dims = known_shape(ctx, x)
-    at = place(ctx, dims, axis)
-    size = dims[at]
-    part = ctx.ceildiv(size, count)
-    last = size - part * (count - 1)
-    return [(*dims[:at], part if i < count - 1 else last, *dims[at + 1 :]) for i in range(count)]
-
-
 @primitive(
     "onnx.pad",
     'x: tensor, pads: tensor, value: tensor = none, axes: tensor = none, mode: str = "constant"',
@@ -157,13 +157,45 @@ def onnx_split_evenly(ctx: Ctx, x: TensorInfo, axis: int, count: int) -> list[An
 )
 def onnx_pad(
     ctx: Ctx, x: TensorInfo, pads: TensorInfo, value: TensorInfo | None, axes: TensorInfo | None, mode: str
-) -> Out:
+) -> Shape:
     """More elements before and behind along some axes, fewer where a number is negative: `pads` has all numbers before, then
     all behind. ONNX Pad."""
     numbers = bounds(ctx, pads, "pad")
     half = len(numbers) // 2
     pairs = tuple(zip(numbers[:half], numbers[half:], strict=True))
-    return pad(ctx, x, pairs, mode, None, None if axes is None else literals(ctx, axes))  # type: ignore[no-any-return]
+    along = None if axes is None else literals(ctx, axes)
+    shape = ctx.dims(x)
+    places = padded_axes(ctx, shape, pairs, along)
+    if mode == "constant":
+        return _grown(ctx, shape, pairs, places)
+    kept = _cropped(ctx, shape, pairs, places)
+    added = tuple((_added(low), _added(high)) for low, high in pairs)
+    return pad(ctx, replace(x, shape=kept, data=None), added, mode, None, along)  # type: ignore[no-any-return]
+
+
+def _grown(ctx: Ctx, shape: Shape, pairs: tuple[tuple[Dim, Dim], ...], places: Sequence[int]) -> Shape:
+    """The sizes with their pads, of which negative ones take away what is there and what the others added."""
+    sizes = list(shape)
+    for axis, (low, high) in zip(places, pairs, strict=True):
+        sizes[axis] = total((low, shape[axis], high))
+        left = Other(f"the pads of axis {axis} to leave 0 elements or more", (), "", (("x", axis), ("pads", None)))
+        ctx.require(left, ctx.le(0, sizes[axis]))
+    return tuple(sizes)
+
+
+def _cropped(ctx: Ctx, shape: Shape, pairs: tuple[tuple[Dim, Dim], ...], places: Sequence[int]) -> Shape:
+    """What negative pads leave: they take elements away, of which there have to be so many."""
+    left = list(shape)
+    for axis, pair in zip(places, pairs, strict=True):
+        gone = -sum(min(n, 0) for n in pair if isinstance(n, int))
+        if gone:
+            ctx.require(AtLeast(Axis("x", axis, shape[axis]), gone))
+            left[axis] = shape[axis] - gone
+    return tuple(left)
+
+
+def _added(pad: Dim) -> Dim:
+    return max(pad, 0) if isinstance(pad, int) else pad
 
 
 @primitive("onnx.range", "start: tensor, limit: tensor, delta: tensor", "T:real, T, T -> T")

@@ -325,6 +325,22 @@ def pad(
     """
     shape = known_shape(ctx, x) if axes is not None else ctx.dims(x)
     choice(ctx, "mode", mode, ("constant", "edge", "reflect", "wrap"))
+    padded = padded_axes(ctx, shape, pads, axes)
+    if value is not None and ctx.rank(value) != 0:
+        ctx.fail(Other("{0} to be a scalar", (Argument("value"),)))
+    result = list(shape)
+    for i, pair in zip(padded, pads, strict=True):
+        for n, side in enumerate(pair):
+            not_negative(ctx, Pad(number(shape, i), bool(n), side, "axis"))
+            _room(ctx, shape[i], side, mode, number(shape, i))
+        result[i] = total((pair[0], shape[i], pair[1]))
+    return tuple(result)
+
+
+def padded_axes(
+    ctx: Ctx, shape: Shape, pads: tuple[tuple[Dim, Dim], ...], axes: tuple[int, ...] | None
+) -> Sequence[int]:
+    """Where each pair of `pads` belongs: there is one for each axis, or for each of `axes`."""
     if axes is not None and len(pads) != len(axes):
         asked = Other(
             "a pair in {0} for each of `axes`", (Argument("pads"),), f"they are {len(pads)} and {len(axes)}", ()
@@ -333,15 +349,7 @@ def pad(
     if axes is None and len(pads) != len(shape):
         given, each = (Argument("pads"), Argument("x")), f"a pair in {{0}} for each of the {len(shape)} axes of {{1}}"
         ctx.fail(Other(each, given, f"it has {len(pads)}", ()))
-    if value is not None and ctx.rank(value) != 0:
-        ctx.fail(Other("{0} to be a scalar", (Argument("value"),)))
-    result = list(shape)
-    for i, pair in zip(range(len(pads)) if axes is None else places(ctx, shape, axes, "axes"), pads, strict=True):
-        for n, side in enumerate(pair):
-            not_negative(ctx, Pad(number(shape, i), bool(n), side, "axis"))
-            _room(ctx, shape[i], side, mode, number(shape, i))
-        result[i] = total((pair[0], shape[i], pair[1]))
-    return tuple(result)
+    return range(len(pads)) if axes is None else places(ctx, shape, axes, "axes")
 
 
 @primitive("pad_to_match", "x: tensor, y: tensor", "T:any, U:any -> T")

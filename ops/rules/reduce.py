@@ -46,7 +46,7 @@ def not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...]) -> None:
         ctx.require(AtLeast(axis_of("x", shape, i), 1))
 
 
-def _folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: AnyDType | None, gone: tuple[int, ...]) -> Elements:
+def folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: AnyDType | None, gone: tuple[int, ...]) -> Elements:
     """What is known of the result of reducing some axes."""
     rows = along(x.data, known_shape(ctx, x), gone) if fold is not None else None
     if rows is None or fold is None:
@@ -61,7 +61,7 @@ def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | No
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, dtype: AnyDType | None) -> Out:
         computed_in(ctx, "x", x.dtype, dtype)
         shape, gone = reduced(ctx, x, axis, keepdims)
-        return Out(shape, _folded(ctx, x, fold, dtype, gone))
+        return Out(shape, folded(ctx, x, fold, dtype, gone))
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false, dtype: dtype = none")
     register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx, single=""))
@@ -73,7 +73,7 @@ def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> Out:
         shape, gone = reduced(ctx, x, axis, keepdims)
         not_empty(ctx, x, gone)
-        return Out(shape, _folded(ctx, x, fold, None, gone))
+        return Out(shape, folded(ctx, x, fold, None, gone))
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false")
     doc = f"{doc} A reduced axis of size 0 is refused.\n\n{_AXES}"
@@ -87,14 +87,17 @@ def _plain(
 
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, *_: object) -> Out:
         shape, gone = reduced(ctx, x, axis, keepdims)
-        return Out(shape, _folded(ctx, x, fold, None, gone))
+        return Out(shape, folded(ctx, x, fold, None, gone))
 
     params = parse_params(f"x: tensor, axis: ints = none, keepdims: bool = false, {attributes}")
     register(Primitive(name, params, dtypes, rule, f"{doc}\n\n{_AXES}", onnx=onnx, single=""))
 
 
 def _extreme(track: Track) -> Fold:
-    return lambda ctx, row, dtype: exactly(track)(ctx, *row)
+    return lambda ctx, row, dtype: exactly(track)(ctx, *row) if row else None
+
+
+LARGEST, SMALLEST = _extreme(lambda ctx, *nums: ctx.max(*nums)), _extreme(lambda ctx, *nums: ctx.min(*nums))
 
 
 def _mean(ctx: Ctx, row: Sequence[Any], dtype: AnyDType | None) -> Any:
@@ -119,12 +122,8 @@ _accumulating(
     "prod", "T:numeric -> T=dtype", ("ReduceProd",), multiplied,
     "The product, in the operand's dtype (integers wrap around) or in `dtype`; 1 of nothing.",
 )  # fmt: skip
-_choosing(
-    "max", ("ReduceMax",), _extreme(lambda ctx, *nums: ctx.max(*nums)), "The largest element; nan if there is a nan."
-)
-_choosing(
-    "min", ("ReduceMin",), _extreme(lambda ctx, *nums: ctx.min(*nums)), "The smallest element; nan if there is a nan."
-)
+_choosing("max", ("ReduceMax",), LARGEST, "The largest element; nan if there is a nan.")
+_choosing("min", ("ReduceMin",), SMALLEST, "The smallest element; nan if there is a nan.")
 _plain(
     "mean", "T:inexact -> T", ("ReduceMean",), "The mean; nan of nothing. Integers are refused: cast first.", fold=_mean
 )

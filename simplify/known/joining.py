@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...lang.dtypes import WEAK
+from ...ops.held import Held, common
 from ...ops.model import AnyDType, Elements, TensorInfo
 from ...ops.tracked import kept, of_literal
 from ..solver.conditions import eq
@@ -63,13 +64,20 @@ def _as_tensor(value: Value) -> Value:
 def _join_tensors(state: State, a: TensorInfo, b: TensorInfo, cases: Cases) -> TensorInfo:
     shape = _join_shapes(state, state.resolve(a.shape), state.resolve(b.shape), cases)
     dtype = None if a.dtype is None and b.dtype is None else _join_dtypes(state, a.dtype, b.dtype)
-    return TensorInfo(shape, dtype, _join_elements(a.data, b.data), a.most if a.most == b.most else None)
+    data = _join_elements(state, a.data, b.data)
+    return TensorInfo(shape, dtype, data, a.most if a.most == b.most else None)
 
 
-def _join_elements(a: Elements, b: Elements) -> Elements:
+def _join_elements(state: State, a: Elements, b: Elements) -> Elements:
     if a is None or b is None or len(a) != len(b):
         return None
-    return kept(tuple(x if x == y else None for x, y in zip(a, b, strict=True)))
+    return kept(tuple(_join_element(state, x, y) for x, y in zip(a, b, strict=True)))
+
+
+def _join_element(state: State, a: object, b: object) -> object:
+    if isinstance(a, Held) and isinstance(b, Held):
+        return common(a, b, lambda x, y: bool(state.settled(x) == state.settled(y)))
+    return a if a == b else None
 
 
 def _join_shapes(state: State, a: Shape, b: Shape, cases: Cases) -> Shape:

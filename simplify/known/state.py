@@ -8,7 +8,7 @@ from itertools import count
 
 from ...lang import core
 from ...lang.dtypes import DTYPES, DType
-from ...ops.dtypes_column import dtypes_of
+from ...ops.dtypes_column import among
 from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
 from ..solver.conditions import Cond, eq, ge
 from ..solver.facts import Facts
@@ -71,6 +71,8 @@ class State:
         # the trail; the time that this is about, where it is not now.
         self._resolved: dict[int, tuple[int, Shape, Shape]] = {}
         self._moment: int | None = None
+        # What sizes are printed as, at the time that stands beside.
+        self._printed: tuple[int, dict[Size, tuple[int | str, str, str | None]]] = (-1, {})
         # How a size is printed whose normal form is not for reading.
         self.display: Kept[Term, tuple[str, tuple[Size, ...]]] = Kept(trail)
 
@@ -229,6 +231,13 @@ class State:
             known = self._resolved[id(shape)] = now, shape, found
         return known[2]
 
+    def printed(self) -> dict[Size, tuple[int | str, str, str | None]]:
+        """What sizes are printed as while nothing more is known than now: whoever prints one keeps it here."""
+        now = self.facts.trail.time if self._moment is None else self._moment
+        if self._printed[0] != now:
+            self._printed = now, {}
+        return self._printed[1]
+
     def spread(self, shape: Shape) -> Shape:
         """The shape with known segments written out, its dimensions as they were."""
         if not self._segments or plain(shape):
@@ -307,6 +316,11 @@ class State:
         known = self._dtypes.get(dtype.serial)
         return known if isinstance(known, frozenset) else _ALL
 
+    def known_dtypes(self, symbol: DTypeSymbol) -> frozenset[DType]:
+        """Those that a dtype is known to be one of; none where nothing is known of it."""
+        known = self._dtypes.get(symbol.serial)
+        return known if isinstance(known, frozenset) else frozenset()
+
     def same_dtype(self, a: AnyDType, b: AnyDType) -> bool | None:
         if a is b:
             return True
@@ -318,13 +332,13 @@ class State:
         return None if self.allowed(a) & self.allowed(b) else False
 
     def in_class(self, dtype: AnyDType, names: tuple[str, ...]) -> bool | None:
-        wanted = dtypes_of(names)
-        if isinstance(dtype, DType):
-            return dtype in wanted
         allowed = self.allowed(dtype)
-        if allowed <= wanted:
-            return True
-        return None if allowed & wanted else False
+        among = self.among(dtype, names)
+        return True if among == allowed else None if among else False
+
+    def among(self, dtype: AnyDType, names: tuple[str, ...]) -> frozenset[DType]:
+        """The dtypes of some classes that it may be."""
+        return among(self.allowed(dtype), names)
 
     def unify(self, a: AnyDType, b: AnyDType) -> None:
         """From here on both are one dtype."""
@@ -342,7 +356,8 @@ class State:
     def restrict(self, dtype: AnyDType, wanted: frozenset[DType]) -> None:
         dtype = self.dtype(dtype)
         if isinstance(dtype, DTypeSymbol):
-            left = self.allowed(dtype) & wanted
+            known = self._dtypes.get(dtype.serial)
+            left = known & wanted if isinstance(known, frozenset) else wanted
             self.impossible = self.impossible or not left
             self._dtypes[dtype.serial] = next(iter(left)) if len(left) == 1 else left
 

@@ -81,6 +81,24 @@ def without_empty(cond: Cond, empties: Collection[Var] | None = None) -> Cond:
     return cond
 
 
+def factors(cond: Cond) -> tuple[Var, ...]:
+    """The sizes that are a factor of everything in an equation."""
+    if not isinstance(cond, Eq0):
+        return ()
+    first, *others = cond.term.mons
+    return tuple(
+        v for v in dict.fromkeys(first) if isinstance(v, Var) and v.nonneg and all(v in mono for mono in others)
+    )
+
+
+def remainders(cond: Cond) -> list[Cond]:
+    """That the quotients in an equation of products leave no remainder, where each is by a number."""
+    if not isinstance(cond, Eq0) or max(map(len, cond.term.mons)) < 2:
+        return []
+    atoms = dict.fromkeys(atom for mono in cond.term.mons for atom in mono)
+    return [eq(mod(a.num, a.den), 0) for a in atoms if isinstance(a, Floor) and isinstance(a.den, int)]
+
+
 def needed(conds: Iterable[Cond], door: Iterable[Cond]) -> list[Cond]:
     """The conditions without those that the others and the door entail."""
     kept = list(conds)

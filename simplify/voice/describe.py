@@ -8,7 +8,9 @@ from ...lang import core
 from ...lang.checked import Binding
 from ...lang.dtypes import DType
 from ...lang.source import Span
+from ...ops.held import NOTHING, Held, Inside, held
 from ...ops.model import Segment, TensorInfo
+from ...ops.tracked import Ratio
 from ..known.shape_level import written_size
 from ..known.state import State
 from ..known.values import (
@@ -110,7 +112,9 @@ def dtype_text(dtype: object, state: State) -> str:
     if dtype is None:
         return "?"
     known = state.dtype(dtype)  # type: ignore[arg-type]
-    name = known.name if isinstance(known, DType) else state.called(known)
+    if isinstance(known, DType):
+        return known.name
+    name = state.called(known)
     return name if name.isidentifier() else "?"
 
 
@@ -119,6 +123,8 @@ def type_text(value: Value, state: State) -> str:
     match value:
         case TensorInfo():
             shape, dtype = shape_text(value.shape, state), dtype_text(value.dtype, state)
+            if is_opaque(value, state):
+                return dtype
             return "Tensor" if (shape, dtype) == ("?", "?") else f"Tensor({shape}, {dtype})"
         case TupleValue():
             return f"({', '.join(type_text(v, state) for v in value.items)})"
@@ -133,6 +139,12 @@ def type_text(value: Value, state: State) -> str:
         case FnValue():
             return "a function" if value.name == "fn" else f"the function @{value.name}"
     return "something that is not known"
+
+
+def is_opaque(value: TensorInfo, state: State) -> bool:
+    """Whether it is one value that holds others."""
+    dtype = None if value.dtype is None else state.dtype(value.dtype)
+    return isinstance(dtype, DType) and dtype.is_opaque and state.resolve(value.shape) == ()
 
 
 def named(noun: str, text: str) -> str:
@@ -185,12 +197,43 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
     return Binding(name, span, sort, None, (), (), "?")
 
 
+def _opaque_binding(name: str, dtype: DType, value: Inside, span: Span, state: State) -> Binding:
+    """What holds others, with what is known of each, or of all of them."""
+    sort, _, _ = dtype.name.partition("(")
+    known = value if isinstance(value, Held) else NOTHING
+    parts = [("?", known.each)] if known.items is None else list(enumerate(known.items))
+    items = tuple(_held_binding(f"{name}[{at}]", dtype.of[-1], part, span, state) for at, part in parts)
+    return Binding(name, span, sort, (), (), (), dtype.name, items=items)
+
+
+def _held_binding(name: str, dtype: DType, value: Inside, span: Span, state: State) -> Binding:
+    if dtype.is_opaque:
+        return _opaque_binding(name, dtype, value, span, state)
+    if value is None or isinstance(value, Held):
+        return Binding(name, span, "Tensor", None, (), (), dtype.name)
+    dims = [("?", "unknown", None) if d is None else _dim(d, state) for d in value]
+    return Binding(name, span, "Tensor", tuple(d[0] for d in dims), *_ends(dims), dtype.name)
+
+
 def _tensor_binding(name: str, value: TensorInfo, span: Span, state: State) -> Binding:
+    if is_opaque(value, state):
+        held_type = state.dtype(value.dtype)  # type: ignore[arg-type]
+        assert isinstance(held_type, DType)
+        return _opaque_binding(name, held_type, held(value), span, state)
     shape, dtype = state.resolve(value.shape), dtype_text(value.dtype, state)
     if any(isinstance(d, Segment) for d in shape):
         return Binding(name, span, "Tensor", None, (), (), dtype, open=shape_text(shape, state))
     dims = [_dim(d, state) for d in shape]
-    return Binding(name, span, "Tensor", tuple(d[0] for d in dims), *_ends(dims), dtype)
+    return Binding(name, span, "Tensor", tuple(d[0] for d in dims), *_ends(dims), dtype, data=_data(value, state))
+
+
+def _data(value: TensorInfo, state: State) -> tuple[int | str, ...] | None:
+    """The elements as text, where all are sizes, be it of a floating dtype."""
+    found = tuple(e.num if isinstance(e, Ratio) and e.den == 1 else e for e in value.data or (None,))
+    if not all(isinstance(e, int | Term) for e in found):
+        return None
+    texts = tuple(_dim(e, state)[0] for e in found if isinstance(e, int | Term))
+    return None if "?" in texts else texts
 
 
 Dim = tuple[int | str, str, str | None]
@@ -202,6 +245,15 @@ def _ends(dims: list[Dim]) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
 
 def _dim(size: Size, state: State) -> Dim:
     """Text, exactness and upper bound of one dimension."""
+    if isinstance(size, int):
+        return size, "exact", None
+    known = state.printed()
+    if size not in known:
+        known[size] = _printed(size, state)
+    return known[size]
+
+
+def _printed(size: Size, state: State) -> Dim:
     size = state.settled(size)
     known, bound = exactness(size, state)
     if known == "exact":

@@ -21,6 +21,16 @@ from .subject import with_conditions
 
 def told(finding: Finding) -> Diagnostic:
     """A finding in words, where it is told: what fails in an inlined body at the call."""
+    said = told_inside(finding)
+    if finding.site is None:
+        return said
+    between = tuple(Label(span, "through this call") for span in finding.between if span != said.span)
+    labels = (Label(said.span, said.caption or "it fails here"), *said.labels, *between)
+    return replace(said, span=finding.site, caption="in this call", labels=labels)
+
+
+def told_inside(finding: Finding) -> Diagnostic:
+    """The same where it was found."""
     said, outcome = finding.asked.said(finding), finding.outcome
     subject = finding.asked.subject(finding.state)
     if subject is not None:
@@ -29,11 +39,7 @@ def told(finding: Finding) -> Diagnostic:
     said = with_others(_in_one_arm(finding, said), finding)
     if finding.use is not None:
         said = _rooted(said, told(finding.use), of_claim=finding.use.about is not None and finding.use.about.is_claim)
-    if finding.site is None:
-        return said
-    between = tuple(Label(span, "through this call") for span in finding.between if span != said.span)
-    labels = (Label(said.span, said.caption or "it fails here"), *said.labels, *between)
-    return replace(said, span=finding.site, caption="in this call", labels=labels)
+    return said
 
 
 def in_short(findings: Sequence[Finding]) -> tuple[Diagnostic, ...]:

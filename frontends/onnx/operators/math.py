@@ -132,9 +132,18 @@ def gemm(node: Reader) -> str:
     if node.number("alpha", 1.0) != 1.0:
         text = f"{number(node.number('alpha', 1.0))} * {text}"
     if node.has(2):
-        beta = node.number("beta", 1.0)
-        text += f" + {node.x(2)}" if beta == 1.0 else f" + {number(beta)} * {node.x(2)}"
+        beta, added = node.number("beta", 1.0), _onto_product(node)
+        text += f" + {added}" if beta == 1.0 else f" + {number(beta)} * {added}"
     return text
+
+
+def _onto_product(node: Reader) -> str:
+    """What is added to the product, whose shape the sum has; of constants that is plain to see."""
+    if node.is_constant(1) and node.is_constant(2):
+        return node.x(2)
+    rows = f"{node.x(0)}.dim({int(bool(node.integer('transA', 0)))})"
+    columns = f"{node.x(1)}.dim({int(not node.integer('transB', 0))})"
+    return f"@broadcast_to({node.x(2)}, [{rows}, {columns}])"
 
 
 @operator("LayerNormalization", 17)

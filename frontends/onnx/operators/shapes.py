@@ -135,7 +135,7 @@ def _split(node: Reader, sizes: tuple[int, ...] | None) -> str:
     elif node.version < 18:
         parts = f"@split({node.x(0)}, {count}, axis={axis})"
     else:
-        parts = f"@onnx.split_evenly({node.x(0)}, axis={axis}, count={node.integer('num_outputs', count)})"
+        parts = f"@split({node.x(0)}, sections={node.integer('num_outputs', count)}, axis={axis}, uneven=true)"
     if count > 1:
         return parts
     return f"{node.let('parts', parts)}[0]"
@@ -267,6 +267,5 @@ def reverse_sequence(node: Reader) -> str:
 
 @operator("SpaceToDepth")
 def space_to_depth(node: Reader) -> str:
-    if node.string("mode", "DCR") != "DCR":
-        raise Untranslatable("moves the places of a block behind the channels")
-    return f"@space_to_depth({node.x(0)}, {node.integer('blocksize')})"
+    name = "pixel_unshuffle" if node.string("mode", "DCR") == "CRD" else "space_to_depth"
+    return f"@{name}({node.x(0)}, {node.integer('blocksize')})"

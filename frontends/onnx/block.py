@@ -1,0 +1,345 @@
+"""The statements of one graph of a model: what is bound in it, and what the graphs around it have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import zip_longest
+
+from ...lang import codes, no_rule
+from ...lang.diagnostics import RxError, error
+from ...lang.dtypes import DTYPES
+from ...lang.source import NOWHERE, Made
+from .bodies import body
+from .functions import Given, filled_in
+from .literals import listed, literal, quoted
+from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
+from .operators.registry import Reader, Untranslatable, find, own_rule
+from .prelude import called
+from .types import opaque_text, param_text
+from .writer import Line, Writer
+
+# Constants of at most so many elements stand in the program, where shapes may be made of them; others are loaded.
+_FEW = 64
+# Floats are made into shapes as scales, one for each axis.
+_FEW_FLOATS = 16
+# So many nodes all bodies of functions may have together, each counted as often as it is called.
+_MOST_EXPANDED = 2**16
+
+
+class _Unknown(Exception):
+    """An operator that nothing is known of."""
+
+
+# What writes a node whose attributes are graphs.
+Control = Callable[["Block", Operation], list[Line]]
+
+
+class Block:
+    """The statements of one graph: what is bound in it, and what the graphs around it have."""
+
+    def __init__(
+        self, writer: Writer, outer: Block | None, opsets: Mapping[str, int], control: Mapping[str, Control]
+    ) -> None:
+        self.writer = writer
+        # What writes the operators whose attributes are graphs.
+        self.control = control
+        self.outer = outer
+        self.opsets = opsets
+        self.lines: list[Line] = []
+        # The Rx names of a function's values, "" of an operand that is absent; those of graphs are the model's.
+        self.bound: dict[str, str] = {}
+        self.types: dict[str, ValueType] = {}
+        self.constants: dict[str, Tensor] = {}
+        # What the values of a function's body are called after, and the node that all of its lines are for.
+        self.prefix: str | None = None
+        self.only: Made | None = None
+        self.made: Made | None = None
+
+    # What a row asks
+
+    def name(self, value: str) -> str:
+        block: Block | None = self
+        while block is not None:
+            if value in block.bound:
+                return block.bound[value]
+            block = block.outer
+        return self.writer.values.value(value)
+
+    def defined(self, value: str) -> str:
+        """The name of a value that is bound here."""
+        if self.in_function() is None:
+            return self.writer.values.value(value)
+        self.bound[value] = self.writer.values.fresh(f"{self.in_function()}_{value}")
+        return self.bound[value]
+
+    def in_function(self) -> str | None:
+        """What values are called after in a function's body and in the graphs in it."""
+        return self.prefix if self.prefix is not None or self.outer is None else self.outer.in_function()
+
+    def type(self, value: str) -> ValueType | None:
+        """What is declared of a value."""
+        block: Block | None = self
+        while block is not None:
+            if value in block.types:
+                return block.types[value]
+            block = block.outer
+        return None
+
+    def constant(self, value: str) -> Tensor | None:
+        block: Block | None = self
+        while block is not None:
+            if value in block.constants:
+                return block.constants[value]
+            block = block.outer
+        return None
+
+    def let(self, hint: str, text: str) -> str:
+        name = self.writer.values.fresh(hint)
+        self.lines.append((f"let {name} = {text}", self.made))
+        return name
+
+    def parts(self, hint: str, text: str, count: int) -> list[str]:
+        names = [self.writer.values.fresh(hint) for _ in range(count)]
+        self.lines.append((f"let ({', '.join(names)}) = {text}", self.made))
+        return names
+
+    def inline(self, graph: Graph, operands: Sequence[str]) -> list[str]:
+        block = self.nested()
+        block.lines = self.lines
+        for value, operand in zip(graph.inputs, operands, strict=True):
+            block.lines.append((f"let {block.defined(value.name)} = {operand}", self.made))
+        block.initializers(graph.initializers)
+        block.operations(graph.operations)
+        return [block.name(v.name) for v in graph.outputs]
+
+    def version(self, domain: str) -> int:
+        return self.opsets.get(domain, 1)
+
+    # Statements
+
+    def initializers(self, tensors: Iterable[Tensor]) -> None:
+        for tensor in tensors:
+            self.tensor(tensor.name, tensor)
+
+    def tensor(self, value: str, tensor: Tensor) -> None:
+        """Bind a constant: a literal where it is small, else what the file holds."""
+        name = self.defined(value)
+        self.constants[value] = tensor
+        written = _written(tensor)
+        if written is None:
+            self.writer.const(name, tensor)
+        else:
+            self.lines.append((f"let {name} = {written}", self.made))
+
+    def literal(self, tensor: Tensor) -> str:
+        written = _written(tensor)
+        if written is not None:
+            return written
+        name = self.writer.values.fresh(tensor.name or "value")
+        self.writer.const(name, tensor)
+        return name
+
+    def operations(self, operations: Sequence[Operation]) -> None:
+        for operation in operations:
+            self.operation(operation)
+
+    def operation(self, operation: Operation) -> None:
+        inputs = tuple(self.name(i) if i else "" for i in operation.inputs)
+        self.made = self.only or Made(str(operation), inputs, operation.trace)
+        if operation.op_type == "Constant" and operation.domain == "":
+            self.tensor(operation.outputs[0], constant_of(operation))
+            return
+        try:
+            lines = self.written(operation)
+        except _Unknown:
+            lines = self.unknown(operation)
+        except Untranslatable as problem:
+            raise RxError(error(codes.E247, f"{operation} {problem}", NOWHERE)) from None
+        if lines is not None:
+            self.bind(operation, lines)
+
+    def written(self, operation: Operation) -> list[Line] | None:
+        """What a node computes; None where the lines of a function stand there already."""
+        row_of_graphs = self.control.get(operation.op_type) if operation.domain == "" else None
+        if row_of_graphs is not None:
+            return row_of_graphs(self, operation)
+        version = self.version(operation.domain)
+        own = self.writer.functions.get((operation.domain, operation.op_type, operation.overload))
+        row = own_rule(operation.domain, operation.op_type, version)
+        rule = self.writer.prelude.rule(operation)
+        if row is None and rule is not None:
+            row = partial(called, rule)
+        if row is None and own is None:
+            row = find(operation.domain, operation.op_type, version)
+        if row is not None:
+            return [(row(Reader(operation, self)), self.made)]
+        if own is not None and self.is_kept(operation):
+            return self.call(own, operation)
+        made = own or body(operation, version, [self.type(i) for i in operation.inputs])
+        if made is None:
+            raise _Unknown
+        self.expand(made, operation)
+        return None
+
+    def unknown(self, operation: Operation) -> list[Line]:
+        """A node of which nothing is known but what the model declares of its results: they are somebody else's."""
+        inputs = [self.name(i) for i in operation.inputs if i]
+        results = [self.opaque(o) for o in operation.outputs]
+        called = self.writer.values.fresh(operation.op_type)
+        kinds = [param_text(self.type(i), i) for i in operation.inputs if i]
+        params = ", ".join(f"x{at} : {kind}" for at, kind in enumerate(kinds))
+        result = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        target = quoted(no_rule.target(operation.domain, operation.op_type))
+        self.writer.line(f"extern @{called} = fn({params}) : {result} = {target}", self.made)
+        self.writer.unknown(operation)
+        return [(f"@{called}({', '.join(inputs)})", self.made)]
+
+    def opaque(self, value: str) -> str:
+        """The type of a result that is not computed here."""
+        kind = self.type(value) if value else None
+        if kind is not None and not isinstance(kind, TensorType):
+            return opaque_text(kind, value)
+        if kind is None or kind.shape is None:
+            return f"Tensor(?, {kind.dtype or '?' if kind else '?'})"
+        return f"Tensor({listed([s if isinstance(s, int) else '?' for s in kind.shape])}, {kind.dtype or '?'})"
+
+    def bind(self, operation: Operation, lines: list[Line]) -> None:
+        count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
+        names = [self.defined(o) if o else self.writer.values.fresh("_") for o in operation.outputs[:count]]
+        target = names[0] if count == 1 else f"({', '.join(names)})"
+        self.statement(target, lines)
+
+    def statement(self, target: str, lines: list[Line]) -> None:
+        (first, made), *rest = lines
+        self.lines += [(f"let {target} = {first}", made), *rest]
+
+    # Functions
+
+    def is_kept(self, operation: Operation) -> bool:
+        """Whether a call of a function is written as one: the type of what is no tensor has to be known for that."""
+        known = self.writer.has_tensors_only or all(self.type(i) is not None for i in operation.inputs if i)
+        return self.writer.keeps_functions and known
+
+    def call(self, function: Function, operation: Operation) -> list[Line]:
+        """A call of a function, which is written once for all calls that differ in nothing but their operands."""
+        typed, pairs = (
+            self.writer.asking.asks(function, self.opsets),
+            zip(function.inputs, operation.inputs, strict=False),
+        )
+        given = [Given(formal, actual, self, typed=typed) for formal, actual in pairs]
+        count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
+        opsets = {**self.opsets, **function.opsets}
+        key = (
+            function.domain, function.name, function.overload, count, repr(sorted(operation.attributes.items())),
+            repr(sorted(opsets.items())), *(one.key for one in given),
+        )  # fmt: skip
+        if key not in self.writer.called:
+            self.writer.called[key] = self.function(function, operation, given, count)
+        inputs = [self.name(one.actual) for one in given if one.actual]
+        return [(f"@{self.writer.called[key]}({', '.join(inputs)})", self.made)]
+
+    def function(self, function: Function, operation: Operation, given: Sequence[Given], count: int) -> str:
+        """Write a function for calls of one kind, and give its name. It sees nothing of what is around the call."""
+        name = self.writer.function_name(function.name)
+        block = Block(self.writer, None, {**self.opsets, **function.opsets}, self.control)
+        block.prefix = ""
+        block.bound = dict.fromkeys(function.inputs, "")
+        params = []
+        for one in given:
+            if one.actual:
+                params.append(f"{block.defined(one.formal)} : {param_text(one.kind, one.actual)}")
+            if one.constant is not None:
+                block.constants[one.formal] = one.constant
+            if one.kind is not None:
+                block.types[one.formal] = one.kind
+        attributes = {**function.attributes, **operation.attributes}
+        block.operations([filled_in(o, attributes, block.bound) for o in function.operations])
+        head, result = f"@{name} = fn({', '.join(params)})", block.result(function.outputs[:count])
+        for text, made in block.braced(head, block, result):
+            self.writer.line(text, made)
+        return name
+
+    def expand(self, function: Function, operation: Operation) -> None:
+        """What a function's body says, for the operands and attributes of a call. It sees nothing around it."""
+        made = self.made
+        self.writer.expanded += len(function.operations)
+        if self.writer.expanded > _MOST_EXPANDED:
+            raise Untranslatable(f"makes more than {_MOST_EXPANDED} nodes of the model's functions")
+        block = Block(self.writer, None, {**self.opsets, **function.opsets}, self.control)
+        block.lines, block.prefix = self.lines, operation.outputs[0]
+        for formal, actual in zip_longest(function.inputs, operation.inputs, fillvalue=""):
+            block.bound[formal] = actual and self.name(actual)
+            constant = self.constant(actual) if actual else None
+            if constant is not None:
+                block.constants[formal] = constant
+            kind = self.type(actual)
+            if kind is not None:
+                block.types[formal] = kind
+        given = {**function.attributes, **operation.attributes}
+        block.only = made
+        block.operations([filled_in(o, given, block.bound) for o in function.operations])
+        for formal, actual in zip(function.outputs, operation.outputs, strict=False):
+            if actual:
+                self.lines.append((f"let {self.defined(actual)} = {block.name(formal)}", made))
+
+    # Graphs inside
+
+    def nested(self) -> Block:
+        block = Block(self.writer, self, self.opsets, self.control)
+        block.only = self.only
+        return block
+
+    def inner(self, graph: Graph) -> Block:
+        """The statements of a graph inside this one, which sees all that this one has."""
+        block = self.nested()
+        block.graph(graph)
+        return block
+
+    def graph(self, graph: Graph) -> None:
+        """What a graph computes, of what is bound here."""
+        self.types |= {v.name: v.type for v in (*graph.values, *graph.inputs, *graph.outputs) if v.type is not None}
+        self.initializers(graph.initializers)
+        self.operations(graph.operations)
+
+    def braced(self, head: str, block: Block, result: str) -> list[Line]:
+        """A block in braces behind what it belongs to."""
+        inside = [(f"  {text}", made) for text, made in block.lines]
+        return [(f"{head} {{", self.made), *inside, (f"  {result}", self.made), ("}", self.made)]
+
+    def item(self, value: str) -> str:
+        found = self.constant(value)
+        if found is not None and found.values:
+            return str(found.values[0])
+        return f"@item(@reshape({self.name(value)}, []))"
+
+    def result(self, outputs: Sequence[str]) -> str:
+        names = [self.name(o) for o in outputs]
+        return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _written(tensor: Tensor) -> str | None:
+    """A small tensor in the program itself."""
+    most = _FEW_FLOATS if tensor.key and DTYPES[tensor.dtype].kind == "float" else _FEW
+    few = tensor.values is not None and len(tensor.values) <= most
+    return literal(tensor) if few or 0 in tensor.shape else None
+
+
+def constant_of(operation: Operation) -> Tensor:
+    """The tensor that a Constant gives."""
+    for name, value in operation.attributes.items():
+        match name:
+            case "value" if isinstance(value, Tensor):
+                return value
+            case "value_int" | "value_float" | "value_string":
+                return _made(name, (), (value,))
+            case "value_ints" | "value_floats" | "value_strings":
+                return _made(name, (len(value),), tuple(value))
+    raise Untranslatable("is a constant without a value")
+
+
+_CONSTANTS = {"value_int": "int64", "value_float": "float32", "value_string": "string"}
+
+
+def _made(attribute: str, shape: tuple[int, ...], values: tuple[object, ...]) -> Tensor:
+    return Tensor("", _CONSTANTS[attribute.removesuffix("s")], shape, None, values, "")  # type: ignore[arg-type]

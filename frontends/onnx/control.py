@@ -1,0 +1,241 @@
+"""Control flow of a model as Rx has it: If, Loop and Scan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...lang.node import Node, replace
+from .block import Block, Control
+from .model import Graph, Operation, OptionalType, SequenceType, TensorType, Value
+from .operators.registry import Untranslatable
+from .types import opaque_text
+from .writer import Line
+
+
+def branch(block: Block, operation: Operation) -> list[Line]:
+    """ONNX If."""
+    arms = []
+    made = block.made
+    for name in ("then_branch", "else_branch"):
+        graph = operation.attributes[name]
+        arm = block.inner(graph)
+        arms.append((arm, arm.result([v.name for v in graph.outputs])))
+    block.made = made
+    first = block.braced(f"if (@reshape({block.name(operation.inputs[0])}, []))", *arms[0])
+    return [*first[:-1], *block.braced("} else", *arms[1])]
+
+
+# Loop
+
+# How many turns a loop without a trip count has at most: what an int64 counts.
+_ENDLESS = 2**63 - 1
+
+
+class _Parts(Node):
+    """What a Loop is made of: its trip count and its condition ("" where there is none), what its body calls the number of the
+    turn and the condition, each carry with its first value, what a turn ends with, and what is stacked."""
+
+    graph: Graph
+    count: str
+    cond: str
+    turn: str
+    go: str
+    carries: tuple[tuple[Value, str], ...]
+    ends: tuple[Value, ...]
+    stacked: tuple[Value, ...]
+    # Whether the condition never ends it.
+    stays: bool
+
+
+def _parts(operation: Operation) -> _Parts:
+    graph = operation.attributes["body"]
+    count, cond, *firsts = (*operation.inputs, "", "")[: max(len(operation.inputs), 2)]
+    turn, go, *carried = graph.inputs
+    outs = graph.outputs[1:]
+    stays = cond == "" and _is_true(graph, graph.outputs[0].name)
+    pairs = tuple(zip(carried, firsts, strict=True))
+    return _Parts(
+        graph, count, cond, turn.name, go.name, pairs, outs[: len(carried)], outs[len(carried) :], stays
+    )  # fmt: skip
+
+
+def loop(block: Block, operation: Operation) -> list[Line]:
+    """ONNX Loop: a trip count, a condition, values that are carried, and results that are stacked."""
+    parts, inner = _parts(operation), block.nested()
+    index = block.writer.values.fresh("turn")
+    carries = [_carry(inner, v, block.name(first)) for v, first in parts.carries]
+    counted = bool(parts.count) or _is_used(parts.graph, parts.turn)
+    if counted:
+        inner.lines.append((f"let {inner.defined(parts.turn)} = @size_to_tensor({index})", block.made))
+    if parts.stays:
+        inner.lines.append((f"let {inner.defined(parts.go)} = tensor(true)", block.made))
+    else:
+        start = f"@reshape({block.name(parts.cond)}, [])" if parts.cond else "tensor(true)"
+        carries.insert(0, f"{inner.defined(parts.go)} = {start}")
+    inner.graph(parts.graph)
+    results = [_end(inner, v, e) for (v, _), e in _pairs(parts)] + [inner.name(v.name) for v in parts.stacked]
+    if not parts.stays:
+        results.insert(0, f"@reshape({inner.name(parts.graph.outputs[0].name)}, [])")
+    turns = block.item(parts.count) if parts.count else str(_ENDLESS)
+    head = f"for {index} in range({turns})" if counted else f"while ({inner.name(parts.go)})"
+    until = f"while ({inner.name(parts.go)})" if counted and not parts.stays else ""
+    lines = block.braced(_head(inner, head, carries, until, parts.stacked), inner, _tuple(results))
+    return _results(block, operation, parts, lines)
+
+
+def _is_used(graph: Graph, name: str) -> bool:
+    """Whether anything in a graph, or in a graph inside it, reads a value."""
+    inside = [a for o in graph.operations for a in o.attributes.values() if isinstance(a, Graph)]
+    read = {i for o in graph.operations for i in o.inputs} | {v.name for v in graph.outputs}
+    return name in read or any(_is_used(g, name) for g in inside)
+
+
+def _pairs(parts: _Parts) -> list[tuple[tuple[Value, str], Value]]:
+    """Each carry and its first value, with what a turn ends with."""
+    return list(zip(parts.carries, parts.ends, strict=True))
+
+
+def _head(block: Block, first: str, carries: Sequence[str], until: str, stacked: Sequence[Value]) -> str:
+    clauses = [first, f"with ({', '.join(carries)})" if carries else "", until]
+    clauses.append(f"stack ({', '.join(_stacked(block, v) for v in stacked)})" if stacked else "")
+    return " ".join(clause for clause in clauses if clause)
+
+
+def _tuple(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _results(block: Block, operation: Operation, parts: _Parts, lines: list[Line]) -> list[Line]:
+    """A loop's results without the condition, which is the first thing it carries, and with values where optional ones are
+    carried for them."""
+    opened = [at for at, ((v, _), e) in enumerate(_pairs(parts)) if _becomes_optional(v, e)]
+    if parts.stays and not opened:
+        return lines
+    names = [block.writer.values.fresh("part") for _ in (*parts.carries, *parts.stacked)]
+    go = [] if parts.stays else [block.writer.values.fresh("go")]
+    block.statement(_tuple([*go, *names]), lines)
+    results = [f"@onnx.optional_get({name})" if at in opened else name for at, name in enumerate(names)]
+    used = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
+    return [(_tuple(results[:used]), block.made)]
+
+
+def _carry(block: Block, value: Value, first: str) -> str:
+    """A value that a loop carries: of any shape, which the checker narrows. What is no tensor keeps its type."""
+    name = block.defined(value.name)
+    if value.type is not None and not isinstance(value.type, TensorType):
+        return f"{name} = {first}"
+    return f"{name} : Tensor(?, {value.type.dtype or '?' if value.type else '?'}) = {first}"
+
+
+def _becomes_optional(value: Value, end: Value) -> bool:
+    """Whether what a turn ends with is the value that is carried as an optional one."""
+    return isinstance(value.type, OptionalType) and end.type is not None and not isinstance(end.type, OptionalType)
+
+
+def _end(block: Block, value: Value, end: Value) -> str:
+    name = block.name(end.name)
+    return f"@onnx.optional({name})" if _becomes_optional(value, end) else name
+
+
+def _stacked(block: Block, value: Value) -> str:
+    """What is stacked, whose type the turns tell: what a model declares of it may be false."""
+    return f"{block.writer.values.fresh(value.name)} : Tensor(?, ?)"
+
+
+# Scan
+
+
+def scan(block: Block, operation: Operation) -> list[Line]:
+    """ONNX Scan: state variables, and tensors that are read and written an entry in each turn."""
+    return _batched(block, operation) if block.version("") < 9 else _scanned(block, operation)
+
+
+def _scanned(block: Block, operation: Operation) -> list[Line]:
+    graph = operation.attributes["body"]
+    count = operation.attributes["num_scan_inputs"]
+    states = len(operation.inputs) - count
+    index, inner = block.writer.values.fresh("turn"), block.nested()
+    read = operation.inputs[states:]
+    axes = operation.attributes.get("scan_input_axes") or (0,) * count
+    backwards = operation.attributes.get("scan_input_directions") or (0,) * count
+    turns = f"{block.name(read[0])}.dim({axes[0]})"
+    # The standard has it that a state keeps its shape.
+    firsts = zip(graph.inputs[:states], operation.inputs, strict=False)
+    carries = [f"{inner.defined(v.name)} = {block.name(i)}" for v, i in firsts]
+    for value, source, axis, back in zip(graph.inputs[states:], read, axes, backwards, strict=True):
+        at = f"{turns} - 1 - {index}" if back else index
+        taken = f"@take({block.name(source)}, {at}, axis={axis})"
+        inner.lines.append((f"let {inner.defined(value.name)} = {taken}", block.made))
+    inner.graph(graph)
+    head = _head(inner, f"for {index} in range({turns})", carries, "", graph.outputs[states:])
+    lines = block.braced(head, inner, inner.result([v.name for v in graph.outputs]))
+    return _moved(block, operation, states, lines)
+
+
+def _moved(block: Block, operation: Operation, states: int, lines: list[Line]) -> list[Line]:
+    """The results, with what is stacked along another axis or backwards put there."""
+    count = len(operation.outputs) - states
+    axes = operation.attributes.get("scan_output_axes") or (0,) * count
+    backwards = operation.attributes.get("scan_output_directions") or (0,) * count
+    if not any(axes[:count]) and not any(backwards[:count]):
+        return lines
+    names = [block.writer.values.fresh("part") for _ in operation.outputs]
+    block.statement(_tuple(names), lines)
+    for at, (axis, back) in enumerate(zip(axes, backwards, strict=True), states):
+        names[at] = f"@flip({names[at]}, axis=0)" if back else names[at]
+        names[at] = f"@moveaxis({names[at]}, 0, {axis})" if axis else names[at]
+    return [(_tuple(names), block.made)]
+
+
+def _batched(block: Block, operation: Operation) -> list[Line]:
+    """Version 8: a scan for each entry of the first axis of all that it is given."""
+    lengths, *inputs = operation.inputs
+    if lengths:
+        raise Untranslatable("has sequences of different lengths, which Rx does not have")
+    directions = operation.attributes.get("directions")
+    attributes = {**operation.attributes, "scan_input_directions": directions}
+    inner, index = block.nested(), block.writer.values.fresh("batch")
+    parts = []
+    for value in inputs:
+        parts.append(f"{value} of one batch entry")
+        inner.bound[parts[-1]] = inner.let(value, f"@take({block.name(value)}, {index}, axis=0)")
+    one = replace(operation, inputs=tuple(parts), attributes=attributes)
+    names = [block.writer.values.fresh("part") for _ in operation.outputs]
+    inner.made = block.made
+    inner.statement(_tuple(names), _scanned(inner, one))
+    head = _head(
+        inner, f"for {index} in range({block.name(inputs[0])}.dim(0))", (), "", operation.attributes["body"].outputs
+    )
+    return block.braced(head, inner, _tuple(names))
+
+
+def _is_true(graph: Graph, output: str) -> bool:
+    """Whether a loop's body never ends it: its condition is the one that it got, or a constant."""
+    made = next((o for o in graph.operations if output in o.outputs), None)
+    return made is not None and made.op_type == "Identity" and made.inputs[0] == graph.inputs[1].name
+
+
+# Sequences
+
+
+def sequence_map(block: Block, operation: Operation) -> list[Line]:
+    """ONNX SequenceMap: what the body makes of the elements of sequences, in sequences; tensors beside them are the same
+    in each turn."""
+    graph = operation.attributes["body"]
+    index, inner = block.writer.values.fresh("turn"), block.nested()
+    count = block.let("count", f"@item(@onnx.sequence_length({block.name(operation.inputs[0])}))")
+    for at, (value, source) in enumerate(zip(graph.inputs, operation.inputs, strict=True)):
+        given = block.name(source)
+        whole = at > 0 and isinstance(block.type(source), TensorType)
+        taken = given if whole else f"@onnx.sequence_at({given}, @size_to_tensor({index}))"
+        inner.lines.append((f"let {inner.defined(value.name)} = {taken}", block.made))
+    inner.graph(graph)
+    names = [block.writer.values.fresh(v.name) for v in graph.outputs]
+    types = [opaque_text(SequenceType(v.type), v.name) for v in graph.outputs]
+    carries = [f"{name} = @onnx.empty({type_})" for name, type_ in zip(names, types, strict=True)]
+    ends = [f"@onnx.sequence_insert({n}, {inner.name(v.name)})" for n, v in zip(names, graph.outputs, strict=True)]
+    head = _head(inner, f"for {index} in range({count})", carries, "", ())
+    return block.braced(head, inner, _tuple(ends))
+
+
+CONTROL: Mapping[str, Control] = {"If": branch, "Loop": loop, "Scan": scan, "SequenceMap": sequence_map}

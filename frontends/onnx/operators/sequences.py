@@ -1,0 +1,115 @@
+"""Sequences, optional values and maps."""
+
+from __future__ import annotations
+
+from ..literals import listed
+from ..model import OptionalType, SequenceType, TensorType, ValueType
+from ..types import opaque_text
+from .registry import Reader, Untranslatable, operator, quoted
+
+LEARNED = "ai.onnx.ml"
+
+
+@operator("SequenceConstruct", 11)
+def sequence_construct(node: Reader) -> str:
+    return f"@onnx.sequence([{', '.join(node.xs())}])"
+
+
+@operator("SequenceEmpty", 11)
+def sequence_empty(node: Reader) -> str:
+    return f"@onnx.empty(Sequence({node.dtype('dtype') or 'float32'}))"
+
+
+@operator("SequenceInsert", 11)
+def sequence_insert(node: Reader) -> str:
+    return f"@onnx.sequence_insert({node.x(0)}, {node.x(1)}{node.optional(2, 'position')})"
+
+
+@operator("SequenceErase", 11)
+def sequence_erase(node: Reader) -> str:
+    return f"@onnx.sequence_erase({node.x(0)}{node.optional(1, 'position')})"
+
+
+@operator("SequenceAt", 11)
+def sequence_at(node: Reader) -> str:
+    return f"@onnx.sequence_at({node.x(0)}, {node.x(1)})"
+
+
+@operator("SequenceLength", 11)
+def sequence_length(node: Reader) -> str:
+    return f"@onnx.sequence_length({node.x(0)})"
+
+
+@operator("SplitToSequence", 11)
+def split_to_sequence(node: Reader) -> str:
+    keeps = "" if node.integer("keepdims", 1) else ", keepdims=false"
+    return f"@onnx.split_to_sequence({node.x(0)}{node.optional(1, 'split')}, axis={node.integer('axis', 0)}{keeps})"
+
+
+@operator("ConcatFromSequence", 11)
+def concat_from_sequence(node: Reader) -> str:
+    new = ", new_axis=true" if node.integer("new_axis", 0) else ""
+    return f"@onnx.concat_from_sequence({node.x(0)}, axis={node.integer('axis')}{new})"
+
+
+@operator("Optional", 15)
+def optional(node: Reader) -> str:
+    if node.has(0):
+        return f"@onnx.optional({node.x(0)})"
+    kind = node.attribute("type")
+    if not isinstance(kind, TensorType | SequenceType | OptionalType):
+        raise Untranslatable("has neither a value nor a type")
+    return f"@onnx.empty({_optional(kind, node)})"
+
+
+def _optional(kind: ValueType, node: Reader) -> str:
+    """The attribute is the type of what may be there; some write the optional type itself."""
+    whole = kind if isinstance(kind, OptionalType) else OptionalType(kind)
+    return opaque_text(whole, str(node.operation.outputs[0]))
+
+
+@operator("OptionalHasElement", 15)
+def optional_has(node: Reader) -> str:
+    return f"@onnx.optional_has({node.x(0)})" if node.has(0) else "tensor(false)"
+
+
+@operator("OptionalGetElement", 15)
+def optional_get(node: Reader) -> str:
+    return f"@onnx.optional_get({node.x(0)})"
+
+
+# Maps
+
+
+def _keys(node: Reader, texts: str, numbers: str) -> tuple[str, str]:
+    """Keys that stand among the attributes, as a tensor, and their dtype."""
+    for name, dtype in ((texts, "string"), (numbers, "int64")):
+        found = node.attribute(name)
+        if isinstance(found, tuple) and found:
+            return f"tensor({listed([quoted(k) if isinstance(k, str) else k for k in found])}, {dtype})", dtype
+    raise Untranslatable(f"has neither `{texts}` nor `{numbers}`")
+
+
+@operator("ZipMap", 1, LEARNED)
+def zip_map(node: Reader) -> str:
+    keys, dtype = _keys(node, "classlabels_strings", "classlabels_int64s")
+    return f"@onnx.zip_map({node.x(0)}, {keys}, Sequence(Map({dtype}, float32)))"
+
+
+@operator("DictVectorizer", 1, LEARNED)
+def dict_vectorizer(node: Reader) -> str:
+    keys, _ = _keys(node, "string_vocabulary", "int64_vocabulary")
+    return f"@onnx.dict_vectorizer({node.x(0)}, {keys})"
+
+
+_CASTS = {"TO_FLOAT": "float32", "TO_STRING": "string", "TO_INT64": "int64"}
+
+
+@operator("CastMap", 1, LEARNED)
+def cast_map(node: Reader) -> str:
+    to = _CASTS.get(node.string("cast_to", "TO_FLOAT"))
+    if to is None:
+        raise Untranslatable("casts to a type that ONNX does not have")
+    sparse = node.string("map_form", "DENSE") == "SPARSE"
+    length = f", length={node.integer('max_map', 1)}" if sparse else ""
+    return f"@onnx.cast_map({node.x(0)}, {to}{length})"

@@ -1,0 +1,121 @@
+"""The text of the program that a model is, line by line, with the names of its values and what is to be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ...lang import codes
+from ...lang.diagnostics import Diagnostic, note
+from ...lang.source import NOWHERE, Made
+from ...ops.registry import lookup
+from .dims import Named, Op, Size, declared, names, read_dim, size_text
+from .functions import Asking
+from .literals import listed, quoted
+from .model import Model, Operation, Tensor, TensorType, Value, ValueType
+from .names import Names
+from .prelude import Prelude
+from .types import has_tensors_only, opaque_text
+
+Line = tuple[str, Made | None]
+
+
+def _is_determined(size: Size, declared: Collection[str]) -> bool:
+    """Whether a signature that has a size says what its names are: other sizes do, or it is a multiple of one name."""
+    if isinstance(size, Op) and size.sign == "*" and isinstance(size.left, int) and isinstance(size.right, Named):
+        return True
+    return isinstance(size, Named) or all(name in declared for name in names(size))
+
+
+class Writer:
+    """The text of one model, line by line."""
+
+    def __init__(self, model: Model, held: str, prelude: Prelude, *, keeps_functions: bool) -> None:
+        self.model = model
+        self.held = held
+        self.prelude = prelude
+        # Whether the model's functions are functions of the program, or expanded where they are called.
+        self.keeps_functions = keeps_functions
+        self.has_tensors_only = has_tensors_only(model)
+        self.lines: list[str] = []
+        self.made: dict[int, Made] = {}
+        self.notes: list[Diagnostic] = []
+        self.values = Names(prelude.words)
+        self.declared = declared(model.graph)
+        for size in sorted(self.declared):
+            self.values.size(size)
+        self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
+        # Functions of the model that are called, by name, attributes and which inputs there are: each is written once.
+        self.called: dict[tuple[object, ...], str] = {}
+        self.asking = Asking(self.functions)
+        self.unknowns: set[tuple[str, str]] = set()
+        self.expanded = 0
+
+    def unknown(self, operation: Operation) -> None:
+        """Say once that an operator has no rule."""
+        key = (operation.domain, operation.op_type)
+        if key not in self.unknowns:
+            domain = f" of the domain `{operation.domain}`" if operation.domain else ""
+            said = f"`{operation.op_type}`{domain} has no rule: its results are what the model declares of them"
+            self.notes.append(
+                note(
+                    codes.N207,
+                    said,
+                    NOWHERE,
+                    help="write a rule for it with rx.onnx.rule, or as a function in a --prelude",
+                )
+            )
+        self.unknowns.add(key)
+
+    def function_name(self, original: str) -> str:
+        """A name for a function that is no primitive's."""
+        name = self.values.fresh(original)
+        while lookup(name) is not None:
+            name = self.values.fresh(f"{name}_function")
+        return name
+
+    def line(self, text: str, made: Made | None = None) -> None:
+        self.lines.append(text)
+        if made is not None:
+            self.made[len(self.lines)] = made
+
+    def const(self, name: str, tensor: Tensor) -> None:
+        """A weight; what the model's own file holds has its type from there."""
+        held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
+        kind = "" if self.held == self.model.path.name else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
+        self.line(f"const {name}{kind} = {held}")
+
+    def put_first(self, lines: list[str]) -> None:
+        """Lines that belong to no node, above all that is there."""
+        self.lines = [*lines, *self.lines]
+        self.made = {number + len(lines): made for number, made in self.made.items()}
+
+    def inside(self, lines: list[Line]) -> None:
+        for text, made in lines:
+            self.line(f"  {text}", made)
+
+    def param(self, value: Value) -> str:
+        name = self.values.value(value.name)
+        return f"{name} : {self.type(value.type, name)}"
+
+    def type(self, kind: ValueType | None, name: str) -> str:
+        if kind is None:
+            return "Tensor"
+        if not isinstance(kind, TensorType):
+            return opaque_text(kind, name)
+        if kind.shape is None:
+            return f"Tensor(?, {kind.dtype or '?'})"
+        sizes = [self.size(size, f"{name}_{axis}") for axis, size in enumerate(kind.shape)]
+        return f"Tensor({listed(sizes)}, {kind.dtype or '?'})"
+
+    def size(self, declared: int | str | None, otherwise: str) -> str:
+        """A declared size in Rx; one that nothing determines has a name of its own."""
+        if isinstance(declared, int):
+            return str(declared)
+        if declared is None:
+            return self.values.unnamed_size(otherwise)
+        reading = read_dim(declared, self.declared)
+        if reading.note is not None:
+            self.notes.append(note(codes.N205, reading.note, NOWHERE))
+        if not _is_determined(reading.size, self.declared):
+            return self.values.size(declared)
+        return size_text(reading.size, self.values.size)

@@ -1,0 +1,128 @@
+"""Sizes that somebody asks for, `H=40` or `images.2=40`, to what a model does there: all other sizes get numbers that fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from .contract import Contract, parameters
+from .frontends.onnx.translate import Translation
+from .lang import codes
+from .lang.checked import Checked
+from .lang.diagnostics import Diagnostic, error
+from .lang.node import Node, replace
+from .lang.source import Source, Span
+from .model_replay import Parameter, Unanswered, failure_at
+from .simplify.solver.numbers import holds_at
+from .simplify.solver.prove import prove_line
+
+# From so many sizes the smallest is looked for.
+_MOST = 256
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class Arrival(Node):
+    """Sizes at which a model was evaluated, and what fails there."""
+
+    sizes: Mapping[str, int]
+    failure: Diagnostic | None
+
+
+class AskedSizes(Node):
+    """Equations over the sizes of a model, and axes that are to have a size whatever is declared, by parameter."""
+
+    equations: tuple[str, ...]
+    axes: Mapping[tuple[str, int], int]
+
+
+def read_sizes(contract: Contract, translation: Translation, texts: Sequence[str]) -> AskedSizes:
+    """Raises ValueError for what names no size."""
+    params = parameters(translation, contract.inputs)
+    made = {original: name for name, original in translation.sizes.items()}
+    names = {word for p in params for size in p.shape or () for word in _NAME.findall(str(size))}
+    equations, axes = [], {}
+    for text in texts:
+        place, _, number = text.partition("=")
+        if not number.isascii() or not number.isdecimal():
+            raise ValueError(f"{text!r} is not like H=40 or images.2=40")
+        found = _axis(contract, params, place)
+        if found is not None:
+            param, axis, size = found
+            equations += [f"{size} == {number}"] if isinstance(size, str) else []
+            axes[param.name, axis] = int(number)
+        elif made.get(place, place) in names:
+            equations.append(f"{made.get(place, place)} == {number}")
+        else:
+            raise ValueError(
+                f"{text!r}: the inputs have no size `{place}`; they have {', '.join(sorted(names)) or 'none'}"
+            )
+    return AskedSizes(tuple(equations), axes)
+
+
+def _axis(contract: Contract, params: Sequence[Parameter], place: str) -> tuple[Parameter, int, int | str] | None:
+    """The input, the axis and the size there that `images.2` names."""
+    name, _, axis = place.rpartition(".")
+    for value, param in zip(contract.inputs, params, strict=True):
+        if value.name == name and axis.isascii() and axis.isdecimal() and int(axis) < len(param.shape or ()):
+            assert param.shape is not None
+            return param, int(axis), param.shape[int(axis)]
+    return None
+
+
+def arrival(
+    checked: Checked, contract: Contract, translation: Translation, asked: AskedSizes, given: Iterable[str]
+) -> Arrival:
+    """What a model does at some sizes, where those that it accepts are preferred for the others."""
+    params = parameters(translation, contract.inputs)
+    sizes = _others(params, [*asked.equations, *given], [c.condition for c in contract.conditions])
+    try:
+        failure = failure_at(checked, params, sizes, asked.axes)
+    except Unanswered:
+        failure = None
+    failure = failure or _broken(contract, translation.source, sizes)
+    shown = ", ".join(f"{name} = {n}" for name, n in sizes.items())
+    return Arrival(
+        sizes, failure and replace(failure, notes=(*failure.notes, f"with {shown}") if shown else failure.notes)
+    )
+
+
+def _others(params: Iterable[Parameter], equations: list[str], conditions: list[str]) -> dict[str, int]:
+    """The smallest sizes that satisfy the equations, and as many of the conditions as there can be."""
+    names = dict.fromkeys(w for p in params for size in p.shape or () for w in _NAME.findall(str(size)))
+    sizes = [str(size) for p in params for size in p.shape or ()]
+    assumed = [
+        *(f"{size} >= 0" for size in sizes),
+        *(f"{name} >= 1" for name in names if f"{name} == 0" not in equations),
+    ]
+    known, found = [*assumed, *equations], _point([*assumed, *equations])
+    for condition in conditions:
+        point = _point([*known, condition])
+        if point is not None:
+            known, found = [*known, condition], point
+    return _smallest({name: (found or {}).get(name, 1) for name in names}, known)
+
+
+def _smallest(sizes: dict[str, int], known: list[str]) -> dict[str, int]:
+    """Each size as small as it can be, one after the other."""
+    for name in sizes:
+        smaller = ({**sizes, name: n} for n in range(min(sizes[name], _MOST)))
+        sizes = next((s for s in smaller if all(holds_at(text, s) for text in known)), sizes)
+    return sizes
+
+
+def _point(assumed: list[str]) -> dict[str, int] | None:
+    answer = prove_line(json.dumps({"assume": assumed, "goal": "nothing_else == 0"}))
+    found: dict[str, int] | None = answer.get("witness")
+    return found
+
+
+def _broken(contract: Contract, source: Source, sizes: Mapping[str, int]) -> Diagnostic | None:
+    """The first condition that is no check of shapes, and does not hold."""
+    for clause in contract.conditions:
+        if holds_at(clause.condition, sizes) is False:
+            reason = clause.demands[0] if clause.demands else None
+            place = Span(source, 0, 0)
+            said = f"{reason.node}: {reason.needs}" if reason is not None else "it fails"
+            return error(codes.E309, f"the inputs must satisfy {clause.condition}: {said}", place)
+    return None

@@ -1,0 +1,217 @@
+"""A model and its contract to changes of the model that make it accept more: each was made and checked before it is offered.
+
+A change gives the same results at all sizes that were accepted before it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from .contract import Clause, Contract
+from .frontends.onnx.edits import Edit, NewNode
+from .frontends.onnx.inference import Inferred
+from .frontends.onnx.model import Model, Operation
+from .frontends.onnx.ranges import Indices
+from .lang.node import Node
+from .simplify.solver.numbers import size_at
+from .simplify.solver.prove import prove_line
+
+Values = Mapping[str, Inferred]
+Sizes = tuple[int | str, ...]
+# What checks a changed model: its contract, None where it is rejected, and what is known of its values.
+Check = Callable[[Edit], tuple[Contract | None, Values]]
+_FIXED = re.compile(r"([A-Za-z_]\w*) == (\d+)")
+_MULTIPLE = re.compile(r"([A-Za-z_]\w*) % (\d+) == 0")
+_ROUNDS = 8
+
+
+class Mend(Node):
+    """A change, in words, with the nodes that it changes and the conditions that are gone then. Where it `pads`, results of
+    sizes that were refused before depend on what they are padded with."""
+
+    text: str
+    nodes: tuple[str, ...]
+    gone: tuple[str, ...]
+    edit: Edit
+    pads: bool = False
+
+
+def mends(model: Model, contract: Contract, values: Values, check: Check) -> tuple[Mend, ...]:
+    """`values` are those of the model as it is."""
+    mending = _Mending(model, contract, values, check)
+    return tuple(m for m in (*mending.thawed(), *mending.zeros(), mending.padded()) if m is not None)
+
+
+class _Mending:
+    def __init__(self, model: Model, contract: Contract, values: Values, check: Check) -> None:
+        self.model, self.contract, self.values, self.check = model, contract, values, check
+        self.indices = Indices(model, values)
+
+    # What holds a number
+
+    def thawed(self) -> Iterator[Mend | None]:
+        for clause in self.contract.conditions:
+            found = _FIXED.fullmatch(clause.condition)
+            if found is not None and int(found[2]) > 0:
+                yield self._thawed(clause, found[1], int(found[2]))
+
+    def _thawed(self, clause: Clause, name: str, number: int) -> Mend | None:
+        """Targets of reshapes with a number that is a size: round by round, since behind what holds it nothing is known."""
+        edit, values, left = Edit(), self.values, self.contract
+        for _ in range(_ROUNDS):
+            more = self._targets(edit, values, name, number) or self._first_axes(edit, left, clause.condition)
+            made, values = self.check(edit | more) if more is not None else (None, {})
+            if more is None or made is None:
+                return None
+            edit, left = edit | more, made
+            if self._accepts(made, (clause.condition,)):
+                return self._needed(edit, values, clause, name)
+        return None
+
+    def _first_axes(self, edit: Edit, left: Contract, condition: str) -> Edit | None:
+        """Of the reshapes that demand the number, though they have it in no axis: a first axis that is made of it."""
+        nodes = {d.node for c in left.conditions if c.condition == condition for d in c.demands}
+        found = Edit()
+        for operation in self.model.graph.operations:
+            if str(operation) in nodes and operation.op_type == "Reshape" and (operation.index, 1) not in edit.inputs:
+                target = self.indices.integers(operation.inputs[1])
+                if target and -1 not in target and not (operation.attributes.get("allowzero", 0) and 0 in target):
+                    found = found | _retargeted(operation, _with(target, 0, -1))
+        return found if found.inputs else None
+
+    def _targets(self, edit: Edit, values: Values, name: str, number: int) -> Edit | None:
+        """Of each reshape that is left the first such number in its target, as what means the same there."""
+        found = Edit()
+        for operation in self.model.graph.operations:
+            if operation.op_type == "Reshape" and operation.domain == "" and (operation.index, 1) not in edit.inputs:
+                target = self._target(operation, values, name, number)
+                if target is not None:
+                    found = found | _retargeted(operation, target)
+        return found if found.inputs else None
+
+    def _target(self, operation: Operation, values: Values, name: str, number: int) -> tuple[int, ...] | None:
+        target = self.indices.integers(operation.inputs[1])
+        if target is None or (operation.attributes.get("allowzero", 0) and 0 in target):
+            return None
+        before, after = (self._sizes(values.get(v), name, number) for v in (operation.inputs[0], operation.outputs[0]))
+        for axis, size in enumerate(target):
+            if size != number:
+                continue
+            if axis < len(before) and before[axis] == number:
+                return _with(target, axis, 0)
+            free = _plain(target, after)
+            if -1 not in free:
+                return _with(free, axis, -1)
+        return None
+
+    def _sizes(self, value: Inferred | None, name: str, number: int) -> Sizes:
+        """The sizes of a value where that size is the number."""
+        shape = value.shape if value is not None and value.shape is not None else ()
+        return tuple(s if (n := size_at(s, {name: number})) is None else n for s in shape)
+
+    def _needed(self, edit: Edit, values: Values, clause: Clause, name: str) -> Mend | None:
+        """Without the targets whose number was no such size after all."""
+        outputs = {o.index: o.outputs[0] for o in self.model.graph.operations}
+        nodes = {o.index: str(o) for o in self.model.graph.operations}
+        used = {i for i, _ in edit.inputs if _speaks_of(values.get(outputs[i]), name)}
+        kept = {place: made for place, made in edit.inputs.items() if place[0] in used}
+        read = {place: n for place, n in edit.attributes.items() if place[0] in used}
+        less = Edit({made: edit.constants[made] for made in kept.values()}, (), kept, read)
+        made, _ = self.check(less)
+        if made is None or not self._accepts(made, (clause.condition,)):
+            less, used = edit, {i for i, _ in edit.inputs}
+        held = sorted(used)
+        changes = [f"{nodes[i]} to {list(less.constants[less.inputs[i, 1]])}" for i in held]
+        text = f"change the target of {', of '.join(changes)}: then {name} is free"
+        return Mend(text, tuple(nodes[i] for i in held), (clause.condition,), less)
+
+    # Zeros
+
+    def zeros(self) -> Iterator[Mend]:
+        """Reshapes that read a 0 in their target otherwise."""
+        nodes = {str(o): o for o in self.model.graph.operations if o.op_type == "Reshape" and o.domain == ""}
+        for clause in self.contract.conditions:
+            operation = nodes.get(clause.demands[0].node) if clause.demands else None
+            if operation is None or 0 not in (self.indices.integers(operation.inputs[1]) or ()):
+                continue
+            flag = int(not operation.attributes.get("allowzero", 0))
+            edit = Edit(attributes={(operation.index, "allowzero"): flag})
+            made, _ = self.check(edit)
+            if made is not None and self._accepts(made, (clause.condition,)):
+                means = "no elements" if flag else "the size that there is"
+                text = f"set allowzero={flag} at {operation}: a 0 in its target means {means} then"
+                yield Mend(text, (str(operation),), (clause.condition,), edit)
+
+    # Multiples
+
+    def padded(self) -> Mend | None:
+        """The inputs padded to multiples."""
+        found = [m for c in self.contract.conditions if (m := _MULTIPLE.fullmatch(c.condition))]
+        multiples = {m[1]: int(m[2]) for m in found}
+        edit, said = Edit(), []
+        for value in self.contract.inputs:
+            wanted = tuple(multiples.get(str(size), 1) for size in value.shape or ())
+            if any(n > 1 for n in wanted):
+                edit = edit | self._padding(value.name, wanted)
+                axes = (f"axis {axis} to a multiple of {n}" for axis, n in enumerate(wanted) if n > 1)
+                said.append(f"`{value.name}`, {' and '.join(axes)}")
+        gone = tuple(m[0] for m in found)
+        made = self.check(edit)[0] if said else None
+        if made is None or not self._accepts(made, gone):
+            return None
+        return Mend(f"pad {'; '.join(said)}: then every size is taken", (), gone, edit, pads=True)
+
+    def _padding(self, name: str, multiples: tuple[int, ...]) -> Edit:
+        """Zeros behind the elements, up to the next multiples."""
+        made = {part: f"{name}_{part}" for part in ("sizes", "beyond", "count", "whole", "behind", "pads", "padded")}
+        most, by, front = f"{name}_most", f"{name}_by", f"{name}_front"
+        nodes = (
+            NewNode("Shape", (name,), made["sizes"]),
+            NewNode("Add", (made["sizes"], most), made["beyond"]),
+            NewNode("Div", (made["beyond"], by), made["count"]),
+            NewNode("Mul", (made["count"], by), made["whole"]),
+            NewNode("Sub", (made["whole"], made["sizes"]), made["behind"]),
+            NewNode("Concat", (front, made["behind"]), made["pads"], {"axis": 0}),
+            NewNode("Pad", (name, made["pads"]), made["padded"]),
+        )
+        constants = {most: tuple(n - 1 for n in multiples), by: multiples, front: (0,) * len(multiples)}
+        used = {
+            (o.index, at): made["padded"]
+            for o in self.model.graph.operations for at, given in enumerate(o.inputs) if given == name
+        }  # fmt: skip
+        return Edit(constants, nodes, used)
+
+    def _accepts(self, made: Contract, gone: tuple[str, ...]) -> bool:
+        """Whether a changed model accepts what the other conditions say."""
+        kept = [c.condition for c in self.contract.conditions if c.condition not in gone]
+        return made.exact >= self.contract.exact and all(_follows(kept, c.condition) for c in made.conditions)
+
+
+def _retargeted(operation: Operation, target: tuple[int, ...]) -> Edit:
+    """A reshape with another target, in which a 0 is the size that there is."""
+    made = f"{operation.outputs[0]}_shape_for_all"
+    read = {(operation.index, "allowzero"): 0} if 0 in target else {}
+    return Edit({made: target}, (), {(operation.index, 1): made}, read)
+
+
+def _follows(assumed: Iterable[str], goal: str) -> bool:
+    known = list(assumed)
+    return goal in known or prove_line(json.dumps({"assume": known, "goal": goal}))["result"] == "valid"
+
+
+def _plain(target: tuple[int, ...], after: Sizes) -> tuple[int, ...]:
+    """A target with the number that its -1 is, where it is one."""
+    at = target.index(-1) if -1 in target else None
+    size = after[at] if at is not None and at < len(after) else None
+    return target if at is None or not isinstance(size, int) else _with(target, at, size)
+
+
+def _with(target: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+    return (*target[:axis], size, *target[axis + 1 :])
+
+
+def _speaks_of(value: Inferred | None, name: str) -> bool:
+    shape = value.shape if value is not None else None
+    return shape is None or any(name in re.findall(r"\w+", str(size)) for size in shape)

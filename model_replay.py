@@ -1,0 +1,44 @@
+"""A checked model at sizes that are numbers: where it fails then, by the rules that say what it demands of all sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from . import pipeline
+from .lang.checked import Checked
+from .lang.diagnostics import Diagnostic
+from .lang.dtypes import DTYPES
+from .lang.node import Node
+from .simplify.propagate import ArgumentShape
+from .simplify.solver.numbers import size_at
+
+Sizes = Mapping[str, int]
+
+
+class Unanswered(Exception):
+    """An input has no shape at those sizes."""
+
+
+class Parameter(Node):
+    """A parameter of a model's program: its name there, its dtype, and its sizes as Rx text."""
+
+    name: str
+    dtype: str | None
+    shape: tuple[int | str, ...] | None
+
+    def at(self, sizes: Sizes, given: Mapping[int, int] = {}) -> ArgumentShape:
+        """The argument, some of whose axes are as they are `given`; raises Unanswered."""
+        dims = [given.get(axis, size_at(size, sizes)) for axis, size in enumerate(self.shape or ())]
+        known = tuple(size for size in dims if size is not None and size >= 0)
+        if self.shape is None or len(known) < len(dims):
+            raise Unanswered(self.name)
+        return ArgumentShape(known, None if self.dtype is None else DTYPES.get(self.dtype))
+
+
+def failure_at(
+    checked: Checked, params: tuple[Parameter, ...], sizes: Sizes, given: Mapping[tuple[str, int], int] = {}
+) -> Diagnostic | None:
+    """The first check that fails at some sizes, where it stands; raises Unanswered. The axes of parameters that are `given`
+    are as that says, whatever is declared."""
+    own = {p.name: {axis: size for (name, axis), size in given.items() if name == p.name} for p in params}
+    return pipeline.failure_on_shapes(checked, "main", {p.name: p.at(sizes, own[p.name]) for p in params})

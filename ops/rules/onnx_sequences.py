@@ -1,0 +1,236 @@
+"""Sequences, optional values and maps: ONNX's values that hold tensors, and what goes into and comes out of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...lang.dtypes import DType
+from ..axes import Shape, place, product, put, total, without
+from ..held import Held, common, held, inside, of_items, out, same, taken
+from ..model import AnyDType, Ctx, Out, ResultOpen, TensorInfo
+from ..operands import rank_at_least
+from ..registry import primitive
+from ..requirements import Argument, Axis, DTypeIn, Equal, OfRank, Other
+from ..tracked import integers
+
+
+@primitive("onnx.sequence", "xs: tensors", "T:any... -> sequence(T)")
+def sequence(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> Out:
+    """The sequence of some tensors of one dtype, of any shapes. ONNX SequenceConstruct."""
+    if not xs:
+        ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
+    return out(of_items(map(inside, xs), same(ctx)))
+
+
+@primitive("onnx.empty", "dtype: dtype", "-> =dtype")
+def empty(ctx: Ctx, dtype: AnyDType) -> Out:
+    """A sequence or an optional value with nothing in it, of a type: `Sequence(float32)`. ONNX SequenceEmpty and Optional."""
+    ctx.require_dtype(DTypeIn(Argument("dtype"), dtype, ("sequence", "optional"), attribute=True))
+    return out(Held((), None))
+
+
+@primitive("onnx.sequence_length", "s: tensor", "S:sequence -> int64")
+def sequence_length(ctx: Ctx, s: TensorInfo) -> Out:
+    """How many elements a sequence has. ONNX SequenceLength."""
+    items = held(s).items
+    return Out((), None if items is None else (len(items),))
+
+
+@primitive("onnx.sequence_at", "s: tensor, position: tensor", "S:sequence, I:integer -> element(S)")
+def sequence_at(ctx: Ctx, s: TensorInfo, position: TensorInfo) -> Out:
+    """The element at a position from -n to n - 1, negative from the end. ONNX SequenceAt."""
+    known = held(s)
+    at = _position(ctx, known, position, 0)
+    return taken(ctx, s, known.each if at is None or known.items is None else known.items[at])
+
+
+def _position(ctx: Ctx, known: Held, position: TensorInfo | None, more: int) -> int | None:
+    """Where in a sequence of known length, if that is known; `more` is 1 for a place between elements or at the end."""
+    if known.items is None:
+        return None
+    n = len(known.items) + more
+    given = (n - 1,) if position is None else integers(position.data)
+    if n == 0:
+        ctx.fail(Other("a sequence in {0} that is not empty", (Argument("s"),)))
+    if given is None or len(given) != 1:
+        return None
+    least = -(n - more)
+    if not least <= given[0] < n:
+        ctx.fail(Other(f"{{0}} to be from {least} to {n - 1}, and it is {given[0]}", (Argument("position"),)))
+    return given[0] if given[0] >= 0 else given[0] + n - more
+
+
+@primitive(
+    "onnx.sequence_insert",
+    "s: tensor, x: tensor, position: tensor = none",
+    "S:sequence, element(S), I:integer -> S",
+)
+def sequence_insert(ctx: Ctx, s: TensorInfo, x: TensorInfo, position: TensorInfo | None) -> Out:
+    """A sequence with one element more, before the position, which is from -n to n; else at the end. ONNX SequenceInsert."""
+    known, new = held(s), inside(x)
+    each = new if known.items == () else common(known.each, new, same(ctx))
+    at = _position(ctx, known, position, 1)
+    items = known.items
+    if items is None:
+        return out(Held(None, each))
+    if at is None:
+        return out(Held((each,) * (len(items) + 1), each))
+    return out(Held((*items[:at], new, *items[at:]), each))
+
+
+@primitive("onnx.sequence_erase", "s: tensor, position: tensor = none", "S:sequence, I:integer -> S")
+def sequence_erase(ctx: Ctx, s: TensorInfo, position: TensorInfo | None) -> Out:
+    """A sequence without the element at a position from -n to n - 1, else without the last one. ONNX SequenceErase."""
+    known = held(s)
+    at = _position(ctx, known, position, 0)
+    if known.items is None:
+        return out(Held(None, known.each))
+    if at is None:
+        return out(Held((known.each,) * (len(known.items) - 1), known.each))
+    return out(of_items((*known.items[:at], *known.items[at + 1 :]), same(ctx)))
+
+
+@primitive(
+    "onnx.split_to_sequence",
+    "x: tensor, split: tensor = none, axis: int = 0, keepdims: bool = true",
+    "T:any, I:integer -> sequence(T)",
+)
+def split_to_sequence(ctx: Ctx, x: TensorInfo, split: TensorInfo | None, axis: int, keepdims: bool) -> Out:
+    """The parts of a tensor along an axis, each as long as `split` says; one number is the length of all but the last one.
+    Without it each has one entry, and without `keepdims` not that axis. ONNX SplitToSequence."""
+    dims = ctx.dims(x)
+    at = place(ctx, dims, axis)
+    if split is None:
+        return out(_entries(dims[at], put(dims, at, 1) if keepdims else without(dims, at)))
+    lengths = ctx.dims(split)
+    if len(lengths) > 1:
+        ctx.fail(OfRank("{0} to be a number or a row of them", (Argument("split"),), f"its rank is {len(lengths)}"))
+    given = integers(split.data)
+    if lengths == () and given is not None:
+        return out(_chunks(ctx, dims, at, given[0]))
+    return out(_parts(ctx, dims, at, split, lengths))
+
+
+def _entries(count: Any, each: Shape) -> Held:
+    return Held((each,) * count if isinstance(count, int) and count < 256 else None, each)
+
+
+def _chunks(ctx: Ctx, dims: Shape, at: int, length: int) -> Held:
+    """Parts of one length, the last one maybe shorter."""
+    if length < 1:
+        ctx.fail(Other(f"{{0}} to be at least 1, and it is {length}", (Argument("split"),)))
+    size = dims[at]
+    if not isinstance(size, int) or size > 256 * length:
+        return Held(None, _with(dims, at, length if ctx.decide(ctx.eq(size % length, 0)) else None))
+    lengths = [length] * (size // length) + [size % length] * bool(size % length)
+    return of_items((put(dims, at, n) for n in lengths), same(ctx))
+
+
+def _with(dims: Shape, at: int, size: Any) -> tuple[Any, ...]:
+    """The sizes with another one in an axis, None where it is not known."""
+    return (*dims[:at], size, *dims[at + 1 :])
+
+
+def _parts(ctx: Ctx, dims: Shape, at: int, split: TensorInfo, lengths: Shape) -> Held:
+    """Parts of lengths that are data."""
+    sizes = split.sizes
+    if not isinstance(sizes, tuple):
+        count = lengths[0] if lengths and isinstance(lengths[0], int) else None
+        each = _with(dims, at, None)
+        return Held(None if count is None else (each,) * count, each)
+    ctx.require(
+        Other("the lengths in {1} to add up to {0}", (Axis("x", at, dims[at]), Argument("split"))),
+        ctx.eq(total(sizes), dims[at]),
+    )
+    return of_items((put(dims, at, n) for n in sizes), same(ctx))
+
+
+@primitive("onnx.concat_from_sequence", "s: tensor, axis: int, new_axis: bool = false", "S:sequence -> element(S)")
+def concat_from_sequence(ctx: Ctx, s: TensorInfo, axis: int, new_axis: bool) -> Out:
+    """The elements of a sequence joined along an axis of theirs, or along a new one. ONNX ConcatFromSequence."""
+    known = held(s)
+    shapes = [i for i in known.items or () if isinstance(i, tuple)]
+    if known.items == ():
+        ctx.fail(Other("a sequence in {0} that is not empty", (Argument("s"),)))
+    if known.items is None or len(shapes) < len(known.items):
+        shapes = [known.each] if isinstance(known.each, tuple) else []
+    if not shapes:
+        raise ResultOpen
+    if any(len(shape) != len(shapes[0]) for shape in shapes):
+        ctx.fail(Other("elements of one rank in {0}", (Argument("s"),)))
+    at = place(ctx, (*shapes[0], 1) if new_axis else shapes[0], axis)
+    agreed = [
+        _agreed(ctx, axis, sizes) for axis, sizes in enumerate(zip(*shapes, strict=True)) if new_axis or axis != at
+    ]
+    count = None if known.items is None else len(known.items)
+    lengths: list[Any] = [shape[at] for shape in shapes] if not new_axis and len(shapes) == count else [None]
+    joined = count if new_axis else None if None in lengths else total(tuple(lengths))
+    if joined is None:
+        joined = ctx.fresh("count", int(new_axis))
+    return taken(ctx, s, (*agreed[:at], joined, *agreed[at:]))
+
+
+def _agreed(ctx: Ctx, axis: int, sizes: tuple[Any, ...]) -> Any:
+    """The size that all elements have in an axis, as far as it is known."""
+    known = [size for size in sizes if size is not None]
+    for size in known[1:]:
+        ctx.require(
+            Other(f"elements of {{0}} that are equally long in axis {axis}", (Argument("s"),)), ctx.eq(known[0], size)
+        )
+    return known[0] if known else None
+
+
+@primitive("onnx.optional", "x: tensor", "T -> optional(T)")
+def optional(ctx: Ctx, x: TensorInfo) -> Out:
+    """An optional value that is there. ONNX Optional."""
+    return out(Held((inside(x),), inside(x)))
+
+
+@primitive("onnx.optional_has", "x: tensor", "T -> bool")
+def optional_has(ctx: Ctx, x: TensorInfo) -> Out:
+    """Whether an optional value is there, as a value that is not optional always is. ONNX OptionalHasElement."""
+    items = None if isinstance(x.dtype, DType) and x.dtype.kind != "optional" else held(x).items
+    if isinstance(x.dtype, DType) and (items is not None or x.dtype.kind != "optional"):
+        return Out((), (int(items is None or len(items) > 0),))
+    return Out(())
+
+
+@primitive("onnx.optional_get", "x: tensor", "T -> value(T)")
+def optional_get(ctx: Ctx, x: TensorInfo) -> Out:
+    """An optional value, which has to be there; a value that is not optional is itself. ONNX OptionalGetElement."""
+    if not isinstance(x.dtype, DType):
+        raise ResultOpen
+    if x.dtype.kind != "optional":
+        return Out(x.shape, x.data, x.most)
+    known = held(x)
+    if known.items == ():
+        ctx.fail(Other("a value in {0}", (Argument("x"),)))
+    return taken(ctx, x, known.items[0] if known.items else known.each)
+
+
+# Maps
+
+
+@primitive("onnx.zip_map", "x: tensor, keys: tensor, dtype: dtype", "T:any, K:{int64, string} -> =dtype")
+def zip_map(ctx: Ctx, x: TensorInfo, keys: TensorInfo, dtype: AnyDType) -> Out:
+    """A map for each row, from the keys to the row's entries: `Sequence(Map(string, float32))`. ZipMap of ai.onnx.ml."""
+    dims, names = ctx.dims(x), ctx.dims(keys)
+    rank_at_least(ctx, "x", dims, 1)
+    if len(dims) > 2:
+        ctx.fail(OfRank("{0} to have one axis or two", (Argument("x"),), f"its rank is {len(dims)}"))
+    ctx.require(Equal(Argument("keys", product(names)), Axis("x", len(dims) - 1, dims[-1])))
+    return out(Held(None, None))
+
+
+@primitive("onnx.dict_vectorizer", "x: tensor, keys: tensor", "M:map, K:{int64, string} -> element(M)")
+def dict_vectorizer(ctx: Ctx, x: TensorInfo, keys: TensorInfo) -> Shape:
+    """The values that stand with the keys in a map, 0 or "" for those that do not. DictVectorizer of ai.onnx.ml."""
+    return (1, product(ctx.dims(keys)))
+
+
+@primitive("onnx.cast_map", "x: tensor, dtype: dtype, length: int = none", "M:map -> =dtype")
+def cast_map(ctx: Ctx, x: TensorInfo, dtype: AnyDType, length: int | None) -> Shape:
+    """A map's values in the order of its keys; with a length, each at the place that its key is, and 0 at the others.
+    CastMap of ai.onnx.ml."""
+    ctx.require_dtype(DTypeIn(Argument("dtype"), dtype, ("float32", "int64", "string"), attribute=True))
+    return (1, ctx.fresh("count") if length is None else length)

@@ -1,0 +1,148 @@
+"""Changes of models that are offered: each makes the model accept what it says, and keeps every result that there was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+from rxlang.cli.main import invoke  # noqa: E402
+from rxlang.frontends.onnx.edits import edit_proto  # noqa: E402
+from rxlang.model_check import check_model  # noqa: E402
+from rxlang.model_mends import Mend  # noqa: E402
+
+TRIES = int(os.environ.get("RX_FUZZ", "40")) // 4
+Dims = list[str | int]
+
+
+def model(path: Path, nodes: Sequence[Any], shape: Dims, held: dict[str, Any], output: str = "y") -> Path:
+    graph = helper.make_graph(
+        nodes, "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in held.items()],
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), str(path))
+    return path
+
+
+def mends(path: Path, *dynamic: str) -> tuple[Mend, ...]:
+    return check_model(path, str(path), dynamic=dynamic).mends
+
+
+def run(path: Path | Any, x: Any) -> Any:
+    return ReferenceEvaluator(path if not isinstance(path, Path) else onnx.load(str(path))).run(None, {"x": x})[0]
+
+
+def chain(draw: Random, path: Path) -> tuple[Path, set[str]]:
+    """Reshapes and operations between them, with a batch of 1 in some targets, and the nodes that have it there."""
+    value, nodes, held, frozen = "x", [], {}, set()
+    for turn in range(draw.randint(2, 5)):
+        rest = draw.choice([[24], [2, 12], [6, 4], [2, 3, 4], [4, 3, 2]])
+        how = draw.choice(("frozen", "frozen and open", "copied", "open"))
+        target = {
+            "frozen": [1, *rest], "frozen and open": [1, *rest[:-1], -1], "copied": [0, *rest], "open": [-1, *rest],
+        }[how]  # fmt: skip
+        name, made = f"R_{turn}", f"r{turn}"
+        zero = int(draw.random() < 0.5 and 0 not in target)
+        held[f"s{turn}"] = np.array(target, np.int64)
+        nodes.append(helper.make_node("Reshape", [value, f"s{turn}"], [made], name=name, allowzero=zero))
+        if how.startswith("frozen"):
+            frozen.add(f"node {name} (Reshape)")
+        held[f"w{turn}"] = np.random.default_rng(turn).random((rest[-1], rest[-1]), np.float32)  # holds the last axis
+        nodes.append(helper.make_node("MatMul", [made, f"w{turn}"], [f"a{turn}"], name=f"A_{turn}"))
+        value = f"a{turn}"
+    return model(path, nodes, [1, 2, 3, 4], held, value), frozen
+
+
+@pytest.mark.parametrize("seed", range(TRIES))
+def test_a_frozen_batch_is_freed_at_exactly_the_nodes_that_hold_it(tmp_path: Path, seed: int) -> None:
+    path, frozen = chain(Random(seed), tmp_path / "m.onnx")
+    found = mends(path, "x.0=b")
+    if not frozen:
+        assert found == ()
+        return
+    (mend,) = found
+    assert set(mend.nodes) == frozen and mend.gone == ("b == 1",)
+    samples = [np.random.rand(1, 2, 3, 4).astype(np.float32) for _ in range(3)]
+    before = [run(path, x) for x in samples]
+    assert invoke(["check", str(path), "--dynamic", "x.0=b", "--fix"]) == 0
+    after = run(path, np.concatenate(samples))
+    assert np.allclose(after, np.concatenate(before), atol=1e-6)
+    assert np.allclose(run(path, samples[0]), before[0], atol=1e-6)
+    again = check_model(path, str(path))
+    assert again.contract is not None and again.contract.conditions == () and again.mends == ()
+    assert again.contract.inputs[0].shape == ("b", 2, 3, 4)
+
+
+def test_a_batch_that_is_multiplied_into_an_axis_is_what_is_left_there(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Reshape", ["x", "s"], ["r"], name="Split"),
+        helper.make_node("Transpose", ["r"], ["t"], perm=[0, 2, 1, 3], name="Turned"),
+        helper.make_node("Reshape", ["t", "u"], ["y"], name="Joined"),
+    ]
+    held = {"s": np.array([1, 4, 2, 3]), "u": np.array([2, 4, 3])}
+    (mend,) = mends(model(tmp_path / "m.onnx", nodes, ["b", 8, 3], held))
+    assert mend.nodes == ("node Split (Reshape)", "node Joined (Reshape)")
+    assert sorted(mend.edit.constants.values()) == [(-1, 4, 3), (0, 4, 2, 3)]
+
+
+def test_what_no_target_holds_has_no_such_mend(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Concat", ["x", "c"], ["y"], name="Joined", axis=1)]
+    path = model(tmp_path / "m.onnx", nodes, ["b", 3], {"c": np.zeros((1, 2), np.float32)})
+    assert mends(path) == ()
+    before = path.read_bytes()
+    assert invoke(["check", str(path), "--fix"]) == 0 and path.read_bytes() == before
+
+
+def strided(path: Path, stride: int, shape: Dims) -> Path:
+    nodes = [
+        helper.make_node(
+            "Conv", ["x", "w"], ["c"], name="Down", strides=[stride, stride], kernel_shape=[stride, stride]
+        ),
+        helper.make_node("ConvTranspose", ["c", "v"], ["u"], name="Up", strides=[stride, stride]),
+        helper.make_node("Concat", ["x", "u"], ["y"], name="Joined", axis=1),
+    ]
+    weights = np.ones((2, 2, stride, stride), np.float32)
+    return model(path, nodes, shape, {"w": weights, "v": weights})
+
+
+@pytest.mark.parametrize(("stride", "shape"), [(2, ["b", 2, "h", 6]), (3, ["b", 2, "h", "w"]), (2, [1, 2, "h", "h"])])
+def test_padding_to_a_multiple_makes_every_size_fit(
+    tmp_path: Path, stride: int, shape: Dims, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = strided(tmp_path / "m.onnx", stride, shape)
+    (mend,) = mends(path)
+    assert mend.pads and "to a multiple of" in mend.text
+    changed = onnx.load(str(path))
+    edit_proto(changed, mend.edit)
+    for n in range(stride, 4 * stride):
+        x = np.random.rand(1, 2, *(6 if d == 6 else n for d in shape[2:])).astype(np.float32)
+        whole = np.pad(x, [(0, 0), (0, 0), *((0, -d % stride) for d in x.shape[2:])])
+        assert np.allclose(run(changed, x), run(path, whole))
+    before = path.read_bytes()
+    assert invoke(["check", str(path), "--fix"]) == 0
+    assert path.read_bytes() == before and "left: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flag", [0, 1])
+def test_a_zero_that_is_read_otherwise_is_offered_where_it_makes_the_model_accept_more(
+    tmp_path: Path, flag: int
+) -> None:
+    nodes = [helper.make_node("Reshape", ["x", "s"], ["y"], name="R", allowzero=flag)]
+    path = model(tmp_path / "m.onnx", nodes, ["b", 4, 6], {"s": np.array([0, 24])})
+    if not flag:
+        assert mends(path) == ()
+        return
+    (mend,) = mends(path)
+    assert mend.edit.attributes == {(0, "allowzero"): 0} and mend.nodes == ("node R (Reshape)",)
+    assert invoke(["check", str(path), "--fix"]) == 0
+    assert run(path, np.zeros((3, 4, 6), np.float32)).shape == (3, 24) and mends(path) == ()
