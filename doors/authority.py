@@ -95,6 +95,9 @@ class Authority:
         try:
             shape, dtype = read(value)
         except NoArray:
+            shape = getattr(value, "shape", ())
+            if hasattr(value, "__array_namespace__"):
+                self._unfit(subject, "an array of known sizes", f"one of shape {list(shape)}")
             self._unfit(subject, "an array", _told(value))
         if any(type(size) is not int for size in shape):
             try:

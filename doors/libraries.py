@@ -70,8 +70,8 @@ def name_of(dtype: Any) -> str | None:
     """What we call a dtype of NumPy, JAX or PyTorch; None where we have no such dtype."""
     if isinstance(dtype, np.dtype):
         return _numpy_name(dtype)
-    text = str(dtype).removeprefix("torch.")
-    return text if text in DTYPES and type(dtype).__module__ == "torch" else None
+    text = str(dtype)
+    return text[6:] if text.startswith("torch.") and text[6:] in DTYPES else None
 
 
 def _numpy_name(dtype: np.dtype[Any]) -> str | None:
@@ -82,7 +82,9 @@ def _numpy_name(dtype: np.dtype[Any]) -> str | None:
 
 
 def differs(dtype: Any, other: Any) -> bool:
-    """Whether two dtypes are not one and the same, be they of different libraries."""
+    """Whether two dtypes are not one and the same, be they of different libraries; the second may be a name of ours."""
+    if isinstance(other, str):
+        return not dtype.fits(DTYPES[other]) if isinstance(dtype, Weak) else name_of(dtype) != other
     if isinstance(dtype, Weak):
         return isinstance(other, Weak) or not _takes(other, dtype)
     if isinstance(other, Weak):
@@ -91,8 +93,10 @@ def differs(dtype: Any, other: Any) -> bool:
     return name is None or name != name_of(other)
 
 
-def outside(dtype: Any, names: Iterable[str]) -> bool:
-    """Whether a dtype is none of these."""
+def outside(dtype: Any, names: Iterable[str], quick: frozenset[Any]) -> bool:
+    """Whether a dtype is none of these; `quick` has those of NumPy."""
+    if isinstance(dtype, np.dtype) and dtype in quick:
+        return False
     if isinstance(dtype, Weak):
         return not any(dtype.fits(DTYPES[name]) for name in names)
     name = name_of(dtype)
@@ -147,6 +151,9 @@ def shape_of(value: Any) -> tuple[int, ...]:
 def read(value: Any) -> tuple[tuple[int, ...], Any]:
     """Shape and dtype of what is of no class that is known: a number, an array of a library loaded since, or of one that
     speaks the array API's protocol. Raises NoArray."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor) and torch.compiler.is_compiling():
+        return value.shape, value.dtype  # its compiler may see no names that change
     take_up()
     if isinstance(value, SHARED[PREFIX + "ARRAYS"]):
         return value.shape, value.dtype
@@ -160,6 +167,8 @@ def read(value: Any) -> tuple[tuple[int, ...], Any]:
 def _of_protocol(value: Any) -> tuple[tuple[int, ...], Any]:
     """An array that is known by the array API's protocol alone: its dtypes are attributes of its namespace."""
     shape = tuple(value.shape)
+    if any(size is None for size in shape):
+        raise NoArray(value)
     if isinstance(value.dtype, np.dtype):
         return shape, value.dtype
     space = value.__array_namespace__()
@@ -229,8 +238,8 @@ def _put_dtype(dtype: DType) -> None:
 
 
 def set_names(names: tuple[str, ...]) -> list[str]:
-    """The names of the sets of the objects of several dtypes, one for each library that has dtypes of its own: PyTorch's before
-    NumPy's, of which its compiler knows nothing."""
+    """The names of the sets of the objects of several dtypes, one for each library that has dtypes of its own: NumPy's is last,
+    since PyTorch's compiler can ask it nothing."""
     if names not in _sets:
         _sets.append(names)
         _put_sets()

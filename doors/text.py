@@ -231,7 +231,9 @@ class Checks(ShapeTexts):
         """True where two dtypes differ; one and the same object does not."""
         sides = [e.left, e.right] if not isinstance(e.left, core.DTypeLit) else [e.right, e.left]
         first, second = (self.shape_level(side) for side in sides)
-        same = dtype_names(sides[1].dtype.name) if isinstance(sides[1], core.DTypeLit) else [second]
+        same = [second]
+        if isinstance(sides[1], core.DTypeLit):
+            same, second = dtype_names(sides[1].dtype.name), repr(sides[1].dtype.name)
         return " and ".join([*(f"{first} is not {s}" for s in same), f"{PREFIX}differs({first}, {second})"])
 
     def _outside(self, e: core.InClass) -> str:
@@ -241,8 +243,10 @@ class Checks(ShapeTexts):
         item = self.dtype(e.item)
         likely = next((name for name in _COMMON if name in names), None)
         common = [f"{item} is not {n}" for n in dtype_names(likely)] if likely is not None else []
-        sets = [f"{item} not in {every}" for every in set_names(names)]
-        return " and ".join([*common, *sets, f"{PREFIX}outside({item}, {names!r})"])
+        *sets, of_numpy = set_names(names)
+        return " and ".join(
+            [*common, *(f"{item} not in {s}" for s in sets), f"{PREFIX}outside({item}, {names!r}, {of_numpy})"]
+        )
 
 
 def _is_of_dtypes(e: core.BoolExpr) -> bool:
