@@ -65,11 +65,18 @@ def read_program(path: str) -> Program:
     if path == STDIN:
         return Program("<stdin>", sys.stdin.buffer.read(), Path.cwd())
     try:
-        with open(path, "rb") as file:
-            # A model's weights may be larger than memory: its own reader opens it.
-            return Program(path, b"" if is_model(path) else file.read(), Path(path).parent)
+        return Program(path, _data(path), Path(path).parent)
     except (OSError, ValueError) as wrong:
         raise Unusable(_unreadable(path, wrong)) from wrong
+
+
+def _data(path: str) -> bytes:
+    """What is in a file. A model's weights may be larger than memory: its own reader opens it, and says what is wrong with it;
+    here a pipe would make us wait."""
+    if is_model(path) and Path(path).is_fifo():
+        return b""
+    with open(path, "rb") as file:
+        return b"" if is_model(path) else file.read()
 
 
 def _unreadable(path: str, wrong: OSError | ValueError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import time
@@ -13,6 +14,7 @@ from typing import Any
 import click
 
 from .. import pipeline
+from ..interp.trace import Clock
 from ..interp.trees import as_called, reachable
 from ..lang import core, no_rule
 from ..lang.cells import shown
@@ -39,6 +41,7 @@ MOST_CHANGES = 100
 @click.option(
     "--stats", is_flag=True, help="Also print how many checks were proved and ran, and the time per function."
 )
+@click.option("--stats-json", "stats_file", metavar="FILE", help="Write what --stats prints as JSON into a file.")
 @click.option("--log", is_flag=True, help="Tell each change of the shapes that functions are called with.")
 @given_option
 @click.option("--hint", "hints", multiple=True, metavar="COND", help="Sizes to be fast for, like '@f: n = 128'.")
@@ -61,6 +64,7 @@ def run(
     out: str | None,
     seed: int,
     stats: bool,
+    stats_file: str | None,
     log: bool,
     given: tuple[str, ...],
     hints: tuple[str, ...],
@@ -89,7 +93,8 @@ def run(
     all_met(report.unmet)
     fast = _fast(program, places, options, report.checked, conditions(hints, "--hint")) if hints else None
     ranged = of_model and data_checks
-    job = Job(program, report, Files(program.base, places), allow_extern, stats, Told(log), fast, dps, ranged=ranged)
+    files, watched = Files(program.base, places), stats or stats_file is not None
+    job = Job(program, report, files, allow_extern, watched, Told(log), fast, dps, ranged=ranged, stats_file=stats_file)
     return job.run(name.removeprefix("@") if name else None, args, out, seed)
 
 
@@ -126,6 +131,7 @@ class Job:
         dps: bool,
         *,
         ranged: bool = False,
+        stats_file: str | None = None,
     ) -> None:
         assert report.checked is not None
         self.report = report
@@ -138,6 +144,8 @@ class Job:
         self.fast = fast
         self.dps = dps
         self.ranged = ranged
+        self.stats_file = stats_file
+        self.clock = Clock()
         self.place = program.base / Path(program.name).name
         self.name = shown(program.name)
         self.called = ""
@@ -169,6 +177,7 @@ class Job:
                 self.checked, self.files, allow_extern=True, instrument=watched, dps=self.dps, fast=self.fast
             )
             run = partial(self._results, machine, function, values)
+            run = partial(self.clock.watch, run) if self.stats else run
             results = _with_progress(partial(self.told.listen, run) if watched else run)
         except ShapeError as problem:
             from ..helps.actual import explained  # what runs well does not wait for it
@@ -184,7 +193,7 @@ class Job:
         seconds = time.perf_counter() - began
         self._show(results, folder)
         if self.stats:
-            self._show_stats(machine, seconds)
+            self._tell_stats(machine, seconds)
         return 0
 
     def _refusal(self, values: Sequence[Any]) -> Diagnostic | None:
@@ -228,6 +237,26 @@ class Job:
         for name, value in results if folder is not None else ():
             assert folder is not None
             write_array(folder, name, value)
+
+    def _tell_stats(self, machine: Any, seconds: float) -> None:
+        """What was counted, printed or written."""
+        from .step_times import Times
+
+        times = Times(self.clock.steps())
+        if self.stats_file is None:
+            self._show_stats(machine, seconds)
+            for line in times.lines():
+                click.echo(line)
+            return
+        counts = self.report.counts
+        found = {
+            "proved": counts.proved, "residual": counts.residual, "entry": counts.entry,
+            "executed": sum(code.ran[0] for code in machine.codes()), "ms": seconds * 1e3, **times.as_json(),
+        }  # fmt: skip
+        try:
+            Path(self.stats_file).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        except OSError as wrong:
+            raise Unusable(f"cannot write {self.stats_file!r}: {reason(wrong)}") from wrong
 
     def _show_stats(self, machine: Any, seconds: float) -> None:
         counts = self.report.counts

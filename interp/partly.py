@@ -226,6 +226,9 @@ def info(value: Any) -> Value:
 constant = tensor_info
 
 
+_NO_SIZE = 2**63
+
+
 def primitive(row: Primitive, args: Sequence[Any]) -> tuple[Value, bool]:
     """What a call of a primitive gives, and whether all that it requires holds, whatever the elements are; raises Violation
     where it surely fails, and Open where nothing is known."""
@@ -234,6 +237,8 @@ def primitive(row: Primitive, args: Sequence[Any]) -> tuple[Value, bool]:
         found = evaluate(row, seen(row, args, _info), ctx)
     except (RankUnknown, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         raise Open from None
+    if any(type(d) is int and d >= _NO_SIZE for tensor in found.tensors for d in tensor.shape):
+        raise Open  # that is no size, and numbers that grow have no end
     sure = ctx.sure and not any(map(_hides, args))
     if row.results == "size":
         return found.size, sure

@@ -17,6 +17,7 @@ from ..lang.diagnostics import Diagnostic, Met, RxError, error
 from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
 from ..lang.node import replace
+from ..lang.source import NOWHERE
 from ..lang.weak import number_fits
 from ..lang.weights import BadWeights, Header
 from .blame import RUNTIME_ERRORS, diagnose, met
@@ -220,7 +221,14 @@ class Machine:
         """Call a function with converted arguments."""
         __tracebackhide__ = True
         run = self.plans(name).find(args) or self.code_for(args).function(name)
-        return own(outward(self.attempt(run, *args)), args)
+        found = outward(self.attempt(run, *args))
+        try:
+            return own(found, args)
+        except MemoryError as problem:  # a view of an argument may have more elements than there is room for
+            function = self.function(name)
+            place = NOWHERE if function is None else function.span
+            message = f"the result of @{name} needs more memory than there is: {problem}"
+            raise ShapeError(error(codes.R402, message, place)) from None
 
     def script(self) -> dict[str, Any]:
         """Run the script; its names with their values, in order."""

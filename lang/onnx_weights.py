@@ -88,6 +88,8 @@ class Index(Node):
 def index(path: Path) -> Index:
     """What a file holds; raises Damaged and OSError. Read once for all tensors of a file that does not change."""
     found = path.stat()
+    if not S_ISREG(found.st_mode):
+        raise Damaged("it is no regular file")
     return _index(path, found.st_size, found.st_mtime_ns)
 
 

@@ -11,11 +11,12 @@ from .node import Node
 
 class Made(Node):
     """What a line was made of, where no person wrote it: a node of a model, as diagnostics name it, the names of its inputs
-    in the line, and where its author wrote it, as far as that is known."""
+    in the line, and where its author wrote it, as far as that is known; `kind` is the node's operator."""
 
     what: str
     inputs: tuple[str, ...] = ()
     trace: str | None = None
+    kind: str = ""
 
 
 class Source:

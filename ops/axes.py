@@ -34,7 +34,10 @@ def place(ctx: Ctx, shape: Shape, axis: int, name: str = "axis") -> int:
         if len(between) < (axis + 1 if axis >= 0 else -axis) or not is_plain(between):
             raise RankUnknown
         return axis if axis >= 0 else len(shape) + axis
-    rank = len(shape)
+    return _of_rank(ctx, len(shape), axis, name)
+
+
+def _of_rank(ctx: Ctx, rank: int, axis: int, name: str) -> int:
     if rank == 0:
         ctx.fail(OfRank(f"a tensor with at least one axis where {name} is {axis}", but="the rank is 0"))
     if not -rank <= axis < rank:
@@ -44,17 +47,22 @@ def place(ctx: Ctx, shape: Shape, axis: int, name: str = "axis") -> int:
 
 def places(ctx: Ctx, shape: Shape, axes: Sequence[int], name: str = "axis") -> tuple[int, ...]:
     """Where several axes stand in a shape; each may be named once."""
-    found = tuple(place(ctx, shape, axis, name) for axis in axes)
+    if is_plain(shape):
+        found = tuple(_of_rank(ctx, len(shape), axis, name) for axis in axes)
+    else:
+        found = tuple(place(ctx, shape, axis, name) for axis in axes)
     distinct(ctx, found, axes, name)
     return found
 
 
 def distinct(ctx: Ctx, found: Sequence[int], axes: Sequence[int], name: str) -> None:
     """No axis is named twice (`found` are the places of `axes`)."""
-    for i, axis in enumerate(axes):
-        if found[i] in found[:i]:
-            twice = f"{axis} and {axes[found.index(found[i])]} are the same axis"
+    first: dict[int, int] = {}
+    for at, axis in zip(found, axes, strict=True):
+        if at in first:
+            twice = f"{axis} and {first[at]} are the same axis"
             ctx.fail(Other(f"{name} to name each axis once", but=twice))
+        first[at] = axis
 
 
 def number(shape: Shape, index: int) -> int:

@@ -9,6 +9,7 @@ from ..lang import codes, core
 from ..lang.core import Status
 from ..lang.dtypes import DType
 from ..lang.node import replace
+from ..lang.weights import MAX_RANK
 from ..ops.axes import indices
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
@@ -257,7 +258,16 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
         if row.elementwise:
             return TensorInfo(arguments[0].shape, dtypes[0])
         return _unknown_result(ctx.state, row, column, dtypes)
-    return _results(row, result, dtypes)
+    return _of_some_rank(ctx, _results(row, result, dtypes))
+
+
+def _of_some_rank(ctx: SymbolicCtx, value: Value) -> Value:
+    """What a call gives, where an array may have as many axes."""
+    parts = value.items if isinstance(value, TupleValue) else (value,)
+    rank = max((len(part.shape) for part in parts if isinstance(part, TensorInfo)), default=0)
+    if rank > MAX_RANK:
+        ctx.fail(Other(f"its result to have at most {MAX_RANK} axes", but=f"it would have {rank}"))
+    return value
 
 
 def _unread(param: Param) -> Requirement:

@@ -146,10 +146,7 @@ class Block:
 
     def operation(self, operation: Operation) -> None:
         inputs = tuple(self.name(i) if i else "" for i in operation.inputs)
-        self.made = self.only or Made(str(operation), inputs, operation.trace)
-        if operation.op_type == "Constant" and operation.domain == "":
-            self.tensor(operation.outputs[0], constant_of(operation))
-            return
+        self.made = self.only or Made(str(operation), inputs, operation.trace, operation.op_type)
         try:
             lines = self.written(operation)
         except _Unknown:
@@ -160,7 +157,11 @@ class Block:
             self.bind(operation, lines)
 
     def written(self, operation: Operation) -> list[Line] | None:
-        """What a node computes; None where the lines of a function stand there already."""
+        """What a node computes; None where its lines stand there already."""
+        if operation.op_type == "Constant" and operation.domain == "":
+            if operation.outputs and operation.outputs[0]:
+                self.tensor(operation.outputs[0], constant_of(operation))
+            return None
         row_of_graphs = self.control.get(operation.op_type) if operation.domain == "" else None
         if row_of_graphs is not None:
             return row_of_graphs(self, operation)

@@ -80,6 +80,7 @@ FAMILIES: dict[str, Count] = {
     "mutations": Count(300, 10_000),
     "mutated texts": Count(1_000, 10_000),
     "damaged weights": Count(60, 2_000),
+    "damaged models": Count(40, 10_000),
     "damaged arguments": Count(500, 5_000),
     "values": Count(500, 5_000),
     "slips of dtypes": Count(180, 2_000),

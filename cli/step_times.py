@@ -1,0 +1,74 @@
+"""The times of a run's steps to what is printed of them: by operator, by node, and what checks and sizes took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..interp.steps import Check, Compute, Match, Read, Site
+from .terminal import plural
+
+Step = tuple[Site, int, int]
+# So many of a table are printed.
+_MOST = 20
+CHECKS, SIZES, OTHERS = "checks", "sizes that the data decides", "calls and branches"
+
+
+class Times:
+    """Each table has, by name, how often something ran and for how many nanoseconds."""
+
+    def __init__(self, steps: Iterable[Step]) -> None:
+        self.operators: dict[str, tuple[int, int]] = {}
+        self.nodes: dict[str, tuple[int, int]] = {}
+        for site, calls, spent in steps:
+            operator, node = _named(site)
+            _add(self.operators, operator, calls, spent)
+            if node:
+                _add(self.nodes, node, calls, spent)
+
+    def lines(self) -> Iterator[str]:
+        for title, table in (("operators", self.operators), ("nodes", self.nodes)):
+            slowest = _slowest(table)
+            if slowest:
+                yield f"{title}:"
+            for name, (calls, spent) in slowest[:_MOST]:
+                yield f"  {name}: {plural(calls, 'time')}, {spent / 1e6:.2f} ms"
+            if len(slowest) > _MOST:
+                yield f"  and {len(slowest) - _MOST} more"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"operators": _rows(self.operators), "nodes": _rows(self.nodes)}
+
+
+def _named(site: Site) -> tuple[str, str]:
+    """What a step is counted under: an operator, and the node or the place in the source."""
+    step = site.step
+    if isinstance(step, Check | Match):
+        return CHECKS, _place(site)
+    if isinstance(step, Read):
+        return SIZES, _place(site)
+    if not isinstance(step, Compute):
+        return OTHERS, ""
+    made = site.span.source.made.get(site.span.source.position(site.span.start)[0])
+    kind = made.kind if made is not None and made.kind else f"@{step.row.name}"
+    return f"{kind}, checked" if step.guard else kind, _place(site)
+
+
+def _place(site: Site) -> str:
+    source, start, _ = site.span
+    line = source.position(start)[0]
+    made = source.made.get(line)
+    return made.what if made is not None else f"{source.name}:{line}" if source.text else ""
+
+
+def _add(table: dict[str, tuple[int, int]], name: str, calls: int, spent: int) -> None:
+    before = table.get(name, (0, 0))
+    table[name] = before[0] + calls, before[1] + spent
+
+
+def _slowest(table: dict[str, tuple[int, int]]) -> list[tuple[str, tuple[int, int]]]:
+    return sorted(table.items(), key=lambda item: (-item[1][1], item[0]))
+
+
+def _rows(table: dict[str, tuple[int, int]]) -> list[dict[str, Any]]:
+    return [{"name": name, "calls": calls, "ms": spent / 1e6} for name, (calls, spent) in _slowest(table)]

@@ -1,0 +1,72 @@
+"""Model files that are damaged, contradict themselves or mean harm: every command says what is wrong, and how it ends."""
+
+from __future__ import annotations
+
+import resource
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+pytest.importorskip("onnx")
+from rxlang.cli.main import invoke  # noqa: E402
+
+from tests.support.fuzz import FULL, cases  # noqa: E402
+from tests.support.hostile_models import EVIL, Files, mutated  # noqa: E402
+
+# What needs a pipe or root's rights, or some seconds, is tried by benchmarks/onnx_hostile.py.
+LONG = {"doubling_functions", "many_nodes", "unreadable", "growing_products", "a_name_of_a_megabyte"}
+SECONDS, BYTES = 10, 2**30
+COMMANDS = ("check", "infer", "import", "run")
+
+
+def ends_well(path: Path, command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """A command ends in time with a status that it has, and says something where it is not 0."""
+    more = ["-o", str(path.parent / "imported")] if command == "import" else []
+    began = time.process_time()
+    status = invoke([command, str(path), *more])
+    said = "".join(capfd.readouterr())
+    assert time.process_time() - began < SECONDS
+    assert status in (0, 1, 2, 3) and "Traceback" not in said
+    assert status == 0 or said.strip()
+
+
+@pytest.mark.parametrize(("turn", "name"), list(enumerate(sorted(EVIL.keys() - LONG))))
+def test_a_file_that_means_harm_is_refused_or_understood(
+    turn: int, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path, before = EVIL[name](tmp_path), most_memory()
+    for command in COMMANDS if FULL else COMMANDS[turn % 4 :][:1]:
+        ends_well(path, command, capfd)
+    assert most_memory() - before < BYTES
+
+
+def most_memory() -> int:
+    """How much this process had at once until now."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+REFUSED = {
+    "circle", "circle_of_one", "circle_of_functions", "missing_input", "missing_output", "too_few_inputs", "duplicate_inputs",
+    "negative_sizes", "rank_of_ten_thousand", "rank_of_ten_thousand_by_unsqueeze", "huge_attribute", "huge_sparse",
+    "external_outside", "external_absolute", "external_link_out", "external_device", "external_pipe", "external_far_offset",
+    "nested_a_thousand", "empty", "empty_model", "directory", "absent", "fifo", "device", "link_to_itself", "gzipped",
+    "checkpoint", "text_proto", "json_text", "rx_text", "numbers_without_end", "a_length_of_everything",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("turn", "name"), list(enumerate(sorted(REFUSED))))
+def test_what_is_no_model_is_refused(turn: int, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path, commands = EVIL[name](tmp_path), ("check", "infer", "run")
+    for command in commands if FULL else commands[turn % 3 :][:1]:
+        assert invoke([command, str(path)]) in (1, 2), command
+        assert "".join(capfd.readouterr()).strip()
+
+
+def test_damaged_models_are_refused_or_understood(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    files = Files(None)
+    for case in cases("damaged models"):
+        with case as seed:
+            path = mutated(tmp_path, files, Random(seed))
+            ends_well(path, COMMANDS[seed % 4], capfd)
