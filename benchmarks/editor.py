@@ -18,6 +18,8 @@ from pathlib import Path
 
 from rxlang.editor.analysis import Analyst, Settings
 from rxlang.editor.completion import completions, warm
+from rxlang.lang.source import Source
+from rxlang.pipeline import check_source
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = Settings()
@@ -74,6 +76,12 @@ def told(analyst: Analyst, path: Path, text: str, *, everything: bool) -> float:
     return time.perf_counter() - began if everything else taken
 
 
+def whole(path: Path, text: str) -> float:
+    began = time.perf_counter()
+    check_source(Source(str(path), text), path.parent)
+    return time.perf_counter() - began
+
+
 def completed(analyst: Analyst, path: Path, at: int) -> float:
     began = time.perf_counter()
     completions(analyst.known(path, SETTINGS), at)
@@ -104,6 +112,7 @@ def measured(name: str, path: Path, text: str, keystrokes: int) -> None:
         completing.append(completed(analyst, path, at))
         held = megabytes() if number == 99 else held
     users = [told(analyst, path, now, everything=True) for now in signatures(text, max(keystrokes // 10, 2))]
+    said("a check of all of it, to compare", [whole(path, text) for _ in range(5)])
     said("the item that was changed", items)
     said("users of a changed signature", users)
     said("completion", completing)
