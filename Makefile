@@ -9,7 +9,7 @@ JOBS ?= 2
 # The share of all random programs that `make fuzz` tries (tests/support/fuzz.py counts them); `make test` takes a sample.
 RX_FUZZ ?= 1
 
-.PHONY: demo test check fuzz format weights clean distclean
+.PHONY: demo test check fuzz format weights vscode clean distclean
 
 demo: $(INSTALLED) weights
 	@$(BIN)/python examples/tour.py
@@ -35,6 +35,11 @@ format: $(INSTALLED)
 weights: $(INSTALLED)
 	@$(BIN)/python examples/minilm/fetch.py
 	@$(BIN)/python examples/vad/fetch.py
+
+# The extension for VS Code, editors/vscode/rxlang.vsix.
+vscode:
+	@command -v npm >/dev/null || { echo "the extension is built with npm, which is not there"; exit 1; }
+	@cd editors/vscode && npm ci --no-audit --no-fund --silent && npm run --silent package
 
 # mypy reads the top-level folders as the package that they are installed as.
 .types/rxlang:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from .api import load as load
     from .api import loads as loads
     from .condition import Condition as Condition
+    from .doors.compose import compose as compose
+    from .doors.decorate import checked as checked
+    from .doors.signature import signature as signature
     from .lang.diagnostics import Diagnostic as Diagnostic
     from .pipeline import Report as Report
     from .size import Size as Size
@@ -29,10 +32,13 @@ _PUBLIC = {
     "Diagnostic": ".lang.diagnostics",
     "Size": ".size",
     "Condition": ".condition",
+    "checked": ".doors.decorate",
+    "compose": ".doors.compose",
+    "signature": ".doors.signature",
     "max": ".size",
     "min": ".size",
 }
-__all__ = ["CheckError", "Condition", "Diagnostic", "Report", "ShapeError", "Size", "check_source", "load", "loads"]
+__all__ = [name for name in _PUBLIC if name not in ("max", "min")]
 
 
 def __getattr__(name: str) -> Any:

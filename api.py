@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from keyword import iskeyword
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
@@ -14,9 +16,10 @@ from . import pipeline
 from .helps.actual import explained
 from .helps.offer import with_helps
 from .interp.blame import RUNTIME_ERRORS
+from .interp.dlpack import giver
 from .interp.dps import Pair, pairs
 from .interp.plans import PlanCounts, quick_class
-from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, outward, own
+from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, defaults, outward, own
 from .interp.shape_program import result_shape
 from .interp.trees import nodes_of
 from .lang import core
@@ -24,25 +27,19 @@ from .lang.checked import Checked
 from .lang.diagnostics import Diagnostic, RxError
 from .lang.files import Files, is_model
 from .lang.given import Given, read_given
-from .lang.node import Node
+from .lang.node import Node, replace
 from .lang.render import render_text
 from .lang.source import Span
-from .ops.model import Segment, TensorInfo
 from .pipeline import Report
+from .shapes import Dims, Shapes, given_shapes, shapes_of
 from .simplify.known.outcome import Options as CheckOptions
-from .simplify.known.state import State
-from .simplify.known.values import SizeValue, TupleValue, Value
 from .simplify.propagate import ArgumentShape
-from .simplify.solver.conditions import Cond, cond_variables, render_cond, substitute_cond
-from .simplify.solver.terms import of_atom, variables
-from .simplify.voice.describe import exactness
 from .size import Size
 
 if TYPE_CHECKING:
     from .model_door import Door
 
 PathText = str | PathLike[str]
-Dims = Sequence[int | str | Size]
 
 
 class CheckError(Exception):
@@ -86,7 +83,9 @@ class Function:
         self._module = module
         self._core = function
         self._plans = module._machine.plans(name)
-        self._table = self._plans.table
+        self._door = module._door if name == "main" else None
+        # Where results are another library's, or indices are looked at, no call takes the short way.
+        self._table = self._plans.table if module._give is None and self._door is None else {}
         self._class = quick_class([p.sort for p in function.params])
         self._recursive = module._machine.recursive
         self.__name__ = name
@@ -98,6 +97,7 @@ class Function:
         try:
             plan = self._table[self._class(*args)]
         except (KeyError, TypeError, AttributeError, IndexError):  # a new class, or no plain arrays
+            __tracebackhide__ = True
             return self._call_with(args, named)
         next(plan.taken)
         if plan is not self._plans.last:
@@ -105,9 +105,10 @@ class Function:
         try:
             result = plan.run(*args) if not self._recursive else deeply(plan.run, *args)
         except RUNTIME_ERRORS as problem:
+            __tracebackhide__ = True
             raise self._module._machine.explained(problem) from cause_of(problem)
         # What is neither an argument nor a view has memory of its own.
-        if type(result) is ndarray and result.base is None:
+        if type(result) is ndarray and result.base is None and result.dtype.names is None:
             for arg in args:
                 if result is arg:
                     return result.copy()
@@ -115,12 +116,24 @@ class Function:
         return own(outward(result), args)
 
     def _call_with(self, positional: tuple[object, ...], named: dict[str, object]) -> Any:
-        """A call whose arguments are not all plain arrays in order."""
+        """A call whose arguments are not all plain arrays in order. `like` and `copy` are those of `rx.load`, for this call,
+        where no parameter is called so."""
+        __tracebackhide__ = True
+        own = {p.name for p in self._core.params}
+        options = {n: named.pop(n) for n in ("like", "copy") if n in named and n not in own}
+        like = options.get("like")
+        give = self._module._give if like is None else giver(like)
         try:
             args = arrange(self._core, positional, named)
         except ArgumentProblem as problem:
             raise TypeError(str(problem)) from None
-        return self._module._machine.call(self.__name__, convert(self._core, args))
+        copy = bool(options.get("copy", self._module._copy))
+        values = convert(self._core, args, copy=copy)
+        refused = None if self._door is None else self._door.refusal(values)
+        if refused is not None:
+            raise ShapeError(refused)
+        result = self._module._machine.call(self.__name__, values)
+        return result if give is None else _given(result, give)
 
     def __repr__(self) -> str:
         return f"<rx function {self.signature or '@' + self.__name__}>"
@@ -129,6 +142,22 @@ class Function:
     def signature(self) -> str:
         """The signature as the program has it."""
         return self._core.signature
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What `inspect.signature` gives: the types are those of the program, as text."""
+        declared = self._core.declaration
+        types = (
+            {p.name: p.annotation.span.text for p in declared.params if p.annotation} if declared is not None else {}
+        )
+        fallback = defaults(self._core)
+        params = [_parameter(p.name, types.get(p.name), fallback) for p in self._core.params]
+        result = (
+            declared.result.span.text
+            if declared is not None and declared.result is not None
+            else inspect.Signature.empty
+        )
+        return inspect.Signature(params, return_annotation=result)
 
     @property
     def plans(self) -> PlanCounts:
@@ -140,7 +169,7 @@ class Function:
         """The checks inside the function that could not be decided before running, in the order of the source."""
         owned = {self.__name__, self._core.impl}
         functions = [f for f in self._module._machine.program.functions if f.name in owned]
-        found = [c for f in functions for c in _residual(f)]
+        found = [c for f in functions for c in residual_checks(f)]
         return tuple(sorted(found, key=lambda c: (c.span.source.name, c.span.start)))
 
     def shapes(self, **arguments: Dims | int | str | Size) -> Any:
@@ -151,21 +180,9 @@ class Function:
         `conditions` are what has to hold of the given sizes so that the call works, in Rx. Raises ShapeError where the shapes
         do not fit.
         """
-        try:
-            arrange(self._core, (), arguments)
-        except ArgumentProblem as problem:
-            raise TypeError(str(problem)) from None
-        given = {p.name: _given(p, arguments[p.name]) for p in self._core.params if p.name in arguments}
+        given = given_shapes(self._core, arguments)
         told = self._of_shape_program(given)
-        if told is not None:
-            return Shapes(told, ())
-        found, conditions = pipeline.call_on_shapes(self._module._checked, self.__name__, given)
-        value, state, diagnostics = found
-        wrong = [d for d in diagnostics if d.severity == "error"]
-        if wrong:
-            raise ShapeError(wrong[0])
-        shape = _shape_of(value, state)
-        return Shapes(shape, (_condition(c, state) for c in conditions)) if isinstance(shape, tuple) else shape
+        return Shapes(told, ()) if told is not None else shapes_of(self._module._checked, self._core, given)
 
     def _of_shape_program(self, given: dict[str, Any]) -> tuple[int, ...] | None:
         """What the shape program says, where all sizes are numbers and it alone tells."""
@@ -179,41 +196,30 @@ class Function:
         return result_shape(pair, slots)
 
 
-class Guarded(Function):
-    """A model's function, at whose door the elements of what are indices are looked at."""
-
-    def __init__(self, module: Module, name: str, door: Door) -> None:
-        super().__init__(module, name)
-        self._door = door
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        try:
-            values = convert(self._core, arrange(self._core, args, named))
-        except ArgumentProblem as problem:
-            raise TypeError(str(problem)) from None
-        refused = self._door.refusal(values)
-        if refused is not None:
-            raise ShapeError(refused)
-        return super().__call__(*values)
-
-
-class Shapes(tuple[Any, ...]):
-    """A shape, or a tuple of them, with the conditions under which a call gives it."""
-
-    conditions: tuple[str, ...]
-
-    def __new__(cls, shape: tuple[Any, ...], conditions: Iterable[str]) -> Self:
-        made = super().__new__(cls, shape)
-        made.conditions = tuple(dict.fromkeys(conditions))
-        return made
+def _parameter(name: str, type_: str | None, fallback: Mapping[str, Any]) -> inspect.Parameter:
+    """A parameter under a name that Python has, too."""
+    own = name.replace("'", "_")
+    annotation, default = type_ or inspect.Parameter.empty, fallback.get(name, inspect.Parameter.empty)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(own + "_" * iskeyword(own), kind, annotation=annotation, default=default)
 
 
 class Module:
     """A program that was checked. Its functions are attributes: `module.ff(x)`; imported ones `module["attn.block"]`."""
 
-    def __init__(self, checked: Checked, files: Files, allow_extern: bool, door: Door | None = None) -> None:
+    def __init__(
+        self,
+        checked: Checked,
+        files: Files,
+        allow_extern: bool,
+        door: Door | None = None,
+        like: Any = None,
+        copy: bool = False,
+    ) -> None:
         self._checked = checked
         self._door = door
+        self._give = None if like is None else giver(like)
+        self._copy = copy
         self._machine = pipeline.ready(
             checked, files, allow_extern=allow_extern, explain=partial(explained, base=files.base, roots=files.roots)
         )
@@ -231,8 +237,7 @@ class Module:
         if name not in self._names:
             raise KeyError(name)
         if name not in self._made:
-            door = self._door if name == "main" else None
-            self._made[name] = Function(self, name) if door is None else Guarded(self, name, door)
+            self._made[name] = Function(self, name)
         return self._made[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -264,6 +269,8 @@ def load(
     allow_extern: bool = False,
     given: Sequence[str] = (),
     data_checks: bool = True,
+    like: Any = None,
+    copy: bool = False,
 ) -> Module:
     """Check a program and make its functions callable; raises CheckError where it is rejected.
 
@@ -271,13 +278,16 @@ def load(
     `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name. What is `given`, like
     `"@f: 1 <= n, n <= 64"`, holds at the doors of functions beside what the program says; `@*` are all that have such sizes.
     A model's (`.onnx`) function is `main`; where `data_checks` are made, a call looks once at what it is given as indices.
+
+    Functions take arrays of NumPy, and of any library that speaks DLPack, without a copy where that can be; `copy` lets them
+    come from another device. Results are NumPy's, or those of the library that `like` is, or is an array of.
     """
     place = Path(path)
     data = b"" if is_model(place.name) else place.read_bytes()
     files = Files(place.parent, _paths(roots))
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
-    return _ready(report, files, allow_extern, options, _door(place) if data_checks and report.ok else None)
+    return _ready(report, files, allow_extern, options, _door(place) if data_checks and report.ok else None, like, copy)
 
 
 def _door(place: Path) -> Door | None:
@@ -299,12 +309,14 @@ def loads(
     allow_empty: bool = False,
     allow_extern: bool = False,
     given: Sequence[str] = (),
+    like: Any = None,
+    copy: bool = False,
 ) -> Module:
     """The same for a program's text; files are looked for in the folder of `filename`."""
     base = Path(filename).parent
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
-    return _ready(report, Files(base, _paths(roots)), allow_extern, options)
+    return _ready(report, Files(base, _paths(roots)), allow_extern, options, None, like, copy)
 
 
 def check_source(
@@ -317,8 +329,9 @@ def check_source(
     given: Sequence[str] = (),
 ) -> Report:
     """Check a program's text: the diagnostics, how many assertions were proved and how many are left. Nothing is run."""
-    options = CheckOptions(strict, allow_empty, _conditions(given))
-    return pipeline.check_text(text, filename, Path(filename).parent, _paths(roots), options)
+    options, base = CheckOptions(strict, allow_empty, _conditions(given)), Path(filename).parent
+    report = pipeline.check_text(text, filename, base, _paths(roots), options)
+    return replace(report, helped=lambda: with_helps(report, base, _paths(roots), options))
 
 
 def _paths(roots: Sequence[PathText]) -> tuple[Path, ...]:
@@ -334,28 +347,49 @@ def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
         raise ValueError(str(problem)) from None
 
 
-def _ready(report: Report, files: Files, allow_extern: bool, options: CheckOptions, door: Door | None = None) -> Module:
+def _ready(
+    report: Report,
+    files: Files,
+    allow_extern: bool,
+    options: CheckOptions,
+    door: Door | None,
+    like: Any,
+    copy: bool,
+) -> Module:
     if not report.ok or report.checked is None:
         raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
     if report.unmet:
         raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
-        return Module(report.checked, files, allow_extern, door)
+        return Module(report.checked, files, allow_extern, door, like, copy)
     except RxError as problem:  # weights that are not there
         raise CheckError(problem.diagnostics) from None
+
+
+def _given(result: Any, give: Callable[[Any], Any]) -> Any:
+    """A result in the caller's library; sizes are ints in any."""
+    if isinstance(result, tuple):
+        return tuple(_given(part, give) for part in result)
+    return give(result) if isinstance(result, ndarray) else result
 
 
 # Residual checks
 
 
-def _residual(function: core.Function) -> Iterator[Check]:
+def residual_checks(function: core.Function) -> Iterator[Check]:
+    """What is left to check inside a function of a checked program."""
     for node in nodes_of(function):
         if isinstance(node, core.Assert | core.MatchShape) and node.status is core.Status.RESIDUAL:
-            text = node.origin.text or node.origin.span.text
-            message = node.message if isinstance(node, core.Assert) and node.message else _purpose(node.origin)
-            yield Check(text, node.origin.span, message)
+            yield check_of(node)
         elif isinstance(node, core.Call) and node.guard and isinstance(node.callee, core.FnRef):
             yield Check(node.span.text, node.span, f"what @{node.callee.name} needs of its arguments")
+
+
+def check_of(assertion: core.Assert | core.MatchShape) -> Check:
+    """An assertion as it is told."""
+    origin = assertion.origin
+    message = assertion.message if isinstance(assertion, core.Assert) and assertion.message else _purpose(origin)
+    return Check(origin.text or origin.span.text, origin.span, message)
 
 
 def _purpose(origin: core.Origin) -> str:
@@ -367,60 +401,6 @@ def _purpose(origin: core.Origin) -> str:
     part = f"axis {origin.axis}" if origin.what == "dim" else origin.what
     subject = declared.subject if declared.subject.startswith("the ") else f"`{declared.subject}`"
     return f"{part} of {subject}"
-
-
-# Shapes without data
-
-
-def _given(param: core.Param, value: Any) -> Any:
-    if param.sort == core.SIZE:
-        return _dim(value)
-    if isinstance(value, str | int | Size):
-        raise TypeError(f"the shape of {param.name!r} is a tuple of sizes, not {value!r}")
-    dims = tuple(_dim(v) for v in value)
-    if any(isinstance(d, int) and d < 0 for d in dims):
-        raise ValueError(f"the sizes of {param.name!r} are at least 0, and {value!r} has one that is not")
-    return ArgumentShape(dims)
-
-
-def _dim(value: object) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | str | Size):
-        raise TypeError(f"a size is an int, Rx text or a Size, not {value!r}")
-    text = str(Size(value))
-    return int(text) if text.lstrip("-").isdigit() else text
-
-
-def _shape_of(value: Value, state: State) -> Any:
-    match value:
-        case TensorInfo():
-            dims = state.resolve(value.shape)
-            return None if any(isinstance(d, Segment) for d in dims) else tuple(_shown(d, state) for d in dims)
-        case TupleValue(items=items):
-            return tuple(_shape_of(v, state) for v in items)
-        case SizeValue(size=size):
-            return _shown(size, state)
-    return None
-
-
-def _shown(size: Any, state: State) -> int | Size:
-    settled = state.settled(size)
-    if isinstance(settled, int):
-        return settled
-    bound = exactness(settled, state)
-    return Size._of(_named(settled, state), bound[0], None if bound[1] is None else Size._of(bound[1]))
-
-
-def _named(size: Any, state: State) -> Any:
-    """A size that only the run decides gets a name that no other one has."""
-    for variable in variables(size):
-        if "?" in variable.name:
-            word = variable.name.replace("?", "")
-            state.rename(variable, state.size(word if word.isidentifier() else "size", variable.nonneg))
-    return state.settled(size)
-
-
-def _condition(cond: Cond, state: State) -> str:
-    return render_cond(substitute_cond(cond, {v: _named(of_atom(v), state) for v in cond_variables(cond)}))
 
 
 __all__ = [

@@ -144,7 +144,7 @@ def _declared(inputs: Iterable[Typed]) -> Iterator[str]:
     """What the declaration of the inputs alone says: ranks, fixed sizes, one name for two sizes."""
     first: dict[str, str] = {}
     for value in inputs:
-        if value.shape is None:
+        if value.shape is None or "(" in (value.dtype or ""):  # what holds others has no rank to speak of
             continue
         yield f"`{value.name}` has rank {len(value.shape)}"
         for axis, size in enumerate(value.shape):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .desugar.desugar import desugar
+from .desugar.world import Part
 from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
@@ -28,13 +29,14 @@ from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode
 from .lang.source import Source
+from .lang.summary import summary
 from .lang.walk import walk
 from .lang.weights import BadWeights, Header, read_header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
 from .simplify.known.outcome import Options
-from .simplify.propagate import ArgumentShape, CallResult, check, first_failure, result_shapes
+from .simplify.propagate import ArgumentShape, CallResult, KnownConsts, check, first_failure, result_shapes
 from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
@@ -50,6 +52,19 @@ class Report(Node):
     checked: Checked | None
     # What was given and meets no function of the program.
     unmet: tuple[str, ...] = ()
+    # The same with the helps, which are looked for when somebody asks.
+    helped: Callable[[], Report] | None = None
+
+    def __str__(self) -> str:
+        """What `rx check` prints."""
+        from .lang.render import render_text  # few reports are printed
+
+        told = self.diagnostics if self.helped is None else self.helped().diagnostics
+        counts = self.counts if self.checked is not None else None
+        return "".join(render_text(d) + "\n" for d in told) + summary(self.files[:1], not self.ok, counts, told)
+
+    def __repr__(self) -> str:
+        return f"<rx report {summary(self.files[:1], not self.ok, self.counts, self.diagnostics)}>"
 
     @property
     def ok(self) -> bool:
@@ -83,17 +98,37 @@ def check_text(
     return check_source(Source(name, text), base, roots, options)
 
 
-def check_source(source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
+def check_source(
+    source: Source, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Report:
+    """Check a program that is a source already; `base` may be what opens its files."""
     options = options or Options()
     if is_model(source.name):  # what works only on empty tensors is a condition on its inputs
         options = replace(options, allow_empty=True)
-    files = Files(base, roots)
+    files = base if isinstance(base, Files) else Files(base, roots)
     modules, program, diagnostics = _desugared(source, files, options.given)
+    return _checked(modules, program, diagnostics, files, options)
+
+
+def check_part(
+    modules: Modules, part: Part, files: Files, options: Options, consts: KnownConsts | None = None
+) -> Report:
+    """Check some items of a program that was loaded, against the signatures of others. Of `consts` nothing is told."""
+    program, diagnostics = desugar(modules, lookup, options.given, part)
+    return _checked(modules, program, diagnostics, files, options, consts)
+
+
+def _checked(
+    modules: Modules,
+    program: core.Program,
+    diagnostics: tuple[Diagnostic, ...],
+    files: Files,
+    options: Options,
+    consts: KnownConsts | None = None,
+) -> Report:
     names = tuple(loaded.module.source.name for loaded in (modules.entry, *modules.imports))
-    if program is None:
-        return Report(names, tuple(in_order(list(diagnostics))), Counts(), None)
     weights = _Weights(files)
-    checked = replace(check(program, lookup, options, weights.header), headers=weights.headers)
+    checked = replace(check(program, lookup, options, weights.header, consts), headers=weights.headers)
     everything = [*diagnostics, *weights.diagnostics, *checked.diagnostics]
     if options.strict:
         everything = [_strict(d) for d in everything]
@@ -182,7 +217,7 @@ def failure_on_shapes(checked: Checked, function: str, arguments: Mapping[str, A
 
 def _desugared(
     source: Source, files: Files, given: tuple[Given, ...] = ()
-) -> tuple[Modules, core.Program | None, tuple[Diagnostic, ...]]:
+) -> tuple[Modules, core.Program, tuple[Diagnostic, ...]]:
     modules, syntax = load_program(source, files)
     program, sorts = desugar(modules, lookup, given)
     diagnostics = (*syntax, *sorts)

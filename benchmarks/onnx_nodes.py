@@ -63,7 +63,8 @@ class Case:
         for value, data in zip(list(graph.input), inputs, strict=False):
             small = isinstance(data, np.ndarray) and data.ndim < 2
             if small and ((value.name in read) or (given and data.size <= given)):
-                made = numpy_helper.from_array(data, value.name)
+                texts = data.dtype.kind == "T"
+                made = numpy_helper.from_array(data.astype(object) if texts else data, value.name)
                 graph.initializer.append(made)
                 continue
             if value.type.HasField("tensor_type") and isinstance(data, np.ndarray):

@@ -13,12 +13,13 @@ from ..lang.checked import Counts
 from ..lang.choices import Choice
 from ..lang.diagnostics import Diagnostic
 from ..lang.files import is_model
+from ..lang.summary import plural, summary
 from ..simplify.known.outcome import Options
 from .examine import Examined, Wish, examine_all
 from .explanation import unknown
 from .files import Program, Unusable, all_met, conclude, conditions, folders, given_option, of_main, read_programs
 from .following import followed
-from .terminal import plural, print_diagnostics, summary
+from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
     from ..contract import Contract

@@ -9,7 +9,7 @@ from ..contract import Clause, Contract, Demand, IndexRange, Typed
 from ..lang import codes
 from ..lang.diagnostics import Diagnostic, note
 from ..lang.source import Source, Span
-from .terminal import plural
+from ..lang.summary import plural
 
 _MOST_NODES = 4
 
@@ -41,7 +41,8 @@ def range_text(one: IndexRange) -> str:
 
 def _typed(value: Typed) -> str:
     shape = "?" if value.shape is None else f"[{', '.join(map(str, value.shape))}]"
-    return f"{value.name} : Tensor({shape}, {value.dtype or '?'})"
+    type_ = f"Tensor({shape}, {value.dtype or '?'})"
+    return f"{value.name} : {value.dtype if '(' in (value.dtype or '') else type_}"
 
 
 def _words(value: Typed) -> list[str]:

@@ -43,7 +43,7 @@ def import_(file: str, out: str, prelude: str | None) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         model = read_model(path)
-        found = translate(model, f"{path.stem}.safetensors", rules(prelude))
+        found = translate(model, f"{path.stem}.safetensors", rules(prelude), keeps_functions=True)
         weights = write_weights(model, folder)
     except RxError as problem:
         print_diagnostics(problem.diagnostics)

@@ -81,6 +81,8 @@ def _contract(file: str) -> str:
 
 
 def _text(value: Inferred) -> str:
+    if value.element is not None:
+        return f"{(value.dtype or '').partition('(')[0]} of {_text(value.element)}"
     shape = "?" if value.shape is None else f"[{', '.join(map(str, value.shape))}]"
     bounds = [f"axis {i} is at most {b}" for i, b in enumerate(value.bounds) if b is not None]
     return f"Tensor({shape}, {value.dtype or '?'})" + (f"  # {'; '.join(bounds)}" if bounds else "")

@@ -22,6 +22,7 @@ COMMANDS = {
     "import": ("rxlang.cli.import_:import_", "Write an ONNX model as an Rx program."),
     "prove": ("rxlang.cli.prove:prove", "Ask the solver questions about sizes, one a line."),
     "fmt": ("rxlang.cli.fmt:fmt", "Lay programs out in the one canonical way."),
+    "lsp": ("rxlang.cli.lsp:lsp", "Serve an editor: diagnostics, hints, completion and what else it asks for."),
     "explain": ("rxlang.cli.explain:explain", "Show the page about a diagnostic."),
 }
 

@@ -14,16 +14,17 @@ import click
 
 from .. import pipeline
 from ..interp.trees import as_called, reachable
-from ..lang import core
+from ..lang import core, no_rule
 from ..lang.cells import shown
 from ..lang.checked import Checked
 from ..lang.diagnostics import Diagnostic, RxError
 from ..lang.files import Files, is_model
 from ..lang.given import Given
 from ..lang.node import replace
+from ..lang.summary import plural
 from ..simplify.known.outcome import Options
 from .files import Program, Unusable, all_met, conditions, folders, given_option, read_program, reason
-from .terminal import plural, print_diagnostics
+from .terminal import print_diagnostics
 
 REJECTED, FAILED = 1, 3
 MOST_CHANGES = 100
@@ -143,9 +144,13 @@ class Job:
 
     def run(self, name: str | None, args: Sequence[str], out: str | None, seed: int) -> int:
         function = self._function(name)
-        refused = _externs(self.core, function, self.called) if not self.allow_extern else []
-        if refused:
-            raise Unusable(f"{self.name} runs Python code ({', '.join(refused)}): allow it with --allow-extern")
+        externs = _externs(self.core, function, self.called)
+        missing = dict.fromkeys(filter(None, (no_rule.said(f.target) for f in externs)))
+        if missing:
+            raise Unusable(f"{self.name}: {'; '.join(missing)}")
+        if externs and not self.allow_extern:
+            names = ", ".join(f"@{f.name}" for f in externs)
+            raise Unusable(f"{self.name} runs Python code ({names}): allow it with --allow-extern")
         folder = _folder(out)
         from ..interp.run import ShapeError
         from .values import arguments
@@ -289,13 +294,13 @@ def _say_where(stop: KeyboardInterrupt) -> None:
         click.echo(f"interrupted {where}", err=True)
 
 
-def _externs(program: core.Program, start: core.Function | None, called: str) -> list[str]:
+def _externs(program: core.Program, start: core.Function | None, called: str) -> list[core.Function]:
     """The externs that a run may reach; `called` is what is called by its name, be it a list of implementations."""
     choices = next((i.choices for i in program.impls if i.name == called), ())
     first = start or program.main
     begin = [f for f in program.functions if f.name in choices] or ([first] if first is not None else [])
     reached = {name for f in begin for name in reachable(program, f)}
-    return [f"@{f.name}" for f in program.functions if f.kind == "extern" and f.name in reached]
+    return [f for f in program.functions if f.kind == "extern" and f.name in reached]
 
 
 def _folder(out: str | None) -> Path | None:

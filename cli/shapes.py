@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from .. import pipeline
 from ..lang.checked import Binding, FunctionShapes
-from ..lang.dtypes import HOLDERS
 from ..lang.formats import shapes_object
+from ..lang.listing import remarks, type_text
 from ..lang.node import replace
 from ..simplify.known.outcome import Options
 from .files import Unusable, all_met, conditions, folders, given_option, read_program
@@ -88,67 +87,15 @@ def _listing(function: FunctionShapes) -> str:
     """A table of one function: each name, what it is, and what is not exact about it."""
     # What a signature says of its parameters is asserted at the door of every function.
     params = (replace(p, asserted=False) for p in function.params)
-    rows = [(b.name, _type(b), _remarks(b)) for b in (*params, *function.bindings)]
+    rows = [(b.name, type_text(b), _remarks(b)) for b in (*params, *function.bindings)]
     if function.result is not None:
-        rows.append(("result", _type(function.result), _remarks(function.result)))
+        rows.append(("result", type_text(function.result), _remarks(function.result)))
     names = max((len(name) for name, _, _ in rows), default=0)
-    types = max((len(type_) for _, type_, remarks in rows if remarks), default=0)
-    lines = [
-        f"  {name:<{names}} : {type_:<{types if remarks else 0}}  {remarks}".rstrip() for name, type_, remarks in rows
-    ]
+    types = max((len(type_) for _, type_, said in rows if said), default=0)
+    lines = [f"  {name:<{names}} : {type_:<{types if said else 0}}  {said}".rstrip() for name, type_, said in rows]
     return "\n".join((function.name, *lines))
 
 
-def _type(binding: Binding) -> str:
-    """The type in Rx syntax, as far as it is known."""
-    if binding.sort in HOLDERS:
-        return binding.dtype
-    if binding.items:
-        return f"({', '.join(_type(item) for item in binding.items)})"
-    if binding.sort == "Size" and binding.shape:
-        return "Size" if binding.shape[0] == binding.name else f"Size = {binding.shape[0]}"
-    shape = binding.open if binding.shape is None else f"[{', '.join(map(str, binding.shape))}]"
-    if binding.sort != "Tensor":
-        return (
-            f"Shape = {shape}" if binding.sort == "Shape" and shape not in ("?", f"[*{binding.name}]") else binding.sort
-        )
-    return f"Tensor({shape}, {binding.dtype or '?'})"
-
-
 def _remarks(binding: Binding) -> str:
-    remarks = list(_inexact(binding))
-    if binding.asserted:
-        remarks.append("asserted")
-    return f"# {'; '.join(remarks)}" if remarks else ""
-
-
-def _held(binding: Binding) -> Iterator[str]:
-    """What is known of what a value holds: of each part, or of all of them."""
-    parts = {_type(item) for item in binding.items}
-    if len(parts) == 1 < len(binding.items) and not binding.items[0].items:
-        yield f"[0] to [{len(binding.items) - 1}] : {parts.pop()}"
-        return
-    for item in binding.items:
-        at = item.name.removeprefix(binding.name)
-        if item.sort in HOLDERS:
-            yield from (f"{at}{remark}" for remark in _held(item))
-        elif item.shape is not None or at != "[?]":
-            yield f"{at} : {_type(item)}"
-
-
-def _inexact(binding: Binding, at: str = "") -> Iterator[str]:
-    if binding.sort in HOLDERS:
-        yield from (f"{at}{remark}" for remark in _held(binding))
-        return
-    for number, item in enumerate(binding.items):
-        yield from _inexact(item, f"{at}{number}: ")
-    if binding.sort == "Tensor" and not binding.items and binding.shape is None and binding.open == "?":
-        yield f"{at}rank unknown"
-    for axis, exactness in enumerate(binding.exactness):
-        bound = binding.bounds[axis] if axis < len(binding.bounds) else None
-        if bound is not None:
-            yield f"{at}axis {axis} is at most {bound}"
-        elif exactness == "upper_bound" and binding.shape is not None:
-            yield f"{at}axis {axis} is at most {binding.shape[axis]}"
-        elif exactness == "unknown":
-            yield f"{at}axis {axis} unknown"
+    found = remarks(binding)
+    return f"# {'; '.join(found)}" if found else ""

@@ -1,15 +1,13 @@
-"""What the commands say: diagnostics on standard error, with colour where the terminal has it, and the summary line."""
+"""What the commands say: diagnostics on standard error, with colour where the terminal has it"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TextIO
 
-from ..lang.cells import shown
-from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic
 
 
@@ -37,35 +35,3 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
 def _width(stream: TextIO) -> int:
     """A terminal narrower than a hundred columns gets narrower texts, down to sixty."""
     return min(100, max(60, shutil.get_terminal_size().columns))
-
-
-def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnostics: Iterable[Diagnostic]) -> str:
-    """`ff.rx: ok: 15 assertions: 10 proved, 1 checked at run time, 4 at the door; 1 warning`
-
-    `rejected` is how many of the files were; `counts` is None where nothing came so far as to be counted.
-    """
-    if rejected and counts is not None and not counts.total:
-        counts = None
-    subject = shown(names[0]) if len(names) == 1 else plural(len(names), "file")
-    verdict = "ok" if not rejected else "rejected" if len(names) == 1 else f"{rejected} rejected"
-    assertions = "" if counts is None else f": {_assertions(counts)}"
-    severities = [d.severity for d in diagnostics]
-    problems = [plural(severities.count(s), s) for s in ("error", "warning") if s in severities]
-    ending = f"{':' if counts is None else ';'} {', '.join(problems)}" if problems else ""
-    return f"{subject}: {verdict}{assertions}{ending}"
-
-
-def _assertions(counts: Counts) -> str:
-    if not counts.total:
-        return "no assertions"
-    parts = (
-        (counts.proved, "proved"),
-        (counts.refuted, "refuted"),
-        (counts.residual, "checked at run time"),
-        (counts.entry, "at the door"),
-    )
-    return f"{plural(counts.total, 'assertion')}: " + ", ".join(f"{n} {what}" for n, what in parts if n)
-
-
-def plural(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

@@ -34,7 +34,7 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
     its first const finds the next one missing."""
     order: list[sweet.Const] = []
     state: dict[str, bool] = {}  # False while its uses are being placed
-    for root in unit.consts:
+    for root in filter(lambda name: unit.world.wants(unit.consts[name]), unit.consts):
         stack = [root]
         while stack:
             name = stack[-1]

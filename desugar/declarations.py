@@ -23,6 +23,8 @@ def declare(world: World) -> None:
     """What callers need to know of every function: the sorts of its parameters and of its result, and its parts' names."""
     for unit in world.units:
         for info in unit.fns.values():
+            if not world.wants(info.decl):
+                continue
             try:
                 _declare(info)
             except RxError as problem:

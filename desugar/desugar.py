@@ -23,18 +23,22 @@ from .script import Script
 from .sorts import expand
 from .statements import block
 from .values import value
-from .world import FnInfo, ImplsInfo, World
+from .world import FnInfo, ImplsInfo, Part, World
 
 
 @collector_paused
 def desugar(
-    modules: Modules, lookup: Callable[[str], Primitive | None], given: Sequence[Given] = ()
+    modules: Modules,
+    lookup: Callable[[str], Primitive | None],
+    given: Sequence[Given] = (),
+    part: Part | None = None,
 ) -> tuple[core.Program, tuple[Diagnostic, ...]]:
     """The core of a program, and everything that is wrong with its names, sorts and arguments.
 
     Functions with errors are left out, and so is what calls them. What is `given` is asked for at doors like a `where`.
+    Only a `part` of the program may be wanted.
     """
-    world = World(modules, lookup, given)
+    world = World(modules, lookup, given, part)
     declare(world)
     hooks = Hooks(value, block, lambda info, span: translator.result(info, span), lambda_, loop)
     translator = Translator(world, hooks)
@@ -43,12 +47,13 @@ def desugar(
     definitions = [c for unit in world.units for c in consts(unit, hooks)]
     for unit in world.units:
         _implementations(world, unit.impls)
-    infos = [info for unit in world.units for info in unit.fns.values()]
+    infos = [info for unit in world.units for info in unit.fns.values() if world.wants(info.decl)]
     for info in translator.in_order(infos):
         translator.translate(info)
     for unit in world.units:
         _results(world, unit.impls)
-    main, script = Script(world.entry, hooks).run() if world.entry.script else (None, ())
+    has_script = any(map(world.wants, world.entry.script))
+    main, script = Script(world.entry, hooks).run() if has_script else (None, ())
     _recursion(world, infos)
     functions = _complete(world, infos)
     names = {f.name for f in functions}
@@ -68,7 +73,7 @@ def desugar(
 def _types(world: World) -> None:
     """Every `type` item on its own: an unused one may be wrong too."""
     for unit in world.units:
-        for decl in unit.types.values():
+        for decl in filter(world.wants, unit.types.values()):
             try:
                 expand(unit, decl.type, (unit.qualified(decl.name.name),))
             except RxError as problem:
@@ -77,6 +82,8 @@ def _types(world: World) -> None:
 
 def _implementations(world: World, impls: dict[str, ImplsInfo]) -> None:
     for info in impls.values():
+        if not world.wants(info.item):
+            continue
         try:
             gather(world, info)
         except RxError as problem:
@@ -85,6 +92,8 @@ def _implementations(world: World, impls: dict[str, ImplsInfo]) -> None:
 
 def _results(world: World, impls: dict[str, ImplsInfo]) -> None:
     for info in impls.values():
+        if not world.wants(info.item):
+            continue
         try:
             compare_results(world, info)
         except RxError as problem:

@@ -27,7 +27,7 @@ _PLAIN = {name.replace("_", ""): name for name in DTYPES}
 def check(world: World) -> None:
     """Every item of every file: the name stands nowhere else in it."""
     for unit in world.units:
-        for item in unit.module.items:
+        for item in filter(world.is_told, unit.module.items):
             _check(world, unit, item)
 
 

@@ -97,7 +97,7 @@ class Translator:
                     stack.append((callee, iter(self._open_callees(callee))))
 
     def _open_callees(self, info: FnInfo) -> list[FnInfo]:
-        if info.decl.fn.body is None:
+        if info.decl.fn.body is None or self.world.is_head(info.decl):
             return []
         names = dict.fromkeys(n.name for n in walk(info.decl.fn.body) if isinstance(n, sweet.FnName))
         targets = (self.world.target(info.unit, n) for n in names)
@@ -143,7 +143,7 @@ class Wrapper:
     def split(self) -> tuple[core.Function, ...]:
         """The wrapper and the implementation."""
         self._preconditions()
-        inner, used = self._implementation()
+        inner, used = (None, set[str]()) if self.unit.world.is_head(self.decl) else self._implementation()
         self._name_for_types(used)
         wrapper = self._around("inline", self.info.impl, "result")
         if self.code.failed:

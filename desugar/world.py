@@ -10,7 +10,8 @@ from ..lang import codes, core, sweet
 from ..lang.diagnostics import Diagnostic, Edit, Label, RxError, error
 from ..lang.given import Given
 from ..lang.modules import Loaded, Modules
-from ..lang.source import Span
+from ..lang.node import Node
+from ..lang.source import Placed, Source, Span
 from ..lang.walk import walk
 from ..ops import elsewhere
 from ..ops.model import Primitive
@@ -19,6 +20,18 @@ from .errors import Broken, fail, nearest, problem
 from .scope import Entry, Scope, identifiers
 
 Lookup = Callable[[str], Primitive | None]
+
+
+class Part(Node):
+    """What is wanted of a program: the items that stand in some of its sources, and of others the functions' signatures, where
+    they say what a call gives. The names of all the others are known. What is wrong is told of its `own` sources."""
+
+    whole: frozenset[Source]
+    heads: frozenset[Source]
+    own: frozenset[Source]
+
+    def has(self, item: Placed) -> bool:
+        return item.span.source in self.whole or item.span.source in self.heads
 
 
 class ParamInfo:
@@ -117,10 +130,12 @@ class Unit:
 
     def is_doubtful(self, span: Span) -> bool:
         """Whether a place lies in an item that was mended to be read: what is wrong there may follow from the mending."""
-        if not self.broken or span.source is not self.module.source:
+        broken = [b for b in self.broken if b.source is span.source]
+        if not broken:
             return False
-        items = (i.span for i in self.module.items if i.span.start <= span.start < max(i.span.end, i.span.start + 1))
-        return any(item.start <= b.start <= item.end for item in items for b in self.broken)
+        items = (i.span for i in self.module.items if i.span.source is span.source)
+        around = (i for i in items if i.start <= span.start < max(i.end, i.start + 1))
+        return any(item.start <= b.start <= item.end for item in around for b in broken)
 
     def qualified(self, name: str) -> str:
         return f"{self.alias}.{name}" if self.alias else name
@@ -129,8 +144,9 @@ class Unit:
 class World:
     """The whole program. `scope` holds the consts of all files under unambiguous names (`::attn.width`)."""
 
-    def __init__(self, modules: Modules, lookup: Lookup, given: Sequence[Given] = ()) -> None:
+    def __init__(self, modules: Modules, lookup: Lookup, given: Sequence[Given] = (), part: Part | None = None) -> None:
         self.lookup = lookup
+        self.part = part
         # What holds at the doors of functions beside what the program says.
         self.given = given
         self.diagnostics: list[Diagnostic] = []
@@ -149,6 +165,18 @@ class World:
         for unit in self.units:
             self._gather(unit)
         self._name_consts()
+
+    def wants(self, item: Placed) -> bool:
+        """Whether more than the name of an item matters."""
+        return self.part is None or self.part.has(item)
+
+    def is_told(self, item: Placed) -> bool:
+        """Whether somebody wants to know what is wrong with an item."""
+        return self.part is None or item.span.source in self.part.own
+
+    def is_head(self, item: Placed) -> bool:
+        """Whether only the signature of a function matters."""
+        return self.part is not None and item.span.source not in self.part.whole
 
     # Tables
 
@@ -210,9 +238,9 @@ class World:
         """Core names of consts: those of imports are `attn_width`, primed where a file uses that name."""
         taken: set[str] = set()
         for unit in self.units:
-            taken |= identifiers(unit.module)
+            taken |= identifiers(*filter(self.wants, unit.module.items))
         for unit in self.units:
-            for name in unit.consts:
+            for name in filter(lambda n: self.wants(unit.consts[n]), unit.consts):
                 core_name = unit.qualified(name).replace(".", "_")
                 while unit.alias and core_name in taken:
                     core_name += "'"

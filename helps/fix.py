@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..lang import sweet
 from ..lang.diagnostics import Diagnostic
+from ..lang.files import Files
 from ..lang.node import Node
 from ..lang.parser import parse
 from ..lang.source import Source
@@ -50,7 +51,9 @@ def fixed(
     return found.text, found.done
 
 
-def fixed_and_left(source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Fixed:
+def fixed_and_left(
+    source: Source, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Fixed:
     done: list[Fix] = []
     while True:
         report = check_source(source, base, roots, options)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..lang import core, sweet
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic, Edit, Help
-from ..lang.files import is_model
+from ..lang.files import Files, is_model
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..lang.walk import walk
@@ -117,7 +117,9 @@ class Trial(Node):
         return {"operation": 0, "bound": 1, "slip": 2 * self.mend.guess}.get(self.mend.kind, 3)
 
 
-def with_helps(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Report:
+def with_helps(
+    report: Report, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Report:
     """The report with a help, and its edits, on each diagnostic for which some mend works; the rest is as for checking. The
     text of a model is nobody's to edit."""
     if is_model(report.files[0]):
@@ -149,7 +151,9 @@ def shortest(mend: Mend) -> str:
     return f"{what}: `{operand}`" if is_long and operand.startswith("@") else mend.text
 
 
-def offers(report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None) -> Iterator[Offer]:
+def offers(
+    report: Report, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Iterator[Offer]:
     """For each error and warning in the program's own file, and for notes that say what they are about, the mends that work."""
     asking = [d for d in report.diagnostics if is_wrong(d) or d.subject is not None]
     wrong = [d for d in asking if d.span.source.name == report.files[0]]

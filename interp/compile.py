@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lang import core
+from ..lang import core, no_rule
 from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..ops.model import WILDCARD
@@ -228,6 +228,9 @@ def _extern(function: core.Function, options: Options) -> Callable[..., Any]:
     found: list[Callable[..., Any]] = []
 
     def call(*args: object) -> Any:
+        missing = no_rule.said(function.target)
+        if missing is not None:
+            raise ExternError(missing)
         if not options.allow_extern:
             raise ExternError(f"@{function.name} runs Python code of its own: allow it with --allow-extern")
         if not found:

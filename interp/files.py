@@ -89,7 +89,8 @@ def checked(array: object) -> Array:
     made = np.asarray(array)
     if not made.dtype.isnative:
         made = made.astype(made.dtype.newbyteorder("="))
-    if made.dtype.kind == "U":
+    is_text = made.dtype.kind == "O" and all(isinstance(e, str) for e in made.flat)
+    if made.dtype.kind == "U" or is_text:
         made = made.astype(numpy_dtype(DTYPES["string"]))
     try:
         dtype_of(made.dtype)

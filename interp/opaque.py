@@ -13,6 +13,7 @@ import numpy as np
 from ..lang.dtypes import DType
 from .dtypes import dtype_of, numpy_dtype
 from .files import ValueProblem, checked
+from .values import Literal, to_array
 
 Array = np.ndarray[Any, Any]
 
@@ -95,7 +96,7 @@ def _map(dtype: DType, value: object) -> dict[Any, Array]:
 def _entry(dtype: DType, value: object) -> Array:
     """A map's entry may be one of Python's own numbers."""
     if isinstance(value, bool | int | float | str) and not dtype.of:
-        return np.array(value, numpy_dtype(dtype))
+        return to_array(Literal([value], (), dtype))
     return from_python(dtype, value)
 
 

@@ -17,10 +17,12 @@ from ..lang.diagnostics import Diagnostic, Met, RxError, error
 from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
 from ..lang.node import replace
+from ..lang.weak import number_fits
 from ..lang.weights import BadWeights, Header
 from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import Code, ExternError, Options, compile_program, guarded_call, make_tensor
 from .dispatch import asked, with_dtypes
+from .dlpack import Refused, speaks_dlpack, taken
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
@@ -196,7 +198,8 @@ class Machine:
         return self._extended
 
     def attempt(self, action: Callable[..., object], *args: object) -> Any:
-        """Call generated code; a failure comes back as a ShapeError."""
+        """Call generated code; a failure comes back as a ShapeError, before which pytest's traceback ends."""
+        __tracebackhide__ = True
         try:
             return deeply(action, *args) if self.recursive else action(*args)
         except RUNTIME_ERRORS as problem:
@@ -215,6 +218,7 @@ class Machine:
 
     def call(self, name: str, args: Sequence[object]) -> Any:
         """Call a function with converted arguments."""
+        __tracebackhide__ = True
         run = self.plans(name).find(args) or self.code_for(args).function(name)
         return own(outward(self.attempt(run, *args)), args)
 
@@ -330,27 +334,61 @@ def _no_literal(value: core.ShapeLevel) -> NoReturn:
     raise TypeError(type(value).__name__)
 
 
-def convert(function: core.Function, values: Sequence[object]) -> list[Any]:
-    """Arguments from Python as generated code takes them; raises ShapeError for what is no tensor, size and so on."""
-    return [_convert(function, p, p.sort, v) for p, v in zip(function.params, values, strict=True)]
+def convert(function: core.Function, values: Sequence[object], *, copy: bool = False) -> list[Any]:
+    """Arguments from Python as generated code takes them; raises ShapeError for what is no tensor, size and so on. With `copy`
+    arrays may come from other devices."""
+    return [_convert(function, p, p.sort, v, copy) for p, v in zip(function.params, values, strict=True)]
 
 
-def _convert(function: core.Function, param: core.Param, sort: core.Sort, value: object) -> Any:
+def _convert(function: core.Function, param: core.Param, sort: core.Sort, value: object, copy: bool) -> Any:
     match sort:
         case core.TupleSort(items=items):
             if not isinstance(value, tuple | list) or len(value) != len(items):
                 raise _unfit(function, param, f"a tuple of {len(items)}", value)
-            return tuple(_convert(function, param, s, v) for s, v in zip(items, value, strict=True))
+            return tuple(_convert(function, param, s, v, copy) for s, v in zip(items, value, strict=True))
         case core.FnSort():
             if not callable(value):
                 raise _unfit(function, param, "a function", value)
             return _foreign(value, sort.signature.result)
         case core.BaseSort(name="Tensor"):
-            return _tensor(function, param, value)
+            return _tensor(function, param, _number(function, param, _inward(function, param, value, copy)))
         case core.BaseSort(name=name):
             return _shape_level(function, param, name, value)
         case _:
             assert_never(sort)
+
+
+def _inward(function: core.Function, param: core.Param, value: object, copy: bool) -> object:
+    """An array of another library as NumPy's; anything else as it is."""
+    if not speaks_dlpack(value):
+        return value
+    try:
+        return taken(value, copy=copy)
+    except Refused as problem:
+        raise _refused(function, param, "an array that NumPy can read", f"it is {problem}") from None
+
+
+def _number(function: core.Function, param: core.Param, value: object) -> object:
+    """A number of Python's for a scalar whose dtype the signature says; anything else as it is."""
+    if (
+        isinstance(value, np.generic)
+        or not isinstance(value, bool | int | float)
+        or not _is_scalar(function, param.name)
+    ):
+        return value
+    wanted = expected_dtype(function, param.name)
+    return np.asarray(value, numpy_dtype(wanted)) if wanted is not None and number_fits(value, wanted) else value
+
+
+def _is_scalar(function: core.Function, param: str) -> bool:
+    """Whether the function's checks ask for rank 0."""
+    for stmt in function.checks:
+        match stmt:
+            case core.Assert(
+                cond=core.Compare(op="==", left=core.RankOf(tensor=tensor), right=core.SizeLit(value=0))
+            ) if tensor == param:
+                return True
+    return False
 
 
 def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
@@ -427,7 +465,11 @@ def _unfit(function: core.Function, param: core.Param, wanted: str, value: objec
         if isinstance(value, np.ndarray | np.generic | np.dtype)
         else foreign(value)
     )
-    message = f"@{function.name} needs `{param.name}` to be {wanted}, but {why or f'it is {found}'}"
+    return _refused(function, param, wanted, why or f"it is {found}")
+
+
+def _refused(function: core.Function, param: core.Param, wanted: str, but: str) -> ShapeError:
+    message = f"@{function.name} needs `{param.name}` to be {wanted}, but {but}"
     return ShapeError(error(codes.R404, message, core.param_span(function, param.name), function=f"@{function.name}"))
 
 

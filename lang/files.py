@@ -35,7 +35,7 @@ class Files:
             candidate = _in_place(folder / path) if linked else _resolved(folder / path)
             if not self.allows(candidate):
                 outside = True
-            elif _is_file(candidate):
+            elif self.has(candidate):
                 return candidate
         if outside:
             message = f'"{path}" lies outside the program\'s folder and the given roots'
@@ -45,6 +45,10 @@ class Files:
     def allows(self, resolved: Path) -> bool:
         """Whether a resolved path lies below the program's folder or a root."""
         return any(resolved.is_relative_to(root) for root in (self.base, *self.roots))
+
+    def has(self, resolved: Path) -> bool:
+        """Whether there is a file of that path."""
+        return _is_file(resolved)
 
     def read(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, limit: int = MAX_TEXT) -> bytes:
         """The bytes of a file."""

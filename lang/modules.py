@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os.path import relpath
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from .parser import parse
 from .source import Source, Span
 
 MAX_DEPTH = 100
+
+# The module of a source, and what is wrong with its text; the path is None where no file has it.
+Reader = Callable[[Source, Path | None], tuple[sweet.Module, tuple[Diagnostic, ...]]]
 
 
 class Loaded(Node):
@@ -38,9 +42,13 @@ class Modules(Node):
     imports: tuple[Loaded, ...] = ()
 
 
-def load_program(source: Source, files: Files) -> tuple[Modules, tuple[Diagnostic, ...]]:
+def _read(source: Source, path: Path | None) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
+    return parse(source)
+
+
+def load_program(source: Source, files: Files, read: Reader = _read) -> tuple[Modules, tuple[Diagnostic, ...]]:
     """Parse a file and everything that it imports."""
-    loader = _Loader(files)
+    loader = _Loader(files, read)
     return loader.program(source), tuple(loader.diagnostics)
 
 
@@ -57,8 +65,9 @@ class _File:
 
 
 class _Loader:
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, read: Reader) -> None:
         self.files = files
+        self.read = read
         self.diagnostics: list[Diagnostic] = []
         self.done: dict[Path, _File] = {}
         self.order: list[_File] = []
@@ -75,12 +84,12 @@ class _Loader:
     def _entry_path(self, source: Source) -> Path | None:
         try:
             path = (self.files.base / Path(source.name).name).resolve()
-            return path if path.is_file() else None
+            return path if self.files.has(path) else None
         except (OSError, ValueError, RuntimeError):
             return None
 
     def _file(self, source: Source, folder: Path, path: Path | None) -> _File:
-        module, diagnostics = parse(source)
+        module, diagnostics = self.read(source, path)
         self.diagnostics.extend(diagnostics)
         file = _File(module, folder, path)
         file.broken = tuple(d.span for d in diagnostics if d.severity == "error")

@@ -4,7 +4,7 @@ No large data is read, and the package onnx is not needed.
 
 A tensor's key is its name where it is an initializer of the model's graph. Elsewhere it says the way to it: `node 3.value` is
 the attribute `value` of the fourth node, `node 3.body.w` the initializer `w` of the graph in it, `function 0.node 1.value` one
-of a model-local function.
+of a model-local function. An attribute that lists numbers, in so many bytes as are entered, is a tensor too: `node 3.values`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ _LISTS = (_FLOATS, _INTS, _STRINGS, 7, _DOUBLES, 11)
 _PACKED = {_FLOATS: {1, 14}, _DOUBLES: {11, 15}}
 # The lists that elements stand in, by their type; all others stand in the list of int32.
 _FIELDS = {1: _FLOATS, 14: _FLOATS, 8: _STRINGS, 7: 7, 11: _DOUBLES, 15: _DOUBLES, 12: 11, 13: 11}
+# A list of numbers among the attributes: the type of its elements by the field that they stand in, one by one or packed. Its
+# data is the whole message, under a number that no field has.
+_ATTRIBUTE, _LISTED = 0, {7: 1, 8: 7}
 _MAX_TEXTS = 2**24
 # A message of fewer bytes than this has no tensor of more than 1,024 elements, of two bits each.
 SMALL = 256
@@ -110,6 +113,8 @@ class _Walk:
         """The pieces of a message in which there may be tensors; `way` is what their keys begin with."""
         if depth > 3 * DEPTH:
             raise Damaged(f"its graphs are nested more than {DEPTH} deep")
+        if kind == "attribute":
+            self._list(begin, end, way)
         inside, pieces, copied, counts = _INSIDE[kind], [], begin, dict.fromkeys(_INSIDE[kind], 0)
         for number, wire, at, start, stop in fields(self.data, begin, end):
             if number not in inside or wire != BYTES:
@@ -142,6 +147,14 @@ class _Walk:
             case "attribute", 5 | 6:
                 return f"{way}{self._text(*at, 1)}{'.' * (number == 6)}"
         return way
+
+    def _list(self, begin: int, end: int, way: str) -> None:
+        """Enters an attribute that lists numbers."""
+        found = {number for number, *_ in fields(self.data, begin, end)} & set(_LISTED)
+        if len(found) == 1:
+            count = sum(1 for _ in _elements(self.data, begin, end))
+            data = {_ATTRIBUTE: ((begin, end),)}
+            self.tensors[way + self._text(begin, end, 1)] = Located("", (count,), _LISTED[found.pop()], data, None)
 
     def _text(self, begin: int, end: int, number: int) -> str:
         """A text in a message; "" where there is none."""
@@ -180,6 +193,17 @@ def located(data: Bytes, begin: int, end: int) -> Located:
         elif number in _LISTS or number == _RAW:
             ranges[number] = (*(() if number == _RAW else ranges.get(number, ())), (start, stop))
     return Located(name, tuple(dims), type_, ranges, external if is_external else None)
+
+
+def _elements(data: Bytes, begin: int, end: int) -> Iterator[bytes]:
+    """The elements of an attribute that lists numbers, as they lie in memory."""
+    for number, _, _, start, stop in fields(data, begin, end):
+        if _LISTED.get(number) == 1:
+            if (stop - start) % 4:
+                raise Damaged(f"a list of numbers is cut off at byte {stop}")
+            yield from (data[at : at + 4] for at in range(start, stop, 4))
+        elif number in _LISTED:
+            yield from (n.to_bytes(8, "little") for n in _numbers(data, start, stop))
 
 
 def _entry(data: Bytes, begin: int, end: int) -> tuple[str, str]:
@@ -234,6 +258,8 @@ def _listed(path: Path, tensor: Located, dtype: DType) -> tuple[int, bytes]:
     field, width = _FIELDS.get(tensor.type, _INTS), dtype.bits // 8
     ranges = tensor.data.get(field, ())
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        if _ATTRIBUTE in tensor.data:
+            return width, b"".join(_elements(data, *tensor.data[_ATTRIBUTE][0]))
         if field == _STRINGS:
             return _texts([data[begin:end] for begin, end in ranges], prod(tensor.shape))
         if field in _PACKED:
@@ -298,7 +324,7 @@ def _check_form(tensor: Located) -> None:
         raise BadWeights(f"has data, but no elements in its shape {list(tensor.shape)}")
     if len(forms) > 1:
         raise BadWeights("has its data in two forms")
-    if forms - {_FIELDS.get(tensor.type, _INTS), _RAW}:
+    if forms - {_FIELDS.get(tensor.type, _INTS), _RAW, _ATTRIBUTE}:
         raise BadWeights("has its data in a form that is not for its type")
 
 

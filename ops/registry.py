@@ -95,7 +95,8 @@ FAMILIES = (
 # Those of primitives with ONNX's meaning, where that is not ours; they are called `onnx.reshape` and so on.
 ONNX_FAMILIES = (
     "onnx_shape", "onnx_math", "onnx_resize", "onnx_images", "onnx_layers", "onnx_recurrent", "onnx_signal", "onnx_data",
-    "onnx_quantised", "onnx_attention", "onnx_extra", "onnx_sequences", "onnx_strings",
+    "onnx_quantised", "onnx_attention", "onnx_extra", "onnx_ml", "onnx_trees", "onnx_fused", "onnx_sequences",
+    "onnx_strings",
 )  # fmt: skip
 
 

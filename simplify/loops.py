@@ -12,6 +12,7 @@ from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.node import Node, replace
+from ..lang.source import Span
 from ..ops.model import Segment, TensorInfo
 from ..ops.tracked import of_literal
 from .assertions import with_needs
@@ -34,7 +35,7 @@ from .known.values import (
     Value,
     plain,
 )
-from .opaque import may_hold, no_holder
+from .opaque import Carried, may_hold, no_holder
 from .solver.conditions import Cond, all_of, any_of, eq, ge, le, lt, negate
 from .solver.rendering import render
 from .solver.sizes import only_var, single_var
@@ -66,6 +67,9 @@ class Loops(Part):
     def __init__(self, visitor: Visitor, branches: Branches) -> None:
         super().__init__(visitor)
         self.branches = branches
+        # By the loop's place, what its sequences hold, and what a turn ended with when it was walked last.
+        self.carried: dict[Span, Carried] = {}
+        self.ends: dict[Span, dict[str, Value]] = {}
 
     def run(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[Entry, core.Value]:
         """A loop's value, and the loop simplified. At a call of the function around it, it stands as what it promises."""
@@ -83,7 +87,9 @@ class Loops(Part):
             self.prover.hinder(frame)  # nobody looks at its turns
             return Entry(POISON, loop.span), loop
         at_entry = _at(loop, {**env, **firsts}, turns.start)
+        self.carried = {**self.carried, loop.span: Carried(self.state, {n: e.value for n, e in firsts.items()})}
         loop = replace(loop, invariant=(*loop.invariant, *self._kept(frame, loop, turns, env, at_entry)))
+        self._fill(frame, loop, turns, env, at_entry)
         loop = replace(loop, invariant=tuple(self._entry(frame, i, at_entry) for i in loop.invariant))
         shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
         never_ends = False
@@ -141,6 +147,21 @@ class Loops(Part):
             asked = tuple(replace(i, entry=Status.OPEN, turn=Status.OPEN) for i in kept)  # others held them up
             left -= 1
         return ()
+
+    def _fill(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> None:
+        """Find out what the sequences that a loop carries hold in any turn."""
+        carried, left = self.carried[loop.span], _MOST_TRIES
+        older = self.state.serial()
+        while carried.each and left:
+            self.ends.pop(loop.span, None)
+            if not frame.inlined:
+                with self.prover.trying():
+                    self._tried(frame.tried(), loop, (), turns, env, at_entry)
+            ends = self.ends.get(loop.span, {})
+            if carried.joined(ends, lambda size: _is_older(size, older)):
+                return
+            left -= 1
+        carried.forget()
 
     def _tried(
         self, frame: Frame, loop: core.Loop, asked: tuple[core.Invariant, ...], turns: Turns, env: Env, at_entry: Env
@@ -238,6 +259,7 @@ class Loops(Part):
             status = [self._after(block, i, at_end, g) for i, g in zip(loop.invariant, grown, strict=True)]
         if not wrong:
             self._hold_tensors(block, loop, env, carried)
+            self.ends[loop.span] = {name: settle(self.state, e).value for name, e in carried.items()}
         lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
         types = [self._told(block, s, e, scope) for s, e in zip(loop.stacked, lasts, strict=True)]
         pairs = list(zip(types, map(self._shape_of, lasts), strict=True))
@@ -264,7 +286,9 @@ class Loops(Part):
         inner = _at(loop, inner, turns.index)
         self.visitor.assume_all(frame.block(), map(_assertion, loop.invariant), inner, name_dims=True)
         for carry in loop.carries:
-            self.bindings.bind(frame, inner, carry.name, inner[carry.name], carry.span)
+            entry = inner[carry.name]
+            entry = replace(entry, value=self.carried[loop.span].at(carry.name, entry.value))
+            self.bindings.bind(frame, inner, carry.name, entry, carry.span)
         return turns, inner
 
     def _hold_tensors(self, frame: Frame, loop: core.Loop, inner: Env, given: Env) -> None:
@@ -518,7 +542,8 @@ class Loops(Part):
             self.prover.hinder(frame)  # it may run for ever, or fail in a turn
         if never_ends and loop.range is None and not frame.quiet:
             self.prover.log.remark(endless(self.prover.function, loop))
-        values = [settle(self.state, after[c.name]).value for c in loop.carries]
+        known = self.carried[loop.span]
+        values = [known.at(c.name, settle(self.state, after[c.name]).value) for c in loop.carries]
         values += [self._stack(s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)]
         return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
 

@@ -4,22 +4,35 @@ that is not known is never one of theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from ..lang import core
 from ..lang.dtypes import DType
+from ..lang.node import Node, replace
 from ..lang.source import Span
-from ..ops.model import TensorInfo
+from ..ops.held import NOTHING, Held, Inside, common, held
+from ..ops.model import AnyDType, TensorInfo
 from .known.state import State
 from .known.values import TupleValue, Value
 
 
 def may_hold(state: State, value: Value) -> bool:
     """Whether a value may be one that holds others."""
-    if not isinstance(value, TensorInfo) or value.dtype is None:
-        return False
-    dtype = state.dtype(value.dtype)
-    return dtype.is_opaque if isinstance(dtype, DType) else any(d.is_opaque for d in state.known_dtypes(dtype))
+    return isinstance(value, TensorInfo) and any(d.is_opaque for d in _known(state, value.dtype))
+
+
+def holds(state: State, dtype: AnyDType | None) -> bool:
+    """Whether a dtype is surely that of a value that holds others, which has rank 0."""
+    known = _known(state, dtype)
+    return bool(known) and all(d.is_opaque for d in known)
+
+
+def _known(state: State, dtype: AnyDType | None) -> frozenset[DType]:
+    dtype = None if dtype is None else state.dtype(dtype)
+    if isinstance(dtype, DType):
+        return frozenset((dtype,))
+    return frozenset() if dtype is None else state.known_dtypes(dtype)
 
 
 def unsaid(
@@ -27,14 +40,61 @@ def unsaid(
 ) -> Iterator[core.Assert]:
     """What has to hold of values that may hold others, for parameters whose types do not say so."""
     held = [param.name for param, value in params if may_hold(state, value)]
-    pinned = set(_pinned(checks)) if held else set()
-    return (no_holder(name, span) for name in held if name not in pinned)
+    said = pinned(checks) if held else {}
+    return (no_holder(name, span) for name in held if name not in said)
+
+
+class Carried:
+    """What the sequences that a loop carries hold, in any turn: each carry's elements as far as they are known, from what the
+    first values have on until a turn changes nothing more."""
+
+    def __init__(self, state: State, firsts: Mapping[str, Value]) -> None:
+        self.state = state
+        opaque = {n: held(v) for n, v in firsts.items() if isinstance(v, TensorInfo) and may_hold(state, v)}
+        self.each: dict[str, Inside | Nothing] = {n: NO_ELEMENT if h.items == () else h.each for n, h in opaque.items()}
+
+    def at(self, name: str, value: Value) -> Value:
+        """A carry's value with what it holds."""
+        if not isinstance(value, TensorInfo) or name not in self.each:
+            return value
+        each = self.each[name]
+        return replace(value, data=(Held((), None) if isinstance(each, Nothing) else Held(None, each),))
+
+    def joined(self, ends: Mapping[str, Value], is_outer: Callable[[Any], bool]) -> bool:
+        """Take in what a turn ends with, of whose sizes those count that are from outside; whether that changes nothing."""
+        before = dict(self.each)
+        for name, each in before.items():
+            end = ends.get(name)
+            known = held(end) if isinstance(end, TensorInfo) else NOTHING
+            last = _outer(known.each, is_outer)
+            if known.items != ():
+                self.each[name] = last if isinstance(each, Nothing) else common(each, last, self._same)
+        return self.each == before
+
+    def _same(self, a: Any, b: Any) -> bool:
+        return bool(self.state.settled(a) == self.state.settled(b))
+
+    def forget(self) -> None:
+        self.each = {}
+
+
+class Nothing(Node):
+    """What an empty sequence has."""
+
+
+NO_ELEMENT = Nothing()
+
+
+def _outer(value: Inside, is_outer: Callable[[Any], bool]) -> Inside:
+    if isinstance(value, Held):
+        return Held(None, _outer(value.each, is_outer))
+    return value and tuple(size if size is not None and is_outer(size) else None for size in value)
 
 
 def lost(state: State, value: Value, promises: Iterable[core.Stmt]) -> bool:
     """Whether a result has more that may hold others than its type says."""
     count = sum(may_hold(state, part) for part in _leaves(value))
-    return count > 0 and count > sum(1 for _ in _pinned(promises))
+    return count > 0 and count > len(pinned(promises))
 
 
 def _leaves(value: Value) -> Iterator[Value]:
@@ -45,14 +105,16 @@ def _leaves(value: Value) -> Iterator[Value]:
         yield value
 
 
-def _pinned(stmts: Iterable[core.Stmt]) -> Iterator[str]:
-    """The names that are said to have a dtype that holds others."""
+def pinned(stmts: Iterable[core.Stmt]) -> dict[str, DType]:
+    """The names that are said to have a dtype that holds others, with that."""
+    found = {}
     for stmt in stmts:
         match stmt:
             case core.Assert(
                 cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=dtype))
             ) if dtype.is_opaque:
-                yield name
+                found[name] = dtype
+    return found
 
 
 def no_holder(name: str, span: Span) -> core.Assert:

@@ -38,6 +38,7 @@ from .known.values import (
     Value,
     plain,
 )
+from .opaque import holds
 from .operand_dtypes import result_dtypes
 from .rule_context import Refuted, SymbolicCtx, outline
 from .solver.terms import Allowance, OutOfSteps, TooLarge, charge, spent
@@ -382,5 +383,5 @@ def _unknown_result(state: State, row: Primitive, column: Column, dtypes: list[A
     if row.results == "tuple" and len(column.results) == 1:
         return Unknown(dtypes[0] if dtypes else None)
     known = dtypes or [state.dtype_symbol("?") for _ in column.results]
-    values = tuple(TensorInfo((state.segment("?"),), d) for d in known)
+    values = tuple(TensorInfo(() if holds(state, d) else (state.segment("?"),), d) for d in known)
     return TupleValue(values) if row.results == "tuple" else values[0]

@@ -16,6 +16,7 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
+from ..lang.source import Span
 from ..lang.walk import walk as nodes
 from ..ops.model import Primitive, TensorInfo
 from .asserted import with_asserted
@@ -28,6 +29,7 @@ from .known.fresh import settle, unknown
 from .known.outcome import IN_WORDS, Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
+from .opaque import pinned
 from .program import Program, is_total, left_open
 from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
 from .solver.exprs import Scope, read_size
@@ -42,15 +44,30 @@ from .walk import Walk
 Header = Callable[[core.Load], TensorInfo | None]
 
 
+class KnownConst(Node):
+    """What became of a const, with what that rests on."""
+
+    before: core.ConstDef
+    headers: tuple[TensorInfo | None, ...]
+    value: Entry
+    after: core.ConstDef
+
+
+# The consts of a program that was checked before, by the places that they stand in.
+KnownConsts = dict[Span, KnownConst]
+
+
 @collector_paused
 def check(
     program: core.Program,
     lookup: Callable[[str], Primitive | None],
     options: Options,
     header: Header,
+    consts: KnownConsts | None = None,
 ) -> Checked:
-    """`header` tells shape and dtype of a weights file without reading its data (None if there is none)."""
-    checker = _Checker(program, lookup, options, header)
+    """`header` tells shape and dtype of a weights file without reading its data (None if there is none). Of `consts` that are
+    known nothing is told; those that are not are put there."""
+    checker = _Checker(program, lookup, options, header, consts)
     with Purse(checker.program.purse) as purse:
         checked = checker.run()
     return replace(checked, steps=purse.spent, length=checker.program.length)
@@ -64,9 +81,16 @@ _MOST_CONDITIONS = 40
 
 class _Checker:
     def __init__(
-        self, program: core.Program, lookup: Callable[[str], Primitive | None], options: Options, header: Header
+        self,
+        program: core.Program,
+        lookup: Callable[[str], Primitive | None],
+        options: Options,
+        header: Header,
+        known: KnownConsts | None = None,
     ) -> None:
         self.before = program
+        self.known = known
+        self.reused: set[str] = set()
         self.options = options
         self.log = Log()
         self.program = Program(program, lookup, header)
@@ -300,12 +324,16 @@ class _Checker:
 
     def _const(self, const: core.ConstDef) -> core.ConstDef:
         """A const's checks run once, when the weights are loaded; what a file's header tells is decided now."""
+        loads = (node for node in nodes(const.value) if isinstance(node, core.Load))
+        headers = tuple(map(self.program.header, loads))
+        before = self._as_before(const, headers)
+        if before is not None:
+            return before
         walk = self._walk(const.name)
         env = self._env(walk, const)
         entry, value = walk.value(walk.frame, const.value, env)
         env[const.name] = Entry(entry.value, const.span)
-        loads = (node for node in nodes(const.value) if isinstance(node, core.Load))
-        known = all(self.program.header(load) is not None for load in loads)
+        known = all(header is not None for header in headers)
         checks = []
         for stmt in const.checks:
             if known:
@@ -319,7 +347,21 @@ class _Checker:
         settled = settle(walk.state, env[const.name])
         self.program.consts[const.name] = settled
         self.consts.append((const.name, lambda: explain("the program", const.name, settled, walk.state)))
-        return replace(const, value=value, checks=tuple(checks))
+        after = replace(const, value=value, checks=tuple(checks))
+        if self.known is not None:
+            self.known[const.span] = KnownConst(const, headers, settled, after)
+        return after
+
+    def _as_before(self, const: core.ConstDef, headers: tuple[TensorInfo | None, ...]) -> core.ConstDef | None:
+        """A const that is what it was, and so are those that it names."""
+        found = None if self.known is None else self.known.get(const.span)
+        if found is None or found.before != const or found.headers != headers:
+            return None
+        if not self.reused.issuperset(self.program.consts_used(const)):
+            return None
+        self.reused.add(const.name)
+        self.program.consts[const.name] = found.value
+        return found.after
 
 
 CallResult = tuple[Value, State, tuple[Diagnostic, ...]]
@@ -377,11 +419,17 @@ def _called(
         given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
         return checker, walk, walk.lists.call_with(walk.frame, impls, given, env)
     function = checker.program.functions[name]
+    arguments = {n: _with_dtype(a, pinned(function.checks).get(n)) for n, a in arguments.items()}
     entries = tuple(
         Entry(_argument(walk.state, p.name, arguments[p.name], names), core.param_span(function, p.name))
         for p in function.params
     )
     return checker, walk, walk.calls.call_with(walk.frame, function, entries, env)
+
+
+def _with_dtype(given: ArgumentShape | int | str, asked: DType | None) -> ArgumentShape | int | str:
+    """An argument that holds others has the type that is asked for, where nothing else is said."""
+    return replace(given, dtype=asked) if isinstance(given, ArgumentShape) and given.dtype is None else given
 
 
 def _argument(state: State, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:

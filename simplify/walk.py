@@ -19,7 +19,7 @@ from .findings import Log
 from .frame import Emitter, Frame, Temporaries
 from .implementations import Lists
 from .known.fresh import unknown
-from .known.outcome import Options
+from .known.outcome import GivenUp, Options
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.state import State
 from .known.values import (
@@ -54,6 +54,7 @@ class Walk:
 
     def __init__(self, program: Program, log: Log, options: Options, function: str) -> None:
         self.program = program
+        self.stopped = options.stopped
         self.state = State()
         self.prover = Prover(self.state, log, options, function)
         self.bindings = Bindings(program, self.state, function)
@@ -123,6 +124,8 @@ class Walk:
 
     def stmt(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
         """A statement: decided, and known afterwards."""
+        if self.stopped is not None and self.stopped():
+            raise GivenUp
         match stmt:
             case core.Let():
                 self._let(frame, stmt, env)

@@ -15,8 +15,9 @@ import rxlang
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
-from rxlang import pipeline  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
+from rxlang.frontends.onnx.reading import read_model  # noqa: E402
+from rxlang.frontends.onnx.translate import translate  # noqa: E402
 from rxlang.lang.diagnostics import RxError  # noqa: E402
 
 # How many of ONNX's own node tests are tried.
@@ -114,10 +115,10 @@ def test_weights_branches_and_functions_are_imported(tmp_path: Path, on: bool) -
     assert right[1] == 4950
 
 
-def test_the_program_is_what_was_checked_with_weights_from_beside_it(tmp_path: Path) -> None:
+def test_the_program_is_the_model_s_with_weights_from_beside_it(tmp_path: Path) -> None:
     path = layered(tmp_path)
     imported(path, tmp_path / "out")
-    source, _ = pipeline.opened(b"", str(path), path.parent)
+    source = translate(read_model(path), keeps_functions=True).source
     program = (tmp_path / "out" / "model.rx").read_text()
     said = re.compile(r"^(const \w+) : Tensor\(.*\) = ", re.MULTILINE)  # of its own weights a model says no types
     assert len(said.findall(program)) == source.text.count("\nconst ") > 1

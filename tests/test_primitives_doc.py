@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from rxlang.ops import elsewhere
-from rxlang.ops.model import Param, Primitive
+from rxlang.ops.model import Primitive
+from rxlang.ops.page import call_text, paragraphs
 from rxlang.ops.registry import lookup, names
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "primitives.md"
@@ -70,14 +71,6 @@ def family(primitive: Primitive) -> str:
     return "signature" if primitive.rule is None else primitive.rule.__module__.rpartition(".")[2]
 
 
-def parameter(param: Param) -> str:
-    if param.required:
-        return param.name
-    default = param.default
-    written = "none" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
-    return f"{param.name}={written}"
-
-
 def first_sentence(doc: str) -> str:
     """The first paragraph up to a sentence's end, on one line."""
     paragraph = " ".join(doc.strip().split("\n\n")[0].split())
@@ -85,15 +78,14 @@ def first_sentence(doc: str) -> str:
 
 
 def row(primitive: Primitive) -> str:
-    call = f"`@{primitive.name}({', '.join(map(parameter, primitive.params))})`"
+    call = f"`{call_text(primitive)}`"
     sizes = ", ".join(f"`{p.name}`" for p in primitive.params if p.kind in SIZES)
     return f"| {call} | {first_sentence(primitive.doc)} | {sizes} |"
 
 
 def whole(primitive: Primitive) -> str:
     """All that the row says, for layouts and formulas."""
-    paragraphs = (" ".join(p.split()) for p in primitive.doc.strip().split("\n\n"))
-    return "\n\n".join((f"### `@{primitive.name}`", *paragraphs, ""))
+    return "\n\n".join((f"### `@{primitive.name}`", *paragraphs(primitive), ""))
 
 
 def document() -> str:

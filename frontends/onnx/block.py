@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 
-from ...lang import codes
+from ...lang import codes, no_rule
 from ...lang.diagnostics import RxError, error
 from ...lang.dtypes import DTYPES
-from ...lang.node import replace
 from ...lang.source import NOWHERE, Made
 from .bodies import body
-from .literals import listed, literal
-from .model import Attribute, AttributeRef, Function, Graph, Operation, Tensor, TensorType, ValueType
+from .functions import Given, filled_in
+from .literals import listed, literal, quoted
+from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
 from .operators.registry import Reader, Untranslatable, find, own_rule
 from .prelude import called
-from .types import opaque_text
+from .types import opaque_text, param_text
 from .writer import Line, Writer
 
 # Constants of at most so many elements stand in the program, where shapes may be made of them; others are loaded.
@@ -25,8 +25,6 @@ _FEW = 64
 _FEW_FLOATS = 16
 # So many nodes all bodies of functions may have together, each counted as often as it is called.
 _MOST_EXPANDED = 2**16
-# Where no callable is: what a model says is nothing that may be run.
-_NOWHERE = "operators_without_a_rule"
 
 
 class _Unknown(Exception):
@@ -176,6 +174,8 @@ class Block:
             row = find(operation.domain, operation.op_type, version)
         if row is not None:
             return [(row(Reader(operation, self)), self.made)]
+        if own is not None and self.is_kept(operation):
+            return self.call(own, operation)
         made = own or body(operation, version, [self.type(i) for i in operation.inputs])
         if made is None:
             raise _Unknown
@@ -187,9 +187,11 @@ class Block:
         inputs = [self.name(i) for i in operation.inputs if i]
         results = [self.opaque(o) for o in operation.outputs]
         called = self.writer.values.fresh(operation.op_type)
-        params = ", ".join(f"x{at} : Tensor" for at in range(len(inputs)))
+        kinds = [param_text(self.type(i), i) for i in operation.inputs if i]
+        params = ", ".join(f"x{at} : {kind}" for at, kind in enumerate(kinds))
         result = results[0] if len(results) == 1 else f"({', '.join(results)})"
-        self.writer.line(f'extern @{called} = fn({params}) : {result} = "{_NOWHERE}:{called}"', self.made)
+        target = quoted(no_rule.target(operation.domain, operation.op_type))
+        self.writer.line(f"extern @{called} = fn({params}) : {result} = {target}", self.made)
         self.writer.unknown(operation)
         return [(f"@{called}({', '.join(inputs)})", self.made)]
 
@@ -214,6 +216,50 @@ class Block:
 
     # Functions
 
+    def is_kept(self, operation: Operation) -> bool:
+        """Whether a call of a function is written as one: the type of what is no tensor has to be known for that."""
+        known = self.writer.has_tensors_only or all(self.type(i) is not None for i in operation.inputs if i)
+        return self.writer.keeps_functions and known
+
+    def call(self, function: Function, operation: Operation) -> list[Line]:
+        """A call of a function, which is written once for all calls that differ in nothing but their operands."""
+        typed, pairs = (
+            self.writer.asking.asks(function, self.opsets),
+            zip(function.inputs, operation.inputs, strict=False),
+        )
+        given = [Given(formal, actual, self, typed=typed) for formal, actual in pairs]
+        count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
+        opsets = {**self.opsets, **function.opsets}
+        key = (
+            function.domain, function.name, function.overload, count, repr(sorted(operation.attributes.items())),
+            repr(sorted(opsets.items())), *(one.key for one in given),
+        )  # fmt: skip
+        if key not in self.writer.called:
+            self.writer.called[key] = self.function(function, operation, given, count)
+        inputs = [self.name(one.actual) for one in given if one.actual]
+        return [(f"@{self.writer.called[key]}({', '.join(inputs)})", self.made)]
+
+    def function(self, function: Function, operation: Operation, given: Sequence[Given], count: int) -> str:
+        """Write a function for calls of one kind, and give its name. It sees nothing of what is around the call."""
+        name = self.writer.function_name(function.name)
+        block = Block(self.writer, None, {**self.opsets, **function.opsets}, self.control)
+        block.prefix = ""
+        block.bound = dict.fromkeys(function.inputs, "")
+        params = []
+        for one in given:
+            if one.actual:
+                params.append(f"{block.defined(one.formal)} : {param_text(one.kind, one.actual)}")
+            if one.constant is not None:
+                block.constants[one.formal] = one.constant
+            if one.kind is not None:
+                block.types[one.formal] = one.kind
+        attributes = {**function.attributes, **operation.attributes}
+        block.operations([filled_in(o, attributes, block.bound) for o in function.operations])
+        head, result = f"@{name} = fn({', '.join(params)})", block.result(function.outputs[:count])
+        for text, made in block.braced(head, block, result):
+            self.writer.line(text, made)
+        return name
+
     def expand(self, function: Function, operation: Operation) -> None:
         """What a function's body says, for the operands and attributes of a call. It sees nothing around it."""
         made = self.made
@@ -232,7 +278,7 @@ class Block:
                 block.types[formal] = kind
         given = {**function.attributes, **operation.attributes}
         block.only = made
-        block.operations([_filled_in(o, given, block.bound) for o in function.operations])
+        block.operations([filled_in(o, given, block.bound) for o in function.operations])
         for formal, actual in zip(function.outputs, operation.outputs, strict=False):
             if actual:
                 self.lines.append((f"let {self.defined(actual)} = {block.name(formal)}", made))
@@ -270,23 +316,6 @@ class Block:
     def result(self, outputs: Sequence[str]) -> str:
         names = [self.name(o) for o in outputs]
         return names[0] if len(names) == 1 else f"({', '.join(names)})"
-
-
-def _filled_in(operation: Operation, given: Mapping[str, Attribute], bound: Mapping[str, str]) -> Operation:
-    """A node of a function's body with the function's attributes, and without the operands that are absent."""
-    attributes = {name: _attribute(value, given, bound) for name, value in operation.attributes.items()}
-    inputs = tuple("" if bound.get(i) == "" else i for i in operation.inputs)
-    while inputs and not inputs[-1]:
-        inputs = inputs[:-1]
-    return replace(operation, attributes={n: v for n, v in attributes.items() if v is not None}, inputs=inputs)
-
-
-def _attribute(value: Attribute, given: Mapping[str, Attribute], bound: Mapping[str, str]) -> Attribute:
-    if isinstance(value, AttributeRef):
-        return given.get(value.name)
-    if isinstance(value, Graph):
-        return replace(value, operations=tuple(_filled_in(o, given, bound) for o in value.operations))
-    return value
 
 
 def _written(tensor: Tensor) -> str | None:

@@ -113,14 +113,10 @@ def _results(block: Block, operation: Operation, parts: _Parts, lines: list[Line
         return lines
     names = [block.writer.values.fresh("part") for _ in (*parts.carries, *parts.stacked)]
     go = [] if parts.stays else [block.writer.values.fresh("go")]
-    block.statement(_target([*go, *names]), lines)
+    block.statement(_tuple([*go, *names]), lines)
     results = [f"@onnx.optional_get({name})" if at in opened else name for at, name in enumerate(names)]
     used = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
     return [(_tuple(results[:used]), block.made)]
-
-
-def _target(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def _carry(block: Block, value: Value, first: str) -> str:
@@ -163,7 +159,9 @@ def _scanned(block: Block, operation: Operation) -> list[Line]:
     axes = operation.attributes.get("scan_input_axes") or (0,) * count
     backwards = operation.attributes.get("scan_input_directions") or (0,) * count
     turns = f"{block.name(read[0])}.dim({axes[0]})"
-    carries = [_carry(inner, v, block.name(i)) for v, i in zip(graph.inputs[:states], operation.inputs, strict=False)]
+    # The standard has it that a state keeps its shape.
+    firsts = zip(graph.inputs[:states], operation.inputs, strict=False)
+    carries = [f"{inner.defined(v.name)} = {block.name(i)}" for v, i in firsts]
     for value, source, axis, back in zip(graph.inputs[states:], read, axes, backwards, strict=True):
         at = f"{turns} - 1 - {index}" if back else index
         taken = f"@take({block.name(source)}, {at}, axis={axis})"
@@ -182,7 +180,7 @@ def _moved(block: Block, operation: Operation, states: int, lines: list[Line]) -
     if not any(axes[:count]) and not any(backwards[:count]):
         return lines
     names = [block.writer.values.fresh("part") for _ in operation.outputs]
-    block.statement(_target(names), lines)
+    block.statement(_tuple(names), lines)
     for at, (axis, back) in enumerate(zip(axes, backwards, strict=True), states):
         names[at] = f"@flip({names[at]}, axis=0)" if back else names[at]
         names[at] = f"@moveaxis({names[at]}, 0, {axis})" if axis else names[at]
@@ -204,7 +202,7 @@ def _batched(block: Block, operation: Operation) -> list[Line]:
     one = replace(operation, inputs=tuple(parts), attributes=attributes)
     names = [block.writer.values.fresh("part") for _ in operation.outputs]
     inner.made = block.made
-    inner.statement(_target(names), _scanned(inner, one))
+    inner.statement(_tuple(names), _scanned(inner, one))
     head = _head(
         inner, f"for {index} in range({block.name(inputs[0])}.dim(0))", (), "", operation.attributes["body"].outputs
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from ...lang.checked import Binding, Counts, FunctionShapes
 from ...lang.diagnostics import Diagnostic
+from ...lang.dtypes import HOLDERS
 from ...lang.node import Node
 from .model import Graph, Model, Operation
 from .names import Originals
@@ -25,11 +27,14 @@ class Inferred(Node):
     exactness: tuple[str, ...]
     bounds: tuple[str | None, ...] = ()
     data: tuple[int | str, ...] | None = None
+    # What is known of all that a sequence or an optional value holds.
+    element: Inferred | None = None
 
     @property
     def is_whole(self) -> bool:
         """Whether nothing is missing."""
-        return self.shape is not None and "?" not in self.shape and self.dtype is not None
+        known = self.shape is not None and "?" not in self.shape and self.dtype is not None
+        return known and (self.element is None or self.element.is_whole)
 
 
 class NodeStatus(Node):
@@ -61,19 +66,49 @@ def inference(
     main = next((f for f in shapes if f.name == "@main"), None)
     known = {} if main is None else {b.name: b for b in (*main.params, *main.bindings)}
     sizes = Originals(translation.sizes)
-    values = {name: _inferred(known[made], sizes) for made, name in translation.names.items() if made in known}
+    outer = {*(v.name for v in model.graph.inputs), *(o for node in model.graph.operations for o in node.outputs)}
+    values = {
+        name: _inferred(known[made], sizes, None if name in outer else translation.sizes)
+        for made, name in translation.names.items()
+        if made in known
+    }
     said = _by_node(translation, diagnostics)
     nodes = tuple(_status(operation, values, said.get(str(operation))) for operation in _operations(model.graph))
     names = {sizes.sizes[made]: name for made, name in sizes.in_expressions.items()}
     return Inference(values, nodes, counts, names)
 
 
-def _inferred(binding: Binding, sizes: Originals) -> Inferred:
+def _inferred(binding: Binding, sizes: Originals, named: Mapping[str, str] | None) -> Inferred:
+    """What a binding says. Of a value inside a graph's graphs a size counts that is made of those that are `named` outside."""
     dtype = binding.dtype if binding.dtype != "?" else None
-    shape = None if binding.shape is None else tuple(s if isinstance(s, int) else sizes.of(s) for s in binding.shape)
-    bounds = tuple(None if b is None else sizes.of(b) for b in binding.bounds)
-    data = None if binding.data is None else tuple(e if isinstance(e, int) else sizes.of(e) for e in binding.data)
-    return Inferred(shape, dtype, binding.exactness, bounds, data)
+
+    def text(size: int | str | None) -> Any:
+        if not isinstance(size, str):
+            return size
+        return sizes.of(size) if named is None or set(_WORDS.findall(size)) <= {*named, *_FUNCTIONS} else "?"
+
+    shape = None if binding.shape is None else tuple(map(text, binding.shape))
+    bounds = tuple(None if b is None or text(b) == "?" else text(b) for b in binding.bounds)
+    inside = [_inferred(item, sizes, named) for item in binding.items if binding.sort in HOLDERS]
+    data = None if binding.data is None or named is not None else tuple(map(text, binding.data))
+    return Inferred(shape, dtype, binding.exactness, bounds, data, _common(inside))
+
+
+def _common(inside: Sequence[Inferred]) -> Inferred | None:
+    """What is known of all that a value holds."""
+    if not inside or any(i.dtype != inside[0].dtype for i in inside):
+        return None
+    if any(i.shape is None or len(i.shape) != len(inside[0].shape or ()) for i in inside):
+        return Inferred(None, inside[0].dtype, ())
+    shapes = zip(*(i.shape or () for i in inside), strict=True)
+    sizes = tuple(of[0] if len(set(of)) == 1 else "?" for of in shapes)
+    return Inferred(
+        sizes, inside[0].dtype, tuple("unknown" if s == "?" else "exact" for s in sizes), (), None, inside[0].element
+    )
+
+
+_WORDS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*'*")
+_FUNCTIONS = ("min", "max", "ceildiv")
 
 
 def _by_node(translation: Translation, diagnostics: Iterable[Diagnostic]) -> dict[str, Diagnostic]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,17 @@ class Tensor(Node):
     place: Place | None
     values: tuple[Element, ...] | None
     key: str | None
+
+
+class Listed(tuple[Any, ...]):
+    """The values of an attribute that lists them; long lists of numbers are found by its `key` as tensors are."""
+
+    key: str
+
+    def __new__(cls, key: str, values: Iterable[Any]) -> Listed:
+        made = super().__new__(cls, values)
+        made.key = key
+        return made
 
 
 class AttributeRef(Node):

@@ -6,6 +6,7 @@ import re
 
 from ...lang import sweet
 from ...lang.diagnostics import RxError
+from ...lang.no_rule import rule_name
 from ...lang.node import Node
 from ...lang.parser import parse
 from ...lang.source import Source
@@ -27,8 +28,7 @@ class Prelude(Node):
 
     def rule(self, operation: Operation) -> str | None:
         """The function that is an operator's rule."""
-        domain = re.sub(r"\W+", "_", operation.domain)
-        name = f"{domain}_{operation.op_type}" if domain else operation.op_type
+        name = rule_name(operation.domain, operation.op_type)
         return name if name in self.functions else None
 
 

@@ -16,6 +16,7 @@ from .model import (
     AttributeRef,
     Function,
     Graph,
+    Listed,
     MapType,
     Model,
     Operation,
@@ -150,10 +151,10 @@ class Reader:
             if not proto.HasField(field):
                 self.fail(f"{whose} has the attribute `{proto.name}` of the kind {kind} without a value")
             return self.single(kind, getattr(proto, field), way + proto.name, f"attribute `{proto.name}` of {whose}")
-        return tuple(
+        return Listed(f"{way}{proto.name}", (
             self.single(kind[:-1], item, f"{way}{proto.name}.{n}", f"attribute `{proto.name}` of {whose}")
             for n, item in enumerate(getattr(proto, field))
-        )
+        ))  # fmt: skip
 
     def single(self, kind: str, value: Any, way: str, whose: str) -> Attribute:
         match kind:

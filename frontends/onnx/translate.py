@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from ...lang.diagnostics import Diagnostic, RxError
 from ...lang.node import Node
 from ...lang.source import Source
 from .block import Block
+from .consistency import graphs
 from .control import CONTROL
 from .model import Graph, Model, TensorType
 from .prelude import Prelude
@@ -17,7 +19,7 @@ from .writer import Writer
 
 
 class Translation(Node):
-    """A model as a program: a text that knows its nodes, and for each Rx name of a value of the graph the model's, and the
+    """A model as a program: a text that knows its nodes, and for each Rx name of a value of its graphs the model's, and the
     same for sizes."""
 
     source: Source
@@ -26,22 +28,29 @@ class Translation(Node):
     notes: tuple[Diagnostic, ...]
 
 
-def translate(model: Model, held: str | None = None, prelude: Prelude | None = None) -> Translation:
+def translate(
+    model: Model, held: str | None = None, prelude: Prelude | None = None, *, keeps_functions: bool = False
+) -> Translation:
     """The program that is a model, whose weights are in a file called `held`, else in the model's own; `prelude` has rules for
-    operators. Raises RxError for a node that no program can be."""
-    writer = Writer(model, held or model.path.name, prelude or Prelude())
+    operators. The model's functions are expanded where they are called, so that what is said is of the call's node, or they
+    are kept, to be read. Raises RxError for a node that no program can be."""
+    writer = Writer(model, held or model.path.name, prelude or Prelude(), keeps_functions=keeps_functions)
     _write(writer)
-    names = {writer.values.value(name): name for name in _values(model.graph)}
+    found = Counter(_values(model.graph))
+    names = {writer.values.value(name): name for name, times in found.items() if times == 1}
     sizes = dict(writer.values.sizes())
     text = "\n".join(writer.lines) + "\n"
     return Translation(Source(str(model.path), text, writer.made), names, sizes, tuple(writer.notes))
 
 
 def _values(graph: Graph) -> Iterator[str]:
-    """The names of a graph's values."""
-    yield from (v.name for v in graph.inputs)
-    yield from (t.name for t in graph.initializers)
-    yield from (name for o in graph.operations for name in o.outputs if name)
+    """The names of the values of a graph, and of the graphs in it, of which two may have one name."""
+    yield from {v.name: None for v in graph.inputs} | {t.name: None for t in graph.initializers}
+    for operation in graph.operations:
+        yield from (name for name in operation.outputs if name)
+        for value in operation.attributes.values():
+            for inner in graphs(value):
+                yield from _values(inner)
 
 
 def _write(writer: Writer) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from ...lang import codes
 from ...lang.diagnostics import RxError, error
 from ...lang.source import NOWHERE
-from .model import MapType, OptionalType, SequenceType, TensorType, ValueType
+from .model import Graph, MapType, Model, Operation, OptionalType, SequenceType, TensorType, ValueType
 
 HOLDERS = {SequenceType: "Sequence", OptionalType: "Optional"}
 
@@ -21,3 +23,29 @@ def opaque_text(kind: ValueType, name: str) -> str:
         case TensorType(dtype=dtype) if dtype is not None:
             return dtype
     raise RxError(error(codes.E247, f"the model does not say what `{name}` holds", NOWHERE))
+
+
+def param_text(kind: ValueType | None, name: str) -> str:
+    """The type of a parameter that any tensor may be given for."""
+    return "Tensor" if kind is None or isinstance(kind, TensorType) else opaque_text(kind, name)
+
+
+# Operators that make something else than a tensor of tensors.
+_MAKE = {"SequenceConstruct", "SequenceEmpty", "SplitToSequence", "SequenceMap", "Optional", "ZipMap"}
+
+
+def has_tensors_only(model: Model) -> bool:
+    """Whether every value of a model is a tensor."""
+    given = (v.type for v in model.graph.inputs)
+    bodies = (model.graph.operations, *(f.operations for f in model.functions))
+    made = (o.op_type for body in bodies for o in _every(body))
+    return all(t is None or isinstance(t, TensorType) for t in given) and _MAKE.isdisjoint(made)
+
+
+def _every(operations: Iterable[Operation]) -> Iterator[Operation]:
+    for operation in operations:
+        yield operation
+        for value in operation.attributes.values():
+            for graph in value if isinstance(value, tuple) else (value,):
+                if isinstance(graph, Graph):
+                    yield from _every(graph.operations)

@@ -7,12 +7,14 @@ from collections.abc import Collection
 from ...lang import codes
 from ...lang.diagnostics import Diagnostic, note
 from ...lang.source import NOWHERE, Made
+from ...ops.registry import lookup
 from .dims import Named, Op, Size, declared, names, read_dim, size_text
+from .functions import Asking
 from .literals import listed, quoted
 from .model import Model, Operation, Tensor, TensorType, Value, ValueType
 from .names import Names
 from .prelude import Prelude
-from .types import opaque_text
+from .types import has_tensors_only, opaque_text
 
 Line = tuple[str, Made | None]
 
@@ -27,10 +29,13 @@ def _is_determined(size: Size, declared: Collection[str]) -> bool:
 class Writer:
     """The text of one model, line by line."""
 
-    def __init__(self, model: Model, held: str, prelude: Prelude) -> None:
+    def __init__(self, model: Model, held: str, prelude: Prelude, *, keeps_functions: bool) -> None:
         self.model = model
         self.held = held
         self.prelude = prelude
+        # Whether the model's functions are functions of the program, or expanded where they are called.
+        self.keeps_functions = keeps_functions
+        self.has_tensors_only = has_tensors_only(model)
         self.lines: list[str] = []
         self.made: dict[int, Made] = {}
         self.notes: list[Diagnostic] = []
@@ -41,6 +46,7 @@ class Writer:
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         # Functions of the model that are called, by name, attributes and which inputs there are: each is written once.
         self.called: dict[tuple[object, ...], str] = {}
+        self.asking = Asking(self.functions)
         self.unknowns: set[tuple[str, str]] = set()
         self.expanded = 0
 
@@ -59,6 +65,13 @@ class Writer:
                 )
             )
         self.unknowns.add(key)
+
+    def function_name(self, original: str) -> str:
+        """A name for a function that is no primitive's."""
+        name = self.values.fresh(original)
+        while lookup(name) is not None:
+            name = self.values.fresh(f"{name}_function")
+        return name
 
     def line(self, text: str, made: Made | None = None) -> None:
         self.lines.append(text)

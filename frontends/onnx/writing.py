@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...lang.onnx_weights import ELEMENTS
+from .consistency import graphs
 from .inference import Inference, Inferred, Policy
 from .model import Graph, Model, Value
 
@@ -32,7 +33,7 @@ def write_shapes(
     import onnx
 
     proto = onnx.ModelProto.FromString(model.path.read_bytes() if data is None else data)
-    _fill(proto.graph, found, policy, {v.name for v in _declared(model.graph)})
+    _fill(proto.graph, model.graph, found, policy)
     if contract is not None:
         kept = [p for p in proto.metadata_props if p.key != CONTRACT]
         del proto.metadata_props[:]
@@ -54,20 +55,50 @@ def _declared(graph: Graph) -> Iterator[Value]:
     yield from (v for v in (*graph.values, *graph.outputs) if v.type is not None)
 
 
-def _fill(graph: Any, found: Inference, policy: Policy, declared: set[str]) -> None:
-    kept = {v.name for v in graph.input}
-    infos = {v.name: v for v in (*graph.value_info, *graph.output)}
-    for name, value in found.values.items():
-        if name in kept or value.dtype is None or policy == "ignore" and name in declared:
+def _fill(proto: Any, graph: Graph, found: Inference, policy: Policy) -> None:
+    """A graph, and the graphs in it."""
+    infos = {v.name: v for v in (*proto.value_info, *proto.output)}
+    declared = {v.name for v in _declared(graph)}
+    for name in _made(graph):
+        value = found.values.get(name)
+        if value is None or value.dtype is None or policy == "ignore" and name in declared:
             continue
+        if name not in infos and value.shape is None:
+            continue  # a type without a shape is none that onnx's checker takes
         if name not in infos:
-            infos[name] = graph.value_info.add(name=name)
-        if infos[name].type.WhichOneof("value") in (None, "tensor_type"):
-            _write(infos[name], value)
+            infos[name] = proto.value_info.add(name=name)
+        _write(infos[name].type, value)
+    for node, operation in zip(proto.node, graph.operations, strict=True):
+        for attribute in node.attribute:
+            inner = (attribute.g,) if attribute.HasField("g") else attribute.graphs
+            for one, other in zip(inner, graphs(operation.attributes[attribute.name]), strict=True):
+                _fill(one, other, found, policy)
 
 
-def _write(info: Any, value: Inferred) -> None:
-    kind = info.type.tensor_type
+def _made(graph: Graph) -> Iterator[str]:
+    """The values of a graph but for its inputs."""
+    given = {v.name for v in graph.inputs}
+    yield from (t.name for t in graph.initializers if t.name not in given)
+    yield from (name for o in graph.operations for name in o.outputs if name)
+
+
+# Where a type says what is inside.
+_INSIDE = {"Sequence": "sequence_type", "Optional": "optional_type"}
+
+
+def _write(type_: Any, value: Inferred) -> None:
+    """What is known of a value into its type, if that is of its kind."""
+    holder, _, _ = (value.dtype or "").partition("(")
+    wanted = _INSIDE.get(holder, "tensor_type")
+    if holder == "Map" or type_.WhichOneof("value") not in (None, wanted):
+        return
+    if wanted == "tensor_type":
+        _write_tensor(type_.tensor_type, value)
+    elif value.element is not None:
+        _write(getattr(type_, wanted).elem_type, value.element)
+
+
+def _write_tensor(kind: Any, value: Inferred) -> None:
     before = [(d.dim_value, d.dim_param) for d in kind.shape.dim] if kind.HasField("shape") else None
     kind.elem_type = _NUMBERS[value.dtype or "float32"]
     if value.shape is None:

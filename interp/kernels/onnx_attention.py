@@ -46,11 +46,8 @@ def attention_parts(
     queries, keys, values = _heads(q, q_heads), _heads(k, kv_heads), _heads(v, kv_heads)
     keys = keys if past_key is None else np.concatenate((past_key, keys), 2)
     values = values if past_value is None else np.concatenate((past_value, values), 2)
-    wide = widened(queries)
     factor = 1 / sqrt(max(queries.shape[-1], 1)) if scale is None else scale
-    scores = np.matmul(
-        wide * np.asarray(factor, wide.dtype), np.swapaxes(widened(_per_group(keys, queries.shape[1])), -1, -2)
-    )
+    scores = _scores(queries, _per_group(keys, queries.shape[1]), factor)
     shown = scores
     if softcap > 0:
         scores = np.tanh(scores / np.asarray(softcap, scores.dtype)) * np.asarray(softcap, scores.dtype)
@@ -60,10 +57,22 @@ def attention_parts(
     if bias is not None:
         scores = scores + bias
     shown = scores if mode == 2 else shown
-    weights = _shares(scores if precision is None else scores.astype(precision), bias).astype(scores.dtype)
+    weights = widened(_shares(scores if precision is None else scores.astype(precision), bias).astype(q.dtype))
     result = np.matmul(weights, widened(_per_group(values, queries.shape[1]))).astype(q.dtype)
     shown = weights if mode == 3 else shown
     return _packed(result) if q.ndim == 3 else result, keys, values, shown.astype(q.dtype)
+
+
+def _scores(queries: Array, keys: Array, factor: float) -> Array:
+    """The products of queries and keys, times a factor: of short floats both get its root and are rounded, as the standard has
+    it."""
+    wide = widened(queries)
+    if wide.dtype == queries.dtype:
+        return np.asarray(np.matmul(wide * np.asarray(factor, wide.dtype), np.swapaxes(keys, -1, -2)))
+    root = widened(np.asarray(sqrt(abs(factor))).astype(queries.dtype))
+    left, right = (widened((widened(x) * root).astype(queries.dtype)) for x in (queries, keys))
+    made = np.matmul(np.copysign(1, factor) * left, np.swapaxes(right, -1, -2))
+    return np.asarray(made).astype(queries.dtype)
 
 
 def _bias(scores: Array, mask: Array | None, counts: Array | None, ahead: int, window: tuple[int, int]) -> Array | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...lang.core import Status
 from ...lang.given import Given
 from ...lang.node import Node
@@ -11,13 +13,19 @@ from ..solver.conditions import Cond
 class Options(Node):
     """`allow_empty` turns what works only on empty tensors from an error into a warning. What is `given` holds at doors. Of the
     functions that are `believed` nothing is told: their bodies, which no caller looks into, are as they were when they were
-    checked. Under `supposing`, sizes that a program keeps in narrow dtypes are taken to fit them, and that is listed."""
+    checked. Under `supposing`, sizes that a program keeps in narrow dtypes are taken to fit them, and that is listed. Where
+    `stopped` says so, between two statements, nobody wants to know any more, and GivenUp is raised."""
 
     strict: bool = False
     allow_empty: bool = False
     given: tuple[Given, ...] = ()
     believed: frozenset[str] = frozenset()
     supposing: bool = False
+    stopped: Callable[[], bool] | None = None
+
+
+class GivenUp(Exception):
+    """What is being checked has changed meanwhile."""
 
 
 class Sufficient(str):

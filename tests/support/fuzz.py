@@ -99,6 +99,11 @@ FAMILIES: dict[str, Count] = {
     "fresh kernels": Count(180, 1_000),
     "views of operands": Count(4, 100),
     "sizes as attributes": Count(3, 20),
+    # Nodes of models, beside onnxruntime.
+    "classic models": Count(24, 600),
+    "operators": Count(40, 1_500),
+    "doors": Count(60, 2_000),
+    "compositions": Count(15, 400),
 }  # fmt: skip
 
 

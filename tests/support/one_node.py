@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +69,56 @@ class OneNode:
             return None
 
 
-def one_node(op: str, inputs: Sequence[Any], outputs: int = 1, opset: int = 21, **attributes: Any) -> Any:
+def one_node(
+    op: str,
+    inputs: Sequence[Any],
+    outputs: int = 1,
+    opset: int = 21,
+    domain: str = "",
+    version: int = 1,
+    **attributes: Any,
+) -> Any:
     """The model of a node, with the shapes that its inputs have; None for one that is absent."""
     names = ["" if data is None else f"x{at}" for at, data in enumerate(inputs)]
     made = [f"y{at}" for at in range(outputs)]
-    node = helper.make_node(op, names, made, **attributes)
+    node = helper.make_node(op, names, made, domain=domain, **attributes)
     values = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(data.dtype), data.shape)
         for name, data in zip(names, inputs, strict=True)
         if name
     ]
     graph = helper.make_graph([node], "one", values, [helper.make_empty_tensor_value_info(name) for name in made])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    opsets = [helper.make_opsetid("", opset)] + [helper.make_opsetid(domain, version)] * (domain != "")
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def by_onnxruntime(model: Any, inputs: Sequence[Any]) -> list[Any]:
+    """What onnxruntime's kernels give, without its own fusions; raises what it raises where it refuses."""
+    onnxruntime: Any = import_module("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return list(session.run(None, {f"x{at}": data for at, data in enumerate(inputs) if data is not None}))
+
+
+class Compared:
+    """A node that both run: its results and its shapes for all sizes are onnxruntime's."""
+
+    def __init__(
+        self, folder: Path, op: str, inputs: Sequence[Any], constants: Collection[str] = (), **how: Any
+    ) -> None:
+        model = one_node(op, inputs, **how)
+        self.right = [np.asarray(right) for right in by_onnxruntime(model, inputs)]
+        self.node = OneNode(model, [data for data in inputs if data is not None], constants)
+        self.found = self.node.run(folder)
+        self.shapes = self.node.shapes(folder)
+
+    def check(self, near: float = 1e-4, step: float = 1e-5, *, exactly: bool = True) -> None:
+        assert fits(self.shapes, self.right, exactly=exactly), (self.shapes, [right.shape for right in self.right])
+        for found, right in zip(self.found, self.right, strict=True):
+            assert (found.shape, found.dtype) == (right.shape, right.dtype)
+            np.testing.assert_allclose(found.astype(np.float64), right.astype(np.float64), near, step)
 
 
 def agree(found: Any, right: Any, rtol: float = 1e-3, atol: float = 1e-5) -> bool:

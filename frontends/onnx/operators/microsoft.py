@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..literals import listed
-from .registry import Reader, Row, Untranslatable, add, number, operator
+from . import images, shapes
+from .registry import Reader, Row, Untranslatable, add, listed, number, operator
 from .windows import spaced
 
 DOMAIN = "com.microsoft"
@@ -45,14 +45,17 @@ def quick_gelu(node: Reader) -> str:
 @_own("FusedMatMul")
 @_own("TransposeMatMul")
 def fused_matmul(node: Reader) -> str:
-    if node.integer("transBatchA", 0) or node.integer("transBatchB", 0):
-        raise Untranslatable("transposes batch axes")
     sides = (
-        f"@matrix_transpose({node.x(at)})" if node.integer(name, 0) else node.x(at)
-        for at, name in ((0, "transA"), (1, "transB"))
+        f"@matrix_transpose({_batches(node, at, batch)})" if node.integer(name, 0) else _batches(node, at, batch)
+        for at, name, batch in ((0, "transA", "transBatchA"), (1, "transB", "transBatchB"))
     )
     text, alpha = f"@matmul({', '.join(sides)})", node.number("alpha", 1.0)
     return text if alpha == 1.0 else f"{number(alpha)} * {text}"
+
+
+def _batches(node: Reader, at: int, flag: str) -> str:
+    """The first axis behind the other batch axes, where it says so."""
+    return f"@moveaxis({node.x(at)}, 0, -2)" if node.integer(flag, 0) else node.x(at)
 
 
 _ACTIVATIONS = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}
@@ -63,6 +66,8 @@ def _activated(node: Reader, text: str, attributes: tuple[float, ...] = ()) -> s
     if name == "LeakyRelu":
         alpha = attributes[0] if attributes else node.number("activation_alpha", 0.01)
         return f"@leaky_relu({text}, alpha={number(alpha)})"
+    if name == "HardSigmoid" and len(attributes) == 2:
+        return f"@hard_sigmoid({text}, alpha={number(attributes[0])}, beta={number(attributes[1])})"
     if name == "Clip" and len(attributes) == 2:
         return f"@clip({text}, min={number(attributes[0])}, max={number(attributes[1])})"
     if name and name not in _ACTIVATIONS:
@@ -91,7 +96,7 @@ def fused_conv(node: Reader) -> str:
 
 
 def _layer(node: Reader, x: str, scale: int, bias: int | None) -> str:
-    epsilon = number(node.number("epsilon", 1e-12 if bias is not None else 1e-5))
+    epsilon = number(node.number("epsilon", 1e-12))
     if bias is None:
         return f"@rms_norm({x}, {node.x(scale)}, axis=-1, epsilon={epsilon})"
     return f"@layer_norm({x}, {node.x(scale)}{node.optional(bias, 'bias')}, axis=-1, epsilon={epsilon})"
@@ -125,79 +130,129 @@ def simplified_layer_normalization(node: Reader) -> str:
     return f"@rms_norm({node.x(0)}, {node.x(1)}, axis={node.integer('axis', -1)}, epsilon={epsilon})"
 
 
-# Quantised
+@_own("EmbedLayerNormalization")
+def embed_layer_normalization(node: Reader) -> str:
+    """Rows of tables of words, places and segments, their sum normalised; how many words count; and the sum."""
+    tables = [node.x(2), node.x(3), node.x(4) if node.has(4) else None]
+    return embedded(node, tables, _scales(node, 5, 6), 7, 8)
 
 
-def _dequantized(node: Reader, x: int, scale: int, zero: int) -> str:
-    return f"@onnx.dequantize({node.x(x)}, {node.x(scale)}{node.optional(zero, 'zero_point')})"
+def _scales(node: Reader, scale: int, bias: int) -> str:
+    return f"{node.x(scale)}, bias={node.x(bias)}"
 
 
-def _quantized(node: Reader, text: str, scale: int, zero: int) -> str:
-    if not node.has(zero):
-        raise Untranslatable("has no zero point, whose dtype is the result's")
-    return f"@onnx.quantize({text}, {node.x(scale)}, zero_point={node.x(zero)})"
-
-
-def _of_two(sign: str) -> Row:
-    def row(node: Reader) -> str:
-        return _quantized(node, f"{_dequantized(node, 0, 1, 2)} {sign} {_dequantized(node, 3, 4, 5)}", 6, 7)
-
-    return row
-
-
-add("QLinearAdd", _of_two("+"), 1, DOMAIN)
-add("QLinearMul", _of_two("*"), 1, DOMAIN)
-
-
-def _of_one(template: str) -> Row:
-    def row(node: Reader) -> str:
-        text = template.format(x=_dequantized(node, 0, 1, 2), alpha=number(node.number("alpha", 0.01)))
-        return _quantized(node, text, 3, 4)
-
-    return row
-
-
-add("QLinearSigmoid", _of_one("@sigmoid({x})"), 1, DOMAIN)
-add("QLinearLeakyRelu", _of_one("@leaky_relu({x}, alpha={alpha})"), 1, DOMAIN)
-
-
-@_own("QLinearGlobalAveragePool")
-def qlinear_global_average_pool(node: Reader) -> str:
-    if node.integer("channels_last", 0):
-        raise Untranslatable("has channels last")
-    return _quantized(node, f"@global_average_pool({_dequantized(node, 0, 1, 2)})", 3, 4)
-
-
-@_own("QLinearConcat")
-def qlinear_concat(node: Reader) -> str:
-    parts = [_dequantized(node, at, at + 1, at + 2) for at in range(2, len(node), 3)]
-    return _quantized(node, f"@concat({listed(parts)}, axis={node.integer('axis')})", 0, 1)
-
-
-def _integers(node: Reader, x: str, x_zero: str, y: int, y_zero: int) -> str:
-    return f"@cast(@onnx.matmul_integer({x}, {node.x(y)}{x_zero}{node.optional(y_zero, 'y_zero')}), float32)"
-
-
-@_own("MatMulIntegerToFloat")
-def matmul_integer_to_float(node: Reader) -> str:
-    text = f"{_integers(node, node.x(0), node.optional(4, 'x_zero'), 1, 5)} * ({node.x(2)} * {node.x(3)})"
-    return f"{text} + {node.x(6)}" if node.has(6) else text
-
-
-@_own("DynamicQuantizeMatMul")
-def dynamic_quantize_matmul(node: Reader) -> str:
-    x, scale, zero = node.scope.parts("part", f"@onnx.dynamic_quantize({node.x(0)})", 3)
-    text = f"{_integers(node, x, f', x_zero={zero}', 1, 3)} * ({scale} * {node.x(2)})"
-    return f"{text} + {node.x(4)}" if node.has(4) else text
-
-
-@_own("MatMulNBits")
-def matmul_n_bits(node: Reader) -> str:
-    if node.has(4):
-        raise Untranslatable("permutes its groups")
-    sizes = ", ".join(
-        f"{ours}={node.integer(theirs)}" for ours, theirs in (("k", "K"), ("n", "N"), ("block", "block_size"))
+def embedded(node: Reader, tables: list[str | None], scales: str, mask: int, positions: int) -> str:
+    words, places, segments = tables
+    ids = node.x(0)
+    at = (
+        f"@take({places}, {node.x(positions)}, axis=0)"
+        if node.has(positions)
+        else f"@slice({places}, [0], [{ids}.dim(1)])"
     )
-    zeros = node.optional(3, "zero_points")
-    text = f"@onnx.matmul_bits({node.x(0)}, {node.x(1)}, {node.x(2)}{zeros}, {sizes}, bits={node.integer('bits', 4)})"
-    return f"{text} + {node.x(5)}" if node.has(5) else text
+    total = f"@take({words}, {ids}, axis=0) + {at}"
+    total += f" + @take({segments}, {node.x(1)}, axis=0)" if segments is not None and node.has(1) else ""
+    total = node.let("total", total)
+    made = f"@layer_norm({total}, {scales}, axis=-1, epsilon={number(node.number('epsilon', 1e-12))})"
+    if node.outputs() < 2:
+        return made
+    counts = f"@cast(@sum({node.x(mask)}, axis=1), int32)" if node.has(mask) else f"@zeros([{ids}.dim(0)], int32)"
+    return f"({', '.join((made, counts, total)[: node.outputs()])})"
+
+
+@_own("GroupNorm")
+def group_norm(node: Reader) -> str:
+    """Channels stand last unless it says otherwise."""
+    groups, epsilon = node.integer("groups"), number(node.number("epsilon", 1e-5))
+    x, last = node.x(0), node.integer("channels_last", 1)
+    x = f"@moveaxis({x}, -1, 1)" if last else x
+    text = f"@group_normalization({x}, {node.x(1)}, {node.x(2)}, {groups}, epsilon={epsilon})"
+    text = f"@moveaxis({text}, 1, -1)" if last else text
+    return f"@silu({text})" if node.integer("activation", 0) else text
+
+
+@_own("BiasAdd")
+def bias_add(node: Reader) -> str:
+    return f"{node.x(0)} + {node.x(1)} + {node.x(2)}"
+
+
+@_own("BiasSplitGelu")
+def bias_split_gelu(node: Reader) -> str:
+    left, right = node.parts(f"@split({node.x(0)} + {node.x(1)}, 2, axis=-1)", 2)
+    return f"{left} * @gelu({right})"
+
+
+# Windows with channels in the last axis
+
+
+@_own("NhwcConv")
+def nhwc_conv(node: Reader) -> str:
+    group = node.integer("group", 1)
+    shaped = spaced(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
+    weight = f"@moveaxis({node.x(1)}, -1, 1)"
+    return f'@conv({node.x(0)}, {weight}{node.optional(2, "bias")}{shaped}, layout="channels_last")'
+
+
+@_own("NhwcMaxPool")
+def nhwc_max_pool(node: Reader) -> str:
+    kernel = node.integers("kernel_shape")
+    if kernel is None:
+        raise Untranslatable("has no kernel_shape")
+    ceil = ", ceil_mode=true" if node.integer("ceil_mode", 0) else ""
+    shaped = spaced(node, "strides", "pads", "dilations", strides=", strides=[1]")
+    text = f"@onnx.max_pool(@moveaxis({node.x(0)}, -1, 1), {listed(kernel)}{shaped}{ceil})"
+    return f"@moveaxis({text}, 1, -1)"
+
+
+@_own("ConvTransposeWithDynamicPads")
+def conv_transpose_with_pads(node: Reader) -> str:
+    pads = node.elements(2) if node.has(2) else ()
+    if pads is None:
+        raise Untranslatable("has pads that are computed")
+    group, half = node.integer("group", 1), len(pads) // 2
+    shaped = spaced(node, "strides", "output_padding", "dilations") + ("" if group == 1 else f", groups={group}")
+    if any(pads):
+        shaped += f", pads={listed([f'({a}, {b})' for a, b in zip(pads[:half], pads[half:], strict=True)])}"
+    return f"@conv_transpose({node.x(0)}, {node.x(1)}{node.optional(3, 'bias')}{shaped})"
+
+
+# What ONNX got later, or has not
+
+
+for _name, _row in (
+    ("Range", shapes.range_), ("Trilu", shapes.trilu), ("Pad", shapes.pad), ("GridSample", images.grid_sample),
+):  # fmt: skip
+    add(_name, _row, 1, DOMAIN)
+
+
+@_own("Inverse")
+def inverse(node: Reader) -> str:
+    return f"@inv({node.x(0)})"
+
+
+@_own("Unique")
+def unique(node: Reader) -> str:
+    """In the order of their first places."""
+    values, _, which, counts = node.parts(f"@onnx.unique({node.x(0)}, sorted=false)", 4)
+    found = (values, which, counts)[: node.outputs()]
+    return found[0] if len(found) == 1 else f"({', '.join(found)})"
+
+
+@_own("CDist")
+def cdist(node: Reader) -> str:
+    x, y = node.x(0), node.x(1)
+    apart = f"@square(@expand_dims({x}, axis=1) - @expand_dims({y}, axis=0))"
+    text = f"@sum({apart}, axis=-1)"
+    return text if node.string("metric", "sqeuclidean") == "sqeuclidean" else f"@sqrt({text})"
+
+
+@_own("ExpandDims")
+def expand_dims(node: Reader) -> str:
+    axes = node.elements(1)
+    if axes is None:
+        return f"@onnx.unsqueeze({node.x(0)}, {node.x(1)})"
+    return f"@expand_dims({node.x(0)}, axis={axes[0]})"
+
+
+@_own("SampleOp")
+def sample(node: Reader) -> str:
+    return node.x(0)

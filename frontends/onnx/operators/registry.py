@@ -12,9 +12,9 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol
 
-from ....lang.onnx_weights import ELEMENTS
-from ..literals import listed, number, quoted
-from ..model import Attribute, Graph, Operation, Tensor, ValueType
+from ....lang.onnx_weights import ELEMENTS, SMALL
+from ..literals import listed, literal, number, quoted
+from ..model import Attribute, Graph, Listed, Operation, Tensor, TensorType, ValueType
 
 __all__ = [
     "Reader",
@@ -101,6 +101,11 @@ class Reader:
             return None
         return tuple(v for v in found.values if isinstance(v, int))
 
+    def dtype_of(self, at: int) -> str | None:
+        """What is declared of an input's elements."""
+        kind = self.scope.type(self.operation.inputs[at]) if self.has(at) else None
+        return kind.dtype if isinstance(kind, TensorType) else None
+
     def is_constant(self, at: int) -> bool:
         """Whether the model holds an input."""
         return self.has(at) and self.scope.constant(self.operation.inputs[at]) is not None
@@ -150,6 +155,18 @@ class Reader:
             raise Untranslatable(f"its attribute `{name}` is no list of integers")
         return tuple(v for v in found if isinstance(v, int))
 
+    def listed(self, name: str, dtype: str) -> str | None:
+        """An attribute that lists numbers, as an expression for a tensor of rank 1; None where it is absent or empty."""
+        found = self.attribute(name)
+        if not found:
+            return None
+        if not isinstance(found, tuple) or not all(isinstance(v, int | float) for v in found):
+            raise Untranslatable(f"its attribute `{name}` is no list of numbers")
+        key = found.key if isinstance(found, Listed) and len(found) >= SMALL else None
+        if key is None:
+            return literal(Tensor(name, dtype, (len(found),), None, tuple(found), None))
+        return self.scope.literal(Tensor(name, dtype, (len(found),), None, None, key))
+
     def dtype(self, name: str) -> str | None:
         """An attribute that numbers a dtype, by our name for it."""
         found = self.attribute(name)
@@ -185,7 +202,7 @@ _RULES: dict[tuple[str, str], list[tuple[frozenset[int] | None, Row]]] = {}
 _OPERATORS: dict[tuple[str, str], _Rows] = {}
 FAMILIES = (
     "table", "shapes", "math", "windows", "images", "recurrent", "signal", "chance", "quantised", "attention", "training",
-    "learned", "microsoft", "sequences", "strings",
+    "learned", "losses", "classic", "trees", "microsoft", "microsoft_quantised", "microsoft_attention", "sequences", "strings",
 )  # fmt: skip
 
 

@@ -267,6 +267,5 @@ def reverse_sequence(node: Reader) -> str:
 
 @operator("SpaceToDepth")
 def space_to_depth(node: Reader) -> str:
-    if node.string("mode", "DCR") != "DCR":
-        raise Untranslatable("moves the places of a block behind the channels")
-    return f"@space_to_depth({node.x(0)}, {node.integer('blocksize')})"
+    name = "pixel_unshuffle" if node.string("mode", "DCR") == "CRD" else "space_to_depth"
+    return f"@{name}({node.x(0)}, {node.integer('blocksize')})"

@@ -1,0 +1,47 @@
+"""`rx lsp`: serves an editor by the language server protocol, over standard input and output."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from contextlib import redirect_stdout
+from importlib.util import find_spec
+
+import click
+
+from .files import Unusable
+
+
+@click.command()
+@click.option("--stdio", is_flag=True, help="Over standard input and output, which is what it does anyway.")
+@click.option("--log", "log", metavar="FILE", help="Write what is asked and answered to a file.")
+def lsp(stdio: bool, log: str | None) -> int:
+    """Serve an editor by the language server protocol.
+
+    Nothing of the files that are open is run.
+    """
+    if find_spec("pygls") is None:
+        raise Unusable("`rx lsp` needs pygls: pip install 'rxlang[lsp]'")
+    from ..editor.handlers import serve  # nothing else waits for pygls
+
+    _log(log)
+    server = serve()
+    # What anything else should print must not get between the messages.
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    with redirect_stdout(sys.stderr):
+        server.start_io(sys.stdin.buffer, out)
+    server.end()
+    return 0 if server.has_shut_down else 1
+
+
+def _log(path: str | None) -> None:
+    """Standard output belongs to the protocol; without a file only what went wrong is told, on standard error."""
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    if path is None:
+        logging.basicConfig(level=logging.CRITICAL, stream=sys.stderr, format=form)
+        return
+    try:
+        logging.basicConfig(level=logging.INFO, filename=path, format=form)
+    except OSError as wrong:
+        raise Unusable(f"cannot write {path!r}: {wrong.strerror}") from wrong

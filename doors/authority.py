@@ -1,0 +1,189 @@
+"""Arguments or a result that a door refused, to the diagnostic.
+
+The signature itself is asked, as any program is that runs, of tensors that have a shape and a dtype and nothing in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .. import pipeline
+from ..interp.dtypes import numpy_dtype
+from ..interp.guards import dtype_name, foreign
+from ..interp.names import mangle
+from ..interp.run import Machine, ShapeError, convert, expected_dtype
+from ..lang import codes, core
+from ..lang.checked import Checked
+from ..lang.diagnostics import Diagnostic, Label, error
+from ..lang.dtypes import DTYPES
+from ..lang.files import Files
+from ..lang.node import replace
+from ..lang.source import Span
+from .libraries import NoArray, Weak, name_of, read
+
+# See written.py.
+__tracebackhide__ = True
+
+
+class Authority:
+    """What a signature says of a call, in words. Doors are quick and say nothing."""
+
+    def __init__(self, checked: Checked, function: core.Function) -> None:
+        self.checked = checked
+        self.function = function
+        self.name = f"@{function.name}"
+
+    @cached_property
+    def machine(self) -> Machine:
+        return pipeline.ready(self.checked, Files(Path()), allow_extern=True)
+
+    def refuse(self, args: Sequence[Any]) -> NoReturn:
+        """Raises what is wrong with the arguments."""
+        given = self._given(args)
+        self._run(given, None)
+        self._disagrees()
+
+    def reject(self, args: Sequence[Any], result: Any) -> NoReturn:
+        """Raises what is wrong with the result."""
+        self._run(self._given(args), self._stand_in("its result", result, self.function.result, None))
+        self._disagrees()
+
+    def _disagrees(self) -> NoReturn:
+        raise RuntimeError(f"the door of {self.name} refuses what its signature takes: this is a bug of Rx")
+
+    def _given(self, args: Sequence[Any]) -> list[Any]:
+        stand_ins = [
+            self._stand_in(f"`{p.name}`", a, p.sort, p.name) for p, a in zip(self.function.params, args, strict=True)
+        ]
+        return convert(self.function, stand_ins)
+
+    def _run(self, args: list[Any], result: Any) -> None:
+        code = self.machine.code_for(args)
+        code.namespace["x_" + mangle(self.function.name)] = lambda *_: result
+        door = code.namespace["f_" + mangle(self.function.name)]
+        if result is None:  # what comes behind the door is not asked
+            code.namespace["x_" + mangle(self.function.name)] = _Inside.entered
+        try:
+            self.machine.attempt(door, *args)
+        except _Inside:
+            return
+        except ShapeError as problem:
+            shapes = {p.name: a for p, a in zip(self.function.params, args, strict=True)}
+            raise ShapeError(_traced(problem.diagnostic, self.function, shapes)) from None
+
+    # Tensors with nothing in them
+
+    def _stand_in(self, subject: str, value: Any, sort: core.Sort | None, param: str | None) -> Any:
+        match sort:
+            case core.BaseSort(name="Tensor"):
+                return self._tensor(subject, value, param)
+            case core.TupleSort(items=items):
+                if not isinstance(value, tuple | list) or len(value) != len(items):
+                    self._unfit(subject, f"a tuple of {len(items)}", _told(value))
+                return tuple(
+                    self._stand_in(f"{subject}[{i}]", v, s, None)
+                    for i, (v, s) in enumerate(zip(value, items, strict=True))
+                )
+        return value
+
+    def _tensor(self, subject: str, value: Any, param: str | None) -> Any:
+        try:
+            shape, dtype = read(value)
+        except NoArray:
+            shape = getattr(value, "shape", ())
+            if hasattr(value, "__array_namespace__"):
+                self._unfit(subject, "an array of known sizes", f"one of shape {list(shape)}")
+            self._unfit(subject, "an array", _told(value))
+        if any(type(size) is not int for size in shape):
+            try:
+                shape = tuple(map(int, shape))
+            except (TypeError, ValueError):
+                self._unfit(subject, "an array of known sizes", f"one of shape {list(shape)}")
+        return np.broadcast_to(np.zeros((), self._dtype(subject, dtype, param)), shape)
+
+    def _dtype(self, subject: str, dtype: Any, param: str | None) -> Any:
+        if isinstance(dtype, Weak):
+            asked = expected_dtype(self.function, param) if param is not None else None
+            return numpy_dtype(asked) if asked is not None and dtype.fits(asked) else np.asarray(dtype.value).dtype
+        name = name_of(dtype)
+        if name is None:
+            self._unfit(subject, "an array of numbers, bools or strings", f"one of {dtype}")
+        return numpy_dtype(DTYPES[name])
+
+    def _unfit(self, subject: str, wanted: str, found: str) -> NoReturn:
+        declared = self.function.declaration
+        at = declared.result.span if declared is not None and declared.result is not None else self.function.span
+        name = subject.strip("`").partition("`")[0]
+        span = core.param_span(self.function, name) if subject.startswith("`") else at
+        message = f"{self.name} needs {subject} to be {wanted}, but it is {found}"
+        raise ShapeError(error(codes.R404, message, span, function=self.name))
+
+
+class _Inside(Exception):
+    """The door lets its arguments in."""
+
+    @classmethod
+    def entered(cls, *_: object) -> NoReturn:
+        raise cls
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    return foreign(value)
+
+
+# Where sizes were bound
+
+
+def _traced(said: Diagnostic, function: core.Function, given: Mapping[str, Any]) -> Diagnostic:
+    """The diagnostic with where each size that the failing annotation speaks of was bound, and what it is."""
+    annotation = said.span.text
+    bound = dict(reversed(list(_bindings(function, given))))
+    labels = [
+        Label(span, text)
+        for name, (span, text) in bound.items()
+        if span != said.span and name in _names(said.span, function) and not _overlap(span, said.span)
+    ]
+    return replace(said, labels=(*said.labels, *labels)) if annotation else said
+
+
+def _overlap(a: Span, b: Span) -> bool:
+    return a.source is b.source and a.start < b.end and b.start < a.end
+
+
+def _names(span: Span, function: core.Function) -> set[str]:
+    """The names in the part of the signature that is at fault."""
+    declared = function.declaration
+    if declared is None:
+        return set()
+    annotations = [p.annotation for p in declared.params] + [declared.result]
+    inside = list(declared.where)
+    while annotations:
+        found = annotations.pop()
+        if found is not None:
+            inside += [*(found.dims or filter(None, (found.shape,))), *filter(None, (found.dtype,))]
+            annotations += found.items
+    return {name for w in inside if _overlap(w.span, span) for name in w.names}
+
+
+def _bindings(function: core.Function, given: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Span, str]]]:
+    """Each name that the types of the parameters bind, with where that is and what is there in this call."""
+    for param in function.declaration.params if function.declaration is not None else ():
+        annotation, shape = param.annotation, getattr(given[param.name], "shape", None)
+        if annotation is None or shape is None:
+            continue
+        if annotation.dtype is not None and len(annotation.dtype.names) == 1:
+            found = dtype_name(given[param.name].dtype)
+            yield annotation.dtype.names[0], (annotation.dtype.span, f"`{param.name}` has dtype {found}")
+        dims = annotation.dims or ()
+        splice = next((i for i, d in enumerate(dims) if d.span.text.startswith(("*", "..."))), len(dims))
+        for i, dim in enumerate(dims):
+            axis = i if i < splice else i - len(dims)
+            if len(dim.names) == 1 and i != splice and -len(shape) <= axis < len(shape):
+                yield dim.names[0], (dim.span, f"{dim.span.text} is {shape[axis]}: axis {axis} of `{param.name}`")

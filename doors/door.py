@@ -1,0 +1,197 @@
+"""A Python function and its signature to the same function with a door: what is given and what comes back is checked."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import update_wrapper
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from .. import pipeline
+from ..api import Check, CheckError
+from ..lang import core
+from ..lang.checked import Checked
+from .authority import Authority
+from .declared import Declared, Unfit
+from .libraries import PREFIX, SHARED, take_up
+from .text import Counted, Variant, Written, listing, variant_lines
+
+
+class Doors:
+    """All doors that there are; `made` is told of each new one."""
+
+    def __init__(self) -> None:
+        self.all: WeakSet[Door] = WeakSet()
+        self.made: Callable[[Door], None] = lambda _: None
+
+
+DOORS = Doors()
+Lines = Sequence[Sequence[Written]]
+
+
+class Door:
+    """What there is of a function with a door: its declaration, the programs that say it, the lines of its checks."""
+
+    def __init__(self, function: Callable[..., Any], declared: Declared) -> None:
+        self.target = function
+        self.declared = declared
+        self.optional = declared.optional
+        self.parameters = inspect.signature(function)
+        choices = list(_choices(declared.optional))
+        self.programs = [_program(declared, absent) for absent in choices]
+        found = zip(choices, self.programs, strict=True)
+        self.variants = [Variant(absent, _function(program, declared), i) for i, (absent, program) in enumerate(found)]
+        self.authorities = [Authority(p, v.function) for p, v in zip(self.programs, self.variants, strict=True)]
+        self.lines = self._lines(decided=False)
+        self.function = self._made(self.lines)
+        # The functions that are made of it, with their lines: what counts rewrites them all.
+        self.copies = [(self.function, self.lines)]
+        DOORS.all.add(self)
+        DOORS.made(self)
+
+    @property
+    def name(self) -> str:
+        return self.declared.name
+
+    @property
+    def signature(self) -> str:
+        return self.variants[0].function.signature
+
+    @property
+    def file(self) -> str | None:
+        """The file that the function stands in."""
+        code = getattr(inspect.unwrap(self.target), "__code__", None)
+        return None if code is None else code.co_filename
+
+    @property
+    def residual(self) -> tuple[Check, ...]:
+        """What is left to check between its functions: it is one."""
+        return ()
+
+    def variant(self, absent: frozenset[str]) -> tuple[Checked, core.Function]:
+        """The program and the declaration in it where these parameters are None."""
+        found = next(v for v in self.variants if v.absent == absent)
+        return self.programs[found.place], found.function
+
+    def entered(self) -> Callable[..., Any]:
+        """The function for whom it is decided that the door lets its arguments in: its result is checked."""
+        lines = self._lines(decided=True)
+        self.copies.append((self._made(lines), lines))
+        DOORS.made(self)
+        return self.copies[-1][0]
+
+    def _lines(self, *, decided: bool) -> Lines:
+        call, maybe = _call(self.parameters), self.declared.maybe
+        return [variant_lines(v, call, result_may_be_none=maybe, decided=decided) for v in self.variants]
+
+    def _made(self, lines: Lines) -> Callable[..., Any]:
+        take_up()
+        door = self._compiled(self.text(lines))
+        update_wrapper(door, self.target)
+        defaults = [p for p in self.parameters.parameters.values() if p.default is not p.empty]
+        door.__defaults__ = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY) or None
+        door.__kwdefaults__ = {p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY} or None
+        door.__rx_door__ = self
+        made: Callable[..., Any] = door
+        return made
+
+    def _compiled(self, text: str) -> Any:
+        space: dict[str, Any] = {}
+        exec(compile(text, f"<door of {self.name}>", "exec"), SHARED, space)
+        return space["make"](self.target, _unseen(self._refuse), _unseen(self._reject))
+
+    def text(self, lines: Lines, counted: Counted | None = None) -> str:
+        """The door as Python."""
+        head = [f"def make({PREFIX}target, {PREFIX}refuse, {PREFIX}reject):", f"    def door{_head(self.parameters)}:"]
+        body: list[str] = []
+        for variant, own in reversed(list(zip(self.variants, lines, strict=True))):
+            if variant.absent:
+                tests = " and ".join(f"{n} is None" for n in self.optional if n in variant.absent)
+                body.append(f"        if {tests}:")
+            body += listing(own, 3 if variant.absent else 2, counted)
+        return "\n".join([*head, *body, "    return door", ""])
+
+    def every_check(self) -> Iterator[core.Assert | core.MatchShape]:
+        """The checks of all its lines."""
+        for _, lines in self.copies:
+            yield from (line.reached for own in lines for line in own if line.reached is not None)
+
+    def rewrite(self, counted: Counted | None) -> None:
+        """From here on its checks are counted, or are not any more."""
+        for function, lines in self.copies:
+            function.__code__ = self._compiled(self.text(lines, counted)).__code__
+
+    def _refuse(self, variant: int, args: Sequence[Any]) -> None:
+        __tracebackhide__ = True
+        self.authorities[variant].refuse(args)
+
+    def _reject(self, variant: int, args: Sequence[Any], result: Any) -> None:
+        __tracebackhide__ = True
+        self.authorities[variant].reject(args, result)
+
+
+def _unseen(action: Callable[..., Any]) -> Callable[..., Any]:
+    """What a compiler of functions does not look into: to PyTorch's it is where a graph ends."""
+
+    def unseen(*args: Any) -> Any:
+        __tracebackhide__ = True
+        torch = sys.modules.get("torch")
+        return action(*args) if torch is None else torch.compiler.disable(action)(*args)
+
+    unseen._torchdynamo_disable = True  # type: ignore[attr-defined]
+    return unseen
+
+
+def _choices(optional: Sequence[str]) -> Iterator[frozenset[str]]:
+    """Which parameters may be None at once, none of them first."""
+    for count in range(len(optional) + 1):
+        yield from map(frozenset, combinations(optional, count))
+
+
+def _program(declared: Declared, absent: frozenset[str]) -> Checked:
+    """The declaration as a program; raises CheckError where something is wrong with it."""
+    source = declared.program(absent)
+    report = pipeline.check_source(source, Path())
+    source.show()
+    if not report.ok or report.checked is None:
+        if absent:
+            names = " and ".join(f"`{n}`" for n in sorted(absent))
+            why = "; ".join(d.message for d in report.diagnostics if d.severity == "error")
+            raise Unfit(f"@{declared.name} cannot be checked without {names}: {why}")
+        raise CheckError(report.diagnostics)
+    return report.checked
+
+
+def _function(checked: Checked, declared: Declared) -> core.Function:
+    return next(f for f in checked.program.functions if f.name == declared.name and f.kind == "extern")
+
+
+# Parameters and arguments as text
+
+
+def _head(signature: inspect.Signature) -> str:
+    """The parameters; their defaults are put in afterwards."""
+    params = []
+    for param in signature.parameters.values():
+        default = inspect.Parameter.empty if param.default is param.empty else None
+        params.append(param.replace(annotation=param.empty, default=default))
+    return str(signature.replace(parameters=params, return_annotation=inspect.Signature.empty))
+
+
+def _call(signature: inspect.Signature) -> str:
+    args = []
+    for name, param in signature.parameters.items():
+        match param.kind:
+            case param.KEYWORD_ONLY:
+                args.append(f"{name}={name}")
+            case param.VAR_POSITIONAL:
+                args.append(f"*{name}")
+            case param.VAR_KEYWORD:
+                args.append(f"**{name}")
+            case _:
+                args.append(name)
+    return f"{PREFIX}target({', '.join(args)})"

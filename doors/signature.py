@@ -1,0 +1,49 @@
+"""What is known of a function with a door: its signature as text, shapes of results from shapes alone, the checks that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..api import Check, Function
+from ..shapes import Dims, given_shapes, shapes_of
+from ..size import Size
+from .compose import Chain
+from .door import Door
+
+
+class Signature:
+    """The signature of a function that `rx.checked` or `rx.compose` made; `str` is its text in Rx, on one line."""
+
+    def __init__(self, door: Door | Chain) -> None:
+        self._door = door
+
+    def __str__(self) -> str:
+        return self._door.signature
+
+    def __repr__(self) -> str:
+        return f"<rx signature {self}>"
+
+    @property
+    def residual(self) -> tuple[Check, ...]:
+        """What `rx.compose` could not decide for all sizes: it is checked where one function's result enters the next."""
+        return self._door.residual
+
+    def shapes(self, **arguments: Dims | int | str | Size) -> Any:
+        """The result's shape for given shapes of the arguments, as `module.f.shapes` tells it; one that may be None may be left
+        out."""
+        absent = frozenset(n for n in self._door.optional if arguments.get(n) is None)
+        given = {n: a for n, a in arguments.items() if n not in absent}
+        checked, function = self._door.variant(absent)
+        return shapes_of(checked, function, given_shapes(function, given))
+
+
+def signature(function: Callable[..., Any]) -> Signature | Function:
+    """The signature of a function that `rx.checked` or `rx.compose` made. A function of a module is its own."""
+    if isinstance(function, Function):
+        return function
+    door = getattr(function, "__rx_door__", None)
+    if door is None:
+        name = getattr(function, "__name__", None) or repr(function)
+        raise TypeError(f"{name} has no signature: decorate it with rx.checked")
+    return Signature(door)

@@ -1,0 +1,312 @@
+"""A signature's checks to the Python text of a door: straight lines over the shapes and dtypes of arguments and result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..interp.names import mangle
+from ..interp.shape_text import ShapeTexts
+from ..interp.unit import Unit
+from ..lang import core
+from ..lang.dtypes import CLASSES, DTYPES, members
+from .libraries import LIBRARIES, PREFIX, dtype_names, set_names
+
+RESULT = PREFIX + "result"
+# The dtypes that most arrays have: the first that will do is asked for before the sets of all.
+_COMMON = ("float32", "int64", "bool")
+# Of a tensor of so many axes none has a local of its own.
+_AXES = 12
+_EXACT = [f"{PREFIX}exact_{library.module}" for library in LIBRARIES]
+
+
+Check = core.Assert | core.MatchShape
+
+
+class Written(NamedTuple):
+    """A line of a door: its text, how deep it stands, and the check that is made there: where it is `reached`, and where what
+    follows says that it `failed`."""
+
+    depth: int
+    text: str
+    reached: Check | None = None
+    failed: Check | None = None
+
+
+class Checks(ShapeTexts):
+    """The lines that check values against what a declaration asserts of them. `locals` has where each value is."""
+
+    def __init__(self, values: Mapping[str, str], refused: str) -> None:
+        super().__init__(Unit({}))
+        self.locals.update(values)
+        self.refused = refused
+        # Whether it is known that they hold: then the lines only name sizes.
+        self.decided = False
+        self.lines: list[Written] = []
+        # Whether a line may meet a size expression without a value.
+        self.may_fail = False
+
+    def taken(self) -> list[Written]:
+        """The lines so far, in a `try` where one of them may meet a divisor that is 0; what follows begins anew."""
+        lines, self.lines = self.lines, []
+        if self.may_fail:
+            self.may_fail = False
+            inside = [line._replace(depth=line.depth + 1) for line in lines]
+            lines = [Written(0, "try:"), *inside, Written(0, f"except {PREFIX}Undefined:"), Written(1, self.refused)]
+        return lines
+
+    def write(self, text: str, depth: int = 0, *, reached: Check | None = None, failed: Check | None = None) -> None:
+        self.lines.append(Written(depth, text, reached, failed))
+
+    # Values
+
+    def value(self, name: str, sort: core.Sort | None) -> None:
+        """Reads what a value is checked for."""
+        match sort:
+            case core.BaseSort(name="Tensor"):
+                self._tensor(name)
+            case core.BaseSort(name="Size"):
+                self._shape_level(name, "int", "size_of")
+            case core.BaseSort(name="Bool"):
+                self._shape_level(name, "bool", "bool_of")
+            case core.BaseSort(name="Shape"):
+                self._shape_level(name, "NoArray", "shape_of")
+            case core.BaseSort(name="DType"):
+                self._shape_level(name, "NoArray", "as_dtype")
+            case core.TupleSort(items=items):
+                self._tuple(name, items)
+
+    def _tensor(self, name: str) -> None:
+        value, shape, dtype = self.local(name), self.shape_local(name), self.dtype_local(name)
+        kind = f"{PREFIX}kind"
+        tests = [f"{kind} is {exact}" for exact in _EXACT]
+        self.write(f"{kind} = {PREFIX}type({value})")
+        self.write(f"if {' or '.join(tests)} or {PREFIX}isinstance({value}, {PREFIX}ARRAYS):")
+        self.write(f"{shape} = {value}.shape", 1)
+        self.write(f"{dtype} = {value}.dtype", 1)
+        self.write("else:")
+        self._read(f"{shape}, {dtype} = {PREFIX}read({value})", 1)
+
+    def _shape_level(self, name: str, kind: str, convert: str) -> None:
+        local = self._own(name)
+        self.write(f"{local} = {self.local(name)}")
+        self.write(f"if {PREFIX}type({local}) is not {PREFIX}{kind}:")
+        self._read(f"{local} = {PREFIX}{convert}({local})", 1)
+        self.locals[name] = local
+
+    def _tuple(self, name: str, items: Sequence[core.Sort]) -> None:
+        value = self.local(name)
+        kind = f"{PREFIX}isinstance({value}, ({PREFIX}tuple, {PREFIX}list))"
+        self.write(f"if not {kind} or {PREFIX}len({value}) != {len(items)}:")
+        self.write(self.refused, 1)
+
+    def _read(self, text: str, depth: int) -> None:
+        self.write("try:", depth)
+        self.write(text, depth + 1)
+        self.write(f"except {PREFIX}NoArray:", depth)
+        self.write(self.refused, depth + 1)
+
+    def _own(self, name: str) -> str:
+        return f"{PREFIX}v_{mangle(name)}"
+
+    def shape_local(self, name: str) -> str:
+        return f"{PREFIX}s_{mangle(name)}"
+
+    def dtype_local(self, name: str) -> str:
+        return f"{PREFIX}d_{mangle(name)}"
+
+    # Statements
+
+    def statements(self, stmts: Iterable[core.Stmt], sorts: Mapping[str, core.Sort]) -> None:
+        """The checks in their order; the parts of a tuple are read where they are named."""
+        sorts = dict(sorts)
+        for stmt in stmts:
+            match stmt:
+                case core.Let(is_tuple=True, names=names, value=core.Var(name=whole)):
+                    self._unpacked(names, whole, sorts)
+                case core.Let(names=(name,), value=value) if isinstance(value, core.ShapeLevel):
+                    text, self.locals[name] = self.shape_level(value), self._own(name)
+                    self.write(f"{self.locals[name]} = {text}")
+                case core.Assert(
+                    cond=core.Compare(op="==", left=core.RankOf(tensor=name), right=core.SizeLit(value=rank))
+                ) if 0 < rank < _AXES:
+                    self._axes(name, rank, stmt)
+                case core.Assert(cond=cond):
+                    self._failing(self.negated(cond), stmt)
+                case core.MatchShape():
+                    self._match(stmt)
+
+    def _unpacked(self, names: Sequence[str], whole: str, sorts: dict[str, core.Sort]) -> None:
+        sort = sorts[whole]
+        assert isinstance(sort, core.TupleSort)
+        for at, (name, item) in enumerate(zip(names, sort.items, strict=True)):
+            self.locals[name] = self._own(name)
+            self.write(f"{self._own(name)} = {self.local(whole)}[{at}]")
+            sorts[name] = item
+            self.value(name, item)
+
+    def _failing(self, text: str, check: Check) -> None:
+        if not self.decided:
+            self.write(f"if {text}:", reached=check, failed=check)
+            self.write(self.refused, 1)
+
+    def _axes(self, name: str, rank: int, check: Check) -> None:
+        """Each axis of a tensor of this rank gets a local: a shape of another length cannot be taken apart so."""
+        own = [f"{self.shape_local(name)}_{axis}" for axis in range(rank)]
+        self.write("try:", reached=None if self.decided else check)
+        self.write(f"{', '.join(own)}{',' if rank == 1 else ''} = {self.shape_local(name)}", 1)
+        self.write(f"except {PREFIX}ValueError:", failed=None if self.decided else check)
+        self.write(self.refused, 1)
+        for axis, local in enumerate(own):
+            self.dims[name, axis] = self.dims[name, axis - rank] = local
+
+    def _match(self, stmt: core.MatchShape) -> None:
+        """Binds and compares the dimensions of a shape with at most one splice in it."""
+        shape, dims = self.shape_local(stmt.tensor), stmt.dims
+        at = next((i for i, d in enumerate(dims) if isinstance(d, core.Splice)), None)
+        after = 0 if at is None else len(dims) - at - 1
+        self._failing(f"{PREFIX}len({shape}) {'!=' if at is None else '<'} {len(dims) - (at is not None)}", stmt)
+        later = []
+        for i, dim in enumerate(dims):
+            if isinstance(dim, core.Splice):
+                end = f"{PREFIX}len({shape}) - {after}" if after else ""
+                part, name = f"{shape}[{i}:{end}]", dim.name
+            else:
+                part = f"{shape}[{i if at is None or i < at else i - len(dims)}]"
+                name = dim.name if isinstance(dim, core.SizeVar) else ""
+            if name in stmt.binds:
+                self.locals[name] = self._own(name)
+                self.write(f"{self._own(name)} = {part}")
+            else:
+                later.append((part, dim))
+        for part, dim in later:
+            text = self.local(dim.name) if isinstance(dim, core.Splice) else self.size(dim)
+            if text != part:
+                self._failing(f"{part} != {text}", stmt)
+
+    # Shape-level expressions, over what was read of the values
+
+    def size(self, e: core.SizeExpr) -> str:
+        match e:
+            case core.RankOf(tensor=tensor):
+                return f"{PREFIX}len({self.shape_local(tensor)})"
+            case core.DimOf(tensor=tensor, axis=axis):
+                return self.dims.get((tensor, axis)) or f"{self.shape_local(tensor)}[{axis}]"
+        return super().size(e)
+
+    def _size_op(self, op: str, left: core.SizeExpr, right: core.SizeExpr) -> str:
+        text = super()._size_op(op, left, right)
+        if text.startswith("("):
+            return text
+        self.may_fail = self.may_fail or op not in ("min", "max")
+        return PREFIX + text
+
+    def shape(self, e: core.ShapeExpr) -> str:
+        return self.shape_local(e.tensor) if isinstance(e, core.ShapeOf) else super().shape(e)
+
+    def dtype(self, e: core.DTypeExpr) -> str:
+        match e:
+            case core.DTypeLit(dtype=dtype):
+                return dtype_names(dtype.name)[0]
+            case core.DTypeOf(tensor=tensor):
+                return self.dtype_local(tensor)
+        return super().dtype(e)
+
+    def boolean(self, e: core.BoolExpr) -> str:
+        if _is_of_dtypes(e):
+            return f"not ({self.negated(e)})"
+        return super().boolean(e)
+
+    def negated(self, e: core.BoolExpr) -> str:
+        match e:
+            case core.Compare(op="!=") if _is_of_dtypes(e):
+                return f"not ({self._other_dtype(e)})"
+            case core.Compare() if _is_of_dtypes(e):
+                return self._other_dtype(e)
+            case core.InClass():
+                return self._outside(e)
+        return super().negated(e)
+
+    def _other_dtype(self, e: core.Compare) -> str:
+        """True where two dtypes differ; one and the same object does not."""
+        sides = [e.left, e.right] if not isinstance(e.left, core.DTypeLit) else [e.right, e.left]
+        first, second = (self.shape_level(side) for side in sides)
+        same = [second]
+        if isinstance(sides[1], core.DTypeLit):
+            same, second = dtype_names(sides[1].dtype.name), repr(sides[1].dtype.name)
+        return " and ".join([*(f"{first} is not {s}" for s in same), f"{PREFIX}differs({first}, {second})"])
+
+    def _outside(self, e: core.InClass) -> str:
+        names = tuple(
+            d.name for c in e.choices for d in (members(c) if c in CLASSES and not e.braces else (DTYPES[c],))
+        )
+        item = self.dtype(e.item)
+        likely = next((name for name in _COMMON if name in names), None)
+        common = [f"{item} is not {n}" for n in dtype_names(likely)] if likely is not None else []
+        *sets, of_numpy = set_names(names)
+        return " and ".join(
+            [*common, *(f"{item} not in {s}" for s in sets), f"{PREFIX}outside({item}, {names!r}, {of_numpy})"]
+        )
+
+
+def _is_of_dtypes(e: core.BoolExpr) -> bool:
+    return isinstance(e, core.InClass) or isinstance(e, core.Compare) and isinstance(e.left, core.DTypeExpr)
+
+
+class Variant(NamedTuple):
+    """One door of a function: which parameters are None, and what is checked of the others and the result."""
+
+    absent: frozenset[str]
+    function: core.Function
+    place: int
+
+
+def variant_lines(variant: Variant, call: str, *, result_may_be_none: bool, decided: bool = False) -> list[Written]:
+    """Checks of the arguments (unless it is `decided` that they hold), the call, checks of its result."""
+    function = variant.function
+    names = [p.name for p in function.params]
+    given = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+    text = Checks({name: name for name in names}, f"return {PREFIX}refuse({variant.place}, {given})")
+    text.decided = decided
+    for param in function.params:
+        text.value(param.name, param.sort)
+    text.statements(function.checks, {p.name: p.sort for p in function.params})
+    text.decided = False
+    lines = text.taken()
+    lines.append(Written(0, f"{RESULT} = {call}"))
+    if function.result is not None:
+        if result_may_be_none:
+            lines += [Written(0, f"if {RESULT} is None:"), Written(1, f"return {RESULT}")]
+        [out] = _out(function)
+        text.refused = f"return {PREFIX}reject({variant.place}, {given}, {RESULT})"
+        text.locals[out] = RESULT
+        text.value(out, function.result)
+        text.statements(function.promises, {out: function.result})
+        lines += text.taken()
+    return [*lines, Written(0, f"return {RESULT}")]
+
+
+def _out(function: core.Function) -> tuple[str, ...]:
+    """What the core calls the result."""
+    [let] = [s for s in function.body.stmts if isinstance(s, core.Let)]
+    return let.names
+
+
+class Counted(NamedTuple):
+    """Where checks are counted: the number of their door, and a place in its counts for each of them."""
+
+    door: int
+    places: Mapping[int, int]
+
+
+def listing(lines: Iterable[Written], depth: int, counted: Counted | None = None) -> Iterator[str]:
+    """The lines as Python has them."""
+    for line in lines:
+        indent = "    " * (depth + line.depth)
+        places = counted.places if counted is not None else {}
+        door = counted.door if counted is not None else 0
+        if id(line.reached) in places:
+            yield f"{indent}{PREFIX}reached_{door}[{places[id(line.reached)]}] += 1"
+        yield indent + line.text
+        if id(line.failed) in places:
+            yield f"{indent}    {PREFIX}failed_{door}[{places[id(line.failed)]}] += 1"

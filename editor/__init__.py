@@ -1,0 +1,1 @@
+"""Texts that somebody edits to what an editor shows of them; the language server."""

@@ -1,0 +1,325 @@
+"""Texts in, facts out: what is known of each piece of a program, found out once for as long as its text and the signatures
+that it uses stay the same.
+
+`Analyst` holds the texts that somebody edits and what was found of them. It belongs to one thread, as a session of the solver
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from ..desugar.world import Part
+from ..lang import codes
+from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
+from ..lang.diagnostics import Diagnostic, in_order
+from ..lang.files import Files
+from ..lang.modules import Modules, load_program
+from ..lang.node import Node
+from ..lang.source import NOWHERE, Source, Span
+from ..lang.sweet import Const, Import, Module
+from ..pipeline import check_part
+from ..simplify.known.outcome import GivenUp, Options
+from ..simplify.propagate import KnownConsts
+from .pieces import Piece, Pieces, split
+
+__all__ = ["Analyst", "Facts", "GivenUp", "Settings", "Verdict"]
+
+
+class Settings(Node):
+    """How files are checked: `roots` are the folders beside a file's own that it may open files in."""
+
+    roots: tuple[Path, ...] = ()
+    strict: bool = False
+
+
+# What a verdict rests on: the texts of the pieces themselves and what can be seen of those that they use, by file and key.
+Grounds = frozenset[tuple[Path, str, str]]
+
+
+class Slice(Node):
+    """Pieces that are checked together, with what they use: of `heads` the signatures alone, of `whole` the bodies too."""
+
+    pieces: tuple[Piece, ...]
+    whole: frozenset[Piece]
+    heads: frozenset[Piece]
+
+    @property
+    def grounds(self) -> Grounds:
+        own = ((p.path, p.key, p.text) for p in self.whole)
+        return frozenset([*own, *((p.path, p.key, p.head) for p in self.heads)])
+
+
+class Verdict:
+    """What checking a slice has found: its diagnostics, and what is known of its functions. All places are in pieces."""
+
+    def __init__(self, pieces: tuple[Piece, ...], diagnostics: tuple[Diagnostic, ...], checked: Checked) -> None:
+        self.pieces = pieces
+        self.diagnostics = diagnostics
+        self.checked = checked
+
+    @cached_property
+    def silent(self) -> frozenset[tuple[str, Span]]:
+        """The doubts of other pieces that an error of this one takes the place of."""
+        if all(d.severity != "error" for d in self.diagnostics):
+            return frozenset()
+        return frozenset((d.code, d.span) for d in self.checked.silenced if not self.owns(d.span))
+
+    def owns(self, span: Span) -> bool:
+        return span.source in self.pieces
+
+    @cached_property
+    def shapes(self) -> tuple[FunctionShapes, ...]:
+        """The bindings of its own functions."""
+        own = {f"@{f.name}" for f in self.checked.program.functions if self.owns(f.span)}
+        main = self.checked.program.main
+        own |= {"@main"} if main is not None and self.owns(main.span) else set()
+        return tuple(f for f in self.checked.shapes if f.name in own)
+
+    @cached_property
+    def demands(self) -> tuple[Demands, ...]:
+        """What its own functions demand of their inputs."""
+        own = {f"@{f.name}" for f in self.checked.program.functions if self.owns(f.span)}
+        return tuple(d for d in self.checked.demands if d.name in own)
+
+    def explained(self, name: str) -> tuple[Explanation, ...]:
+        """What is known of a name in each of its functions."""
+        own = {f.name for f in self.shapes}
+        return tuple(e for e in self.checked.explain(name) if e.function in own)
+
+
+class Facts:
+    """A file as it is now, with its imports, and what is known of its pieces; of some nothing may be known yet."""
+
+    def __init__(self, pieces: Pieces, program: Program, verdicts: Mapping[Piece, Verdict]) -> None:
+        self.pieces = pieces
+        self.program = program
+        self.verdicts = verdicts
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Those of the file itself, in its order."""
+        verdicts = list(dict.fromkeys(self.verdicts.values()))
+        silent = {said for verdict in verdicts for said in verdict.silent}
+        found = [
+            *self.program.problems,
+            *(d for v in verdicts for d in v.diagnostics if (d.code, d.span) not in silent),
+        ]
+        own = [d for d in in_order(found) if self.pieces.place(d.span) is not None]
+        ordered = sorted(own, key=lambda d: self.pieces.place(d.span) or (0, 0))
+        absent = {d.message: d for d in reversed(ordered) if d.code.is_absent or d.code == codes.W312}
+        return tuple(d for d in ordered if absent.get(d.message, d) is d)
+
+    def verdict(self, offset: int) -> Verdict | None:
+        """What is known of the piece at an offset."""
+        return self.verdicts.get(self.pieces.at(offset)[0])
+
+
+class Texts(Files):
+    """The files of a program, of which some are being edited."""
+
+    def __init__(self, base: Path, roots: tuple[Path, ...], analyst: Analyst) -> None:
+        super().__init__(base, roots)
+        self.analyst = analyst
+
+    def has(self, resolved: Path) -> bool:
+        return resolved in self.analyst.edited or super().has(resolved)
+
+    def read_text(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE) -> tuple[Path, str]:
+        found = self.find(path, relative_to, span)
+        if found in self.analyst.edited:
+            return found, self.analyst.edited[found]
+        stamp = _stamp(found)
+        known = self.analyst.read.get(found)
+        if known is None or known[0] != stamp:
+            self.analyst.read[found] = known = (stamp, super().read_text(path, relative_to, span)[1])
+        return found, known[1]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """What changes when a file is written."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return (0, -1)
+    return (stat.st_mtime_ns, stat.st_size)
+
+
+class Program:
+    """A file and its imports: which pieces each name may mean, and what slices there are."""
+
+    def __init__(self, files: Texts, pieces: Pieces, modules: Modules, problems: tuple[Diagnostic, ...]) -> None:
+        self.files = files
+        self.modules = modules
+        self.problems = problems
+        self.units = {m.alias: self.files.analyst.files[Path(m.module.source.name)] for m in modules.imports}
+        self.units[""] = pieces
+        self.paths = {unit.path: alias for alias, unit in self.units.items()}
+        self.links = {m.alias: dict(m.links) for m in (modules.entry, *modules.imports)}
+        self._names: dict[str, dict[str, tuple[Piece, ...]]] = {}
+
+    def names(self, alias: str) -> dict[str, tuple[Piece, ...]]:
+        """The pieces that each name of a file may mean; an import's as `attn.block`."""
+        if alias not in self._names:
+            found = dict(self.units[alias].by_name)
+            for link, target in self.links[alias].items():
+                other = self.units[target].by_name if target in self.units else {}
+                found.update((f"{link}.{name}", pieces) for name, pieces in other.items())
+            self._names[alias] = found
+        return self._names[alias]
+
+    def scopes(self, alias: str) -> Iterator[tuple[Piece, ...]]:
+        """The pieces of a file that see the same local names: each alone, and those of the script together."""
+        pieces = self.units[alias].pieces
+        script = tuple(p for p in pieces if p.is_script)
+        yield from ((p,) for p in pieces if p.items and not p.is_script)
+        yield from (script,) if script else ()
+
+    def slices(self) -> Iterator[Slice]:
+        """What there is to check in the file itself: each piece, and the statements of its script together."""
+        for pieces in self.scopes(""):
+            if all(isinstance(item, Import) for item in pieces[0].items):
+                continue
+            yield self._slice(pieces, self.names("").get("main", ()) if pieces[0].is_script else ())
+
+    def _slice(self, own: tuple[Piece, ...], beside: tuple[Piece, ...]) -> Slice:
+        pieces = (*own, *beside)
+        whole, heads = set(pieces), set[Piece]()
+        todo = [(piece, True) for piece in pieces]
+        while todo:
+            piece, is_whole = todo.pop()
+            names = self.names(self.paths[piece.path])
+            words = piece.words if is_whole else piece.words_of_head
+            for used in {p for word in words & names.keys() for p in names[word]} - whole:
+                seen = piece.is_list or not used.is_opaque
+                if seen or used not in heads:
+                    (whole if seen else heads).add(used)
+                    todo.append((used, seen))
+        return Slice(own, frozenset(whole), frozenset(heads - whole))
+
+
+class Analyst:
+    """The texts that are edited, the files that were read, and the verdicts that still stand."""
+
+    def __init__(self) -> None:
+        self.edited: dict[Path, str] = {}
+        self.read: dict[Path, tuple[tuple[int, int], str]] = {}
+        self.files: dict[Path, Pieces] = {}
+        self._verdicts: dict[Path, dict[tuple[Piece, ...], tuple[Grounds, Verdict]]] = {}
+        # What was known last of each piece, for what is asked while it cannot be read.
+        self._last: dict[Path, dict[str, Verdict]] = {}
+        self._settings: dict[Path, Settings] = {}
+        self._consts: KnownConsts = {}
+
+    def edit(self, path: Path, text: str) -> None:
+        self.edited[path] = text
+
+    def close(self, path: Path) -> None:
+        """From here on the file is what the disk has."""
+        self.edited.pop(path, None)
+        self._verdicts.pop(path, None)
+        self._last.pop(path, None)
+
+    def outdated(self) -> list[Path]:
+        """The files that are not on disk what was read."""
+        return [path for path, (stamp, _) in self.read.items() if path not in self.edited and _stamp(path) != stamp]
+
+    def forget(self) -> None:
+        """What rests on files that are no text, as weights are."""
+        self._verdicts.clear()
+        self._consts.clear()
+
+    def pieces(self, path: Path, text: str) -> Pieces:
+        known = self.files.get(path)
+        if known is None or known.text != text:
+            self.files[path] = known = split(path, text, known)
+        return known
+
+    def program(self, path: Path, settings: Settings) -> Program:
+        """The file with its imports, as they are now. Raises RxError where there is no such text."""
+        files = Texts(path.parent, settings.roots, self)
+        text = self.edited[path] if path in self.edited else files.read_text(path.name)[1]
+        pieces = self.pieces(path, text)
+
+        def read(source: Source, found: Path | None) -> tuple[Module, tuple[Diagnostic, ...]]:
+            one = pieces if found in (path, None) else self.pieces(found, source.text)
+            return one.module, one.problems
+
+        modules, problems = load_program(Source(str(path), text), files, read)
+        return Program(files, pieces, modules, problems)
+
+    def known(self, path: Path, settings: Settings) -> Facts:
+        """What is known without checking anything: of pieces that have changed what was known before."""
+        program = self.program(path, settings)
+        last = self._last.get(path, {})
+        found = {p: last[p.key] for p in program.units[""].pieces if p.key in last}
+        return Facts(program.units[""], program, found)
+
+    def steps(self, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None) -> Iterator[Facts]:
+        """What is known, more with each step: pieces whose text has changed come first. Raises GivenUp where `stopped` says so,
+        and RxError where there is no such file."""
+        if self._settings.get(path) != settings:
+            self._settings[path] = settings
+            self._verdicts.pop(path, None)
+        program = self.program(path, settings)
+        before = self._verdicts.get(path, {})
+        slices = list(program.slices())
+        now = {one.pieces: before[one.pieces] for one in slices if one.pieces in before}
+        waiting = [one for one in slices if one.pieces not in now or now[one.pieces][0] != one.grounds]
+        waiting.sort(key=lambda one: one.pieces in before)
+        self._verdicts[path] = now
+        self._forget(program.units[""])
+        if not waiting or waiting[0].pieces in before:  # the text that changed is known, or cannot be read
+            yield self._facts(program, now)
+        for one in waiting:
+            verdict = self._verdict(program, one, Options(strict=settings.strict, stopped=stopped))
+            now[one.pieces] = (one.grounds, verdict)
+            self._last[path].update((piece.key, verdict) for piece in one.pieces)
+            yield self._facts(program, now)
+
+    def _forget(self, pieces: Pieces) -> None:
+        """What is not there any more."""
+        keys = {p.key for p in pieces.pieces}
+        self._last[pieces.path] = {k: v for k, v in self._last.get(pieces.path, {}).items() if k in keys}
+        there = {piece for unit in self.files.values() for piece in unit.pieces}
+        for place in [p for p in self._consts if p.source not in there]:
+            del self._consts[place]
+
+    def _verdict(self, program: Program, one: Slice, options: Options) -> Verdict:
+        part = Part(one.whole, one.heads, frozenset(one.pieces))
+        tells_of_consts = any(isinstance(item, Const) for piece in one.pieces for item in piece.items)
+        consts = None if tells_of_consts else self._consts
+        report = check_part(program.modules, part, program.files, options, consts)
+        assert report.checked is not None
+        return Verdict(one.pieces, tuple(d for d in report.diagnostics if d.span.source in one.pieces), report.checked)
+
+    def facts(self, path: Path, settings: Settings | None = None) -> Facts:
+        """All that can be known."""
+        *_, last = self.steps(path, settings or Settings())
+        return last
+
+    def _facts(self, program: Program, now: Mapping[tuple[Piece, ...], tuple[Grounds, Verdict]]) -> Facts:
+        return Facts(program.units[""], program, {p: v for own, (_, v) in now.items() for p in own})
+
+
+def related(facts: Facts, span: Span) -> tuple[Path, tuple[int, int]] | None:
+    """The file in which something stands that is said of this one, and where."""
+    source = span.source
+    pieces = facts.program.units.get(facts.program.paths.get(source.path, "?")) if isinstance(source, Piece) else None
+    place = pieces.place(span) if pieces is not None else facts.pieces.place(span)
+    return None if place is None else ((pieces or facts.pieces).path, place)
+
+
+# More files than these are not looked through for what is in them.
+_MOST_PROGRAMS = 2_000
+
+
+def programs(folder: Path) -> list[Path]:
+    """The programs below a folder, hidden folders left out."""
+    found: list[Path] = []
+    for path in sorted(folder.rglob("*.rx")):
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts) and len(found) < _MOST_PROGRAMS:
+            found.append(path)
+    return found

@@ -1,0 +1,393 @@
+"""A client's requests and notifications, each to what the session knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+
+from . import completion, hints, mends, symbols, wire
+from .analysis import Facts
+from .hover import hover, origins
+from .lookup import Lookup, Place
+from .positions import Position, agreed
+from .rename import Refused, renamed
+from .server import RequestFailed, RxServer
+from .session import Document, is_set, wishes
+
+FIX_ALL = "source.fixAll.rx"
+_LEGEND = lsp.SemanticTokensLegend(list(symbols.TOKEN_TYPES), list(symbols.MODIFIERS))
+_COMPLETION = lsp.CompletionOptions(trigger_characters=["@", ".", '"', "[", "/"])
+_SIGNATURE = lsp.SignatureHelpOptions(trigger_characters=["(", ","], retrigger_characters=["="])
+_ACTIONS = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, FIX_ALL], resolve_provider=True)
+
+
+def serve() -> RxServer:
+    """A server with everything that it can do."""
+    server = RxServer()
+    for register in (_life, _documents, _diagnostics, _names, _writing, _between, _outline, _changes):
+        register(server)
+    return server
+
+
+def _life(server: RxServer) -> None:
+    session = server.session
+
+    @server.feature(lsp.INITIALIZE)
+    def initialize(params: lsp.InitializeParams) -> None:
+        general = params.capabilities.general
+        offered = general.position_encodings if general is not None else None
+        session.encoding = agreed([str(getattr(e, "value", e)) for e in offered or ()])
+        session.wishes = wishes(params.initialization_options, session.wishes)
+        root = params.root_uri or (Path(params.root_path).as_uri() if params.root_path else None)
+        folders = params.workspace_folders or ([lsp.WorkspaceFolder(root, "")] if root else [])
+        session.folders = {f.uri: session.path(f.uri) for f in folders}
+
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(_: lsp.InitializedParams) -> None:
+        await session.work(completion.warm)
+        await configure()
+        server.begin(server.watch())
+
+    async def configure() -> None:
+        if is_set(server.client_capabilities.workspace, "configuration"):
+            asked = lsp.ConfigurationParams([lsp.ConfigurationItem(section="rx")])
+            for found in await server.workspace_configuration_async(asked) or ():
+                apply(found)
+
+    def apply(settings: object) -> None:
+        before, session.wishes = session.wishes, wishes(settings, session.wishes)
+        if session.wishes != before:
+            server.refresh_all()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def changed(params: lsp.DidChangeConfigurationParams) -> None:
+        apply(params.settings)
+        await configure()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders(params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        for folder in params.event.removed:
+            session.folders.pop(folder.uri, None)
+        for folder in params.event.added:
+            session.folders[folder.uri] = session.path(folder.uri)
+        server.refresh_all()
+
+    @server.feature(lsp.SHUTDOWN)
+    def shutdown(_: None) -> None:
+        server.end()
+
+
+def _documents(server: RxServer) -> None:
+    session = server.session
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        text = params.text_document
+        server.begin(server.refresh_with_users(session.open(text.uri, text.version, text.text)))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        text = params.text_document
+        document = session.change(text.uri, text.version, map(_change, params.content_changes))
+        if document is not None:
+            server.begin(server.refresh_with_users(document))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        document = session.close(params.text_document.uri)
+        if document is not None:
+            server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, []))
+            server.refresh_others(document.path)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+        document = session.documents.get(params.text_document.uri)
+        if document is not None:
+            server.refresh_others(document.path, document)
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def on_disk(params: lsp.DidChangeWatchedFilesParams) -> None:
+        server.forget_weights()
+        server.refresh_all()
+
+
+def _change(change: lsp.TextDocumentContentChangeEvent) -> tuple[Position, Position, str] | str:
+    if isinstance(change, lsp.TextDocumentContentChangePartial):
+        start, end = change.range.start, change.range.end
+        return Position(start.line, start.character), Position(end.line, end.character), change.text
+    return change.text
+
+
+def _diagnostics(server: RxServer) -> None:
+    options = lsp.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="rx")
+
+    @server.feature(lsp.TEXT_DOCUMENT_DIAGNOSTIC, options)
+    async def diagnostic(params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
+        server.stop_sending()
+        found = await server.of(params.text_document.uri, lambda facts: wire.diagnostics(server.session, facts)) or []
+        number = str(hash(repr(found)))
+        if params.previous_result_id == number:
+            return lsp.RelatedUnchangedDocumentDiagnosticReport(number)
+        return lsp.RelatedFullDocumentDiagnosticReport(found, result_id=number)
+
+
+def _names(server: RxServer) -> None:
+    session = server.session
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    async def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
+        def link(place: Place) -> str:
+            where = wire.location(session, place)
+            return f"{where.uri}#L{where.range.start.line + 1}"
+
+        def ask(facts: Facts) -> lsp.Hover | None:
+            found = hover(facts, server.offset(facts, params.position), link)
+            if found is None:
+                return None
+            text = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.markdown)
+            return lsp.Hover(text, wire.range_(server.lines_of(facts), found.start, found.end))
+
+        return await server.of(params.text_document.uri, ask)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    async def definition(params: lsp.DefinitionParams) -> list[lsp.Location] | None:
+        def ask(facts: Facts) -> list[lsp.Location]:
+            target = Lookup(facts.program).imported(server.offset(facts, params.position))
+            found = server.symbol(facts, params.position)
+            place = target or (found[0].defined(found[1]) if found is not None else None)
+            return server.places([place]) if place is not None else []
+
+        return await server.of(params.text_document.uri, ask)
+
+    @server.feature(lsp.TEXT_DOCUMENT_TYPE_DEFINITION)
+    async def sources(params: lsp.TypeDefinitionParams) -> list[lsp.Location] | None:
+        """Where the sizes of a value come from."""
+        return await server.of(
+            params.text_document.uri, lambda facts: server.places(origins(facts, server.offset(facts, params.position)))
+        )
+
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    async def references(params: lsp.ReferenceParams) -> list[lsp.Location] | None:
+        def ask(facts: Facts) -> list[lsp.Location]:
+            found = server.symbol(facts, params.position)
+            if found is None:
+                return []
+            lookup, symbol, _ = found
+            places = server.found_in(facts, symbol)
+            defined = None if params.context.include_declaration else lookup.defined(symbol)
+            return server.places([p for p in places if p != defined])
+
+        return await server.of(params.text_document.uri, ask)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    async def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight] | None:
+        def ask(facts: Facts) -> list[lsp.DocumentHighlight]:
+            found = server.symbol(facts, params.position)
+            places = found[0].references(found[1]) if found is not None else ()
+            return [lsp.DocumentHighlight(wire.range_(server.lines_of(facts), p.start, p.end)) for p in places]
+
+        return await server.of(params.text_document.uri, ask)
+
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def prepare(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
+        def ask(facts: Facts) -> lsp.PrepareRenamePlaceholder | None:
+            found = server.symbol(facts, params.position)
+            if found is None or found[1].path is None:
+                return None
+            _, symbol, place = found
+            return lsp.PrepareRenamePlaceholder(
+                wire.range_(server.lines_of(facts), place.start, place.end), symbol.name
+            )
+
+        return await server.of(params.text_document.uri, ask)
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+    async def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+        def ask(facts: Facts) -> lsp.WorkspaceEdit:
+            found = server.symbol(facts, params.position)
+            if found is None:
+                raise RequestFailed("nothing here has a name that can be changed")
+            path, (_, symbol, _) = facts.pieces.path, found
+            try:
+                places = renamed(session.analyst, session.files(path), symbol, params.new_name, session.settings(path))
+            except Refused as reason:
+                raise RequestFailed(str(reason)) from None
+            name = params.new_name.removeprefix("@") if symbol.kind == "function" else params.new_name
+            edits: dict[Path, list[lsp.TextEdit]] = {}
+            for place in places:
+                edits.setdefault(place.path, []).append(lsp.TextEdit(wire.location(session, place).range, name))
+            return server.edit(edits)
+
+        return await server.of(params.text_document.uri, ask)
+
+
+def _writing(server: RxServer) -> None:
+    session = server.session
+
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, _COMPLETION)
+    async def complete(params: lsp.CompletionParams) -> lsp.CompletionList | None:
+        path = session.path(params.text_document.uri)
+
+        def ask() -> lsp.CompletionList | None:
+            facts = session.known(path)
+            if facts is None:
+                return None
+            offset = server.offset(facts, params.position)
+            return wire.completions(server.lines_of(facts), offset, completion.completions(facts, offset))
+
+        return await server.answer(ask)
+
+    @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, _SIGNATURE)
+    async def signature(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
+        path = session.path(params.text_document.uri)
+
+        def ask() -> lsp.SignatureHelp | None:
+            facts = session.known(path)
+            found = completion.signature(facts, server.offset(facts, params.position)) if facts is not None else None
+            return wire.signature(found) if found is not None else None
+
+        return await server.answer(ask)
+
+
+def _between(server: RxServer) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    async def inlay(params: lsp.InlayHintParams) -> list[lsp.InlayHint] | None:
+        def ask(facts: Facts) -> list[lsp.InlayHint]:
+            start, end = server.offset(facts, params.range.start), server.offset(facts, params.range.end)
+            return wire.inlay_hints(server.lines_of(facts), hints.hints(facts, start, end, server.session.wishes.hints))
+
+        return await server.of(params.text_document.uri, ask)
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
+    async def lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens] | None:
+        return await server.of(
+            params.text_document.uri, lambda facts: wire.lenses(server.lines_of(facts), hints.lenses(facts))
+        )
+
+
+def _outline(server: RxServer) -> None:
+    session = server.session
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def outline(params: lsp.DocumentSymbolParams) -> list[Any] | None:
+        path = session.path(params.text_document.uri)
+        tree = is_set(
+            server.client_capabilities.text_document, "document_symbol", "hierarchical_document_symbol_support"
+        )
+
+        def ask() -> list[Any]:
+            facts = session.known(path)
+            if facts is None:
+                return []
+            lines, found = server.lines_of(facts), symbols.symbols(facts.pieces)
+            if tree:
+                return list(wire.document_symbols(lines, found))
+            return [wire.symbol_information(session.uri(path), lines, s) for s in found]
+
+        return await server.answer(ask)
+
+    @server.feature(lsp.WORKSPACE_SYMBOL)
+    async def of_workspace(params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol] | None:
+        query = params.query.lower().lstrip("@")
+
+        def ask() -> list[lsp.WorkspaceSymbol]:
+            found = []
+            for path in session.all_files():
+                facts = session.known(path)
+                if facts is not None:
+                    lines = session.lines(path, facts.pieces.text)
+                    there = (s for s in symbols.symbols(facts.pieces) if s.kind != "value" and query in s.name.lower())
+                    found += [wire.workspace_symbol(session.uri(path), lines, s) for s in there]
+            return found
+
+        return await server.answer(ask)
+
+    @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
+    async def fold(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange] | None:
+        path = session.path(params.text_document.uri)
+
+        def ask() -> list[lsp.FoldingRange]:
+            facts = session.known(path)
+            return wire.folds(server.lines_of(facts), symbols.folds(facts.pieces)) if facts is not None else []
+
+        return await server.answer(ask)
+
+    def tokens_of(path: Path, between: lsp.Range | None) -> lsp.SemanticTokens:
+        facts = session.known(path)
+        if facts is None:
+            return lsp.SemanticTokens([])
+        found = symbols.tokens(facts)
+        if between is not None:
+            start, end = server.offset(facts, between.start), server.offset(facts, between.end)
+            found = [t for t in found if start <= t.start < end]
+        return wire.semantic_tokens(server.lines_of(facts), found)
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _LEGEND)
+    async def tokens(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+        return await server.answer(tokens_of, session.path(params.text_document.uri), None)
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, _LEGEND)
+    async def some_tokens(params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
+        return await server.answer(tokens_of, session.path(params.text_document.uri), params.range)
+
+
+def _changes(server: RxServer) -> None:
+    session = server.session
+
+    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
+    async def formatted(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+        document = session.documents.get(params.text_document.uri)
+        if document is None:
+            return None
+        text = document.text
+        found = await server.answer(mends.formatted, str(document.path), text)
+        return wire.changes(session.lines(document.path, text), found)
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, _ACTIONS)
+    async def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction] | None:
+        document = session.documents.get(params.text_document.uri)
+        if document is None:
+            return None
+        only = [str(getattr(k, "value", k)) for k in params.context.only or ()]
+        found: list[lsp.CodeAction] = []
+        if not only or any(_covers(kind, "quickfix") for kind in only):
+            found += await server.answer(_quick, server, document, params)
+        if any(_covers(kind, FIX_ALL) for kind in only) or (not only and any(a.is_preferred for a in found)):
+            found.append(lsp.CodeAction("Apply every mend that leaves no choice", FIX_ALL, data={"uri": document.uri}))
+            if not is_set(server.client_capabilities.text_document, "code_action", "resolve_support"):
+                found[-1].edit = await server.answer(server.fix_all, document)
+        return [a for a in found if a.edit is not None or a.data is not None]
+
+    @server.feature(lsp.CODE_ACTION_RESOLVE)
+    async def resolve(action: lsp.CodeAction) -> lsp.CodeAction:
+        uri = action.data.get("uri") if isinstance(action.data, dict) else getattr(action.data, "uri", None)
+        document = session.documents.get(uri or "")
+        if document is not None and action.edit is None:
+            action.edit = await server.answer(server.fix_all, document)
+        return action
+
+
+def _covers(wanted: str, kind: str) -> bool:
+    """`source` and `source.fixAll` ask for `source.fixAll.rx` too."""
+    return wanted == kind or kind.startswith(f"{wanted}.")
+
+
+def _quick(server: RxServer, document: Document, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    lines = server.session.lines(document.path, document.text)
+    first = lines.offset(params.range.start.line, params.range.start.character)
+    last = lines.offset(params.range.end.line, params.range.end.character)
+    found = []
+    for action in server.actions(document):
+        if action.start <= last and first <= action.end:
+            place = wire.range_(lines, action.start, action.end)
+            about = [d for d in params.context.diagnostics if d.code == action.code and d.range == place]
+            edit = server.edit({document.path: wire.changes(lines, action.changes)})
+            title = action.title[:1].upper() + action.title[1:]
+            found.append(
+                lsp.CodeAction(
+                    title, lsp.CodeActionKind.QuickFix, about or None, is_preferred=action.preferred, edit=edit
+                )
+            )
+    return found

@@ -1,0 +1,247 @@
+"""A file's text to its pieces: each top-level item with a source of its own, read once as long as its text stays the same.
+
+A piece begins in column 1 with a word that begins an item, and knows its places relative to its own start: what was found out
+about it stays right wherever it moves. `Pieces` puts them together again.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..lang import sweet
+from ..lang.diagnostics import Diagnostic
+from ..lang.dtypes import DTYPES
+from ..lang.parser import parse
+from ..lang.source import Source, Span
+
+_BEGINS = re.compile(
+    r"^(?:(?:inline|private|extern|prim)[ \t]+[a-z @]|@[\w.']+[ \t]*=(?!=)"
+    r"|(?:const|type|let)[ \t]+[\w(]|import[ \t]*\"|assert\b)",
+    re.MULTILINE,
+)
+_WORD = re.compile(r"[^\W\d][\w']*(?:\.[^\W\d][\w']*)*")
+_DEFINED = re.compile(r"^(?:\w+[ \t]+)*?(?:@|const[ \t]+|type[ \t]+)([^\W\d][\w.']*)", re.MULTILINE)
+# Strings and comments, so that brackets in them do not count; then brackets.
+_TOKEN = re.compile(r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|([(\[{])|([)\]}])")
+_STATEMENTS = (sweet.Let, sweet.Assert, sweet.ExprStmt)
+
+
+class Piece(Source):
+    """The text of one or few items. `path` is the file, `key` what the piece is called there."""
+
+    __slots__ = ("path", "key", "__dict__")
+
+    def __init__(self, path: Path, key: str, text: str) -> None:
+        super().__init__(f"{path}#{key}", text)  # diagnostics are known by the names of their sources
+        self.path = path
+        self.key = key
+        # What others have worked out of the piece.
+        self.memo: dict[object, Any] = {}
+
+    @cached_property
+    def read(self) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
+        return parse.__wrapped__(self)  # the parser remembers one text, which is another one's
+
+    @property
+    def items(self) -> tuple[sweet.Item, ...]:
+        return self.read[0].items
+
+    @property
+    def problems(self) -> tuple[Diagnostic, ...]:
+        return self.read[1]
+
+    @cached_property
+    def seen(self) -> Piece:
+        """What others see of it: while the body of a function cannot be read, the function with its signature alone."""
+        end = _body(self.text) if self.problems and _DEFINED.match(self.text) else None
+        if end is None:
+            return self
+        stub = Piece(self.path, self.key, f"{self.text[:end]}{{}}\n")
+        return stub if not stub.problems and stub.is_opaque else self
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every name that the piece may mean, and perhaps some more."""
+        return _words(self.text)
+
+    @cached_property
+    def words_of_head(self) -> frozenset[str]:
+        return _words(self.head) if self.is_opaque else self.words
+
+    @cached_property
+    def defined(self) -> frozenset[str]:
+        """The functions, consts and types that others may use."""
+        if self.problems:
+            return frozenset(_DEFINED.findall(self.text))
+        named = sweet.FnDecl | sweet.Impls | sweet.Const | sweet.TypeDecl
+        return frozenset(i.name.name for i in self.items if isinstance(i, named))
+
+    @cached_property
+    def is_list(self) -> bool:
+        """Whether it lists implementations: what these begin to assert matters to those who call any of them."""
+        return any(isinstance(item, sweet.Impls) for item in self.items)
+
+    @cached_property
+    def is_script(self) -> bool:
+        """Whether it has statements that a run of the file runs."""
+        return any(isinstance(item, _STATEMENTS) for item in self.items) or self.text.startswith(("let", "assert"))
+
+    @cached_property
+    def head(self) -> str:
+        """What users of the piece can see of it: of one function with an annotated result all but its body."""
+        function = self.items[0] if len(self.items) == 1 and not self.problems else None
+        if not isinstance(function, sweet.FnDecl) or function.prefixes or function.fn.result is None:
+            return self.text
+        result, body = function.fn.result, function.fn.body
+        if body is None or _says_nothing(result):
+            return self.text
+        return self.text[: body.span.start]
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether users see less of it than it says."""
+        return len(self.head) < len(self.text)
+
+    @cached_property
+    def balance(self) -> tuple[int, int]:
+        """How many brackets close what was opened before the piece, and how many it leaves open."""
+        before = depth = 0
+        for found in _TOKEN.finditer(self.text):
+            if found[1]:
+                depth += 1
+            elif found[2]:
+                depth, before = max(depth - 1, 0), before + (depth == 0)
+        return before, depth
+
+
+def _body(text: str) -> int | None:
+    """Where the first block of a text begins."""
+    depth = 0
+    for found in _TOKEN.finditer(text):
+        if found[1] == "{" and not depth:
+            return found.start()
+        depth += bool(found[1]) - bool(found[2])
+    return None
+
+
+def _words(text: str) -> frozenset[str]:
+    """The names in a text; of `attn.block` also `attn`."""
+    found = set(_WORD.findall(text))
+    for word in [w for w in found if "." in w]:
+        parts = word.split(".")
+        found.update(".".join(parts[:n]) for n in range(1, len(parts)))
+    return frozenset(found)
+
+
+def _says_nothing(type_: sweet.Type) -> bool:
+    """Whether a result's type may say nothing of it: then its users read the body."""
+    match type_:
+        case sweet.TensorType():
+            return isinstance(type_.shape, sweet.Unknown | None) and isinstance(type_.dtype, sweet.Unknown | None)
+        case sweet.TupleType():
+            return all(map(_says_nothing, type_.items))
+        case sweet.NamedType():
+            return type_.name not in DTYPES
+        case sweet.FnType():
+            return True
+
+
+class Pieces:
+    """A file's text and its pieces, in order, with the offset of each."""
+
+    def __init__(self, path: Path, text: str, pieces: tuple[Piece, ...]) -> None:
+        self.path = path
+        self.source = Source(str(path), text)
+        self.pieces = pieces
+        self.starts: list[int] = []
+        at = 0
+        for piece in pieces:
+            self.starts.append(at)
+            at += len(piece.text)
+        self._start_of = {p.key: at for p, at in zip(pieces, self.starts, strict=True)}
+
+    @property
+    def text(self) -> str:
+        return self.source.text
+
+    @cached_property
+    def module(self) -> sweet.Module:
+        """The whole file as one tree; its items stand in the sources of the pieces."""
+        items = tuple(item for piece in self.pieces for item in piece.seen.items)
+        comments = tuple(c for piece in self.pieces for c in piece.read[0].comments)
+        return sweet.Module(Span(self.source, 0, len(self.text)), self.source, items, comments)
+
+    @cached_property
+    def problems(self) -> tuple[Diagnostic, ...]:
+        return tuple(problem for piece in self.pieces for problem in piece.problems)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, tuple[Piece, ...]]:
+        """The pieces that define a name, and the lists of implementations that have it: they decide what it asks for."""
+        found: dict[str, tuple[Piece, ...]] = {}
+        for piece in self.pieces:
+            listed = (c.name for i in piece.items if isinstance(i, sweet.Impls) for c in i.choices)
+            for name in (*piece.seen.defined, *listed):
+                found[name] = (*found.get(name, ()), piece.seen)
+        return found
+
+    def at(self, offset: int) -> tuple[Piece, int]:
+        """The piece at an offset of the file, and the offset in it."""
+        number = max(bisect_right(self.starts, offset) - 1, 0)
+        return self.pieces[number], offset - self.starts[number]
+
+    def place(self, span: Span) -> tuple[int, int] | None:
+        """Where something that stands in a piece of this file stands now; None for what is elsewhere."""
+        if isinstance(span.source, Piece):
+            start = self._start_of.get(span.source.key)
+            return None if start is None else (start + span.start, min(start + span.end, len(self.text)))
+        return (span.start, span.end) if span.source is self.source else None
+
+
+def split(path: Path, text: str, before: Pieces | None = None) -> Pieces:
+    """The pieces of a text; those that have not changed are the ones from before."""
+    known = {(p.key, p.text): p for p in before.pieces} if before is not None else {}
+    count: dict[str, int] = {}
+    pieces = []
+    for part in _closed(path, list(_parts(text))):
+        name = _called(part)
+        count[name] = count.get(name, 0) + 1
+        key = f"{name}#{count[name]}"
+        pieces.append(known.get((key, part)) or Piece(path, key, part))
+    return Pieces(path, text, tuple(pieces))
+
+
+def _parts(text: str) -> Iterator[str]:
+    starts = [0, *(found.start() for found in _BEGINS.finditer(text) if found.start())]
+    yield from (text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+def _called(text: str) -> str:
+    """What a piece is called: what it begins to define."""
+    found = _DEFINED.match(text)
+    return found[1] if found else text.split(None, 1)[0][:6] if text.strip() else ""
+
+
+def _closed(path: Path, parts: Iterable[str]) -> list[str]:
+    """The parts put together where a bracket that one leaves open is closed by one behind it."""
+    found = list(parts)
+    balances = [Piece(path, "", part).balance if _may_be_open(part) else (0, 0) for part in found]
+    at = len(found) - 1
+    while at > 0:
+        missing, at = balances[at][0], at - 1
+        if missing:
+            first = next((i for i in range(at, -1, -1) if balances[i][1]), None)
+            if first is not None:
+                joined = "".join(found[first : at + 2])
+                found[first : at + 2], balances[first : at + 2] = [joined], [Piece(path, "", joined).balance]
+                at = first
+    return found
+
+
+def _may_be_open(part: str) -> bool:
+    return any(part.count(a) != part.count(b) for a, b in ("()", "[]", "{}"))

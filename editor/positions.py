@@ -1,0 +1,112 @@
+"""Offsets of a text to lines and columns as an editor counts them, and back; changes of a text; files to URIs, and back.
+
+Lines end with `\\n`, `\\r\\n` or `\\r`, and with nothing else. A column counts code units of the encoding that was agreed on.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from pathlib import Path, PureWindowsPath
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+UTF8, UTF16, UTF32 = "utf-8", "utf-16", "utf-32"
+ENCODINGS = (UTF32, UTF8, UTF16)
+_LINE_END = re.compile(r"\r\n?|\n")
+_DRIVE = re.compile(r"/?([A-Za-z]):(?=[/\\]|$)")
+
+
+class Position(NamedTuple):
+    """Both count from 0."""
+
+    line: int
+    column: int
+
+
+class Lines:
+    """A text with its lines; `encoding` is how columns are counted."""
+
+    def __init__(self, text: str, encoding: str = UTF16) -> None:
+        self.text = text
+        self.encoding = encoding
+        self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+
+    def position(self, offset: int) -> Position:
+        offset = min(max(offset, 0), len(self.text))
+        line = bisect_right(self._starts, offset) - 1
+        return Position(line, units(self.text[self._starts[line] : offset], self.encoding))
+
+    def offset(self, line: int, column: int) -> int:
+        """A column behind the end of a line is that end; one inside of a character is its start."""
+        if line < 0:
+            return 0
+        if line >= len(self._starts):
+            return len(self.text)
+        start = self._starts[line]
+        text = self.text[start : self._end(line)]
+        return start + _characters(text, column, self.encoding)
+
+    def _end(self, line: int) -> int:
+        """The end of a line, without what ends it."""
+        if line + 1 >= len(self._starts):
+            return len(self.text)
+        end = self._starts[line + 1]
+        return end - (2 if self.text[end - 2 : end] == "\r\n" else 1)
+
+
+def units(text: str, encoding: str) -> int:
+    """How many code units a text has."""
+    if encoding == UTF32 or text.isascii():
+        return len(text)
+    if encoding == UTF8:
+        return len(text.encode("utf-8", "surrogatepass"))
+    return len(text) + sum(c > "\uffff" for c in text)
+
+
+def _characters(text: str, column: int, encoding: str) -> int:
+    """How many characters of a line stand before a column."""
+    if encoding == UTF32 or text.isascii():
+        return min(max(column, 0), len(text))
+    for at, character in enumerate(text):
+        column -= units(character, encoding)
+        if column < 0:
+            return at
+    return len(text)
+
+
+def changed(text: str, start: Position, end: Position, new: str, encoding: str) -> str:
+    """A text with a part of it replaced."""
+    lines = Lines(text, encoding)
+    first, last = lines.offset(*start), lines.offset(*end)
+    return text[: min(first, last)] + new + text[max(first, last) :]
+
+
+def agreed(offered: list[str] | None) -> str:
+    """The first of the encodings that the client offers which we know; UTF-16 is what everybody knows."""
+    return next((e for e in offered or () if e in ENCODINGS), UTF16)
+
+
+def path_of(uri: str) -> Path | None:
+    """The file that a URI names, None if it is none: drive letters are upper case, links are followed as `Files` does."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return None
+    path = unquote(parts.path)
+    drive = _DRIVE.match(path)
+    if drive:
+        path = f"{drive[1].upper()}:{path[drive.end() :]}"
+    elif parts.netloc and parts.netloc != "localhost":
+        path = f"//{parts.netloc}{path}"
+    return Path(path)
+
+
+def uri_of(path: Path | PureWindowsPath) -> str:
+    """`file:///c%3A/x.rx` and `file:///C:/x.rx` are the same file; this is how VS Code writes it."""
+    text = path.as_posix()
+    drive = _DRIVE.match(text)
+    if drive:
+        return f"file:///{drive[1].lower()}%3A{quote(text[drive.end() :])}"
+    if text.startswith("//"):
+        return f"file:{quote(text)}"
+    return f"file://{quote(text)}"

@@ -1,0 +1,222 @@
+"""The server: what it tells a client without being asked, and what its handlers share. pygls is imported by `rx lsp` alone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from . import mends, wire
+from .analysis import Facts, GivenUp
+from .lookup import Lookup, Place, Symbol
+from .protocol import RxProtocol
+from .rename import references
+from .session import Document, Session, is_set
+
+R = TypeVar("R")
+# In seconds: after how long files are looked at again, and what is known so far is told.
+_LOOK_AGAIN, _PATIENCE = 2.0, 0.5
+
+
+class ContentModified(JsonRpcException):
+    CODE = -32801
+    MESSAGE = "the text has changed meanwhile"
+
+
+class RequestFailed(JsonRpcException):
+    CODE = -32803
+
+
+class RxServer(LanguageServer):
+    """One client's server."""
+
+    def __init__(self) -> None:
+        super().__init__("rx", version("rxlang"), protocol_cls=RxProtocol, max_workers=1)
+        self.session = Session()
+        # Whoever asks for diagnostics is not sent them as well.
+        self.is_asked = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._actions: dict[Path, tuple[int, tuple[mends.Action, ...]]] = {}
+
+    @property
+    def has_shut_down(self) -> bool:
+        """Whether the client said that it ends, before it did."""
+        return bool(self.protocol._shutdown)
+
+    def begin(self, task: Coroutine[Any, Any, None]) -> None:
+        made = asyncio.ensure_future(task)
+        self._tasks.add(made)
+        made.add_done_callback(self._tasks.discard)
+
+    async def watch(self) -> None:
+        """Some clients watch no files: what was read is looked at now and then."""
+        while True:
+            await asyncio.sleep(_LOOK_AGAIN)
+            for path in await self.session.work(self.session.analyst.outdated):
+                self.refresh_others(path)
+
+    def end(self) -> None:
+        """Nothing is begun any more, and what is at work is given up."""
+        for task in self._tasks:
+            task.cancel()
+        self.session.end()
+
+    # Asking the worker
+
+    async def answer(self, job: Callable[..., R], *args: object) -> R:
+        try:
+            return await self.session.work(job, *args)
+        except GivenUp:
+            raise ContentModified() from None
+
+    def asking(self, uri: str, job: Callable[[Facts], R]) -> Callable[[], R | None]:
+        """What the worker does with all that is known of a file."""
+        path = self.session.path(uri)
+
+        def ask() -> R | None:
+            facts = self.session.facts(path)
+            return job(facts) if facts is not None else None
+
+        return ask
+
+    async def of(self, uri: str, job: Callable[[Facts], R]) -> R | None:
+        return await self.answer(self.asking(uri, job))
+
+    def lines_of(self, facts: Facts) -> Any:
+        return self.session.lines(facts.pieces.path, facts.pieces.text)
+
+    def offset(self, facts: Facts, at: lsp.Position) -> int:
+        found: int = self.lines_of(facts).offset(at.line, at.character)
+        return found
+
+    def forget_weights(self) -> None:
+        """What a file of weights had may be something else now."""
+        self.session.forget()
+
+    # Diagnostics
+
+    async def refresh(self, document: Document) -> None:
+        """Look at a file, one item after the other, and tell what is found at the end; what changed first, where that takes
+        long."""
+        session, asked, facts = self.session, document.asked, None
+        steps, patience = session.steps(document), time.monotonic() + _PATIENCE
+        while document.asked == asked:
+            further = await session.work(session.next, steps, document, asked)
+            if further is None:
+                break
+            facts = further
+            if time.monotonic() > patience:
+                await self._tell(document, facts, asked)
+                patience += _PATIENCE
+        if document.asked == asked:
+            await self._tell(document, facts, asked)
+
+    async def _tell(self, document: Document, facts: Facts | None, asked: int) -> None:
+        """What is known of a file; nothing of one that cannot be found."""
+        if facts is not None:
+            document.files = frozenset(facts.program.paths)
+        if not self.is_asked:
+            found = [] if facts is None else await self.session.work(wire.diagnostics, self.session, facts)
+            self._publish(document, found, asked)
+
+    def _publish(self, document: Document, found: list[lsp.Diagnostic], asked: int) -> None:
+        told = (document.version, found)
+        if document.asked == asked and document.told != told and document.uri in self.session.documents:
+            document.told = told
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, found, document.version))
+
+    async def refresh_with_users(self, document: Document) -> None:
+        """A file, then those that import it."""
+        asked = document.asked
+        await self.refresh(document)
+        if document.asked == asked:
+            self.refresh_others(document.path, document)
+
+    def refresh_others(self, path: Path, but: Document | None = None) -> None:
+        users = [d for d in self.session.documents.values() if d is not but and (path in d.files or not d.files)]
+        self.refresh_all(users)
+
+    def refresh_all(self, documents: list[Document] | None = None) -> None:
+        for document in list(self.session.documents.values()) if documents is None else documents:
+            document.asked += 1
+            self.begin(self.refresh(document))
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        """Have the client ask anew for what it asks for by itself: not every client that says so stands being asked to."""
+        workspace = self.client_capabilities.workspace
+        if self.is_asked and is_set(workspace, "diagnostics", "refresh_support"):
+            self.workspace_diagnostic_refresh(None)
+        if self.session.wishes.refresh and is_set(workspace, "inlay_hint", "refresh_support"):
+            self.workspace_inlay_hint_refresh(None)
+        if self.session.wishes.refresh and is_set(workspace, "code_lens", "refresh_support"):
+            self.workspace_code_lens_refresh(None)
+
+    def stop_sending(self) -> None:
+        """The client asks for diagnostics itself: those that it was sent are taken back."""
+        if not self.is_asked:
+            self.is_asked = True
+            for document in self.session.documents.values():
+                if document.told is not None:
+                    self.text_document_publish_diagnostics(
+                        lsp.PublishDiagnosticsParams(document.uri, [], document.version)
+                    )
+
+    # Names
+
+    def symbol(self, facts: Facts, at: lsp.Position) -> tuple[Lookup, Symbol, Place] | None:
+        lookup = Lookup(facts.program)
+        found = lookup.at(self.offset(facts, at))
+        symbol = lookup.symbol(found) if found is not None else None
+        place = facts.pieces.place(found.span) if found is not None else None
+        return None if symbol is None or place is None else (lookup, symbol, Place(facts.pieces.path, *place))
+
+    def found_in(self, facts: Facts, symbol: Symbol) -> list[Place]:
+        path = facts.pieces.path
+        return references(self.session.analyst, self.session.files(path), symbol, self.session.settings(path))
+
+    def places(self, places: list[Place]) -> list[lsp.Location]:
+        return [wire.location(self.session, place) for place in places]
+
+    # Changes
+
+    def edit(self, changes: dict[Path, list[lsp.TextEdit]]) -> lsp.WorkspaceEdit:
+        """With the versions that they are for, if the client can check them."""
+        if not is_set(self.client_capabilities.workspace, "workspace_edit", "document_changes"):
+            return lsp.WorkspaceEdit(changes={self.session.uri(path): edits for path, edits in changes.items()})
+        made = []
+        for path, edits in changes.items():
+            document = self.session.document(path)
+            number = document.version if document is not None else None
+            made.append(
+                lsp.TextDocumentEdit(
+                    lsp.OptionalVersionedTextDocumentIdentifier(self.session.uri(path), number), list(edits)
+                )
+            )
+        return lsp.WorkspaceEdit(document_changes=list(made))
+
+    def actions(self, document: Document) -> tuple[mends.Action, ...]:
+        """All mends of a file as it is now, found once."""
+        asked = document.asked
+        known = self._actions.get(document.path)
+        if known is None or known[0] != asked:
+            session = self.session
+            found = mends.actions(
+                session.analyst, document.path, session.settings(document.path), lambda: document.asked != asked
+            )
+            self._actions[document.path] = known = (asked, found)
+        return known[1]
+
+    def fix_all(self, document: Document) -> lsp.WorkspaceEdit | None:
+        session, asked = self.session, document.asked
+        settings = session.settings(document.path)
+        changes = mends.fix_all(session.analyst, document.path, settings, lambda: document.asked != asked)
+        lines = session.lines(document.path, document.text)
+        return self.edit({document.path: wire.changes(lines, changes)}) if changes else None

@@ -1,0 +1,203 @@
+"""What a client has open and wants, and the one thread that answers: texts by version, settings, folders.
+
+The latest text of a file wins: work on an older one is given up. Each step is a job of its own, so that a question waits for
+one item at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from ..lang.diagnostics import RxError
+from ..lang.node import Node
+from .analysis import Analyst, Facts, GivenUp, Settings, programs
+from .hints import KINDS
+from .positions import UTF16, Lines, Position, changed, path_of, uri_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Document:
+    """A text that a client has open. `asked` counts the reasons to look at it anew."""
+
+    def __init__(self, uri: str, path: Path, version: int, text: str) -> None:
+        self.uri = uri
+        self.path = path
+        self.version = version
+        self.text = text
+        self.asked = 0
+        # The files that its program is made of, and what was told of it last.
+        self.files: frozenset[Path] = frozenset()
+        self.told: object = None
+
+
+class Wishes(Node):
+    """What the client has set; `refresh`: whether it may be asked to ask anew for hints and lenses."""
+
+    strict: bool = False
+    hints: frozenset[str] = frozenset(KINDS)
+    roots: tuple[str, ...] = ()
+    refresh: bool = False
+
+
+def wishes(settings: object, before: Wishes) -> Wishes:
+    """Settings as they come, be they `{"rx": {...}}` or what is inside; what is not understood stays as it was."""
+    found = settings.get("rx", settings) if isinstance(settings, Mapping) else {}
+    if not isinstance(found, Mapping):
+        return before
+    strict, hints, roots = found.get("strict"), found.get("hints"), found.get("roots")
+    kinds = before.hints
+    if isinstance(hints, bool):
+        kinds = frozenset(KINDS) if hints else frozenset()
+    elif isinstance(hints, Mapping):
+        kinds = frozenset(k for k in KINDS if hints.get(k, k in before.hints) is True)
+    named = roots if isinstance(roots, list) and all(isinstance(r, str) for r in roots) else None
+    return Wishes(
+        strict if isinstance(strict, bool) else before.strict,
+        kinds,
+        before.roots if named is None else tuple(named),
+        found.get("refresh", before.refresh) is True,
+    )
+
+
+class Session:
+    """One client's."""
+
+    def __init__(self) -> None:
+        self.analyst = Analyst()
+        self.documents: dict[str, Document] = {}
+        self.folders: dict[str, Path] = {}
+        self.wishes = Wishes()
+        self.encoding = UTF16
+        self._worker = ThreadPoolExecutor(1, "rx")
+        self._lines: dict[Path, Lines] = {}
+
+    async def work(self, job: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Have something done by the thread that all analysis is done by, after what it was given before."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, lambda: job(*args, **kwargs))
+
+    def end(self) -> None:
+        for document in self.documents.values():
+            document.asked += 1
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+    # Documents
+
+    def open(self, uri: str, version: int, text: str) -> Document:
+        document = self.documents[uri] = Document(uri, self.path(uri), version, text)
+        self._worker.submit(self.analyst.edit, document.path, text)
+        return document
+
+    def change(
+        self, uri: str, version: int, changes: Iterable[tuple[Position, Position, str] | str]
+    ) -> Document | None:
+        """Texts, or parts of one that are replaced, one after the other."""
+        document = self.documents.get(uri)
+        if document is None:
+            return None
+        for change in changes:
+            text = change if isinstance(change, str) else changed(document.text, *change, self.encoding)
+            document.text = text
+        document.version, document.asked = version, document.asked + 1
+        self._worker.submit(self.analyst.edit, document.path, document.text)
+        return document
+
+    def close(self, uri: str) -> Document | None:
+        document = self.documents.pop(uri, None)
+        if document is not None:
+            document.asked += 1
+            self._worker.submit(self.analyst.close, document.path)
+        return document
+
+    def path(self, uri: str) -> Path:
+        """The file of a URI; what has no file yet is one of the first folder."""
+        known = self.documents.get(uri)
+        if known is not None:
+            return known.path
+        found = path_of(uri)
+        if found is None:
+            folder = next(iter(self.folders.values()), Path.cwd())
+            found = folder / f"{uri.rpartition('/')[2].rpartition(':')[2] or 'untitled'}.rx"
+        return found.resolve()
+
+    def uri(self, path: Path) -> str:
+        """As the client writes it, where it has the file open."""
+        return next((d.uri for d in self.documents.values() if d.path == path), None) or uri_of(path)
+
+    def document(self, path: Path) -> Document | None:
+        return next((d for d in self.documents.values() if d.path == path), None)
+
+    def lines(self, path: Path, text: str) -> Lines:
+        known = self._lines.get(path)
+        if known is None or known.text is not text or known.encoding != self.encoding:
+            self._lines[path] = known = Lines(text, self.encoding)
+        return known
+
+    # Files
+
+    def folder(self, path: Path) -> Path:
+        """The innermost of the client's folders that a file lies in, or its own."""
+        around = [f for f in self.folders.values() if path.is_relative_to(f)]
+        return max(around, key=lambda f: len(f.parts)) if around else path.parent
+
+    def settings(self, path: Path) -> Settings:
+        folder = self.folder(path)
+        return Settings((folder, *((folder / r) for r in self.wishes.roots)), self.wishes.strict)
+
+    def files(self, path: Path) -> list[Path]:
+        """The programs of the folder that a file lies in, and what is open of it."""
+        folder = self.folder(path)
+        opened = (d.path for d in self.documents.values())
+        return list(dict.fromkeys([path, *opened, *(p.resolve() for p in programs(folder))]))
+
+    def all_files(self) -> list[Path]:
+        """The programs of all folders, and what is open."""
+        found = [d.path for d in self.documents.values()]
+        return list(dict.fromkeys([*found, *(p.resolve() for f in self.folders.values() for p in programs(f))]))
+
+    def forget(self) -> None:
+        """Files that no text is made of may have changed: everything is found out again."""
+        self._worker.submit(self.analyst.forget)
+
+    # What the worker does
+
+    def steps(self, document: Document) -> Iterator[Facts]:
+        asked = document.asked
+        return self.analyst.steps(document.path, self.settings(document.path), lambda: document.asked != asked)
+
+    def next(self, steps: Iterator[Facts], document: Document, asked: int) -> Facts | None:
+        """One more step; None at the end, or where something newer is wanted."""
+        try:
+            return next(steps, None) if document.asked == asked else None
+        except (GivenUp, RxError):
+            return None
+
+    def facts(self, path: Path) -> Facts | None:
+        """All that can be known of a file, None where there is none; raises GivenUp where its text changes meanwhile."""
+        document = self.document(path)
+        asked = document.asked if document is not None else 0
+        stopped = None if document is None else lambda: document.asked != asked
+        try:
+            *_, last = self.analyst.steps(path, self.settings(path), stopped)
+            return last
+        except RxError:
+            return None
+
+    def known(self, path: Path) -> Facts | None:
+        """What is known of a file already."""
+        try:
+            return self.analyst.known(path, self.settings(path))
+        except RxError:
+            return None
+
+
+def is_set(capabilities: Any, *names: str) -> bool:
+    """Whether a client can do something."""
+    for name in names:
+        capabilities = getattr(capabilities, name, None)
+    return bool(capabilities)

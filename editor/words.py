@@ -1,0 +1,21 @@
+"""The words of the language, from the tables that define them, for whatever shows them: completion, highlighting, snippets."""
+
+from __future__ import annotations
+
+from ..grammar.table import LITERALS, PATTERNS
+from ..lang.dtypes import CLASSES, DTYPES
+from ..ops.registry import names
+from .names import FORMS, SORTS
+
+KEYWORDS = tuple(sorted(word for word in LITERALS if word.isalpha() and word not in ("true", "false")))
+CONSTANTS = ("false", "true")
+TYPES = tuple(sorted(SORTS))
+DTYPE_NAMES = tuple(sorted(DTYPES))
+CLASS_NAMES = tuple(sorted(CLASSES))
+FORM_NAMES = FORMS
+# What one token looks like, as regular expressions.
+TOKENS = {name: PATTERNS[name] for name in ("COMMENT", "STRING", "FLOAT", "INT", "FN_NAME", "NAME")}
+
+
+def primitives() -> tuple[str, ...]:
+    return tuple(sorted(names()))

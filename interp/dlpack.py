@@ -1,0 +1,142 @@
+"""Arrays of other libraries to NumPy's over the same memory, by DLPack, and NumPy's back to a library's.
+
+Nothing is copied where that can be, nothing is detached from its gradient, and nothing leaves its device unless the caller says
+so. What is refused is refused with what to do.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..lang.dtypes import DTYPES
+from .dtypes import PLAIN, is_extended, numpy_dtype
+
+# The devices of DLPack whose memory is the processor's: its own, and what CUDA and ROCm pin.
+_HOST = (1, 3, 11)
+# A dtype that DLPack does not know travels as integers of its width.
+_BITS = {1: "uint8", 2: "int16"}
+
+
+class Refused(Exception):
+    """An array that is not taken; the message completes "...but it is "."""
+
+
+def speaks_dlpack(value: object) -> bool:
+    """Whether it is another library's array."""
+    return not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__dlpack__")
+
+
+def taken(value: Any, *, copy: bool = False) -> np.ndarray[Any, Any]:
+    """The array as NumPy's; raises Refused. With `copy` it may come from another device."""
+    _plain(value)
+    if _device(value) not in _HOST:
+        if not copy:
+            raise Refused("on another device: load with copy=True, or bring it to the processor yourself")
+        value = _brought(value)
+    extended = _extended(value)
+    try:
+        return np.from_dlpack(value) if extended is None else _viewed(value, extended)
+    except (BufferError, RuntimeError, TypeError, ValueError, AttributeError) as problem:
+        raise Refused(f"an array that cannot be read: {_line(problem)}") from None
+
+
+def _plain(value: Any) -> None:
+    """Raises Refused where the memory of a tensor is not what the tensor is."""
+    if getattr(value, "requires_grad", False) is True:
+        raise Refused("a tensor that requires its gradient, which would be lost: pass its `.detach()`")
+    for bit in ("conj", "neg"):
+        if getattr(value, f"is_{bit}", bool)() is True:
+            raise Refused(f"a view whose elements are not in memory yet: pass its `.resolve_{bit}()`")
+
+
+def _device(value: Any) -> int:
+    try:
+        return int(value.__dlpack_device__()[0])
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as problem:
+        raise Refused(f"an array without memory that can be read: {_line(problem)}") from None
+
+
+def _brought(value: Any) -> Any:
+    """A copy on the processor."""
+    if hasattr(value, "cpu"):
+        return value.cpu()
+    try:
+        return np.from_dlpack(value, device="cpu", copy=True)
+    except (BufferError, RuntimeError, TypeError, ValueError) as problem:
+        raise Refused(f"on a device from which it cannot be copied: {_line(problem)}") from None
+
+
+def _extended(value: Any) -> np.dtype[Any] | None:
+    """The dtype, if it is one of ml_dtypes'."""
+    found = DTYPES.get(str(getattr(value, "dtype", "")).rpartition(".")[2])
+    return numpy_dtype(found) if found is not None and is_extended(found) else None
+
+
+def _viewed(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor):
+        return np.asarray(value)
+    return np.from_dlpack(value.view(getattr(torch, _BITS[dtype.itemsize]))).view(dtype)
+
+
+def _line(problem: BaseException) -> str:
+    return str(problem).strip().partition("\n")[0] or type(problem).__name__
+
+
+# Back
+
+
+def giver(like: Any) -> Callable[[np.ndarray[Any, Any]], Any]:
+    """What makes a NumPy array one of the library that `like` is, or is an array of; raises TypeError."""
+    library = like if isinstance(like, ModuleType) else _library(like)
+    name = getattr(library, "__name__", "").partition(".")[0]
+    if name == "numpy":
+        return lambda array: array
+    make = _MAKERS.get(name)
+    if make is not None:
+        return make
+    if not hasattr(library, "from_dlpack"):
+        raise TypeError(f"like is an array or a library of them, and {like!r} has no from_dlpack")
+    return lambda array: library.from_dlpack(_exported(array))
+
+
+def _library(like: Any) -> Any:
+    """The library of an array."""
+    root = type(like).__module__.partition(".")[0]
+    if root in ("torch", "numpy"):
+        return sys.modules[root]
+    if not hasattr(like, "__array_namespace__"):
+        raise TypeError(f"like is an array or a library of them, not {type(like).__name__}")
+    return like.__array_namespace__()
+
+
+def _exported(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array with memory that others may write into and read in steps that they know."""
+    steps_back = any(stride < 0 for stride in array.strides)
+    return array.copy() if steps_back or not array.flags.writeable else array
+
+
+def _to_torch(array: np.ndarray[Any, Any]) -> Any:
+    torch = sys.modules["torch"]
+    if array.dtype in PLAIN:
+        return torch.from_dlpack(_exported(array))
+    dtype = getattr(torch, array.dtype.name, None)
+    if dtype is None or array.dtype.itemsize not in _BITS:
+        raise TypeError(f"torch has no tensors of {array.dtype}")
+    return torch.from_dlpack(_exported(array).view(_BITS[array.dtype.itemsize])).view(dtype)
+
+
+def _to_jax(array: np.ndarray[Any, Any]) -> Any:
+    made = import_module("jax.numpy").asarray(array)
+    if made.dtype != array.dtype:
+        raise TypeError(f'jax makes {made.dtype} of {array.dtype}: set jax.config.update("jax_enable_x64", True)')
+    return made
+
+
+_MAKERS: Mapping[str, Callable[[np.ndarray[Any, Any]], Any]] = {"torch": _to_torch, "jax": _to_jax}

@@ -1,0 +1,63 @@
+"""What is known of a binding as text: its type in Rx syntax, and what is not exact about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .checked import Binding
+from .dtypes import HOLDERS
+
+
+def type_text(binding: Binding) -> str:
+    """The type in Rx syntax, as far as it is known."""
+    if binding.sort in HOLDERS:
+        return binding.dtype
+    if binding.items:
+        return f"({', '.join(type_text(item) for item in binding.items)})"
+    if binding.sort == "Size" and binding.shape:
+        return "Size" if binding.shape[0] == binding.name else f"Size = {binding.shape[0]}"
+    shape = binding.open if binding.shape is None else f"[{', '.join(map(str, binding.shape))}]"
+    if binding.sort != "Tensor":
+        return (
+            f"Shape = {shape}" if binding.sort == "Shape" and shape not in ("?", f"[*{binding.name}]") else binding.sort
+        )
+    return f"Tensor({shape}, {binding.dtype or '?'})"
+
+
+def remarks(binding: Binding) -> tuple[str, ...]:
+    found = list(_inexact(binding))
+    if binding.asserted:
+        found.append("asserted")
+    return tuple(found)
+
+
+def _held(binding: Binding) -> Iterator[str]:
+    """What is known of what a value holds: of each part, or of all of them."""
+    parts = {type_text(item) for item in binding.items}
+    if len(parts) == 1 < len(binding.items) and not binding.items[0].items:
+        yield f"[0] to [{len(binding.items) - 1}] : {parts.pop()}"
+        return
+    for item in binding.items:
+        at = item.name.removeprefix(binding.name)
+        if item.sort in HOLDERS:
+            yield from (f"{at}{remark}" for remark in _held(item))
+        elif item.shape is not None or at != "[?]":
+            yield f"{at} : {type_text(item)}"
+
+
+def _inexact(binding: Binding, at: str = "") -> Iterator[str]:
+    if binding.sort in HOLDERS:
+        yield from (f"{at}{remark}" for remark in _held(binding))
+        return
+    for number, item in enumerate(binding.items):
+        yield from _inexact(item, f"{at}{number}: ")
+    if binding.sort == "Tensor" and not binding.items and binding.shape is None and binding.open == "?":
+        yield f"{at}rank unknown"
+    for axis, exactness in enumerate(binding.exactness):
+        bound = binding.bounds[axis] if axis < len(binding.bounds) else None
+        if bound is not None:
+            yield f"{at}axis {axis} is at most {bound}"
+        elif exactness == "upper_bound" and binding.shape is not None:
+            yield f"{at}axis {axis} is at most {binding.shape[axis]}"
+        elif exactness == "unknown":
+            yield f"{at}axis {axis} unknown"

@@ -1,0 +1,41 @@
+"""Diagnostics and counts to the line that ends what `rx check` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .cells import shown
+from .checked import Counts
+from .diagnostics import Diagnostic
+
+
+def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnostics: Iterable[Diagnostic]) -> str:
+    """`ff.rx: ok: 15 assertions: 10 proved, 1 checked at run time, 4 at the door; 1 warning`
+
+    `rejected` is how many of the files were; `counts` is None where nothing came so far as to be counted.
+    """
+    if rejected and counts is not None and not counts.total:
+        counts = None
+    subject = shown(names[0]) if len(names) == 1 else plural(len(names), "file")
+    verdict = "ok" if not rejected else "rejected" if len(names) == 1 else f"{rejected} rejected"
+    assertions = "" if counts is None else f": {_assertions(counts)}"
+    severities = [d.severity for d in diagnostics]
+    problems = [plural(severities.count(s), s) for s in ("error", "warning") if s in severities]
+    ending = f"{':' if counts is None else ';'} {', '.join(problems)}" if problems else ""
+    return f"{subject}: {verdict}{assertions}{ending}"
+
+
+def _assertions(counts: Counts) -> str:
+    if not counts.total:
+        return "no assertions"
+    parts = (
+        (counts.proved, "proved"),
+        (counts.refuted, "refuted"),
+        (counts.residual, "checked at run time"),
+        (counts.entry, "at the door"),
+    )
+    return f"{plural(counts.total, 'assertion')}: " + ", ".join(f"{n} {what}" for n, what in parts if n)
+
+
+def plural(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

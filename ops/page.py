@@ -1,0 +1,29 @@
+"""A primitive's row to its page: how it is called, and what its documentation says, paragraph by paragraph."""
+
+from __future__ import annotations
+
+from .model import Param, Primitive
+
+
+def call_text(primitive: Primitive) -> str:
+    """`@sum(x, axis=none, keepdims=false)`"""
+    return f"@{primitive.name}({', '.join(map(parameter_text, primitive.params))})"
+
+
+def parameter_text(param: Param) -> str:
+    if param.required:
+        return param.name
+    default = param.default
+    written = "none" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+    return f"{param.name}={written}"
+
+
+def paragraphs(primitive: Primitive) -> tuple[str, ...]:
+    """Each on one line."""
+    return tuple(" ".join(p.split()) for p in primitive.doc.strip().split("\n\n"))
+
+
+def page(primitive: Primitive) -> str:
+    """The page in Markdown."""
+    dtypes = f"dtypes: `{primitive.dtypes}`" if primitive.dtypes else ""
+    return "\n\n".join(filter(None, (f"```rx\n{call_text(primitive)}\n```", *paragraphs(primitive), dtypes)))

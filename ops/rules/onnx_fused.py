@@ -1,0 +1,111 @@
+"""Operators of onnxruntime's own domain: attention with caches, masks and positions as they are given, packed integers."""
+
+from __future__ import annotations
+
+from ..axes import Shape, axis_of, known_shape, larger, place, product
+from ..model import Ctx, Dim, TensorInfo
+from ..operands import ranked
+from ..registry import primitive
+from ..requirements import Argument, AtMost, Axis, BroadcastTo, Equal, Is, Number, OfRank, Other
+
+
+@primitive(
+    "onnx.mask_bias", "mask: tensor, q: tensor, total: size, hidden: float = -10000.0", "I:integer, T:floating -> T"
+)
+def mask_bias(ctx: Ctx, mask: TensorInfo, q: TensorInfo, total: Dim, hidden: float) -> Shape:
+    """What is added to scores over `total` keys: `hidden` where the mask is 0, or beyond the number of keys that it says of
+    each batch. The mask_index of onnxruntime's Attention."""
+    dims, batch, length = ctx.dims(mask), ctx.dims(q)[0], ctx.dims(q)[-2]
+    if not 1 <= len(dims) <= 3:
+        ctx.fail(OfRank("{0} to have rank 1 to 3", (Argument("mask"),), f"its rank is {len(dims)}"))
+    if len(dims) == 1:
+        known = ctx.any_of(ctx.eq(dims[0], batch), ctx.eq(dims[0], 2 * batch), ctx.eq(dims[0], 3 * batch + 2))
+        ctx.require(Other("{0} to have an entry for each batch", (Axis("mask", 0, dims[0]),)), known)
+        return batch, 1, 1, total
+    ctx.require(Is(Axis("mask", 0, dims[0]), Argument("q", batch)))
+    ctx.require(Is(Axis("mask", len(dims) - 1, dims[-1]), Argument("total", total)))
+    if len(dims) == 3:
+        ctx.require(Is(Axis("mask", 1, dims[1]), Argument("q", length)))
+    return batch, 1, length if len(dims) == 3 else 1, total
+
+
+@primitive("onnx.positions", "start: tensor, x: tensor, heads: bool = false", "I:integer, T:any -> int64")
+def positions(ctx: Ctx, start: TensorInfo, x: TensorInfo, heads: bool) -> Shape:
+    """The position of each row of x: what is given, or one behind the other from the one that is given. The position_ids of
+    onnxruntime's RotaryEmbedding."""
+    given, dims = ctx.dims(start), ctx.dims(x)
+    wanted = (dims[0], dims[2 if heads else 1])
+    if len(given) == 1:
+        ctx.require(Is(Axis("start", 0, given[0]), Number(1)))
+    else:
+        for axis, (size, own) in enumerate(zip(ranked(ctx, "start", start, 2), wanted, strict=True)):
+            ctx.require(Is(Axis("start", axis, size), Argument("x", own)))
+    return wanted
+
+
+@primitive(
+    "onnx.group_query_attention",
+    "q: tensor, k: tensor, v: tensor, lengths: tensor, total: size, past_key: tensor = none, past_value: tensor = none, "
+    "cosines: tensor = none, sines: tensor = none, positions: tensor = none, interleaved: bool = false, scale: float = none, "
+    "softcap: float = 0.0, window: int = -1, q_heads: int = 1, kv_heads: int = 1",
+    "T:floating, T, T, I:integer, T, T, T, T, int64 -> T, T, T", results="tuple", needs={"total": "exact"},
+)  # fmt: skip
+def group_query_attention(
+    ctx: Ctx, q: TensorInfo, k: TensorInfo, v: TensorInfo, lengths: TensorInfo, total: Dim, past_key: TensorInfo | None,
+    past_value: TensorInfo | None, cosines: TensorInfo | None, sines: TensorInfo | None, positions: TensorInfo | None,
+    interleaved: bool, scale: float | None, softcap: float, window: int, q_heads: int, kv_heads: int,
+) -> list[Shape]:  # fmt: skip
+    """Attention over the keys of each batch so far, of which there are one more than `lengths` says, at most `total`; and all
+    keys and values. GroupQueryAttention of onnxruntime."""
+    a, b, c = (ranked(ctx, name, x, 3) for name, x in (("q", q), ("k", k), ("v", v)))
+    size = b[2] // kv_heads
+    ctx.require(Other(f"{{0}} to be a multiple of {kv_heads}", (Axis("k", 2, b[2]),)), ctx.eq(b[2] % kv_heads, 0))
+    ctx.require(Is(Axis("q", 2, a[2]), Argument("k", q_heads * size)))
+    for axis in range(3):
+        ctx.require(Equal(Axis("v", axis, c[axis]), Axis("k", axis, b[axis])))
+    for axis in range(2):
+        ctx.require(Equal(Axis("k", axis, b[axis]), Axis("q", axis, a[axis])))
+    ctx.require(Equal(Argument("lengths", product(ctx.dims(lengths))), Axis("q", 0, a[0])))
+    ctx.require(AtMost(Axis("q", 1, a[1]), Argument("total", total)))
+    kept = total
+    for name, past in (("past_key", past_key), ("past_value", past_value)):
+        if past is not None:
+            before = ranked(ctx, name, past, 4)
+            for axis, wanted in ((0, a[0]), (1, kv_heads), (3, size)):
+                ctx.require(Is(Axis(name, axis, before[axis]), Argument("k", wanted)))
+            kept = larger(ctx, total, before[2])
+    for name, table in (("cosines", cosines), ("sines", sines)):
+        if table is not None:
+            width = ranked(ctx, name, table, 2)[1]
+            ctx.require(AtMost(Axis(name, 1, width), Argument("k", size // 2)))
+    if positions is not None:
+        for axis, found in enumerate(ranked(ctx, "positions", positions, 2)):
+            ctx.require(BroadcastTo(Axis("positions", axis, found), Argument("q", a[axis])))
+    return [a, (a[0], kv_heads, kept, size), (a[0], kv_heads, kept, size)]
+
+
+@primitive("onnx.unpack_bits", "x: tensor, bits: int = 4", "uint8 -> uint8")
+def unpack_bits(ctx: Ctx, x: TensorInfo, bits: int) -> Shape:
+    """The integers of few bits that stand in each byte along the last axis, the low bits first."""
+    shape = known_shape(ctx, x)
+    at = place(ctx, shape, -1)
+    return (*shape[:at], shape[at] * (8 // bits))
+
+
+@primitive(
+    "onnx.matmul_bnb4",
+    "x: tensor, weight: tensor, scales: tensor, k: int = 1, n: int = 1, block: int = 64, normal: bool = false",
+    "T:floating, uint8, S:floating -> T",
+)
+def matmul_bnb4(
+    ctx: Ctx, x: TensorInfo, weight: TensorInfo, scales: TensorInfo, k: int, n: int, block: int, normal: bool
+) -> Shape:
+    """The product with a matrix of which each block has a scale for its numbers of four bits, floats or places among normally
+    distributed ones. MatMulBnb4 of onnxruntime."""
+    shape = known_shape(ctx, x)
+    at = place(ctx, shape, -1)
+    ctx.require(Is(axis_of("x", shape, at), Number(k)))
+    for name, given, count in (("weight", weight, -(-n * k // 2)), ("scales", scales, -(-n * k // block))):
+        found = Argument(name, product(ctx.dims(given)))
+        ctx.require(Other(f"{{0}} to have {count} elements", (found,)), ctx.eq(found.size, count))
+    return (*shape[:-1], n)

@@ -1,0 +1,103 @@
+"""Shapes of a function's arguments to those of its result, for all sizes that have a name: no data is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+from . import pipeline
+from .interp.run import ArgumentProblem, ShapeError, arrange
+from .lang import core
+from .lang.checked import Checked
+from .ops.model import Segment, TensorInfo
+from .simplify.known.state import State
+from .simplify.known.values import SizeValue, TupleValue, Value
+from .simplify.propagate import ArgumentShape
+from .simplify.solver.conditions import Cond, cond_variables, render_cond, substitute_cond
+from .simplify.solver.terms import of_atom, variables
+from .simplify.voice.describe import exactness
+from .size import Size
+
+Dims = Sequence[int | str | Size]
+
+
+class Shapes(tuple[Any, ...]):
+    """A shape, or a tuple of them, with the conditions under which a call gives it."""
+
+    conditions: tuple[str, ...]
+
+    def __new__(cls, shape: tuple[Any, ...], conditions: Iterable[str]) -> Self:
+        made = super().__new__(cls, shape)
+        made.conditions = tuple(dict.fromkeys(conditions))
+        return made
+
+
+def given_shapes(function: core.Function, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The shapes that a caller gives, by parameter; TypeError where they are not those of the function's parameters."""
+    try:
+        arrange(function, (), arguments)
+    except ArgumentProblem as problem:
+        raise TypeError(str(problem)) from None
+    return {p.name: _given(p, arguments[p.name]) for p in function.params if p.name in arguments}
+
+
+def shapes_of(checked: Checked, function: core.Function, given: dict[str, Any]) -> Any:
+    """The result's shape for given shapes, with its conditions; raises ShapeError where they do not fit."""
+    found, conditions = pipeline.call_on_shapes(checked, function.name, given)
+    value, state, diagnostics = found
+    wrong = [d for d in diagnostics if d.severity == "error"]
+    if wrong:
+        raise ShapeError(wrong[0])
+    shape = _shape_of(value, state)
+    return Shapes(shape, (_condition(c, state) for c in conditions)) if isinstance(shape, tuple) else shape
+
+
+def _given(param: core.Param, value: Any) -> Any:
+    if param.sort == core.SIZE:
+        return _dim(value)
+    if isinstance(value, str | int | Size):
+        raise TypeError(f"the shape of {param.name!r} is a tuple of sizes, not {value!r}")
+    dims = tuple(_dim(v) for v in value)
+    if any(isinstance(d, int) and d < 0 for d in dims):
+        raise ValueError(f"the sizes of {param.name!r} are at least 0, and {value!r} has one that is not")
+    return ArgumentShape(dims)
+
+
+def _dim(value: object) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | str | Size):
+        raise TypeError(f"a size is an int, Rx text or a Size, not {value!r}")
+    text = str(Size(value))
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _shape_of(value: Value, state: State) -> Any:
+    match value:
+        case TensorInfo():
+            dims = state.resolve(value.shape)
+            return None if any(isinstance(d, Segment) for d in dims) else tuple(_shown(d, state) for d in dims)
+        case TupleValue(items=items):
+            return tuple(_shape_of(v, state) for v in items)
+        case SizeValue(size=size):
+            return _shown(size, state)
+    return None
+
+
+def _shown(size: Any, state: State) -> int | Size:
+    settled = state.settled(size)
+    if isinstance(settled, int):
+        return settled
+    bound = exactness(settled, state)
+    return Size._of(_named(settled, state), bound[0], None if bound[1] is None else Size._of(bound[1]))
+
+
+def _named(size: Any, state: State) -> Any:
+    """A size that only the run decides gets a name that no other one has."""
+    for variable in variables(size):
+        if "?" in variable.name:
+            word = variable.name.replace("?", "")
+            state.rename(variable, state.size(word if word.isidentifier() else "size", variable.nonneg))
+    return state.settled(size)
+
+
+def _condition(cond: Cond, state: State) -> str:
+    return render_cond(substitute_cond(cond, {v: _named(of_atom(v), state) for v in cond_variables(cond)}))

@@ -1,0 +1,225 @@
+"""What an editor knows of a program: the same as `rx check`, found piece by piece; places in every encoding; names."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path, PureWindowsPath
+
+import pytest
+from rxlang.editor.analysis import Analyst, Facts, Settings
+from rxlang.editor.completion import completions, signature
+from rxlang.editor.lookup import Lookup
+from rxlang.editor.pieces import split
+from rxlang.editor.positions import UTF8, UTF16, UTF32, Lines, Position, changed, path_of, uri_of
+from rxlang.editor.rename import Refused, edited, renamed
+from rxlang.editor.symbols import folds, symbols, tokens
+from rxlang.lang.source import Source
+from rxlang.pipeline import check_source
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = sorted([*ROOT.glob("examples/**/*.rx"), *ROOT.glob("tests/**/*.rx"), *ROOT.glob("benchmarks/**/*.rx")])
+FUZZ = float(os.environ.get("RX_FUZZ") or 0.02)
+
+Told = list[tuple[str, str, str, tuple[int, int] | None]]
+
+
+def checked(path: Path, text: str) -> Told:
+    """What `rx check` says of a file, without what it says of others."""
+    report = check_source(Source(str(path), text), path.parent)
+    own = [d for d in report.diagnostics if d.span.source.name == str(path)]
+    return sorted((d.code, d.severity, d.message, (d.span.start, d.span.end)) for d in own)
+
+
+def known(facts: Facts) -> Told:
+    return sorted((d.code, d.severity, d.message, facts.pieces.place(d.span)) for d in facts.diagnostics)
+
+
+def sample(count: float, longest: int = 100_000) -> list[Path]:
+    there = [p for p in PROGRAMS if p.stat().st_size <= longest]
+    return random.Random(7).sample(there, max(3, min(len(there), int(count * FUZZ))))
+
+
+@pytest.mark.parametrize("path", sample(1200), ids=lambda p: p.name)
+def test_piece_by_piece_the_same_is_said_as_of_the_whole(path: Path) -> None:
+    text = path.read_text()
+    assert known(Analyst().facts(path)) == checked(path, text)
+
+
+@pytest.mark.parametrize("path", sample(300, 4_000), ids=lambda p: p.name)
+def test_what_is_said_does_not_depend_on_what_was_there_before(path: Path) -> None:
+    """Pieces are taken out, doubled, moved and put back: each time the same is known as if the file were new."""
+    text, analyst, chance = path.read_text(), Analyst(), random.Random(11)
+    for _ in range(6):
+        parts = [p.text for p in split(path, text).pieces]
+        chance.shuffle(parts)
+        now = "".join(p if p.endswith("\n") else f"{p}\n" for p in parts[: chance.randint(0, len(parts))])
+        analyst.edit(path, now)
+        assert known(analyst.facts(path)) == known(fresh(path, now))
+    analyst.edit(path, text)
+    assert known(analyst.facts(path)) == known(fresh(path, text))
+
+
+def fresh(path: Path, text: str) -> Facts:
+    analyst = Analyst()
+    analyst.edit(path, text)
+    return analyst.facts(path)
+
+
+@pytest.mark.parametrize(
+    "path", [ROOT / "examples/ff.rx", ROOT / "examples/minilm/attention.rx", *sample(60, 4_000)], ids=lambda p: p.name
+)
+def test_every_prefix_of_a_program_is_told_of_without_a_traceback(path: Path) -> None:
+    text, analyst = path.read_text(), Analyst()
+    step = max(1, int(len(text) / (2500 * FUZZ)))
+    for end in range(0, len(text), step):
+        analyst.edit(path, text[:end])
+        facts = analyst.facts(path)
+        for said in facts.diagnostics:
+            start, stop = facts.pieces.place(said.span) or (-1, -1)
+            assert 0 <= start <= stop <= end
+        completions(facts, end), signature(facts, end), tokens(facts), folds(facts.pieces), symbols(facts.pieces)
+        Lookup(facts.program).at(end)
+
+
+BROKEN = """@first = fn(x : Tensor([5, 3], float32)) : Tensor([3, 5], float32) {
+  @matmul(x, x)
+}
+
+@second = fn(x : Tensor([n], int8)) {
+  let y = @reshape(x, [n
+"""
+
+
+def test_an_open_bracket_loses_its_own_function_alone() -> None:
+    facts = fresh(ROOT / "tests" / "new.rx", BROKEN)
+    codes = [d.code for d in facts.diagnostics]
+    assert "E305" in codes and any(c.startswith("E1") for c in codes)
+
+
+def test_brackets_that_close_in_column_one_belong_together() -> None:
+    text = "@f = fn(\nx : Tensor([n, 2], int8)\n) : Tensor([n, 2], int8) {\nlet y = x\ny\n}\nlet z = @f(@zeros([3, 2], int8))\n"
+    path = ROOT / "tests" / "new.rx"
+    assert known(fresh(path, text)) == checked(path, text)
+    assert len(split(path, text).pieces) == 2
+
+
+def test_only_what_changed_and_who_sees_it_is_checked_again() -> None:
+    path, analyst = ROOT / "tests" / "new.rx", Analyst()
+    text = (
+        "@a = fn(x : Tensor([n], int8)) : Tensor([n], int8) {\n  x\n}\n"
+        "@b = fn(x : Tensor([n], int8)) : Tensor([n], int8) {\n  @a(x)\n}\n"
+        "@c = fn(x : Tensor([n], int8)) : Tensor([n], int8) {\n  @b(x)\n}\n"
+        "@d = fn(x : Tensor([n], int8)) {\n  @a(x)\n}\n"
+        "let e = @d(@zeros([3], int8))\n"
+    )
+    analyst.edit(path, text)
+    before = {p.key: v for p, v in analyst.facts(path).verdicts.items()}
+
+    def new(now: str) -> set[str]:
+        analyst.edit(path, now)
+        found = {p.key: v for p, v in analyst.facts(path).verdicts.items()}
+        again = {key for key, verdict in found.items() if before.get(key) is not verdict}
+        before.clear(), before.update(found)
+        return again
+
+    assert new("\n# moved\n" + text) == set()
+    assert new(text.replace("{\n  x\n}", "{\n  @identity(x)\n}")) == {"a#1"}
+    assert new(text) == {"a#1"}
+    wider = text.replace("@a = fn(x : Tensor([n], int8))", "@a = fn(x : Tensor([n], int8), y : Size = 2)")
+    assert new(wider) == {"a#1", "b#1", "d#1", "let#1"}, "@d says nothing of its result"
+
+
+# Places
+
+
+def test_columns_are_those_that_were_agreed_on() -> None:
+    text = "é😀x\r\ny\rz\u2028w"
+    for encoding, columns in ((UTF32, [0, 1, 2, 3]), (UTF16, [0, 1, 3, 4]), (UTF8, [0, 2, 6, 7])):
+        lines = Lines(text, encoding)
+        assert [lines.position(i) for i in range(4)] == [Position(0, c) for c in columns]
+        assert [lines.offset(0, c) for c in columns] == [0, 1, 2, 3]
+        assert lines.offset(0, columns[2] - 1) == 1, "inside of a character is its start"
+        assert (
+            lines.offset(0, 99) == 3
+            and lines.offset(9, 0) == len(text)
+            and lines.position(99) == lines.position(len(text))
+        )
+        assert lines.position(text.index("w")).line == 2, "only line ends of the protocol end a line"
+
+
+def test_a_place_there_and_back_is_the_same_place() -> None:
+    chance = random.Random(5)
+    for _ in range(200):
+        text = "".join(chance.choice("ab é😀\n\r\u2028\t") for _ in range(chance.randint(0, 30)))
+        for encoding in (UTF8, UTF16, UTF32):
+            lines = Lines(text, encoding)
+            for offset in range(len(text) + 1):
+                if text[offset - 1 : offset + 1] != "\r\n":
+                    assert lines.offset(*lines.position(offset)) == offset
+            a, b = sorted(chance.randint(0, len(text)) for _ in range(2))
+            if "\r\n" not in (text[a - 1 : a + 1], text[b - 1 : b + 1]):
+                made = changed(text, lines.position(a), lines.position(b), "é", encoding)
+                assert made == f"{text[:a]}é{text[b:]}"
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("file:///home/a%20b/x.rx", "/home/a b/x.rx"),
+        ("file:///c%3A/work/x.rx", "C:/work/x.rx"),
+        ("file:///C:/work/x.rx", "C:/work/x.rx"),
+        ("file://localhost/x.rx", "/x.rx"),
+        ("file://host/share/x.rx", "//host/share/x.rx"),
+        ("file:///%F0%9F%98%80.rx", "/😀.rx"),
+    ],
+)
+def test_a_uri_names_a_file_on_every_system(uri: str, path: str) -> None:
+    assert path_of(uri) == Path(path)
+
+
+def test_a_file_of_windows_has_one_uri() -> None:
+    assert uri_of(PureWindowsPath(r"C:\work dir\x.rx")) == "file:///c%3A/work%20dir/x.rx"
+    assert uri_of(Path("/a b/é.rx")) == "file:///a%20b/%C3%A9.rx"
+    assert path_of("untitled:Untitled-1") is None
+
+
+# Names
+
+
+def test_a_new_name_changes_no_meaning_or_is_refused() -> None:
+    """Whatever is renamed to whatever, and whatever comes of it: the program means the same."""
+    chance, refusals, changes = random.Random(3), 0, 0
+    for path in [ROOT / "examples/minilm/attention.rx", *sample(200, 4_000)]:
+        analyst, settings = Analyst(), Settings()
+        facts, lookup = analyst.facts(path), None
+        lookup = Lookup(facts.program)
+        there = [(o, s) for o in lookup.occurrences() for s in (lookup.symbol(o),) if s is not None and s.path == path]
+        for occurrence, symbol in chance.sample(there, min(len(there), max(2, int(100 * FUZZ)))):
+            name = chance.choice([o.name for o, _ in there] + ["fresh", "int8", "let", "x'"])
+            try:
+                places = renamed(analyst, [path], symbol, name, settings)
+            except Refused as reason:
+                refusals += 1
+                assert str(reason)
+                continue
+            changes += 1
+            now = fresh(path, edited(facts.pieces.text, places, name))
+            assert [d.code for d in now.diagnostics] == [d.code for d in facts.diagnostics], (path, occurrence, name)
+    assert refusals and changes
+
+
+def test_users_of_a_function_that_is_being_typed_see_its_signature() -> None:
+    path, analyst = ROOT / "tests" / "new.rx", Analyst()
+    text = (
+        "@a = fn(x : Tensor([n, 2], int8)) : Tensor([n, 2], int8) {\n  let y = x\n  y\n}\n"
+        "@b = fn(y : Tensor([n, 3], int8)) : Tensor([n, 2], int8) {\n  @a(y)\n}\n"
+    )
+    analyst.edit(path, text)
+    before = {p.key: v for p, v in analyst.facts(path).verdicts.items()}
+    for typed in ("@", "@y(", "[", "(x", "{", "= ", '"'):
+        analyst.edit(path, text.replace("let y = x", f"let {typed}y = x"))
+        facts = analyst.facts(path)
+        codes = [str(d.code) for d in facts.diagnostics]
+        assert "E301" in codes and any(c.startswith("E1") for c in codes), (typed, codes)
+        assert next(v for p, v in facts.verdicts.items() if p.key == "b#1") is before["b#1"], typed

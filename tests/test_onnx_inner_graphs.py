@@ -1,0 +1,173 @@
+"""Graphs inside a model's graph, and its functions: what is known of their values, and how they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import rxlang
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from rxlang import onnx as rx_onnx  # noqa: E402
+from rxlang.cli.main import invoke  # noqa: E402
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+node, value = helper.make_node, helper.make_tensor_value_info
+
+
+def saved(
+    path: Path, nodes: list[Any], inputs: list[Any], outputs: list[Any], functions: Any = (), **constants: Any
+) -> Path:
+    held = [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, held)
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("own", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10, functions=list(functions)), path)
+    return path
+
+
+def arm(name: str, op: str, source: str) -> Any:
+    out = f"{name}_out"
+    nodes = [node(op, [source], [f"{name}_mid"]), node("Concat", [f"{name}_mid", source], [out], axis=0)]
+    return helper.make_graph(nodes, name, [], [value(out, FLOAT, None)])
+
+
+def written(graph: Any) -> dict[str, list[Any]]:
+    """The shapes that a graph, and the graphs in it, say of their values."""
+    infos = [*graph.value_info, *graph.output]
+    found = {i.name: [d.dim_param or d.dim_value for d in i.type.tensor_type.shape.dim] for i in infos}
+    for one in graph.node:
+        for attribute in one.attribute:
+            found |= written(attribute.g) if attribute.HasField("g") else {}
+    return found
+
+
+def test_values_of_graphs_inside_have_their_shapes_written(tmp_path: Path) -> None:
+    body = helper.make_graph(
+        [node("Identity", ["go"], ["go2"]), node("Relu", ["acc"], ["acc2"]), node("Add", ["x", "acc2"], ["row"]),
+         node("If", ["c"], ["row2"], then_branch=arm("deep", "Neg", "row"), else_branch=arm("deeper", "Abs", "row"))],
+        "body",
+        [value("turn", INT64, []), value("go", BOOL, []), value("acc", FLOAT, None)],
+        [value("go2", BOOL, []), value("acc2", FLOAT, None), value("row2", FLOAT, None)],
+    )  # fmt: skip
+    nodes = [
+        node("If", ["c"], ["y"], then_branch=arm("a", "Relu", "x"), else_branch=arm("b", "Tanh", "x")),
+        node("Loop", ["k", "", "x"], ["last", "rows"], body=body),
+    ]
+    inputs = [value("c", BOOL, []), value("x", FLOAT, ["n", 3]), value("k", INT64, [])]
+    path = saved(tmp_path / "m.onnx", nodes, inputs, [value("y", FLOAT, None), value("rows", FLOAT, None)])
+    rx_onnx.infer(path).write(tmp_path / "out.onnx")
+    model = onnx.load(tmp_path / "out.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    shapes = written(model.graph)
+    for name in ("a_mid", "b_mid", "acc2", "row", "deep_mid", "deeper_mid"):
+        assert shapes[name] == ["n", 3]
+    for name in ("a_out", "y", "deeper_out", "row2"):
+        assert shapes[name] == ["n * 2", 3]
+
+
+def test_a_size_that_only_a_turn_knows_is_not_written(tmp_path: Path) -> None:
+    """What a turn concatenates grows with its number, which has no name outside."""
+    body = helper.make_graph(
+        [node("Identity", ["go"], ["go2"]), node("Concat", ["acc", "x"], ["acc2"], axis=0)],
+        "body",
+        [value("turn", INT64, []), value("go", BOOL, []), value("acc", FLOAT, None)],
+        [value("go2", BOOL, []), value("acc2", FLOAT, None)],
+    )
+    nodes = [node("Loop", ["k", "", "x"], ["last"], body=body)]
+    inputs = [value("x", FLOAT, ["n", 3]), value("k", INT64, [])]
+    path = saved(tmp_path / "m.onnx", nodes, inputs, [value("last", FLOAT, None)])
+    found = rx_onnx.infer(path)
+    assert found.values["acc2"].shape in (None, ("?", 3))
+    found.write(tmp_path / "out.onnx")
+    assert written(onnx.load(tmp_path / "out.onnx").graph)["acc2"] in ([], [0, 3])
+
+
+def test_what_two_graphs_call_alike_is_told_of_neither(tmp_path: Path) -> None:
+    arms = [arm("same", "Relu", "x"), arm("same", "Neg", "z")]
+    nodes = [node("If", ["c"], ["y"], then_branch=arms[0], else_branch=arms[1])]
+    inputs = [value("c", BOOL, []), value("x", FLOAT, ["n", 3]), value("z", FLOAT, ["m", 3])]
+    path = saved(tmp_path / "m.onnx", nodes, inputs, [value("y", FLOAT, None)])
+    assert "same_mid" not in rx_onnx.infer(path).values
+
+
+def test_sequences_have_the_type_of_their_elements_written(tmp_path: Path) -> None:
+    nodes = [node("SequenceConstruct", ["x", "x"], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=0)]
+    path = saved(tmp_path / "m.onnx", nodes, [value("x", FLOAT, ["n", 3])], [value("y", FLOAT, None)])
+    rx_onnx.infer(path).write(tmp_path / "out.onnx")
+    model = onnx.load(tmp_path / "out.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    [info] = model.graph.value_info
+    element = info.type.sequence_type.elem_type.tensor_type
+    assert (element.elem_type, [d.dim_param or d.dim_value for d in element.shape.dim]) == (FLOAT, ["n", 3])
+
+
+# Functions
+
+BODIES = {
+    "scaled": (["x", "w"], [node("MatMul", ["x", "w"], ["p"]), node("Relu", ["p"], ["y"])]),
+    "maybe": (["x", "b"], [node("Clip", ["x", "b"], ["y"])]),
+    "shaped": (["x", "s"], [node("Reshape", ["x", "s"], ["y"])]),
+    "outer": (
+        ["x", "w"],
+        [node("scaled", ["x", "w"], ["a"], domain="own"), node("scaled", ["a", "w"], ["y"], domain="own")],
+    ),
+    "reshape": (["x"], [node("Neg", ["x"], ["y"])]),
+}
+FUNCTIONS = [
+    helper.make_function(
+        "own", name, inputs, ["y"], nodes, [helper.make_opsetid("", 20), helper.make_opsetid("own", 1)]
+    )
+    for name, (inputs, nodes) in BODIES.items()
+]
+
+
+def own(name: str, inputs: list[str], output: str) -> Any:
+    return node(name, inputs, [output], domain="own")
+
+
+def imported(path: Path, folder: Path) -> tuple[str, Any]:
+    assert invoke(["import", str(path), "-o", str(folder)]) == 0
+    made = folder / f"{path.stem}.rx"
+    return made.read_text(), rxlang.load(made).main
+
+
+def test_a_function_is_written_once_and_again_where_an_input_is_absent_or_a_constant_is_another(tmp_path: Path) -> None:
+    nodes = [
+        own("outer", ["x", "w"], "a"), own("scaled", ["a", "v"], "b"), own("maybe", ["b", "low"], "c"),
+        own("maybe", ["c", ""], "d"), own("shaped", ["d", "flat"], "e"), own("shaped", ["e", "rows"], "f"),
+        own("reshape", ["f"], "y"),
+    ]  # fmt: skip
+    w, v = (np.random.default_rng(k).standard_normal((3, 3)).astype(np.float32) for k in range(2))
+    constants = {"w": w, "v": v, "low": np.float32(0.25), "flat": np.array([-1]), "rows": np.array([-1, 3])}
+    path = saved(
+        tmp_path / "m.onnx", nodes, [value("x", FLOAT, ["n", 3])], [value("y", FLOAT, None)], FUNCTIONS, **constants
+    )
+    text, main = imported(path, tmp_path / "out")
+    heads = [line for line in text.splitlines() if line.startswith("@")]
+    assert sum(head.startswith("@scaled") for head in heads) == 1
+    assert sum(head.startswith("@maybe") for head in heads) == sum(head.startswith("@shaped") for head in heads) == 2
+    assert not any(head.startswith("@reshape ") for head in heads), "a primitive's name stays the primitive's"
+    x = np.random.default_rng(2).standard_normal((5, 3)).astype(np.float32)
+    right = rxlang.load(path).main(x)
+    assert right.shape == (5, 3) and np.array_equal(main(x), right)
+
+
+def test_functions_over_sequences_are_functions_too_where_their_types_are_declared(tmp_path: Path) -> None:
+    sequence = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None))
+    body = [node("SequenceInsert", ["s", "x"], ["y"])]
+    function = helper.make_function("own", "append", ["s", "x"], ["y"], body, [helper.make_opsetid("", 20)])
+    nodes = [
+        own("append", ["s", "x"], "a"),
+        own("append", ["a", "x"], "b"),
+        node("ConcatFromSequence", ["b"], ["y"], axis=0),
+    ]
+    inputs = [helper.make_value_info("s", sequence), value("x", FLOAT, ["n", 3])]
+    path = saved(tmp_path / "m.onnx", nodes, inputs, [value("y", FLOAT, None)], [function])
+    text, main = imported(path, tmp_path / "out")
+    assert "@append = fn(s_2 : Sequence(float32), x_2 : Tensor)" in text
+    x = np.ones((2, 3), np.float32)
+    assert np.array_equal(main([x * 2], x), np.concatenate([x * 2, x, x]))
+    assert np.array_equal(rxlang.load(path).main([x * 2], x), np.concatenate([x * 2, x, x]))

@@ -1,0 +1,101 @@
+"""The table of operators in docs/onnx.md is what there are rules for; each operator of ONNX is there or has a reason."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+onnx = pytest.importorskip("onnx")
+np = pytest.importorskip("numpy")
+
+import rxlang  # noqa: E402
+from rxlang.cli.main import invoke  # noqa: E402
+from rxlang.frontends.onnx.control import CONTROL  # noqa: E402
+from rxlang.frontends.onnx.operators.registry import operators  # noqa: E402
+
+from tests.support.one_node import OneNode, one_node  # noqa: E402
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "onnx.md"
+BEGIN, END = "<!-- operators -->\n", "<!-- end of operators -->\n"
+# Operators of ONNX that have no rule.
+MISSING = {
+    "ImageDecoder": "pictures are read by packages of their own",
+    "Gradient": "no operator over tensors: it stands for the derivative of a graph",
+}
+DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft")
+
+
+def with_a_body(domain: str) -> set[str]:
+    """Operators that ONNX defines by others."""
+    schemas = (s for s in onnx.defs.get_all_schemas() if s.domain == domain)
+    return {s.name for s in schemas if s.has_function or s.has_context_dependent_function}
+
+
+def known(domain: str) -> set[str]:
+    found = {name for other, name in operators() if other == domain} | with_a_body(domain)
+    return found | {*CONTROL, "Constant"} if domain == "" else found
+
+
+def table() -> Iterator[str]:
+    for domain in DOMAINS:
+        names = sorted(known(domain))
+        yield f"**{domain or 'ONNX'}** ({len(names)})\n"
+        yield "\n".join(textwrap.wrap(", ".join(names), 128)) + "\n"
+    yield "Not there:\n"
+    yield "\n".join(f"- {name}: {reason}" for name, reason in MISSING.items()) + "\n"
+
+
+def test_the_table_of_operators_is_what_there_are_rules_for() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    made = BEGIN + "\n" + "\n".join(table()) + "\n" + END
+    shown = re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: made, text, flags=re.DOTALL)
+    assert BEGIN in text
+    if os.environ.get("RX_ACCEPT"):
+        DOCUMENT.write_text(shown, encoding="utf-8")
+    assert DOCUMENT.read_text(encoding="utf-8") == shown, f"RX_ACCEPT=1 pytest {__file__} writes it anew"
+
+
+def test_each_operator_of_onnx_is_there_or_has_a_reason() -> None:
+    for domain in DOMAINS[:4]:
+        named = {s.name for s in onnx.defs.get_all_schemas() if s.domain == domain and not s.deprecated}
+        assert named - known(domain) <= set(MISSING), domain
+
+
+def missing(folder: Path) -> Path:
+    model = one_node("Foo", [np.zeros((2, 3), np.float32)], domain="com.acme")
+    return OneNode(model, [np.zeros((2, 3), np.float32)], ()).write(folder)
+
+
+def test_a_run_says_which_operator_is_missing_and_how_to_give_its_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = missing(tmp_path)
+    for words in ([], ["--allow-extern"]):
+        assert invoke(["run", str(path), *words]) != 0
+        said: Any = capsys.readouterr()
+        assert "the operator `Foo` of the domain `com.acme` has no rule" in said.err
+        assert "rx.onnx.rule" in said.err and "`@com_acme_Foo` in a --prelude" in said.err
+
+
+def test_a_call_from_python_says_the_same(tmp_path: Path) -> None:
+    module = rxlang.load(missing(tmp_path), allow_empty=True)
+    with pytest.raises(rxlang.ShapeError, match="`Foo` of the domain `com.acme` has no rule"):
+        module.main(np.zeros((2, 3), np.float32))
+
+
+@pytest.mark.parametrize("factor, size, wanted", [(0.7, 10, 7), (0.1, 10, 1), (1.1, 10, 11), (0.3, 10, 3), (2.5, 3, 7)])
+def test_resized_sizes_are_products_of_float32(factor: float, size: int, wanted: int, tmp_path: Path) -> None:
+    x, scales = np.zeros((1, size), np.float32), np.array([1, factor], np.float32)
+    model = one_node("Resize", [x, None, scales], 1, 19)
+    made = OneNode(model, [x, scales], ("x2",))
+    (found,) = made.run(tmp_path)
+    assert found.shape == (1, wanted)
+    assert wanted == int(np.float32(factor) * np.float32(size))
+    (shape,) = made.shapes(tmp_path)
+    assert shape in ([1, wanted], [1, None])
