@@ -387,6 +387,48 @@ def test_contracts_are_written_and_expected_from_the_command_line(
     assert found["diagnostics"][0]["code"] == "E250" and found["contracts"]
 
 
+# An export
+
+
+def exported(tmp_path: Path) -> Path:
+    """PyTorch's export, with free sizes, of a convolution of stride 2, upsampling by 2, and a concat with the input."""
+    path = tmp_path / "joined.onnx"
+    path.write_bytes((ROOT / "tests" / "data" / "joined.onnx").read_bytes())
+    return path
+
+
+def test_an_export_is_told_as_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(exported(tmp_path).parent)
+    assert invoke(["check", "joined.onnx", "--run-witness"]) == 0
+    assert invoke(["check", "joined.onnx", "--at", "h=33"]) == 1
+    said = capsys.readouterr()
+    golden = ROOT / "tests" / "goldens" / "onnx" / "joined.txt"
+    if os.environ.get("RX_ACCEPT"):
+        golden.write_text(said.out + said.err)
+    assert said.out + said.err == golden.read_text()
+
+
+@pytest.mark.parametrize("h", [32, 33])
+def test_onnxruntime_fails_at_the_node_that_is_named(tmp_path: Path, h: int) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    path = exported(tmp_path)
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4
+    session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    (declared,) = session.get_outputs()
+    assert declared.shape == ["b", 6, "h", "w"]
+    failure = check_model(path, "joined.onnx", at=[f"h={h}", "w=8", "b=1"]).at.failure  # type: ignore[union-attr]
+    feeds = {"images": np.zeros((1, 3, h, 8), np.float32)}
+    if h % 2 == 0:
+        assert failure is None and session.run(None, feeds)[0].shape == (1, 6, h, 8)
+    else:
+        assert failure is not None and _node(failure).endswith("node /Concat (Concat)")
+        with pytest.raises(Exception, match="Name:'/Concat'"):
+            session.run(None, feeds)
+
+
 # In CI
 
 
