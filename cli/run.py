@@ -40,9 +40,7 @@ MOST_CHANGES = 100
 @click.option(
     "--stats", is_flag=True, help="Also print how many checks were proved and ran, and the time per function."
 )
-@click.option(
-    "--stats-json", "stats_file", metavar="FILE", help="Write what --stats prints as JSON into a file."
-)
+@click.option("--stats-json", "stats_file", metavar="FILE", help="Write what --stats prints as JSON into a file.")
 @click.option("--log", is_flag=True, help="Tell each change of the shapes that functions are called with.")
 @given_option
 @click.option("--hint", "hints", multiple=True, metavar="COND", help="Sizes to be fast for, like '@f: n = 128'.")
