@@ -22,6 +22,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -31,8 +32,9 @@ from google.protobuf.message import DecodeError
 from rxlang.cli.main import invoke
 from rxlang.lang.onnx_weights import ELEMENTS
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from tests.support.hostile_models import EVIL, Files, model, mutated, node  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+_models = import_module("support.hostile_models")
+EVIL, Files, model, mutated, node = _models.EVIL, _models.Files, _models.model, _models.mutated, _models.node
 
 SECONDS, BYTES = 10, 2**30
 COMMANDS = ("check", "infer", "import", "run")
