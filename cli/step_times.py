@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..interp.steps import Check, Compute, Match, Read, Site
-from .terminal import plural
+from ..lang.summary import plural
 
 Step = tuple[Site, int, int]
 # So many of a table are printed.

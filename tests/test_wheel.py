@@ -84,7 +84,7 @@ def test_the_wheel_requires_what_it_imports_and_no_more(wheel: Path) -> None:
         modules = [n for n in archive.namelist() if n.endswith(".py") and n != "rxlang/grammar/generate.py"]
         found = set().union(*(imported_packages(archive.read(name)) for name in modules))
     others = found - sys.stdlib_module_names - {"rxlang", "sympy", "onnx", "google", "pygls", "lsprotocol", "pytest"}
-    # sympy, onnx, with its messages of Google's, and pygls are extras, and say so where they are missing; pytest is there
+    # sympy, onnx (with the messages of Google) and pygls are extras, and say so where they are missing; pytest loads its plugin
     assert {name.replace("-solver", "").replace("-", "_") for name in asked} == others
 
 
