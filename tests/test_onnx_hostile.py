@@ -11,9 +11,8 @@ import pytest
 
 pytest.importorskip("onnx")
 from rxlang.cli.main import invoke  # noqa: E402
-
-from tests.support.fuzz import FULL, cases  # noqa: E402
-from tests.support.hostile_models import EVIL, Files, mutated  # noqa: E402
+from support import fuzz  # noqa: E402
+from support.hostile_models import EVIL, Files, mutated  # noqa: E402
 
 # What needs a pipe or root's rights, or some seconds, is tried by benchmarks/onnx_hostile.py.
 LONG = {"doubling_functions", "many_nodes", "unreadable", "growing_products", "a_name_of_a_megabyte"}
@@ -37,7 +36,7 @@ def test_a_file_that_means_harm_is_refused_or_understood(
     turn: int, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path, before = EVIL[name](tmp_path), most_memory()
-    for command in COMMANDS if FULL else COMMANDS[turn % 4 :][:1]:
+    for command in COMMANDS if fuzz.FULL else COMMANDS[turn % 4 :][:1]:
         ends_well(path, command, capfd)
     assert most_memory() - before < BYTES
 
@@ -59,14 +58,14 @@ REFUSED = {
 @pytest.mark.parametrize(("turn", "name"), list(enumerate(sorted(REFUSED))))
 def test_what_is_no_model_is_refused(turn: int, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path, commands = EVIL[name](tmp_path), ("check", "infer", "run")
-    for command in commands if FULL else commands[turn % 3 :][:1]:
+    for command in commands if fuzz.FULL else commands[turn % 3 :][:1]:
         assert invoke([command, str(path)]) in (1, 2), command
         assert "".join(capfd.readouterr()).strip()
 
 
 def test_damaged_models_are_refused_or_understood(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     files = Files(None)
-    for case in cases("damaged models"):
+    for case in fuzz.cases("damaged models"):
         with case as seed:
             path = mutated(tmp_path, files, Random(seed))
             ends_well(path, COMMANDS[seed % 4], capfd)

@@ -9,8 +9,7 @@ import pytest
 
 pytest.importorskip("onnx")
 from rxlang.cli.main import invoke  # noqa: E402
-
-from tests.support.hostile_models import model, node  # noqa: E402
+from support.hostile_models import model, node  # noqa: E402
 
 
 def saved(tmp_path: Path) -> Path:
