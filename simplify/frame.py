@@ -58,6 +58,15 @@ class Turn(Node):
     ends: tuple[tuple[str, Size], ...] = ()
 
 
+class Turns(Node):
+    """The range of a loop as sizes; `index` is what its name stands for in a turn."""
+
+    start: Size
+    stop: Size
+    step: Size
+    index: Size
+
+
 class Frame(Node):
     """Where in a walk a piece of a program stands. It is handed down and never written to.
 

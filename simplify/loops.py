@@ -11,20 +11,20 @@ from __future__ import annotations
 from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
-from ..lang.node import Node, replace
+from ..lang.node import replace
 from ..lang.source import Span
-from ..ops.model import Segment, TensorInfo
+from ..ops.model import TensorInfo
 from ..ops.tracked import of_literal
 from .assertions import with_needs
 from .branches import Branches
 from .calls import is_wrong
-from .frame import Frame, Turn
+from .frame import Frame, Turn, Turns
+from .growth import Growth
 from .known.fresh import dims_of_subject, settle, unknown
 from .known.naming import Names
-from .known.shape_level import Poisoned, ShapeLevel, Truth
+from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
     POISON,
-    UNDECIDED,
     Entry,
     Env,
     NumberValue,
@@ -38,27 +38,17 @@ from .known.values import (
 from .opaque import Carried, may_hold, no_holder
 from .solver.conditions import Cond, all_of, any_of, eq, ge, le, lt, negate
 from .solver.rendering import render
-from .solver.sizes import only_var, single_var
-from .solver.terms import Size, Var, ceildiv, mod, smax, substitute, variables
+from .solver.sizes import is_older, only_var, single_var
+from .solver.terms import Size, Var, ceildiv, mod, smax, variables
+from .stacks import Shared, Stacks
 from .unchanged import candidates, proved
 from .visitor import Part, Visitor
-from .voice.claims import Claim, SharedBy, ToldBy, endless, never_run
+from .voice.claims import Claim, endless, never_run
 from .wildcards import Scope
 
-# Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
-Shared = dict[int, tuple[int, Size | None]]
 # So often a set of conditions that a turn may keep is made smaller.
 _MOST_TRIES = 4
 BEFORE, AFTER = "before the first turn", "after a turn"
-
-
-class Turns(Node):
-    """The range of a loop as sizes; `index` is what its name stands for in a turn."""
-
-    start: Size
-    stop: Size
-    step: Size
-    index: Size
 
 
 class Loops(Part):
@@ -67,6 +57,7 @@ class Loops(Part):
     def __init__(self, visitor: Visitor, branches: Branches) -> None:
         super().__init__(visitor)
         self.branches = branches
+        self.stacks, self.growth = Stacks(visitor), Growth(visitor)
         # By the loop's place, what its sequences hold, and what a turn ended with when it was walked last.
         self.carried: dict[Span, Carried] = {}
         self.ends: dict[Span, dict[str, Value]] = {}
@@ -158,7 +149,7 @@ class Loops(Part):
                 with self.prover.trying():
                     self._tried(frame.tried(), loop, (), turns, env, at_entry)
             ends = self.ends.get(loop.span, {})
-            if carried.joined(ends, lambda size: _is_older(size, older)):
+            if carried.joined(ends, lambda size: is_older(size, older)):
                 return
             left -= 1
         carried.forget()
@@ -255,17 +246,17 @@ class Loops(Part):
         status = [Status.RESIDUAL] * len(loop.invariant)
         if not wrong:
             at_end |= {n: Entry(POISON, loop.span) for n in _refuted(loop)}  # it is told once
-            grown = [self._grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
+            grown = [self.growth.grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
             status = [self._after(block, i, at_end, g) for i, g in zip(loop.invariant, grown, strict=True)]
         if not wrong:
             self._hold_tensors(block, loop, env, carried)
             self.ends[loop.span] = {name: settle(self.state, e).value for name, e in carried.items()}
         lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
-        types = [self._told(block, s, e, scope) for s, e in zip(loop.stacked, lasts, strict=True)]
+        types = [self.stacks.told(block, s, e, scope) for s, e in zip(loop.stacked, lasts, strict=True)]
         pairs = list(zip(types, map(self._shape_of, lasts), strict=True))
         following = self._following(loop, turns, env, at_end, older)
-        stacked = tuple(self._same(block, loop, s, g, turns, following, older) for s, g in pairs)
-        shared = tuple(self._shared(s, g, older) for s, g in pairs)
+        stacked = tuple(self.stacks.same(block, loop, s, g, turns, following, older) for s, g in pairs)
+        shared = tuple(self.stacks.shared(s, g, older) for s, g in pairs)
         return status, shared, core.Block(loop.body.span, tuple(block.out.stmts), result), stacked
 
     def _any_turn(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env) -> tuple[Turns, Env]:
@@ -352,42 +343,6 @@ class Loops(Part):
         level.learn(cond, reason=cond)
         return known
 
-    def _grown(
-        self, loop: core.Loop, turns: Turns, condition: core.Invariant, env: Env, at_end: Env, older: int
-    ) -> str:
-        """A dimension that grows by the same size in each turn, as its annotation would have to say it: `s + i * 2`; a shape of
-        such where the carry has no annotation."""
-        if loop.index is None:
-            return ""
-        cond, before, after = condition.cond, ShapeLevel(self.state, env), ShapeLevel(self.state, at_end)
-        try:
-            match cond:
-                case core.Compare(op="==", left=core.DimOf() as dim, right=asked) if isinstance(asked, core.SizeExpr):
-                    more = self.state.settled(after.size(dim)) - self.state.settled(before.size(dim))
-                    more = more - (after.size(asked) - before.size(asked))
-                    return self._growing(loop, turns, condition.origin.text, more, older)
-                case core.Compare(op="==", left=core.ShapeOf() as shape, right=core.ShapeOf() as kept):
-                    return self._growing_shape(loop, turns, before.shape(kept), after.shape(shape), older)
-        except Poisoned:
-            pass
-        return ""
-
-    def _growing_shape(self, loop: core.Loop, turns: Turns, first: Shape, last: Shape, older: int) -> str:
-        if len(first) != len(last) or not plain((*first, *last)):
-            return ""
-        pairs = [(self.state.settled(a), self.state.settled(b)) for a, b in zip(first, last, strict=True)]
-        dims = [render(a) if a == b else self._growing(loop, turns, render(a), b - a, older) for a, b in pairs]
-        return f"[{', '.join(dims)}]" if all(dims) else ""
-
-    def _growing(self, loop: core.Loop, turns: Turns, text: str, more: Size, older: int) -> str:
-        """`s + i * 2` for a size that was s and gets two more in each turn; empty where that is not so."""
-        if more == 0 or not _is_older(more, older):
-            return ""
-        turn = str(loop.index) if turns.start == 0 else f"({loop.index} - {_factor(render(turns.start))})"
-        turn = turn if turns.step == 1 else f"{turn} // {_factor(render(turns.step))}"
-        grows = turn if more == 1 else f"{turn} * {_factor(render(more))}"
-        return grows if text == "0" else f"{text} + {grows}"
-
     def _results(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[list[Entry], core.Value]:
         """The values that a turn ends with, each where it is written."""
         result = loop.body.result
@@ -405,22 +360,6 @@ class Loops(Part):
         """The names that the type of what is stacked may speak of."""
         own = {c.name for c in loop.carries} | {loop.index or ""}
         return Scope(self.state, env, self.visitor.outside, None, own)
-
-    def _told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Scope) -> core.Stacked:
-        """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
-        span = stacked.span
-        if stacked.dtype is not None or is_wrong(entry.value):
-            return stacked
-        value = entry.value if isinstance(entry.value, TensorInfo) else None
-        shape = None if value is None else scope.shape(self.state.resolve(value.shape), span)
-        dtype = None if value is None or value.dtype is None else scope.dtype(value.dtype, span)
-        if shape is None or dtype is None:
-            asked = ToldBy(span, stacked.name, "rank" if shape is None else "dtype")
-            return replace(stacked, status=self.prover.judge(frame, UNDECIDED, asked, claim=True, empty_rule=False)[0])
-        found = replace(stacked, shape=shape, dtype=dtype)
-        if not frame.trial:
-            self.program.solutions.stacks[span] = found
-        return found
 
     def _shape_of(self, entry: Entry) -> Shape:
         return self.state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
@@ -444,74 +383,6 @@ class Loops(Part):
             return (self.state.settled(value.size),)
         shape = self._shape_of(env[carry.name])
         return shape if plain(shape) else ()
-
-    def _same(
-        self,
-        frame: Frame,
-        loop: core.Loop,
-        stacked: core.Stacked,
-        shape: Shape,
-        turns: Turns,
-        following: dict[Var, Size],
-        older: int,
-    ) -> core.Stacked:
-        """The claim that the turns share the sizes that are left open: those of a turn are those of the next, if there is one.
-        Where they never are, that is an error if there are two turns."""
-        if stacked.dtype is None:
-            return stacked
-        if None not in stacked.shape:
-            return replace(stacked, status=Status.PROVED)
-        cond, differ = self._of_two_turns(stacked, shape, following, older)
-        counted = loop.range is not None and loop.cond is None
-        last, one = ge(turns.index + turns.step, turns.stop), ge(turns.start + turns.step, turns.stop)
-        two = counted and self.prover.decide(one) is False
-        self.state.push()
-        if loop.range is not None:
-            self.state.assume(negate(last))
-        holds = self.prover.decide(cond)
-        if holds is not False or not two:  # there may be no next turn
-            self.state.pop()
-            self.state.push()
-            cond = _unless(cond, holds, last, one) if counted or holds else UNDECIDED
-        asked = SharedBy(stacked.span, stacked.name, differ)
-        status, _ = self.prover.judge(frame, cond, asked, claim=True, empty_rule=False)
-        self.state.pop()
-        self.state.unsure = self.state.unsure or status is Status.RESIDUAL
-        return replace(stacked, status=status)
-
-    def _of_two_turns(
-        self, stacked: core.Stacked, shape: Shape, following: dict[Var, Size], older: int
-    ) -> tuple[Truth, tuple[int, Size, Size] | None]:
-        """That two turns, one after the other, give the same sizes; and an axis along which they may not."""
-        if not _aligned(stacked, shape):
-            return UNDECIDED, None
-        conds: list[Cond] = []
-        differ, known = None, True
-        for axis, (size, declared) in enumerate(zip(shape, stacked.shape, strict=True)):
-            if declared is not None or _is_older(size, older):
-                continue
-            size = self.state.settled(size)
-            if not all(v.serial <= older or v in following for v in variables(size)):
-                known = False
-                continue
-            then = substitute(size, following)
-            if size != then:
-                conds.append(eq(size, then))
-                differ = (axis, size, then)
-        cond = all_of(*conds)
-        return (cond if known or self.prover.decide(cond) is False else UNDECIDED), differ
-
-    def _shared(self, stacked: core.Stacked, shape: Shape, older: int) -> Shared:
-        """The sizes that all turns share: which is the first that is the same, and what it is if no turn decides it."""
-        if not _aligned(stacked, shape):
-            return {}
-        found: dict[int, tuple[int, Size | None]] = {}
-        for axis, declared in enumerate(stacked.shape):
-            if declared is None:
-                size = shape[axis]
-                first = next((i for i in found if self.prover.decide(eq(shape[i], size)) is True), axis)
-                found[axis] = first, size if _is_older(size, older) else None
-        return found
 
     # Behind the loop
 
@@ -544,7 +415,7 @@ class Loops(Part):
             self.prover.log.remark(endless(self.prover.function, loop))
         known = self.carried[loop.span]
         values = [known.at(c.name, settle(self.state, after[c.name]).value) for c in loop.carries]
-        values += [self._stack(s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)]
+        values += [self.stacks.stack(s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)]
         return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
 
     def _count(self, loop: core.Loop, turns: Turns) -> Size:
@@ -578,54 +449,6 @@ class Loops(Part):
         if not isinstance(truth, Undecided):
             self.state.assume(any_of(negate(truth), eq(count, self._most(turns))))
 
-    def _stack(self, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
-        """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn."""
-        if stacked.dtype is None:
-            return TensorInfo((count, self.state.segment("?")), self.state.dtype_symbol("?"), None)
-        level = ShapeLevel(self.state, env)
-        found: list[Size | Segment] = [count]
-        common: dict[int, Size] = {}
-        try:
-            for axis, size in enumerate(stacked.shape):
-                if isinstance(size, core.Splice):
-                    found.extend(level.shape(core.ShapeLit(stacked.span, (size,))))
-                elif size is not None:
-                    found.append(level.size(size))
-                else:
-                    first, known = shared.get(axis, (axis, None))
-                    if first not in common:
-                        common[first] = self._common(known, count)
-                    found.append(common[first])
-            return TensorInfo(tuple(found), level.dtype(stacked.dtype), None)
-        except Poisoned:
-            return POISON
-
-    def _common(self, size: Size | None, count: Size) -> Size:
-        if size is not None and self.prover.decide(ge(count, 1)) is True:
-            return size
-        common = self.state.size("?")
-        self.state.opaque.begin(only_var(common), size)
-        some: Cond = ge(count, 1) if size is None else all_of(ge(count, 1), eq(common, size))
-        self.state.assume(any_of(some, all_of(eq(count, 0), eq(common, 0))))
-        return common
-
-
-def _factor(text: str) -> str:
-    return text if text.isidentifier() or text.isdigit() else f"({text})"
-
-
-def _aligned(stacked: core.Stacked, shape: Shape) -> bool:
-    """Whether the open axes of what is stacked are those of a shape, and are sizes in it."""
-    pairs = zip(stacked.shape, shape, strict=False)
-    return len(shape) == len(stacked.shape) and all(d is not None or not isinstance(s, Segment) for d, s in pairs)
-
-
-def _unless(cond: Truth, holds: bool | None, last: Cond, one: Cond) -> Truth:
-    """That two turns agree, where there are two; `holds` is what is known of that."""
-    if holds is not None:
-        return True if holds else one
-    return cond if isinstance(cond, Undecided) else any_of(last, cond)
-
 
 def _assertion(condition: core.Invariant) -> core.Assert:
     return core.Assert(condition.span, condition.cond, None, condition.origin)
@@ -649,7 +472,3 @@ def _ends(loop: core.Loop, turns: Turns) -> tuple[tuple[str, Size], ...]:
     last = turns.start + (ceildiv(turns.stop - turns.start, turns.step) - 1) * turns.step
     ends = (("first", turns.start), ("last", last))
     return tuple((f"in the {which} turn, where {loop.index} is {render(size)}", size) for which, size in ends)
-
-
-def _is_older(size: Size, newest: int) -> bool:
-    return isinstance(size, int) or all(v.serial <= newest for v in variables(size))

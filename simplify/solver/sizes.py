@@ -64,3 +64,8 @@ def only_var(term: Term) -> Var:
     found = single_var(term)
     assert found is not None
     return found
+
+
+def is_older(size: Size, newest: int) -> bool:
+    """Whether a size speaks of nothing that is newer than a variable's serial number."""
+    return isinstance(size, int) or all(v.serial <= newest for v in variables(size))

@@ -1,0 +1,153 @@
+"""What the turns of a loop stack: the type of one, whether all share the sizes that are left open, and the whole behind it."""
+
+from __future__ import annotations
+
+from ..lang import core
+from ..lang.core import Status
+from ..lang.node import replace
+from ..ops.model import Segment, TensorInfo
+from .calls import is_wrong
+from .frame import Frame, Turns
+from .known.shape_level import Poisoned, ShapeLevel, Truth
+from .known.values import POISON, UNDECIDED, Entry, Env, Shape, Undecided, Value
+from .solver.conditions import Cond, all_of, any_of, eq, ge, negate
+from .solver.sizes import is_older, only_var
+from .solver.terms import Size, Var, substitute, variables
+from .visitor import Part
+from .voice.claims import SharedBy, ToldBy
+from .wildcards import Scope
+
+# Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
+Shared = dict[int, tuple[int, Size | None]]
+
+
+class Stacks(Part):
+    """Tensors of every turn along a new first axis."""
+
+    def told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Scope) -> core.Stacked:
+        """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
+        span = stacked.span
+        if stacked.dtype is not None or is_wrong(entry.value):
+            return stacked
+        value = entry.value if isinstance(entry.value, TensorInfo) else None
+        shape = None if value is None else scope.shape(self.state.resolve(value.shape), span)
+        dtype = None if value is None or value.dtype is None else scope.dtype(value.dtype, span)
+        if shape is None or dtype is None:
+            asked = ToldBy(span, stacked.name, "rank" if shape is None else "dtype")
+            return replace(stacked, status=self.prover.judge(frame, UNDECIDED, asked, claim=True, empty_rule=False)[0])
+        found = replace(stacked, shape=shape, dtype=dtype)
+        if not frame.trial:
+            self.program.solutions.stacks[span] = found
+        return found
+
+    def same(
+        self,
+        frame: Frame,
+        loop: core.Loop,
+        stacked: core.Stacked,
+        shape: Shape,
+        turns: Turns,
+        following: dict[Var, Size],
+        older: int,
+    ) -> core.Stacked:
+        """The claim that the turns share the sizes that are left open: those of a turn are those of the next, if there is one.
+        Where they never are, that is an error if there are two turns."""
+        if stacked.dtype is None:
+            return stacked
+        if None not in stacked.shape:
+            return replace(stacked, status=Status.PROVED)
+        cond, differ = self._of_two_turns(stacked, shape, following, older)
+        counted = loop.range is not None and loop.cond is None
+        last, one = ge(turns.index + turns.step, turns.stop), ge(turns.start + turns.step, turns.stop)
+        two = counted and self.prover.decide(one) is False
+        self.state.push()
+        if loop.range is not None:
+            self.state.assume(negate(last))
+        holds = self.prover.decide(cond)
+        if holds is not False or not two:  # there may be no next turn
+            self.state.pop()
+            self.state.push()
+            cond = _unless(cond, holds, last, one) if counted or holds else UNDECIDED
+        asked = SharedBy(stacked.span, stacked.name, differ)
+        status, _ = self.prover.judge(frame, cond, asked, claim=True, empty_rule=False)
+        self.state.pop()
+        self.state.unsure = self.state.unsure or status is Status.RESIDUAL
+        return replace(stacked, status=status)
+
+    def _of_two_turns(
+        self, stacked: core.Stacked, shape: Shape, following: dict[Var, Size], older: int
+    ) -> tuple[Truth, tuple[int, Size, Size] | None]:
+        """That two turns, one after the other, give the same sizes; and an axis along which they may not."""
+        if not _aligned(stacked, shape):
+            return UNDECIDED, None
+        conds: list[Cond] = []
+        differ, known = None, True
+        for axis, (size, declared) in enumerate(zip(shape, stacked.shape, strict=True)):
+            if declared is not None or is_older(size, older):
+                continue
+            size = self.state.settled(size)
+            if not all(v.serial <= older or v in following for v in variables(size)):
+                known = False
+                continue
+            then = substitute(size, following)
+            if size != then:
+                conds.append(eq(size, then))
+                differ = (axis, size, then)
+        cond = all_of(*conds)
+        return (cond if known or self.prover.decide(cond) is False else UNDECIDED), differ
+
+    def shared(self, stacked: core.Stacked, shape: Shape, older: int) -> Shared:
+        """The sizes that all turns share: which is the first that is the same, and what it is if no turn decides it."""
+        if not _aligned(stacked, shape):
+            return {}
+        found: dict[int, tuple[int, Size | None]] = {}
+        for axis, declared in enumerate(stacked.shape):
+            if declared is None:
+                size = shape[axis]
+                first = next((i for i in found if self.prover.decide(eq(shape[i], size)) is True), axis)
+                found[axis] = first, size if is_older(size, older) else None
+        return found
+
+    def stack(self, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
+        """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn."""
+        if stacked.dtype is None:
+            return TensorInfo((count, self.state.segment("?")), self.state.dtype_symbol("?"), None)
+        level = ShapeLevel(self.state, env)
+        found: list[Size | Segment] = [count]
+        common: dict[int, Size] = {}
+        try:
+            for axis, size in enumerate(stacked.shape):
+                if isinstance(size, core.Splice):
+                    found.extend(level.shape(core.ShapeLit(stacked.span, (size,))))
+                elif size is not None:
+                    found.append(level.size(size))
+                else:
+                    first, known = shared.get(axis, (axis, None))
+                    if first not in common:
+                        common[first] = self._common(known, count)
+                    found.append(common[first])
+            return TensorInfo(tuple(found), level.dtype(stacked.dtype), None)
+        except Poisoned:
+            return POISON
+
+    def _common(self, size: Size | None, count: Size) -> Size:
+        if size is not None and self.prover.decide(ge(count, 1)) is True:
+            return size
+        common = self.state.size("?")
+        self.state.opaque.begin(only_var(common), size)
+        some: Cond = ge(count, 1) if size is None else all_of(ge(count, 1), eq(common, size))
+        self.state.assume(any_of(some, all_of(eq(count, 0), eq(common, 0))))
+        return common
+
+
+def _aligned(stacked: core.Stacked, shape: Shape) -> bool:
+    """Whether the open axes of what is stacked are those of a shape, and are sizes in it."""
+    pairs = zip(stacked.shape, shape, strict=False)
+    return len(shape) == len(stacked.shape) and all(d is not None or not isinstance(s, Segment) for d, s in pairs)
+
+
+def _unless(cond: Truth, holds: bool | None, last: Cond, one: Cond) -> Truth:
+    """That two turns agree, where there are two; `holds` is what is known of that."""
+    if holds is not None:
+        return True if holds else one
+    return cond if isinstance(cond, Undecided) else any_of(last, cond)
