@@ -44,7 +44,7 @@ class Chain:
         self.reports = {v.absent: self._report(self._program(v.absent)) for v in self.first.variants}
         plain = self.reports[frozenset()]
         if not plain.ok or plain.checked is None:
-            raise CheckError([self._with_both(d, plain.checked) for d in plain.diagnostics])
+            raise CheckError([self._with_both(d, plain.checked) for d in plain.diagnostics if not d.code.is_quiet])
 
     def _with_both(self, said: Diagnostic, checked: Checked | None) -> Diagnostic:
         """What does not fit, with the result's type beside the parameter's."""
