@@ -79,17 +79,15 @@ class Authority:
     # Tensors with nothing in them
 
     def _stand_in(self, subject: str, value: Any, sort: core.Sort | None, param: str | None) -> Any:
-        match sort:
-            case core.BaseSort(name="Tensor"):
-                return self._tensor(subject, value, param)
-            case core.TupleSort(items=items):
-                if not isinstance(value, tuple | list) or len(value) != len(items):
-                    self._unfit(subject, f"a tuple of {len(items)}", _told(value))
-                return tuple(
-                    self._stand_in(f"{subject}[{i}]", v, s, None)
-                    for i, (v, s) in enumerate(zip(value, items, strict=True))
-                )
-        return value
+        if sort == core.TENSOR:
+            return self._tensor(subject, value, param)
+        if not isinstance(sort, core.TupleSort):
+            return value
+        count = len(sort.items)
+        if not isinstance(value, tuple | list) or len(value) != count:
+            self._unfit(subject, f"a tuple of {count}", _told(value))
+        pairs = enumerate(zip(value, sort.items, strict=True))
+        return tuple(self._stand_in(f"{subject}[{i}]", v, s, None) for i, (v, s) in pairs)
 
     def _tensor(self, subject: str, value: Any, param: str | None) -> Any:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from ..interp.names import mangle
 from ..interp.shape_text import ShapeTexts
@@ -62,6 +62,9 @@ class Checks(ShapeTexts):
 
     def value(self, name: str, sort: core.Sort | None) -> None:
         """Reads what a value is checked for."""
+        if isinstance(sort, core.TupleSort):
+            self._tuple(name, sort.items)
+            return
         match sort:
             case core.BaseSort(name="Tensor"):
                 self._tensor(name)
@@ -73,8 +76,6 @@ class Checks(ShapeTexts):
                 self._shape_level(name, "NoArray", "shape_of")
             case core.BaseSort(name="DType"):
                 self._shape_level(name, "NoArray", "as_dtype")
-            case core.TupleSort(items=items):
-                self._tuple(name, items)
 
     def _tensor(self, name: str) -> None:
         value, shape, dtype = self.local(name), self.shape_local(name), self.dtype_local(name)
@@ -122,19 +123,33 @@ class Checks(ShapeTexts):
         sorts = dict(sorts)
         for stmt in stmts:
             match stmt:
-                case core.Let(is_tuple=True, names=names, value=core.Var(name=whole)):
-                    self._unpacked(names, whole, sorts)
-                case core.Let(names=(name,), value=value) if isinstance(value, core.ShapeLevel):
-                    text, self.locals[name] = self.shape_level(value), self._own(name)
-                    self.write(f"{self.locals[name]} = {text}")
-                case core.Assert(
-                    cond=core.Compare(op="==", left=core.RankOf(tensor=name), right=core.SizeLit(value=rank))
-                ) if 0 < rank < _AXES:
-                    self._axes(name, rank, stmt)
-                case core.Assert(cond=cond):
-                    self._failing(self.negated(cond), stmt)
+                case core.Let():
+                    self._bound(stmt, sorts)
+                case core.Assert():
+                    self._asserted(stmt)
                 case core.MatchShape():
                     self._match(stmt)
+                case core.ExprStmt():
+                    pass  # what only runs is not there in a signature
+                case _:
+                    assert_never(stmt)
+
+    def _bound(self, stmt: core.Let, sorts: dict[str, core.Sort]) -> None:
+        match stmt:
+            case core.Let(is_tuple=True, names=names, value=core.Var(name=whole)):
+                self._unpacked(names, whole, sorts)
+            case core.Let(names=(name,), value=value) if isinstance(value, core.ShapeLevel):
+                text, self.locals[name] = self.shape_level(value), self._own(name)
+                self.write(f"{self.locals[name]} = {text}")
+
+    def _asserted(self, stmt: core.Assert) -> None:
+        match stmt.cond:
+            case core.Compare(op="==", left=core.RankOf(tensor=name), right=core.SizeLit(value=rank)) if (
+                0 < rank < _AXES
+            ):
+                self._axes(name, rank, stmt)
+            case _:
+                self._failing(self.negated(stmt.cond), stmt)
 
     def _unpacked(self, names: Sequence[str], whole: str, sorts: dict[str, core.Sort]) -> None:
         sort = sorts[whole]

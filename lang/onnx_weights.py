@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from errno import EISDIR
 from functools import lru_cache
 from io import BytesIO
 from math import prod
 from mmap import ACCESS_READ, mmap
-from os import fstat, stat_result
+from os import fstat, stat_result, strerror
 from pathlib import Path, PurePosixPath
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 from typing import IO
 
 from .dtypes import DTYPES, DType
@@ -88,6 +89,8 @@ class Index(Node):
 def index(path: Path) -> Index:
     """What a file holds; raises Damaged and OSError. Read once for all tensors of a file that does not change."""
     found = path.stat()
+    if S_ISDIR(found.st_mode):
+        raise IsADirectoryError(EISDIR, strerror(EISDIR))
     if not S_ISREG(found.st_mode):
         raise Damaged("it is no regular file")
     return _index(path, found.st_size, found.st_mtime_ns)

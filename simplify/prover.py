@@ -63,7 +63,8 @@ class Prover:
         may_fail, hurdles, supposed = self.may_fail, len(self.hurdles), len(self.supposed)
         self.state.push()
         try:
-            yield
+            with self.state.names_apart():
+                yield
         finally:
             self.state.pop()
             self.may_fail = may_fail

@@ -18,6 +18,7 @@ from rxlang.cli.main import COMMANDS, invoke
 from rxlang.lang.checked import Counts
 from rxlang.lang.diagnostics import error, warning
 from rxlang.lang.source import Source, Span
+from rxlang.lang.summary import summary
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "docs" / "schema"
 
@@ -278,7 +279,7 @@ def test_stats_say_who_answered_and_how_long_it_took(rx: Any) -> None:
 def test_the_summary_is_one_sentence(
     names: list[str], rejected: int, counts: Counts | None, severities: list[str], expected: str
 ) -> None:
-    assert terminal.summary(names, rejected, counts, map(diagnostic, severities)) == expected
+    assert summary(names, rejected, counts, map(diagnostic, severities)) == expected
 
 
 # Colour

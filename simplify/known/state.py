@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import count
 
@@ -107,6 +108,16 @@ class State:
         self._primes[name] = primes
         self.used_names.add(primed)
         return primed
+
+    @contextmanager
+    def names_apart(self) -> Iterator[None]:
+        """Names that are given inside can be given again."""
+        used, primes = set(self.used_names), dict(self._primes)
+        try:
+            yield
+        finally:
+            self.used_names.intersection_update(used)
+            self._primes = primes
 
     def size(self, name: str, nonneg: bool = True) -> Term:
         """A new size that is called `name` (primed if another one is)."""
