@@ -31,7 +31,7 @@ from .lang.parser import decode
 from .lang.source import Source
 from .lang.summary import summary
 from .lang.walk import walk
-from .lang.weights import BadWeights, Header, read_header
+from .lang.weights import BadWeights, Header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
@@ -73,10 +73,10 @@ class Report(Node):
 
 
 def check_bytes(
-    data: bytes, name: str, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None
+    data: bytes, name: str, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Report:
-    """Check a program that was read from a file called `name` in the folder `base`."""
-    source, diagnostics = opened(data, name, base)
+    """Check a program that was read from a file called `name` in the folder `base`, or below what opens its files."""
+    source, diagnostics = opened(data, name, base.base if isinstance(base, Files) else base)
     if any(d.severity == "error" for d in diagnostics):
         return Report((name,), diagnostics, Counts(), None)
     return check_source(source, base, roots, options)
@@ -268,7 +268,7 @@ class _Weights:
         try:
             if load.path not in self._found:
                 self._found[load.path] = self.files.find(load.path, span=load.span, linked=True)
-            return read_header(self._found[load.path], load.key)
+            return self.files.header(self._found[load.path], load.key)
         except RxError as problem:
             if load.path not in self._unread:
                 self._unread.add(load.path)

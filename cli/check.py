@@ -15,6 +15,7 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.files import is_model
 from ..lang.summary import plural, summary
 from ..simplify.known.outcome import Options
+from . import cache as cached
 from .examine import Examined, Wish, examine_all
 from .explanation import unknown
 from .files import Program, Unusable, all_met, conclude, conditions, folders, given_option, of_main, read_programs
@@ -67,6 +68,7 @@ class Outcome(NamedTuple):
 @click.option("--run-witness", "run", is_flag=True, help="Of models: run the kernels with what breaks each condition.")
 @click.option("--write-contract", "written", metavar="FILE", help="Write what a model demands of its inputs, as JSON.")
 @click.option("--expect", "expected", metavar="FILE", help="Compare what a model demands with a contract.")
+@click.option("--no-cache", is_flag=True, help="Check again what was checked before and has not changed.")
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
@@ -86,6 +88,7 @@ def check(
     run: bool,
     written: str | None,
     expected: str | None,
+    no_cache: bool,
     stats: bool,
     roots: tuple[str, ...],
 ) -> int:
@@ -101,7 +104,9 @@ def check(
     _one_model((written, expected), of_models)
     given = tuple(of_main(text) for text in given) if of_models else given
     options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
-    wish = Wish(places, options, signature, explained, guards, dynamic, at, run)
+    more = no_cache or signature or fix or guards or stats or explained is not None
+    cache = None if more else cached.folder()  # what is kept is what is printed without these
+    wish = Wish(places, options, signature, explained, guards, dynamic, at, run, cache)
     if fix:
         programs = _fixed(programs, wish, form)
     began = time.perf_counter()

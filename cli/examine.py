@@ -7,17 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import pipeline
 from ..lang.checked import Counts, Demands
 from ..lang.choices import Choice, choices
 from ..lang.diagnostics import Diagnostic
 from ..lang.files import is_model
 from ..lang.node import replace
+from ..lang.recorded import Recorded
 from ..simplify.known.outcome import Options
+from . import cache
 from .explanation import explanation, names
 from .files import Program, Unusable
 
 if TYPE_CHECKING:
+    from .. import pipeline
     from ..contract import Contract
     from ..model_mends import Mend
 
@@ -26,7 +28,7 @@ _MANY = 8
 
 
 class Wish(NamedTuple):
-    """What is asked of every program."""
+    """What is asked of every program; `cache` is the folder of what was found before, if that will do."""
 
     roots: tuple[Path, ...]
     options: Options
@@ -36,6 +38,7 @@ class Wish(NamedTuple):
     dynamic: tuple[str, ...] = ()
     at: tuple[str, ...] = ()
     run: bool = False
+    cache: Path | None = None
 
 
 class OfModel(NamedTuple):
@@ -71,6 +74,13 @@ class Examined(NamedTuple):
 
 def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
     """Each program's result, in their order, as they come."""
+    kept = [None if wish.cache is None or is_model(p.name) else cache.found(p, wish) for p in programs]
+    fresh = _examined([program for program, one in zip(programs, kept, strict=True) if one is None], wish)
+    for one in kept:
+        yield next(fresh) if one is None else one
+
+
+def _examined(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
     workers = min(os.cpu_count() or 1, len(programs))
     if len(programs) < _MANY or workers < 2:
         yield from (examine(program, wish) for program in programs)
@@ -82,12 +92,19 @@ def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
 
 
 def examine(program: Program, wish: Wish) -> Examined:
-    of_model = None
     if is_model(program.name):
-        report, of_model = _model(program, wish)
-    else:
-        report = pipeline.check_bytes(program.data, program.name, program.base, wish.roots, wish.options)
-        report = _with_helps(report, program, wish)
+        return _told(*_model(program, wish), program, wish)
+    from .. import pipeline  # what was found before needs none of it
+
+    files = Recorded(program.base, wish.roots)
+    report = pipeline.check_bytes(program.data, program.name, files, options=wish.options)
+    found = _told(_with_helps(report, files, wish), None, program, wish)
+    if wish.cache is not None:
+        cache.keep(program, wish, files, found)
+    return found
+
+
+def _told(report: pipeline.Report, of_model: OfModel | None, program: Program, wish: Wish) -> Examined:
     checked = report.checked
     if checked is None:
         return Examined(report.files, report.diagnostics, None, {}, report.ok, ())
@@ -139,9 +156,9 @@ def _remark(demands: Demands) -> str:
     return f"  # {', '.join(remarks)}" if remarks else ""
 
 
-def _with_helps(report: pipeline.Report, program: Program, wish: Wish) -> pipeline.Report:
+def _with_helps(report: pipeline.Report, files: Recorded, wish: Wish) -> pipeline.Report:
     if all(d.severity == "note" and d.subject is None for d in report.diagnostics):
         return report
     from ..helps.offer import with_helps  # a program with nothing wrong does not wait for it
 
-    return with_helps(report, program.base, wish.roots, wish.options)
+    return with_helps(report, files, options=wish.options)

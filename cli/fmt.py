@@ -17,7 +17,8 @@ from .terminal import print_diagnostics
 @click.option(
     "--check", "only_check", is_flag=True, help="Change nothing; exit 1 if a file is not in canonical layout."
 )
-def fmt(files: tuple[str, ...], only_check: bool) -> int:
+@click.option("--diff", is_flag=True, help="Change nothing; print what would be changed, and exit 1 if anything would.")
+def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
     """Lay programs out in the one canonical way, in place.
 
     FILE may be a folder; - formats standard input to standard output.
@@ -30,10 +31,12 @@ def fmt(files: tuple[str, ...], only_check: bool) -> int:
         print_diagnostics(diagnostics)
         if text is None:
             status = 1
-        elif path == STDIN and not only_check:
+        elif path == STDIN and not only_check and not diff:
             click.echo(text, nl=False)
         elif text.encode("utf-8") != program.data:
-            status = max(status, _report(path, program.name, text, only_check))
+            if diff:
+                click.echo(_difference(program, text), nl=False)
+            status = max(status, _report(path, program.name, text, only_check) if only_check or not diff else 1)
     conclude(unread)
     return status
 
@@ -44,6 +47,21 @@ def _formatted(program: Program) -> tuple[str | None, tuple[Diagnostic, ...]]:
         return None, tuple(wrong)
     text, diagnostics = format_source(source)
     return text, tuple(diagnostics)
+
+
+def _difference(program: Program, text: str) -> str:
+    """Unified, as `patch` takes it; line ends and control characters as a terminal may show them."""
+    from difflib import unified_diff  # few ask for it
+
+    name = shown(program.name)
+    before = decode(program.data, program.name)[0].text
+    lines = unified_diff(_lines(before), _lines(text), name, f"{name} (formatted)", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    *lines, last = map(shown, text.split("\n"))
+    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 
 def _report(path: str, name: str, text: str, only_check: bool) -> int:

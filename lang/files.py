@@ -8,6 +8,7 @@ from pathlib import Path
 from . import codes
 from .diagnostics import RxError, error
 from .source import NOWHERE, Span
+from .weights import Header, read_header
 
 # A source file of this size is a mistake; weights are not read as text.
 MAX_TEXT = 64 * 1024 * 1024
@@ -65,6 +66,10 @@ class Files:
         except OSError as problem:
             reason = problem.strerror or "it cannot be opened"
             raise RxError(error(codes.E242, f'"{found.name}" cannot be read: {reason}', span)) from None
+
+    def header(self, found: Path, key: str | None) -> Header:
+        """What a file of weights that `find` has found says of an array; raises BadWeights."""
+        return read_header(found, key)
 
     def read_text(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE) -> tuple[Path, str]:
         """Where a source file is, and its text."""

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from support import fuzz
 
+# No test depends on what the user's cache holds: nothing is kept, but where a test says so.
+os.environ["RX_CACHE_DIR"] = ""
+
 
 @pytest.fixture
 def golden() -> Callable[[Path, str], None]:

@@ -525,6 +525,28 @@ def test_fmt_check_changes_nothing_and_is_status_1(rx: Any) -> None:
     assert rx("fmt", "--check", "ff.rx") == (0, "", "")
 
 
+def test_fmt_diff_is_a_patch_that_does_what_fmt_does(rx: Any) -> None:
+    Path("sloppy.rx").write_text(SLOPPY, encoding="utf-8")
+    status, patch, err = rx("fmt", "--diff", "sloppy.rx", "ff.rx")
+    assert (status, err) == (1, "")
+    assert Path("sloppy.rx").read_text(encoding="utf-8") == SLOPPY
+    added = [line[1:] for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++")]
+    assert patch.splitlines()[:2] == ["--- sloppy.rx", "+++ sloppy.rx (formatted)"]
+    rx("fmt", "sloppy.rx")
+    assert added == Path("sloppy.rx").read_text(encoding="utf-8").splitlines()
+    assert rx("fmt", "--diff", "sloppy.rx") == (0, "", "")
+
+
+@pytest.mark.parametrize("end", ["", "\n\n", "\r\n"])
+def test_fmt_diff_shows_line_ends_and_both_options_go_together(end: str, rx: Any) -> None:
+    status, patch, err = rx("fmt", "--diff", "-", stdin="let a = 2" + end)
+    assert (status, err) == (1, "")
+    assert patch.startswith("--- <stdin>\n+++ <stdin> (formatted)\n@@")
+    assert ("\n\\ No newline at end of file\n" in patch) == (not end)
+    both = rx("fmt", "--diff", "--check", "-", stdin="let a = 2" + end)
+    assert both == (1, patch + "<stdin>: not in canonical layout\n", "")
+
+
 def test_fmt_of_standard_input_prints_the_program(rx: Any) -> None:
     status, out, err = rx("fmt", "-", stdin=SLOPPY)
     assert (status, err) == (0, "")

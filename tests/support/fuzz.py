@@ -105,6 +105,8 @@ FAMILIES: dict[str, Count] = {
     "operators": Count(40, 1_500),
     "doors": Count(60, 2_000),
     "compositions": Count(15, 400),
+    # What was found before, and edits.
+    "edits between checks": Count(25, 500),
 }  # fmt: skip
 
 

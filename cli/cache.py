@@ -1,0 +1,212 @@
+"""What `rx check` found of programs, kept on disk until anything that it depends on changes.
+
+An entry is looked up by the program's text, its place, the options and the versions, and has what was asked of the file system
+with the answers: it stands as long as all are answered the same way, a file that is not there yet included.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..lang.checked import Counts
+from ..lang.codes import CODES
+from ..lang.diagnostics import Diagnostic, Edit, Help, Label
+from ..lang.recorded import Recorded
+from ..lang.source import NOWHERE, Source, Span
+from .files import Program, Unusable, replace_file
+
+if TYPE_CHECKING:
+    from .examine import Examined, Wish
+
+# The entries lie in as many folders, each with its part of the limit: who writes one looks at those beside it only.
+_FOLDERS = 256
+MAX_BYTES = 128 * 1024 * 1024
+# What reading an entry may raise that another program wrote, or nobody.
+_FOREIGN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
+
+
+def folder() -> Path | None:
+    """Where entries are kept: RX_CACHE_DIR, and nowhere if that is empty; else below the user's folder of caches."""
+    chosen = os.environ.get("RX_CACHE_DIR")
+    if chosen is not None:
+        return Path(chosen).absolute() if chosen else None
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    place = Path(caches if os.path.isabs(caches) else os.path.expanduser("~/.cache")) / "rxlang"
+    return place if place.is_absolute() else None
+
+
+def found(program: Program, wish: Wish) -> Examined | None:
+    """What checking the program gave before, if it would give the same now."""
+    files = Recorded(program.base, wish.roots)
+    try:
+        key = _key(program, wish, files)
+        digest, _, text = _path(wish, key).read_bytes().partition(b"\n")
+        if digest.decode() != hashlib.sha256(text).hexdigest():
+            return None
+        entry = json.loads(text)
+        stands = entry["key"] == key and all(files.answer(*asked) == answer for asked, answer in entry["asked"])
+        return _examined(entry) if stands else None
+    except (OSError, *_FOREIGN):
+        return None
+
+
+def keep(program: Program, wish: Wish, files: Recorded, examined: Examined) -> None:
+    """Write an entry; what cannot be written is not kept."""
+    if files.torn:
+        return
+    with suppress(OSError, Unusable, ValueError):
+        key = _key(program, wish, files)
+        text = json.dumps({"key": key, "asked": files.asked, **_object(examined)}).encode()
+        path = _path(wish, key)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_room(path.parent, len(text))
+        replace_file(str(path), hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
+
+
+def _make_room(place: Path, size: int) -> None:
+    """The oldest entries of a folder go where it would have too much."""
+    with os.scandir(place) as files:
+        entries = sorted(((s.st_mtime_ns, s.st_size, f.path) for f in files for s in [f.stat()]), reverse=True)
+    left = MAX_BYTES // _FOLDERS - size
+    for _, taken, path in entries:
+        left -= taken
+        if left < 0:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+
+
+def _path(wish: Wish, key: str) -> Path:
+    assert wish.cache is not None
+    return wish.cache / key[:2] / f"{key[2:]}.json"
+
+
+def _key(program: Program, wish: Wish, files: Recorded) -> str:
+    """What an answer depends on besides other files."""
+    options = wish.options
+    place = os.path.realpath(files.base / Path(program.name).name) if "\0" not in program.name else ""
+    parts = (
+        _versions(),
+        program.name,
+        hashlib.sha256(program.data).hexdigest(),
+        place,
+        str(files.base),
+        *map(str, files.roots),
+        f"{options.strict=} {options.allow_empty=}",
+        *(given.source.text for given in options.given),
+    )
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    """Of Python, of this package (each file's size and time, for whoever changes it in place), and of what is installed of
+    it and of the solver."""
+    own = _stamps(Path(__file__).parents[1])
+    return (sys.version, *sorted(own), *sorted(name for place in sys.path for name in _installed(place)))
+
+
+def _stamps(place: Path) -> Iterator[str]:
+    with os.scandir(place) as files:
+        for file in files:
+            if file.is_file():
+                stat = file.stat()
+                yield f"{file.path} {stat.st_size} {stat.st_mtime_ns}"
+            elif os.path.exists(os.path.join(file.path, "__init__.py")):
+                yield from _stamps(Path(file.path))
+
+
+def _installed(place: str) -> Iterator[str]:
+    with suppress(OSError):
+        for name in os.listdir(place or "."):
+            if name.startswith(("z3", "rxlang-")):
+                yield f"{name} {os.stat(os.path.join(place, name)).st_mtime_ns}"
+
+
+# Results as JSON. A place is a number of a text, and two offsets in it; NOWHERE has no number.
+
+
+class _Texts:
+    """The texts that places are in, by identity."""
+
+    def __init__(self) -> None:
+        self.sources: list[Source] = []
+        self._numbers = {id(NOWHERE.source): -1}
+
+    def span(self, span: Span) -> list[int]:
+        number = self._numbers.setdefault(id(span.source), len(self.sources))
+        if number == len(self.sources):
+            self.sources.append(span.source)
+        return [number, span.start, span.end]
+
+
+def _object(examined: Examined) -> dict[str, Any]:
+    texts = _Texts()
+    diagnostics = [_diagnostic_object(d, texts) for d in examined.diagnostics]
+    return {
+        "files": examined.files,
+        "diagnostics": diagnostics,
+        "sources": [[source.name, source.text] for source in texts.sources],
+        "counts": None if examined.counts is None else [getattr(examined.counts, name) for name in _COUNTS],
+        "ok": examined.ok,
+        "unmet": examined.unmet,
+    }
+
+
+_COUNTS = ("total", "proved", "refuted", "residual", "entry")
+_PLAIN = ("message", "caption", "function", "help")
+
+
+def _diagnostic_object(d: Diagnostic, texts: _Texts) -> dict[str, Any]:
+    """All that is printed of it; what only helps read of it is left out."""
+
+    def edits(of: tuple[Edit, ...]) -> list[object]:
+        return [[texts.span(edit.span), edit.text] for edit in of]
+
+    return {
+        **{name: getattr(d, name) for name in _PLAIN},
+        "code": d.code,
+        "severity": d.severity,
+        "span": texts.span(d.span),
+        "labels": [[texts.span(label.span), label.message] for label in d.labels],
+        "notes": d.notes,
+        "witness": None if d.witness is None else dict(d.witness),
+        "edits": edits(d.edits),
+        "helps": [[help_.text, edits(help_.edits)] for help_ in d.helps],
+    }
+
+
+def _examined(entry: Mapping[str, Any]) -> Examined:
+    from .examine import Examined  # which reads entries itself
+
+    sources = [Source(name, text) for name, text in entry["sources"]]
+    counts = None if entry["counts"] is None else Counts(*entry["counts"])
+    diagnostics = tuple(_diagnostic(d, [*sources, NOWHERE.source]) for d in entry["diagnostics"])
+    return Examined(tuple(entry["files"]), diagnostics, counts, {}, entry["ok"], (), unmet=tuple(entry["unmet"]))
+
+
+def _diagnostic(found: Mapping[str, Any], sources: list[Source]) -> Diagnostic:
+    def span(at: list[int]) -> Span:
+        return Span(sources[at[0]], at[1], at[2])
+
+    def edits(of: list[tuple[list[int], str]]) -> tuple[Edit, ...]:
+        return tuple(Edit(span(at), text) for at, text in of)
+
+    return Diagnostic(
+        CODES[found["code"]],
+        found["severity"],
+        span=span(found["span"]),
+        labels=tuple(Label(span(at), message) for at, message in found["labels"]),
+        notes=tuple(found["notes"]),
+        witness=found["witness"],
+        edits=edits(found["edits"]),
+        helps=tuple(Help(text, edits(of)) for text, of in found["helps"]),
+        **{name: found[name] for name in _PLAIN},
+    )
