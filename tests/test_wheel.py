@@ -83,7 +83,11 @@ def test_the_wheel_requires_what_it_imports_and_no_more(wheel: Path) -> None:
         asked = re.findall(r"^Requires-Dist: ([\w-]+)(?!.*extra)", archive.read(metadata).decode(), re.MULTILINE)
         modules = [n for n in archive.namelist() if n.endswith(".py") and n != "rxlang/grammar/generate.py"]
         found = set().union(*(imported_packages(archive.read(name)) for name in modules))
-    others = found - sys.stdlib_module_names - {"rxlang", "sympy", "onnx", "google", "pygls", "lsprotocol", "pytest"}
+    others = (
+        found
+        - sys.stdlib_module_names
+        - {"rxlang", "sympy", "onnx", "google", "pygls", "lsprotocol", "pytest", "pygments", "IPython"}
+    )
     # sympy, onnx (with the messages of Google) and pygls are extras, and say so where they are missing; pytest loads its plugin
     assert {name.replace("-solver", "").replace("-", "_") for name in asked} == others
 
