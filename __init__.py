@@ -51,5 +51,12 @@ def __getattr__(name: str) -> Any:
     return found
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext rxlang` calls: programs in cells, `%%rx`, and `%rx`."""
+    from .notebook.magics import register
+
+    register(shell)
+
+
 def __dir__() -> list[str]:
     return sorted((*globals(), *_PUBLIC))

@@ -25,11 +25,14 @@ from .interp.trees import nodes_of
 from .lang import core
 from .lang.checked import Checked
 from .lang.diagnostics import Diagnostic, RxError
+from .lang.display import Displayed
 from .lang.files import Files, is_model
 from .lang.given import Given, read_given
+from .lang.html import diagnostics_lines, said
 from .lang.node import Node, replace
-from .lang.render import render_text
+from .lang.render import Line, render_text
 from .lang.source import Span
+from .lang.summary import plural
 from .pipeline import Report
 from .shapes import Dims, Shapes, given_shapes, shapes_of
 from .simplify.known.outcome import Options as CheckOptions
@@ -40,9 +43,11 @@ if TYPE_CHECKING:
     from .model_door import Door
 
 PathText = str | PathLike[str]
+# How many functions a module shows in a notebook.
+_MOST_SHOWN = 50
 
 
-class CheckError(Exception):
+class CheckError(Displayed, Exception):
     """A program was rejected. `diagnostics` has everything that was found; `str` is what `rx check` prints."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic], helped: Callable[[], Report] | None = None) -> None:
@@ -60,6 +65,9 @@ class CheckError(Exception):
     def __str__(self) -> str:
         return "\n".join(render_text(d) for d in self.diagnostics).rstrip("\n")
 
+    def _lines(self) -> list[Line]:
+        return diagnostics_lines(self.diagnostics)
+
 
 class Check(Node):
     """A check that is left for run time: its condition as the user wrote it, where, and what it means."""
@@ -74,7 +82,7 @@ class Check(Node):
         return self.span.source.position(self.span.start)[0]
 
 
-class Function:
+class Function(Displayed):
     """A function of a program. Calling it takes NumPy arrays (ints for Sizes), by position or by name, and gives arrays."""
 
     def __init__(self, module: Module, name: str) -> None:
@@ -137,6 +145,14 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<rx function {self.signature or '@' + self.__name__}>"
+
+    def _lines(self) -> list[Line]:
+        """Its signature, and what is left to check inside it."""
+        checks = [f"  checked at run time: {c.text} (line {c.line}, {c.message})" for c in self.residual]
+        return [
+            *said(self.signature or f"@{self.__name__}", "title"),
+            *(line for text in checks for line in said(text)),
+        ]
 
     @property
     def signature(self) -> str:
@@ -204,7 +220,7 @@ def _parameter(name: str, type_: str | None, fallback: Mapping[str, Any]) -> ins
     return inspect.Parameter(own + "_" * iskeyword(own), kind, annotation=annotation, default=default)
 
 
-class Module:
+class Module(Displayed):
     """A program that was checked. Its functions are attributes: `module.ff(x)`; imported ones `module["attn.block"]`."""
 
     def __init__(
@@ -259,6 +275,12 @@ class Module:
     def __repr__(self) -> str:
         return f"<rx module with {', '.join('@' + n for n in self._names) or 'a script'}>"
 
+    def _lines(self) -> list[Line]:
+        """The signatures of its functions; those of a large program up to a number."""
+        names, left = self._names[:_MOST_SHOWN], len(self._names) - _MOST_SHOWN
+        lines = [line for name in names for line in said(self[name].signature or f"@{name}", "title")]
+        return [*(lines or said("a script")), *(said(f"and {plural(left, 'function')} more") if left > 0 else ())]
+
 
 def load(
     path: PathText,
@@ -287,7 +309,9 @@ def load(
     files = Files(place.parent, _paths(roots))
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
-    return _ready(report, files, allow_extern, options, _door(place) if data_checks and report.ok else None, like, copy)
+    return module_of(
+        report, files, allow_extern, options, _door(place) if data_checks and report.ok else None, like, copy
+    )
 
 
 def _door(place: Path) -> Door | None:
@@ -316,7 +340,7 @@ def loads(
     base = Path(filename).parent
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
-    return _ready(report, Files(base, _paths(roots)), allow_extern, options, None, like, copy)
+    return module_of(report, Files(base, _paths(roots)), allow_extern, options, None, like, copy)
 
 
 def check_source(
@@ -347,15 +371,16 @@ def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
         raise ValueError(str(problem)) from None
 
 
-def _ready(
+def module_of(
     report: Report,
     files: Files,
     allow_extern: bool,
     options: CheckOptions,
-    door: Door | None,
-    like: Any,
-    copy: bool,
+    door: Door | None = None,
+    like: Any = None,
+    copy: bool = False,
 ) -> Module:
+    """What was checked, made callable; raises CheckError where it was rejected."""
     if not report.ok or report.checked is None:
         raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
     if report.unmet:

@@ -23,6 +23,7 @@ from .desugar.world import Part
 from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
+from .lang.display import Displayed
 from .lang.files import Files, is_model
 from .lang.given import Given
 from .lang.modules import Modules, load_program
@@ -41,9 +42,10 @@ from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
     from .interp.run import Explain, Fast, Machine
+    from .lang.render import Line
 
 
-class Report(Node):
+class Report(Displayed, Node):
     """What checking a program gives. `checked` is None where it could not be checked at all."""
 
     files: tuple[str, ...]
@@ -59,12 +61,27 @@ class Report(Node):
         """What `rx check` prints."""
         from .lang.render import render_text  # few reports are printed
 
-        told = self.diagnostics if self.helped is None else self.helped().diagnostics
+        return "".join(render_text(d) + "\n" for d in self.told) + self.summary
+
+    @property
+    def told(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics with their helps."""
+        return self.diagnostics if self.helped is None else self.helped().diagnostics
+
+    @property
+    def summary(self) -> str:
+        """The line that ends what `rx check` prints."""
         counts = self.counts if self.checked is not None else None
-        return "".join(render_text(d) + "\n" for d in told) + summary(self.files[:1], not self.ok, counts, told)
+        return summary(self.files[:1], not self.ok, counts, self.diagnostics)
 
     def __repr__(self) -> str:
         return f"<rx report {summary(self.files[:1], not self.ok, self.counts, self.diagnostics)}>"
+
+    def _lines(self) -> list[Line]:
+        from .lang.html import diagnostics_lines, said  # few are shown in notebooks
+
+        told = self.told
+        return [*diagnostics_lines(told), *([()] if told else ()), *said(self.summary)]
 
     @property
     def ok(self) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from . import pipeline
 from .interp.run import ArgumentProblem, ShapeError, arrange
 from .lang import core
 from .lang.checked import Checked
+from .lang.display import Displayed
 from .ops.model import Segment, TensorInfo
 from .simplify.known.state import State
 from .simplify.known.values import SizeValue, TupleValue, Value
@@ -18,10 +19,13 @@ from .simplify.solver.terms import of_atom, variables
 from .simplify.voice.describe import exactness
 from .size import Size
 
+if TYPE_CHECKING:
+    from .lang.render import Line
+
 Dims = Sequence[int | str | Size]
 
 
-class Shapes(tuple[Any, ...]):
+class Shapes(Displayed, tuple[Any, ...]):
     """A shape, or a tuple of them, with the conditions under which a call gives it."""
 
     conditions: tuple[str, ...]
@@ -30,6 +34,20 @@ class Shapes(tuple[Any, ...]):
         made = super().__new__(cls, shape)
         made.conditions = tuple(dict.fromkeys(conditions))
         return made
+
+    def _lines(self) -> list[Line]:
+        from .lang.html import said  # few are shown in notebooks
+
+        return [line for text in (_text(self), *(f"  if {c}" for c in self.conditions)) for line in said(text)]
+
+
+def _text(shape: object) -> str:
+    """A shape as Rx has it, and a tuple of shapes in parentheses."""
+    if not isinstance(shape, tuple):
+        return "?" if shape is None else str(shape)
+    several = any(part is None or isinstance(part, tuple) for part in shape)
+    texts = ", ".join(map(_text, shape))
+    return f"({texts})" if several else f"[{texts}]"
 
 
 def given_shapes(function: core.Function, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,13 +7,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from math import lcm
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .condition import Condition
+from .lang.display import Displayed
 from .simplify.solver import conditions, rendering, terms
 from .simplify.solver.conditions import Cond
 from .simplify.solver.exprs import ExpressionError, Scope, read_size
 from .simplify.solver.terms import Floor, Max, Term, Var
+
+if TYPE_CHECKING:
+    from .lang.render import Line
 
 # Names may end in primes, which Python's may not.
 _QUOTED = re.compile(r"\w+'+")
@@ -21,7 +25,7 @@ _PRIME = "__prime"
 _HIGHEST_POWER = 64
 
 
-class Size:
+class Size(Displayed):
     """A size that may depend on names: `Size("(n + 1) // 2")`. `str` is Rx syntax.
 
     Two sizes are equal where their normal forms are: `Size("n * 4") == Size("2 * n * 2")`. A name is a size of at least 0.
@@ -100,6 +104,13 @@ class Size:
 
     def __repr__(self) -> str:
         return f"Size({str(self)!r})"
+
+    def _lines(self) -> list[Line]:
+        """Its text, with what is not exact about it."""
+        from .lang.html import said  # few are shown in notebooks
+
+        inexact = "unknown before a run" if self._bound is None else f"at most {self._bound}"
+        return said(f"{self}" if self._exactness == "exact" else f"{self} ({inexact})")
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Size):

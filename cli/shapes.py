@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import pipeline
-from ..lang.checked import Binding, FunctionShapes
 from ..lang.formats import shapes_object
-from ..lang.listing import remarks, type_text
-from ..lang.node import replace
+from ..lang.listing import listing
 from ..simplify.known.outcome import Options
 from .files import Unusable, all_met, conditions, folders, given_option, read_program
 from .terminal import print_diagnostics
@@ -68,7 +66,7 @@ def shapes(
     elif programs or memory:
         click.echo("\n\n".join(part.text for part in parts))
     else:
-        click.echo("\n\n".join(_listing(function) for function in report.checked.shapes))
+        click.echo("\n\n".join(listing(function) for function in report.checked.shapes))
     return 0 if report.ok else 1
 
 
@@ -81,21 +79,3 @@ def _numbers(sizes: tuple[str, ...]) -> dict[str, int]:
             raise Unusable(f"--size takes NAME=N, like n=4, not {text!r}")
         found[name] = int(number)
     return found
-
-
-def _listing(function: FunctionShapes) -> str:
-    """A table of one function: each name, what it is, and what is not exact about it."""
-    # What a signature says of its parameters is asserted at the door of every function.
-    params = (replace(p, asserted=False) for p in function.params)
-    rows = [(b.name, type_text(b), _remarks(b)) for b in (*params, *function.bindings)]
-    if function.result is not None:
-        rows.append(("result", type_text(function.result), _remarks(function.result)))
-    names = max((len(name) for name, _, _ in rows), default=0)
-    types = max((len(type_) for _, type_, said in rows if said), default=0)
-    lines = [f"  {name:<{names}} : {type_:<{types if said else 0}}  {said}".rstrip() for name, type_, said in rows]
-    return "\n".join((function.name, *lines))
-
-
-def _remarks(binding: Binding) -> str:
-    found = remarks(binding)
-    return f"# {'; '.join(found)}" if found else ""

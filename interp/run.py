@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, NoReturn, assert_never
+from typing import TYPE_CHECKING, Any, NoReturn, assert_never
 
 import numpy as np
 
 from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Met, RxError, error
+from ..lang.display import Displayed
 from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
 from ..lang.node import replace
@@ -33,6 +34,9 @@ from .plans import Made, PlanCounts, Plans
 from .trace import failure
 from .trees import as_called, is_recursive
 
+if TYPE_CHECKING:
+    from ..lang.render import Line
+
 # For a function's name the programs to try first.
 Fast = Callable[[str], Iterable[core.Program]]
 # How many Python frames a program's recursion may take; a call takes two or three.
@@ -42,7 +46,7 @@ RECURSION = 20_000
 Explain = Callable[[Diagnostic, tuple[Met, ...]], Diagnostic]
 
 
-class ShapeError(Exception):
+class ShapeError(Displayed, Exception):
     """A check failed while a program ran: `diagnostic` says which one, on which shapes; `met` is what the functions were given
     that led there, the innermost first. `explained` is the diagnostic with all that `explain` finds out beside it."""
 
@@ -60,6 +64,9 @@ class ShapeError(Exception):
         from ..lang.render import render_text  # what words a failure is loaded when there is one
 
         return render_text(self.explained).rstrip("\n")
+
+    def _lines(self) -> list[Line]:
+        return self.explained._lines()
 
 
 class WeightReader:

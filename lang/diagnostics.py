@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from .codes import Code
+from .display import Displayed
 from .node import Node, replace
 from .source import Placed, Span
+
+if TYPE_CHECKING:
+    from .render import Line
 
 Severity = Literal["error", "warning", "note"]
 
@@ -102,7 +106,7 @@ def together(conditions: Sequence[str]) -> str:
     return ", and ".join(conditions) if any(" or " in c for c in conditions) else listed(conditions)
 
 
-class Diagnostic(Node):
+class Diagnostic(Displayed, Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
     `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do;
@@ -126,13 +130,23 @@ class Diagnostic(Node):
     sentence: Sentence | None = None
     meant: tuple[str, ...] = ()
 
+    def _lines(self) -> list[Line]:
+        from .render import render
 
-class RxError(Exception):
+        return render(self)
+
+
+class RxError(Displayed, Exception):
     """Raised inside a phase to give up on one item; carries the diagnostics. Never crosses a phase's boundary."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("; ".join(d.message for d in diagnostics))
         self.diagnostics = diagnostics
+
+    def _lines(self) -> list[Line]:
+        from .html import diagnostics_lines
+
+        return diagnostics_lines(self.diagnostics)
 
 
 def saying(said: Diagnostic, sentence: Sentence, **changes: object) -> Diagnostic:

@@ -1,11 +1,30 @@
-"""What is known of a binding as text: its type in Rx syntax, and what is not exact about it."""
+"""What is known of bindings as text: each with its type in Rx syntax, and what is not exact about it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .checked import Binding
+from .checked import Binding, FunctionShapes
 from .dtypes import HOLDERS
+from .node import replace
+
+
+def listing(function: FunctionShapes) -> str:
+    """A table of one function: each name, what it is, and what is not exact about it."""
+    # What a signature says of its parameters is asserted at the door of every function.
+    params = (replace(p, asserted=False) for p in function.params)
+    rows = [(b.name, type_text(b), _comment(b)) for b in (*params, *function.bindings)]
+    if function.result is not None:
+        rows.append(("result", type_text(function.result), _comment(function.result)))
+    names = max((len(name) for name, _, _ in rows), default=0)
+    types = max((len(type_) for _, type_, said in rows if said), default=0)
+    lines = [f"  {name:<{names}} : {type_:<{types if said else 0}}  {said}".rstrip() for name, type_, said in rows]
+    return "\n".join((function.name, *lines))
+
+
+def _comment(binding: Binding) -> str:
+    found = remarks(binding)
+    return f"# {'; '.join(found)}" if found else ""
 
 
 def type_text(binding: Binding) -> str:

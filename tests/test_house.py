@@ -23,6 +23,7 @@ LAYERS = {
     "helps": 5,
     "doors": 7,
     "editor": 7,
+    "notebook": 7,
     "cli": 9,
 }
 # Inside simplify/ each may import those before it: sizes, what is known of values, how it is said, the walk over a program.

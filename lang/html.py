@@ -1,0 +1,62 @@
+"""Styled lines to a piece of HTML for a notebook: its own style sheet, light and dark, no script, every text escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from .cells import shown
+from .diagnostics import Diagnostic
+from .render import Line, Piece, render
+
+# The colours of each style, on the light ground and on the dark one.
+_COLOURS = {
+    "error": ("#b3261e", "#ff8a80"),
+    "warning": ("#8a5000", "#f0b849"),
+    "note": ("#00616e", "#67d1e0"),
+    "gutter": ("#57606a", "#9aa4b0"),
+    "secondary": ("#0550ae", "#8ab4f8"),
+    "label": ("#0550ae", "#8ab4f8"),
+}
+_GROUND = ("#ffffff", "#1b1e23")
+_INK = ("#1f2328", "#e6e8eb")
+_BOLD = ("error", "warning", "note", "title")
+_SHAPE = "padding:.5em .75em;margin:0;overflow-x:auto;white-space:pre;line-height:1.3;font-family:monospace"
+
+
+def page(lines: Iterable[Line]) -> str:
+    """The lines as HTML that needs nothing around it."""
+    text = "\n".join("".join(map(_span, line)) for line in lines)
+    return f'<div class="rxlang"><style>{_STYLE}</style><pre>{text}</pre></div>'
+
+
+def plain(lines: Iterable[Line]) -> str:
+    return "\n".join("".join(shown(piece.text) for piece in line).rstrip() for line in lines)
+
+
+def said(text: str, style: str = "plain") -> list[Line]:
+    """A text of ours or of a program as lines of one style."""
+    return [(Piece(line, style),) for line in text.split("\n")]
+
+
+def diagnostics_lines(diagnostics: Sequence[Diagnostic]) -> list[Line]:
+    """Each as `rx check` prints it, with an empty line between."""
+    lines: list[Line] = []
+    for diagnostic in diagnostics:
+        lines += [(), *render(diagnostic)]
+    return lines[1:]
+
+
+def _span(piece: Piece) -> str:
+    text = escape(shown(piece.text))
+    return f'<span class="rx-{piece.style}">{text}</span>' if piece.style in _STYLED else text
+
+
+def _rules(at: int) -> str:
+    ground = f".rxlang pre{{color:{_INK[at]};background:{_GROUND[at]}}}"
+    return ground + "".join(f".rxlang .rx-{style}{{color:{pair[at]}}}" for style, pair in _COLOURS.items())
+
+
+_STYLED = frozenset((*_COLOURS, *_BOLD))
+_WEIGHT = ",".join(f".rxlang .rx-{style}" for style in _BOLD) + "{font-weight:bold}"
+_STYLE = f".rxlang pre{{{_SHAPE}}}{_WEIGHT}{_rules(0)}@media (prefers-color-scheme:dark){{{_rules(1)}}}"

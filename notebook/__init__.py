@@ -1,0 +1,1 @@
+"""Programs in cells of a notebook; see magics.py."""

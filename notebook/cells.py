@@ -1,0 +1,98 @@
+"""A cell's line and text to the program in it: what checking it gave, and a module where it was not rejected."""
+
+from __future__ import annotations
+
+import shlex
+from argparse import ArgumentParser, Namespace
+from keyword import iskeyword
+from pathlib import Path
+from typing import NoReturn
+
+from .. import pipeline
+from ..api import CheckError, Module, module_of
+from ..helps.offer import with_helps
+from ..interp.run import ShapeError
+from ..lang.diagnostics import RxError
+from ..lang.display import Displayed
+from ..lang.files import Files
+from ..lang.given import read_given
+from ..lang.html import said
+from ..lang.node import Node, replace
+from ..lang.render import Line
+from ..pipeline import Report
+from ..simplify.known.outcome import Options
+
+DEFAULT_NAME = "program"
+
+
+class Misused(ValueError):
+    """A line that is no use of the magic, in words."""
+
+
+class Ran(Displayed, Node):
+    """What became of a cell: `module` is None where the program was rejected, or its constants are not what they are said to
+    be (`failure`)."""
+
+    name: str
+    report: Report
+    module: Module | None
+    failure: CheckError | ShapeError | None = None
+
+    def _lines(self) -> list[Line]:
+        """What `rx check` prints, and what there is to call now."""
+        lines = self.report._lines()
+        if self.module is not None:
+            return [*lines, *said(f"`{self.name}` is the module of:"), *self.module._lines()]
+        failed = self.failure._lines() if self.failure is not None else []
+        return [*lines, *failed, *said(f"`{self.name}` is no module: the program cannot run")]
+
+
+class _Parser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Misused(f"{message}\n{self.format_usage().rstrip()}")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="%%rx", add_help=False, allow_abbrev=False)
+    parser.add_argument("name", metavar="NAME", nargs="?", default=DEFAULT_NAME)
+    for flag in ("--strict", "--allow-empty", "--allow-extern"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--given", action="append", default=[], metavar='"@F: CONDITION"')
+    parser.add_argument("--root", action="append", default=[], metavar="DIR")
+    return parser
+
+
+def words_of(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as problem:
+        raise Misused(str(problem)) from None
+
+
+def run_cell(line: str, text: str) -> Ran:
+    """Check a program and make it callable. Its files are read below the folder that the notebook runs in, and the roots."""
+    asked = _parser().parse_args(words_of(line))
+    if not asked.name.isidentifier() or iskeyword(asked.name):
+        raise Misused(f"{asked.name!r} is no name that Python could call a module by")
+    options, roots = _options(asked), tuple(map(Path, asked.root))
+    report = check_text(text, f"<{asked.name}>", options, roots)
+    if report.unmet:
+        raise Misused(f"--given {report.unmet[0]!r}: no function of that name has such sizes")
+    if not report.ok:
+        return Ran(asked.name, report, None)
+    try:
+        return Ran(asked.name, report, module_of(report, Files(Path(), roots), asked.allow_extern, options))
+    except (CheckError, ShapeError) as problem:
+        return Ran(asked.name, report, None, problem)
+
+
+def check_text(text: str, name: str, options: Options, roots: tuple[Path, ...]) -> Report:
+    report = pipeline.check_text(text, name, Path(), roots, options)
+    return replace(report, helped=lambda: with_helps(report, Path(), roots, options))
+
+
+def _options(asked: Namespace) -> Options:
+    try:
+        return Options(asked.strict, asked.allow_empty, tuple(map(read_given, asked.given)))
+    except RxError as problem:
+        raise Misused(str(problem)) from None
