@@ -88,7 +88,8 @@ def test_the_wheel_requires_what_it_imports_and_no_more(wheel: Path) -> None:
         - sys.stdlib_module_names
         - {"rxlang", "sympy", "onnx", "google", "pygls", "lsprotocol", "pytest", "pygments", "IPython"}
     )
-    # sympy, onnx (with the messages of Google) and pygls are extras, and say so where they are missing; pytest loads its plugin
+    # sympy, onnx (with the messages of Google) and pygls are extras, and say so where they are missing; pytest, Pygments and
+    # IPython load what is for them
     assert {name.replace("-solver", "").replace("-", "_") for name in asked} == others
 
 
