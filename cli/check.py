@@ -70,6 +70,7 @@ class Outcome(NamedTuple):
 @click.option("--expect", "expected", metavar="FILE", help="Compare what a model demands with a contract.")
 @click.option("--no-cache", is_flag=True, help="Check again what was checked before and has not changed.")
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
+@click.option("--watch", "watched", is_flag=True, help="Check again whenever something changes, until interrupted.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
 )
@@ -90,6 +91,7 @@ def check(
     expected: str | None,
     no_cache: bool,
     stats: bool,
+    watched: bool,
     roots: tuple[str, ...],
 ) -> int:
     """Decide every assertion of programs, without running them.
@@ -107,6 +109,12 @@ def check(
     more = no_cache or signature or fix or guards or stats or explained is not None
     cache = None if more else cached.folder()  # what is kept is what is printed without these
     wish = Wish(places, options, signature, explained, guards, dynamic, at, run, cache)
+    if watched:
+        from .watching import watch  # few runs stay
+
+        if more:
+            raise Unusable("--watch goes with none of --no-cache, --signature, --explain, --fix, --guards and --stats")
+        return watch(click.get_current_context(), paths, wish)
     if fix:
         programs = _fixed(programs, wish, form)
     began = time.perf_counter()

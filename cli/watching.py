@@ -1,0 +1,59 @@
+"""`rx check --watch`: checks again whenever something that an answer depends on has changed, until it is interrupted."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from ..lang.files import is_model
+from . import cache
+from .examine import Wish
+from .files import STDIN, Unusable, read_programs
+
+# Seconds between two looks.
+_PAUSE = 0.3
+
+
+def watch(context: click.Context, paths: Sequence[str], wish: Wish) -> int:
+    """The status of the last check. What was found is kept in a folder of its own, which says whether it stands."""
+    if STDIN in paths:
+        raise Unusable("--watch looks at files again, and standard input is none")
+    status = 0
+    with TemporaryDirectory(prefix="rx-watch-") as folder:
+        os.environ["RX_CACHE_DIR"] = folder
+        seen, wish = "", wish._replace(cache=Path(folder))
+        try:
+            while True:
+                found, stands = _state(paths, wish)
+                if found != seen or not stands:
+                    seen, status = found, _again(context)
+                time.sleep(_PAUSE)
+        except KeyboardInterrupt:
+            return status
+
+
+def _state(paths: Sequence[str], wish: Wish) -> tuple[str, bool]:
+    """What there is to check, and whether what was found of it stands."""
+    try:
+        programs, unread = read_programs(paths, models=True)
+    except Unusable as wrong:
+        return wrong.message, True
+    if any(is_model(program.name) for program in programs):
+        raise Unusable("--watch is for programs, not for models (.onnx)")
+    stands = all(cache.found(program, wish) is not None for program in programs)
+    return "\n".join([*(program.name for program in programs), *unread]), stands
+
+
+def _again(context: click.Context) -> int:
+    click.echo(time.strftime("-- %H:%M:%S"), err=True)
+    try:
+        status: int = context.invoke(context.command, **{**context.params, "watched": False})
+    except Unusable as wrong:
+        wrong.show()
+        return wrong.exit_code
+    return status
