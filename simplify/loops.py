@@ -48,6 +48,8 @@ from .wildcards import Scope
 
 # So often a set of conditions that a turn may keep is made smaller.
 _MOST_TRIES = 4
+# A loop with its body simplified, what its stacks share, and whether no turn is the last.
+Walked = tuple[core.Loop, tuple[Shared, ...], bool]
 BEFORE, AFTER = "before the first turn", "after a turn"
 
 
@@ -61,6 +63,8 @@ class Loops(Part):
         # By the loop's place, what its sequences hold, and what a turn ended with when it was walked last.
         self.carried: dict[Span, Carried] = {}
         self.ends: dict[Span, dict[str, Value]] = {}
+        # By the place of a loop inside one that is tried, the conditions that were left of it when it was tried last.
+        self.left: dict[Span, tuple[core.BoolExpr, ...]] = {}
 
     def run(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[Entry, core.Value]:
         """A loop's value, and the loop simplified. At a call of the function around it, it stands as what it promises."""
@@ -79,12 +83,15 @@ class Loops(Part):
             return Entry(POISON, loop.span), loop
         at_entry = _at(loop, {**env, **firsts}, turns.start)
         self.carried = {**self.carried, loop.span: Carried(self.state, {n: e.value for n, e in firsts.items()})}
-        loop = replace(loop, invariant=(*loop.invariant, *self._kept(frame, loop, turns, env, at_entry)))
+        kept, walked = self._kept(frame, loop, turns, env, at_entry)
+        loop = replace(loop, invariant=(*loop.invariant, *kept))
         self._fill(frame, loop, turns, env, at_entry)
         loop = replace(loop, invariant=tuple(self._entry(frame, i, at_entry) for i in loop.invariant))
         shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
         never_ends = False
-        if not frame.inlined:
+        if frame.trial and walked is not None and not self.carried[loop.span].each:
+            loop, shared, never_ends = walked  # nobody hears of a second walk either
+        elif not frame.inlined:
             loop, shared, never_ends = self._turn(frame, loop, turns, env, at_entry)
         if any(i.entry is Status.REFUTED or i.turn is Status.REFUTED for i in loop.invariant):
             return Entry(POISON, loop.span), loop
@@ -121,23 +128,36 @@ class Loops(Part):
 
     # The invariant
 
-    def _kept(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> tuple[core.Invariant, ...]:
+    def _kept(
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env
+    ) -> tuple[tuple[core.Invariant, ...], Walked | None]:
         """What each turn surely keeps of the carries' shapes though no annotation says so: the largest set of such conditions
-        that hold after a turn if all of them hold before it. Each is proved already."""
+        that hold after a turn if all of them hold before it. Each is proved already, by the walk that comes with them."""
         if frame.inlined:
-            return self.program.solutions.kept.get(loop.span, ())
+            return self.program.solutions.kept.get(loop.span, ()), None
         firsts = {c.name: self._shape_of(at_entry[c.name]) for c in loop.carries if c.sort == core.TENSOR}
-        asked, left = candidates(loop, firsts), _MOST_TRIES
-        while asked and left:
+        asked = candidates(loop, firsts)
+        if frame.trial and loop.span in self.left:
+            asked = tuple(i for i in asked if i.cond in self.left[loop.span])
+        for _ in range(_MOST_TRIES):
+            if not asked:
+                break
+            if not frame.trial:
+                self.left.clear()
             with self.prover.trying():
-                kept = proved(self._tried(frame.tried(), loop, asked, turns, env, at_entry))
+                walked = self._tried(frame.tried(), loop, asked, turns, env, at_entry)
+            kept = proved(walked[0].invariant[len(loop.invariant) :])
             if len(kept) == len(asked):
-                if not frame.trial:
-                    self.program.solutions.kept[loop.span] = kept
-                return kept
+                return self._found(frame, loop, kept), walked
             asked = tuple(replace(i, entry=Status.OPEN, turn=Status.OPEN) for i in kept)  # others held them up
-            left -= 1
-        return ()
+        return self._found(frame, loop, ()), None
+
+    def _found(self, frame: Frame, loop: core.Loop, kept: tuple[core.Invariant, ...]) -> tuple[core.Invariant, ...]:
+        if frame.trial:
+            self.left[loop.span] = tuple(i.cond for i in kept)
+        else:
+            self.program.solutions.kept[loop.span] = kept
+        return kept
 
     def _fill(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> None:
         """Find out what the sequences that a loop carries hold in any turn."""
@@ -156,12 +176,11 @@ class Loops(Part):
 
     def _tried(
         self, frame: Frame, loop: core.Loop, asked: tuple[core.Invariant, ...], turns: Turns, env: Env, at_entry: Env
-    ) -> tuple[core.Invariant, ...]:
-        """More conditions of the invariant, as a turn that nobody hears of leaves them."""
+    ) -> Walked:
+        """A turn that nobody hears of, with more conditions in the invariant."""
         at_entry = dict(at_entry)
         invariant = tuple(self._entry(frame, i, at_entry) for i in (*loop.invariant, *asked))
-        tried, _, _ = self._turn(frame, replace(loop, invariant=invariant), turns, env, at_entry)
-        return tried.invariant[len(loop.invariant) :]
+        return self._turn(frame, replace(loop, invariant=invariant), turns, env, at_entry)
 
     def _entry(self, frame: Frame, condition: core.Invariant, env: Env) -> core.Invariant:
         if condition.entry is Status.PROVED:
@@ -195,9 +214,7 @@ class Loops(Part):
 
     # A turn
 
-    def _turn(
-        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env
-    ) -> tuple[core.Loop, tuple[Shared, ...], bool]:
+    def _turn(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> Walked:
         """One turn, whichever it is: the loop with its body simplified and each condition's status at a turn's end, the
         shapes of what is stacked where they are the same in all turns, and whether no turn is the last."""
         older, since = self.state.serial(), self.bindings.mark()

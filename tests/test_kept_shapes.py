@@ -115,3 +115,20 @@ def test_a_carry_keeps_what_every_turn_keeps(end: str, kind: str) -> None:
             shape = shapes.result.shape if shapes.result is not None else None
             said = "?" if shape is None else f"[{', '.join(map(str, shape))}]"
             assert said == KEPT[end], (shapes.name, text)
+
+
+@pytest.mark.parametrize("end", ["@relu({0})", "@concat([{0}, {0}], axis=0)"])
+def test_loops_in_loops_cost_no_more_than_the_cube_of_their_depth(end: str) -> None:
+    def steps(depth: int) -> int:
+        heads = "".join(
+            f"for i{k} in range(2) with (a{k} : Tensor(?, float32) = {f'a{k - 1}' if k else 'x'}) {{ "
+            for k in range(depth)
+        )
+        text = f"@f = fn(x : Tensor([n, m], float32)) {{\n{heads}{end.format(f'a{depth - 1}')}{' }' * depth}\n}}\n"
+        report = rxlang.check_source(text)
+        assert report.checked is not None and report.ok
+        result = next(f for f in report.checked.shapes if f.name == "@f").result
+        assert result is not None and result.shape == (("n", "m") if "relu" in end else ("?", "m"))
+        return report.checked.steps
+
+    assert steps(12) < (12 // 4) ** 3 * steps(4)
