@@ -230,7 +230,7 @@ class Calls(Part):
                 return Status.REFUTED  # it was reported
             readable = False
 
-        involved = dims_of((e.value for e in site.entries), self.state)
+        involved = () if truth is True else dims_of((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None
         asked = Entrance(stmt, env, site)
         status, doubt = self.prover.judge(frame, truth, asked, claim=aloud, sizes=involved, empty_rule=empty_rule)

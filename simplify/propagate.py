@@ -45,15 +45,17 @@ Header = Callable[[core.Load], TensorInfo | None]
 
 
 class KnownConst(Node):
-    """What became of a const, with what that rests on."""
+    """What became of a const, with what that rests on, and what it names."""
 
     before: core.ConstDef
+    names: frozenset[str]
     headers: tuple[TensorInfo | None, ...]
     value: Entry
     after: core.ConstDef
 
 
-# The consts of a program that was checked before, by the places that they stand in.
+# The consts of a program that was checked before, by the places that they stand in: each the very node that it was then, for
+# as long as all that it speaks of is the same.
 KnownConsts = dict[Span, KnownConst]
 
 
@@ -349,14 +351,16 @@ class _Checker:
         self.consts.append((const.name, lambda: explain("the program", const.name, settled, walk.state)))
         after = replace(const, value=value, checks=tuple(checks))
         if self.known is not None:
-            self.known[const.span] = KnownConst(const, headers, settled, after)
+            names = self.program.names_of(const)
+            self.known[const.span] = KnownConst(const, names, headers, settled, after)
         return after
 
     def _as_before(self, const: core.ConstDef, headers: tuple[TensorInfo | None, ...]) -> core.ConstDef | None:
         """A const that is what it was, and so are those that it names."""
         found = None if self.known is None else self.known.get(const.span)
-        if found is None or found.before != const or found.headers != headers:
+        if found is None or found.before is not const or found.headers != headers:
             return None
+        self.program.named[const.name] = found.names
         if not self.reused.issuperset(self.program.consts_used(const)):
             return None
         self.reused.add(const.name)
