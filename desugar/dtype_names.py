@@ -33,12 +33,13 @@ def check(world: World) -> None:
 
 def _check(world: World, unit: Unit, item: sweet.Item) -> None:
     found: dict[str, sweet.Name] = {}
-    for node in walk(item):
+    nodes = list(walk(item))
+    for node in nodes:
         if isinstance(node, sweet.TensorType) and isinstance(node.dtype, sweet.Name):
             found.setdefault(node.dtype.name, node.dtype)
     if not found:
         return
-    names = [n.name for n in walk(item) if isinstance(n, sweet.Name | sweet.Ident | sweet.NamedType)]
+    names = [n.name for n in nodes if isinstance(n, sweet.Name | sweet.Ident | sweet.NamedType)]
     elsewhere = _names_of_others(unit, item) if isinstance(item, sweet.TypeDecl) else set(unit.consts)
     if isinstance(item, sweet.FnDecl):
         elsewhere |= {p.name.name for p in item.fn.params}

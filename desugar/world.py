@@ -271,14 +271,17 @@ class World:
         """Core names of consts: those of imports are `attn_width`, primed where a file uses that name."""
         taken: set[str] = set()
         for unit in self.units:
-            taken |= identifiers(*filter(self.wants, unit.module.items))
-        for unit in self.units:
             for name in filter(lambda n: self.wants(unit.consts[n]), unit.consts):
                 core_name = unit.qualified(name).replace(".", "_")
-                while unit.alias and core_name in taken:
+                while unit.alias and (core_name in taken or self._is_written(core_name)):
                     core_name += "'"
                 taken.add(core_name)
                 self.const_names[unit.alias, name] = core_name
+
+    def _is_written(self, name: str) -> bool:
+        """Whether some file uses a name."""
+        there = (u for u in self.units if name in u.module.source.text)
+        return any(name in identifiers(*filter(self.wants, unit.module.items)) for unit in there)
 
     # Consts
 

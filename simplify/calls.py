@@ -243,7 +243,8 @@ class Calls(Part):
         if not readable:
             env.update((name, Entry(UNKNOWN, stmt.span)) for name in core.bound_names(stmt))
         elif isinstance(stmt, core.Assert):
-            level.learn(stmt.cond, reason=stmt)
+            if truth is not True or not (isinstance(stmt.cond, core.Compare) and stmt.cond.op == "=="):
+                level.learn(stmt.cond, reason=stmt)  # an equation that holds as it stands says nothing new
             for need in level.needs:
                 if not isinstance(need.cond, Undecided):
                     self.state.assume(need.cond, stmt)
