@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..lang import core, sweet
+from ..lang.node import Node
 from ..lang.source import Span
 from ..lang.walk import walk
 from .type_names import size_names
@@ -13,25 +14,28 @@ _OPS = ("+", "-", "*", "/", "//", "%")
 
 
 def annotation(type_: sweet.Type) -> core.Annotation:
-    names = _names(type_)
+    nodes = list(walk(type_))
+    names = tuple(dict.fromkeys(n.name for n in nodes if isinstance(n, sweet.Name)))
     match type_:
         case sweet.TensorType(shape=shape, dtype=dtype):
             items = shape.items if isinstance(shape, sweet.ListExpr) else None
             return core.Annotation(
-                type_.span, "tensor", names, _shape_names(type_),
+                type_.span, "tensor", names, _shape_names(nodes),
                 None if shape is None else core.Written(shape.span, _names(shape)),
                 None if items is None else tuple(map(dimension, items)),
                 None if dtype is None else core.Written(dtype.span, _names(dtype)),
             )  # fmt: skip
         case sweet.TupleType(items=types):
-            return core.Annotation(type_.span, "tuple", names, _shape_names(type_), items=tuple(map(annotation, types)))
+            return core.Annotation(type_.span, "tuple", names, _shape_names(nodes), items=tuple(map(annotation, types)))
         case sweet.FnType():
-            return core.Annotation(type_.span, "function", names, _shape_names(type_))
+            return core.Annotation(type_.span, "function", names, _shape_names(nodes))
         case sweet.NamedType():
             return core.Annotation(type_.span, "name", ())
 
 
 def dimension(expr: sweet.Expr) -> core.Written:
+    if isinstance(expr, sweet.Name):  # as most of them are
+        return core.Written(expr.span, (expr.name,), core.SizeVar(expr.span, expr.name))
     names = () if isinstance(expr, sweet.Splice) else tuple(dict.fromkeys(n.name for n in size_names(expr)))
     return core.Written(expr.span, names, size_of(expr))
 
@@ -72,8 +76,7 @@ def _names(root: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n.name for n in walk(root) if isinstance(n, sweet.Name)))
 
 
-def _shape_names(type_: sweet.Type) -> tuple[str, ...]:
-    nodes = list(walk(type_))
+def _shape_names(nodes: list[Node]) -> tuple[str, ...]:
     whole = [n.shape.name for n in nodes if isinstance(n, sweet.TensorType) and isinstance(n.shape, sweet.Name)]
     return (*whole, *(n.name.name for n in nodes if isinstance(n, sweet.Splice)))
 
