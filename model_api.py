@@ -116,7 +116,7 @@ def infer_model(
 ) -> Inferences:
     model = with_symbols(read_model(path), dynamic)
     translation = translate(model, prelude=prelude)
-    report = pipeline.check_source(translation.source, path.parent, (), Options(allow_empty=True, supposing=True))
+    report = pipeline.check_source(translation.source, path.parent, (), Options(allow_empty=True, supposing=True, errors_only=True))
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)
     wrong = [d for d in report.diagnostics if d.severity == "error"]

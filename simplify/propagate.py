@@ -129,6 +129,7 @@ class _Checker:
                 main = self._main(self.before.main)
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
         chosen, silent = choose(self.log)
+        chosen = [f for f in chosen if f.is_error] if self.options.errors_only else chosen
         return Checked(
             tuple(map(told, chosen[:IN_WORDS])) + in_short(chosen[IN_WORDS:]),
             self.log.counts,
