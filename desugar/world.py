@@ -162,6 +162,7 @@ class World:
         self.room = 200_000  # parts that all types together may still have, written out
         self.parts = 0  # those of the one at hand
         self.const_names: dict[tuple[str, str], str] = {}
+        self._core_names: set[str] = set()
         for unit in self.units:
             self._gather(unit)
         self._name_consts()
@@ -246,6 +247,7 @@ class World:
                     core_name += "'"
                 taken.add(core_name)
                 self.const_names[unit.alias, name] = core_name
+                self._core_names.add(core_name)
 
     # Consts
 
@@ -266,7 +268,7 @@ class World:
 
     def is_foreign(self, unit: Unit, name: str) -> bool:
         """Whether a core name belongs to a const that this file does not see: its own names have to avoid it."""
-        return name not in unit.consts and name in self.const_names.values()
+        return name not in unit.consts and name in self._core_names
 
     # Functions
 
