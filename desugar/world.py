@@ -17,7 +17,8 @@ from ..ops import elsewhere
 from ..ops.model import Primitive
 from ..ops.registry import names as primitive_names
 from .errors import Broken, fail, nearest, problem
-from .scope import Entry, Scope, identifiers
+from .scope import Entry, Scope
+from .spelt import Spelt
 
 Lookup = Callable[[str], Primitive | None]
 
@@ -162,6 +163,8 @@ class World:
         self.room = 200_000  # parts that all types together may still have, written out
         self.parts = 0  # those of the one at hand
         self.const_names: dict[tuple[str, str], str] = {}
+        self._core_names: set[str] = set()
+        self._spelt: dict[int, tuple[Spelt, Spelt]] = {}
         for unit in self.units:
             self._gather(unit)
         self._name_consts()
@@ -169,6 +172,17 @@ class World:
     def wants(self, item: Placed) -> bool:
         """Whether more than the name of an item matters."""
         return self.part is None or self.part.has(item)
+
+    def spelt(self, item: sweet.Item) -> tuple[Spelt, Spelt]:
+        """What is spelt in an item: in its head, and in its body where it is a function's."""
+        if id(item) not in self._spelt:
+            if isinstance(item, sweet.FnDecl):
+                fn = item.fn
+                head = Spelt(item.name, fn.params, fn.result, fn.where, fn.checks)
+                self._spelt[id(item)] = head, Spelt(fn.body)
+            else:
+                self._spelt[id(item)] = Spelt(item), Spelt()
+        return self._spelt[id(item)]
 
     def is_told(self, item: Placed) -> bool:
         """Whether somebody wants to know what is wrong with an item."""
@@ -237,8 +251,9 @@ class World:
     def _name_consts(self) -> None:
         """Core names of consts: those of imports are `attn_width`, primed where a file uses that name."""
         taken: set[str] = set()
-        for unit in self.units:
-            taken |= identifiers(*filter(self.wants, unit.module.items))
+        for unit in self.units if any(unit.consts for unit in self.units if unit.alias) else ():
+            for item in filter(self.wants, unit.module.items):
+                taken.update(*(part.identifiers for part in self.spelt(item)))
         for unit in self.units:
             for name in filter(lambda n: self.wants(unit.consts[n]), unit.consts):
                 core_name = unit.qualified(name).replace(".", "_")
@@ -246,6 +261,7 @@ class World:
                     core_name += "'"
                 taken.add(core_name)
                 self.const_names[unit.alias, name] = core_name
+                self._core_names.add(core_name)
 
     # Consts
 
@@ -266,7 +282,7 @@ class World:
 
     def is_foreign(self, unit: Unit, name: str) -> bool:
         """Whether a core name belongs to a const that this file does not see: its own names have to avoid it."""
-        return name not in unit.consts and name in self.const_names.values()
+        return name not in unit.consts and name in self._core_names
 
     # Functions
 

@@ -78,9 +78,12 @@ class WeightReader:
         self.headers = headers or {}
         self.count = 0
         self._read: dict[tuple[Path, str | None], Any] = {}
+        self._found: dict[str, Path] = {}
 
     def __call__(self, load: core.Load) -> Any:
-        path = self.files.find(load.path, span=load.span, linked=True)
+        if load.path not in self._found:
+            self._found[load.path] = self.files.find(load.path, span=load.span, linked=True)
+        path = self._found[load.path]
         if (path, load.key) not in self._read:
             self.count += 1
             try:

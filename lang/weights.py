@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import lzma
+import os
 import re
 import struct
 import sys
@@ -90,6 +91,12 @@ def open_array(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]
     """One array of a file and the stream at the first byte of its data; whatever goes wrong, here or while the data is
     read, is a BadWeights."""
     try:
+        if path.suffix.lower() == ".onnx":
+            from .onnx_weights import open_tensor
+
+            with open_tensor(path, key) as found:
+                yield found
+            return
         with path.open("rb") as file:
             match path.suffix.lower():
                 case ".npy":
@@ -99,11 +106,6 @@ def open_array(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]
                         yield _npz(archive, member), member
                 case ".safetensors":
                     yield _safetensors(file, key), file
-                case ".onnx":
-                    from .onnx_weights import open_tensor
-
-                    with open_tensor(path, key) as found:
-                        yield found
                 case _:
                     raise BadWeights(f"is none of {', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]}")
     except OSError as problem:
@@ -210,18 +212,14 @@ def _npz(archive: zipfile.ZipFile, member: IO[bytes]) -> Place:
 
 def _safetensors(file: IO[bytes], key: str | None) -> Place:
     """What a `.safetensors` file says of one tensor; the file is left at its first byte."""
-    size = file.seek(0, 2)
-    file.seek(0)
-    length = int.from_bytes(file.read(8), "little")
-    if size < 8 or length > min(size - 8, _MAX_JSON):
-        raise BadWeights("is not a .safetensors file")
-    header, places = _tensors(file.read(length), size - 8 - length)
+    found = os.fstat(file.fileno())
+    header, places, start = _tensors(_Once(file, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)))
     name = choose(key, places)
     place = _entry(header[name])
     begin, end = places[name]
     if place.length != end - begin:
         raise BadWeights("is damaged: the tensor's place does not fit its shape")
-    file.seek(8 + length + begin)
+    file.seek(start + begin)
     return _bounded(place, end - begin)
 
 
@@ -235,14 +233,35 @@ def _json(text: bytes) -> dict[str, Any]:
     return header
 
 
+class _Once:
+    """A file that is read once as long as it stays as it was."""
+
+    __slots__ = ("file", "stamp")
+
+    def __init__(self, file: IO[bytes], stamp: tuple[int, ...]) -> None:
+        self.file, self.stamp = file, stamp
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Once) and self.stamp == other.stamp
+
+    def __hash__(self) -> int:
+        return hash(self.stamp)
+
+
 @lru_cache(maxsize=4)
-def _tensors(text: bytes, size: int) -> tuple[dict[str, Any], dict[str, tuple[int, int]]]:
-    """A header and where the data of each tensor begins and ends, read once for all of them."""
-    header = _json(text)
+def _tensors(once: _Once) -> tuple[dict[str, Any], dict[str, tuple[int, int]], int]:
+    """A header, where the data of each tensor begins and ends, counted from the third, read once for all of them."""
+    file = once.file
+    size = file.seek(0, 2)
+    file.seek(0)
+    length = int.from_bytes(file.read(8), "little")
+    if size < 8 or length > min(size - 8, _MAX_JSON):
+        raise BadWeights("is not a .safetensors file")
+    header, size = _json(file.read(length)), size - 8 - length
     said = header.pop("__metadata__", None)
     places = {name: _offsets(entry) for name, entry in header.items()}
     _without_gaps(places, size)
-    return {name: _meant(entry, said, name) for name, entry in header.items()}, places
+    return {name: _meant(entry, said, name) for name, entry in header.items()}, places, 8 + length
 
 
 def _meant(entry: dict[str, Any], said: object, name: str) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _applied(
         value = _apply(row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
-    if not frame.quiet and not prover.is_brief:
+    if not frame.quiet and not prover.is_brief_on_doubts:
         prover.log.remark(*lint.notes(state, info, row, value, prover.function))
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from ..lang import core
 from ..lang.node import PROVENANCE, Node
@@ -75,7 +76,7 @@ class Program:
     def _names_of(self, user: core.Function | core.Impls | core.ConstDef) -> frozenset[str]:
         """The consts and functions that something names, and perhaps some more."""
         if user.name not in self._named:
-            self._named[user.name] = frozenset(w for w in _words(user) if w in self._defined)
+            self._named[user.name] = frozenset(self._defined.keys() & _words(user))
         return self._named[user.name]
 
     def callees_first(self) -> list[core.Function]:
@@ -178,18 +179,19 @@ def purse(length: int) -> int:
     return max(_PURSE - _LESS_PURSE * max(length - _FEW, 0), _LEAST_PURSE)
 
 
-def _words(user: Node) -> Iterator[str]:
-    """Every word of the texts in a tree."""
-    stack: list[object] = [user]
+def _words(user: Node) -> set[str]:
+    """Every text in a tree, and every word of those that are more than one."""
+    found: set[str] = set()
+    stack: list[Any] = [user]
     while stack:
         node = stack.pop()
         if isinstance(node, str):
-            yield from (node,) if node.isidentifier() else _WORD.findall(node)
-            yield node
-        elif isinstance(node, tuple | frozenset):
-            stack.extend(node)
+            found.add(node)
         elif isinstance(node, Node):
-            stack.extend(getattr(node, f) for f in node._compared)
+            stack += type(node)._value(node)
+        elif isinstance(node, tuple | frozenset):
+            stack += node
+    return found.union(*(_WORD.findall(text) for text in found if not text.isidentifier()))
 
 
 def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:

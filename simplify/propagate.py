@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from ..lang import core
-from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes
+from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes, Takes
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DType
@@ -22,7 +22,7 @@ from ..ops.model import Primitive, TensorInfo
 from .asserted import with_asserted
 from .assertions import contradictory
 from .contract import conditions
-from .demands import demands
+from .demands import demands, takes
 from .findings import Log, choose
 from .implementations import Found, Member
 from .known.fresh import settle, unknown
@@ -99,6 +99,7 @@ class _Checker:
         self.shapes: dict[str, Callable[[], FunctionShapes]] = {}
         self.wanted: dict[str, Callable[[], Demands]] = {}
         self.asked: dict[str, Callable[[], Conditions]] = {}
+        self.taking: dict[str, Callable[[], Takes | None]] = {}
         self.consts: list[tuple[str, Callable[[], Explanation]]] = []
 
     def run(self) -> Checked:
@@ -129,6 +130,7 @@ class _Checker:
                 main = self._main(self.before.main)
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
         chosen, silent = choose(self.log)
+        chosen = [f for f in chosen if f.is_error] if self.options.errors_only else chosen
         return Checked(
             tuple(map(told, chosen[:IN_WORDS])) + in_short(chosen[IN_WORDS:]),
             self.log.counts,
@@ -140,6 +142,7 @@ class _Checker:
             self.explained,
             lambda: tuple(map(told, silent)),
             require=self.required,
+            taking=self.takes,
         )
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
@@ -155,6 +158,9 @@ class _Checker:
 
     def required(self) -> tuple[Conditions, ...]:
         return tuple(self.asked[name]() for name in self._in_order(self.asked))
+
+    def takes(self, function: str) -> Takes | None:
+        return self.taking[function]() if function in self.taking else None
 
     def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
         functions = {f.name: f for f in (*after.functions, *((after.main,) if after.main else ()))}
@@ -212,6 +218,9 @@ class _Checker:
         known = walk.state.facts.conditions()[:said]
         self.wanted[function.name] = lambda: demands(
             function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands
+        )
+        self.taking[function.name] = lambda: (
+            None if walk.prover.dtype_demands else takes(function, params, walk.state, known, walk.prover.demands)
         )
         self.asked[function.name] = lambda: conditions(
             f"@{function.name}", params, walk.state, tuple(cond for cond, _ in known), walk.prover
