@@ -38,7 +38,7 @@ class Program:
         self._defined: dict[str, core.Function | core.Impls | core.ConstDef] = {c.name: c for c in core_program.consts}
         self._defined.update(self.impls)
         self._defined.update(self.functions)
-        self._named: dict[str, frozenset[str]] = {}
+        self.named: dict[str, frozenset[str]] = {}
         self._places = {c.name: i for i, c in enumerate(core_program.consts)}
         # What a script prints has names there, written or not.
         self.printed = frozenset(core_program.script)
@@ -65,19 +65,19 @@ class Program:
         """The consts that something names, or what it names does, in their order."""
         if not self.consts:
             return []
-        todo, found = list(self._names_of(user)), set()
+        todo, found = list(self.names_of(user)), set()
         while todo:
             name = todo.pop()
             if name not in found:
                 found.add(name)
-                todo.extend(self._names_of(self._defined[name]))
+                todo.extend(self.names_of(self._defined[name]))
         return sorted((name for name in found if name in self.consts), key=self._places.__getitem__)
 
-    def _names_of(self, user: core.Function | core.Impls | core.ConstDef) -> frozenset[str]:
+    def names_of(self, user: core.Function | core.Impls | core.ConstDef) -> frozenset[str]:
         """The consts and functions that something names, and perhaps some more."""
-        if user.name not in self._named:
-            self._named[user.name] = frozenset(self._defined.keys() & _words(user))
-        return self._named[user.name]
+        if user.name not in self.named:
+            self.named[user.name] = frozenset(self._defined.keys() & _words(user))
+        return self.named[user.name]
 
     def callees_first(self) -> list[core.Function]:
         """The functions in an order in which those that something names come before it, where they do not name each other."""
@@ -91,7 +91,7 @@ class Program:
             elif name not in seen:
                 seen.add(name)
                 todo.append((name, True))
-                named = self._names_of(self.functions[name])
+                named = self.names_of(self.functions[name])
                 members = {m for n in named if n in self.impls for m in self.impls[n].choices}
                 todo.extend((n, False) for n in sorted(named | members, reverse=True) if n in self.functions)
         return list(found.values())

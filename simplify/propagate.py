@@ -45,15 +45,18 @@ Header = Callable[[core.Load], TensorInfo | None]
 
 
 class KnownConst(Node):
-    """What became of a const, with what that rests on."""
+    """What became of a const, with what that rests on, and what it names."""
 
     before: core.ConstDef
+    names: frozenset[str]
+    loads: tuple[core.Load, ...]
     headers: tuple[TensorInfo | None, ...]
     value: Entry
     after: core.ConstDef
 
 
-# The consts of a program that was checked before, by the places that they stand in.
+# The consts of a program that was checked before, by the places that they stand in: each the very node that it was then, for
+# as long as all that it speaks of is the same.
 KnownConsts = dict[Span, KnownConst]
 
 
@@ -333,11 +336,11 @@ class _Checker:
 
     def _const(self, const: core.ConstDef) -> core.ConstDef:
         """A const's checks run once, when the weights are loaded; what a file's header tells is decided now."""
-        loads = (node for node in nodes(const.value) if isinstance(node, core.Load))
-        headers = tuple(map(self.program.header, loads))
-        before = self._as_before(const, headers)
+        before = self._as_before(const)
         if before is not None:
             return before
+        loads = tuple(node for node in nodes(const.value) if isinstance(node, core.Load))
+        headers = tuple(map(self.program.header, loads))
         walk = self._walk(const.name)
         env = self._env(walk, const)
         entry, value = walk.value(walk.frame, const.value, env)
@@ -358,14 +361,18 @@ class _Checker:
         self.consts.append((const.name, lambda: explain("the program", const.name, settled, walk.state)))
         after = replace(const, value=value, checks=tuple(checks))
         if self.known is not None:
-            self.known[const.span] = KnownConst(const, headers, settled, after)
+            names = self.program.names_of(const)
+            self.known[const.span] = KnownConst(const, names, loads, headers, settled, after)
         return after
 
-    def _as_before(self, const: core.ConstDef, headers: tuple[TensorInfo | None, ...]) -> core.ConstDef | None:
+    def _as_before(self, const: core.ConstDef) -> core.ConstDef | None:
         """A const that is what it was, and so are those that it names."""
         found = None if self.known is None else self.known.get(const.span)
-        if found is None or found.before != const or found.headers != headers:
+        if found is None or found.before is not const:
             return None
+        if found.headers != tuple(map(self.program.header, found.loads)):
+            return None
+        self.program.named[const.name] = found.names
         if not self.reused.issuperset(self.program.consts_used(const)):
             return None
         self.reused.add(const.name)
