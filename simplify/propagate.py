@@ -75,8 +75,9 @@ def check(
 
 # Of longer lists nobody is told what is never chosen.
 _MOST_MEMBERS = 24
-# So many conditions of a signature are looked at for those that exclude each other.
-_MOST_CONDITIONS = 40
+# So many conditions of a signature are left out one by one, to find those that exclude each other, and more by halves; so many
+# are assumed for that in all.
+_ONE_BY_ONE, _MOST_ASSUMED = 40, 4_000
 
 
 class _Checker:
@@ -254,18 +255,30 @@ class _Checker:
         return walk.lists.fits(walk.frame, other, call, found, env) is True
 
     def _excluding(self, function: core.Function) -> list[core.Assert]:
-        """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions."""
+        """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions; a larger
+        part where there is much to look at."""
         kept = list(function.checks)
         conditions = [s for s in kept if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
-        for condition in conditions[:_MOST_CONDITIONS]:
-            fewer = [s for s in kept if s is not condition]
-            walk = self._walk(f"@{function.name}")
-            env = self._env(walk, function)
-            self._bind_params(walk, function, env)
-            walk.assume_all(walk.frame, fewer, env, name_dims=True)
-            if contradictory(walk.state):
-                kept = fewer
-        return [c for c in conditions if c in kept]
+        room = _MOST_ASSUMED
+        many = 1 if len(conditions) <= _ONE_BY_ONE else len(conditions) // 2
+        while many and room > 0:
+            for start in range(0, len(conditions), many):
+                left_out = set(map(id, conditions[start : start + many]))
+                fewer = [s for s in kept if id(s) not in left_out]
+                room -= len(fewer)
+                if room > 0 and self._contradictory(function, fewer):
+                    kept = fewer
+            conditions = [c for c in conditions if any(c is s for s in kept)]
+            many //= 2
+        return conditions
+
+    def _contradictory(self, function: core.Function, checks: list[core.Stmt]) -> bool:
+        """Whether a function's parameters cannot satisfy some checks."""
+        walk = self._walk(f"@{function.name}")
+        env = self._env(walk, function)
+        self._bind_params(walk, function, env)
+        walk.assume_all(walk.frame, checks, env, name_dims=True)
+        return contradictory(walk.state)
 
     def _extern(self, function: core.Function, walk: Walk, entry: tuple[core.Stmt, ...]) -> core.Function:
         """What an extern returns is checked when it runs."""
