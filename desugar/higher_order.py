@@ -66,8 +66,11 @@ class _Rows:
         return given, rows
 
     def _function(self, expr: sweet.Expr) -> tuple[sweet.Expr, core.FnSort]:
-        """The function as what a turn calls, and its sort."""
-        value, sort = self.code.hooks.value(self.code, expr)
+        """The function as what a turn calls, and its sort. What stands in the turn is read there again: where it is in another
+        one, its sort is known from when that one was read for its own."""
+        bare = _is_bare(expr)
+        known = self.code.bare.get(id(expr))
+        value, sort = (None, known[1]) if known is not None else self.code.hooks.value(self.code, expr)
         if not isinstance(sort, core.FnSort):
             fail(
                 codes.E206,
@@ -84,8 +87,11 @@ class _Rows:
                 f"@{self.name} calls `f` with {what}{rows}; this one takes {count(has, 'argument')}",
                 expr.span,
             )
-        named = isinstance(expr, sweet.FnName) or _is_bare(expr)
-        return (expr if named else self._hidden(value, sort, expr.span, "f")), sort
+        if bare:
+            self.code.bare[id(expr)] = expr, sort
+        if bare or isinstance(expr, sweet.FnName) or value is None:
+            return expr, sort
+        return self._hidden(value, sort, expr.span, "f"), sort
 
     def _hidden(self, value: core.Value, sort: core.Sort, span: Span, base: str) -> sweet.Name:
         """A value by a name that the user cannot know."""

@@ -30,7 +30,7 @@ from .known.outcome import IN_WORDS, Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
 from .opaque import pinned
-from .program import Program, is_total, left_open
+from .program import Program, Uses, is_total, left_open
 from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
@@ -48,7 +48,7 @@ class KnownConst(Node):
     """What became of a const, with what that rests on, and what it names."""
 
     before: core.ConstDef
-    names: frozenset[str]
+    uses: Uses
     loads: tuple[core.Load, ...]
     headers: tuple[TensorInfo | None, ...]
     value: Entry
@@ -78,8 +78,9 @@ def check(
 
 # Of longer lists nobody is told what is never chosen.
 _MOST_MEMBERS = 24
-# So many conditions of a signature are looked at for those that exclude each other.
-_MOST_CONDITIONS = 40
+# So many conditions of a signature are left out one by one, to find those that exclude each other, and more by halves; so many
+# are assumed for that in all.
+_ONE_BY_ONE, _MOST_ASSUMED = 40, 4_000
 
 
 class _Checker:
@@ -266,18 +267,30 @@ class _Checker:
         return walk.lists.fits(walk.frame, other, call, found, env) is True
 
     def _excluding(self, function: core.Function) -> list[core.Assert]:
-        """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions."""
+        """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions; a larger
+        part where there is much to look at."""
         kept = list(function.checks)
         conditions = [s for s in kept if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
-        for condition in conditions[:_MOST_CONDITIONS]:
-            fewer = [s for s in kept if s is not condition]
-            walk = self._walk(f"@{function.name}")
-            env = self._env(walk, function)
-            self._bind_params(walk, function, env)
-            walk.assume_all(walk.frame, fewer, env, name_dims=True)
-            if contradictory(walk.state):
-                kept = fewer
-        return [c for c in conditions if c in kept]
+        room = _MOST_ASSUMED
+        many = 1 if len(conditions) <= _ONE_BY_ONE else len(conditions) // 2
+        while many and room > 0:
+            for start in range(0, len(conditions), many):
+                left_out = set(map(id, conditions[start : start + many]))
+                fewer = [s for s in kept if id(s) not in left_out]
+                room -= len(fewer)
+                if room > 0 and self._contradictory(function, fewer):
+                    kept = fewer
+            conditions = [c for c in conditions if any(c is s for s in kept)]
+            many //= 2
+        return conditions
+
+    def _contradictory(self, function: core.Function, checks: list[core.Stmt]) -> bool:
+        """Whether a function's parameters cannot satisfy some checks."""
+        walk = self._walk(f"@{function.name}")
+        env = self._env(walk, function)
+        self._bind_params(walk, function, env)
+        walk.assume_all(walk.frame, checks, env, name_dims=True)
+        return contradictory(walk.state)
 
     def _extern(self, function: core.Function, walk: Walk, entry: tuple[core.Stmt, ...]) -> core.Function:
         """What an extern returns is checked when it runs."""
@@ -361,8 +374,8 @@ class _Checker:
         self.consts.append((const.name, lambda: explain("the program", const.name, settled, walk.state)))
         after = replace(const, value=value, checks=tuple(checks))
         if self.known is not None:
-            names = self.program.names_of(const)
-            self.known[const.span] = KnownConst(const, names, loads, headers, settled, after)
+            uses = self.program.uses_of(const)
+            self.known[const.span] = KnownConst(const, uses, loads, headers, settled, after)
         return after
 
     def _as_before(self, const: core.ConstDef) -> core.ConstDef | None:
@@ -372,7 +385,7 @@ class _Checker:
             return None
         if found.headers != tuple(map(self.program.header, found.loads)):
             return None
-        self.program.named[const.name] = found.names
+        self.program.uses[id(const)] = found.uses
         if not self.reused.issuperset(self.program.consts_used(const)):
             return None
         self.reused.add(const.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -18,8 +17,9 @@ from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.frontends.onnx.edits import edit_proto  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
 from rxlang.model.mends import Mend  # noqa: E402
+from support import fuzz  # noqa: E402
 
-TRIES = int(os.environ.get("RX_FUZZ", "40")) // 4
+TRIES = fuzz.tries("mends of models")
 Dims = list[str | int]
 
 
