@@ -42,7 +42,7 @@ from .simplify.propagate import ArgumentShape
 from .size import Size
 
 if TYPE_CHECKING:
-    from .model_door import Door
+    from .model.door import Door
 
 PathText = str | PathLike[str]
 T = TypeVar("T")
@@ -370,7 +370,7 @@ def _door(place: Path) -> Door | None:
     """What a model's arguments are held to; None for what is no model, or has no indices."""
     if not is_model(place.name):
         return None
-    from .model_door import Door  # few programs are models
+    from .model.door import Door  # few programs are models
 
     door = Door(place)
     return door if door.ranges else None

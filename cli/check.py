@@ -23,7 +23,7 @@ from .following import followed
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
-    from ..contract import Contract
+    from ..model.contract import Contract
 
 
 class Outcome(NamedTuple):

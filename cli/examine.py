@@ -20,8 +20,8 @@ from .files import Program, Unusable
 
 if TYPE_CHECKING:
     from .. import pipeline
-    from ..contract import Contract
-    from ..model_mends import Mend
+    from ..model.contract import Contract
+    from ..model.mends import Mend
 
 # Fewer files than this are checked faster than processes start.
 _MANY = 8
@@ -126,7 +126,7 @@ def _told(report: pipeline.Report, of_model: OfModel | None, program: Program, w
 
 def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     """A model's report, in which its contract stands for the checks that are left, and what there is to say beside."""
-    from ..model_check import check_model  # few programs are models
+    from ..model.check import check_model  # few programs are models
 
     try:
         found = check_model(Path(program.name), program.name, wish.roots, wish.options, wish.dynamic, wish.at, wish.run)

@@ -35,7 +35,7 @@ def fix_model(program: Program, wish: Wish) -> Iterator[str]:
     from onnx import ModelProto
 
     from ..frontends.onnx.edits import Edit, declare_sizes, edit_proto
-    from ..model_check import check_model
+    from ..model.check import check_model
 
     path = Path(program.name)
     found = check_model(path, program.name, wish.roots, wish.options, wish.dynamic)

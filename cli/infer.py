@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from ..lang.diagnostics import RxError
-from ..model_api import Policy, infer_model
+from ..model.api import Policy, infer_model
 from .files import Unusable, reason
 from .import_ import prelude_option, rules
 from .terminal import print_diagnostics
@@ -71,8 +71,8 @@ def infer(
 
 
 def _contract(file: str) -> str:
-    from ..contract_file import contract_text
-    from ..model_check import check_model
+    from ..model.check import check_model
+    from ..model.contract_file import contract_text
 
     found = check_model(Path(file), file)
     if found.contract is None:

@@ -198,7 +198,7 @@ class Job:
 
     def _refusal(self, values: Sequence[Any]) -> Diagnostic | None:
         """What is wrong with a model's indices, before any work."""
-        from ..model_door import Door  # few programs are models
+        from ..model.door import Door  # few programs are models
 
         return Door(self.place).refusal(values)
 
