@@ -10,7 +10,7 @@ from pathlib import Path
 from ..helps.fix import Fixed, fixed_and_left
 from ..lang.cells import shown
 from ..lang.parser import decode
-from .examine import Wish
+from .examined import Wish
 from .files import Program, replace_file
 
 _MARK = b"\xef\xbb\xbf"

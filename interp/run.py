@@ -19,8 +19,8 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import NOWHERE
+from ..lang.stored import BadWeights, Header
 from ..lang.weak import number_fits
-from ..lang.weights import BadWeights, Header
 from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import Code, ExternError, Options, compile_program, guarded_call, make_tensor
 from .dispatch import asked, with_dtypes

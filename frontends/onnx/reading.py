@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from ...lang.onnx_weights import DEPTH, ELEMENTS, Index, index
 from ...lang.protobuf import Damaged
-from ...lang.weights import MAX_RANK, BadWeights
+from ...lang.stored import MAX_RANK, BadWeights
 from .consistency import check, fail
 from .model import (
     Attribute,
