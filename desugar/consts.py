@@ -8,7 +8,7 @@ from functools import partial
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError
 from ..lang.printer import print_type
-from . import arguments, folding, patterns, shapes
+from . import arguments, folding, levels, patterns
 from .annotations import leaves
 from .code import Code, Hooks
 from .declarations import MAX_DEPTH
@@ -84,7 +84,7 @@ def _value(code: Code, item: sweet.Const, type_: sweet.Type | None) -> tuple[cor
             fail(codes.E221, "a function is written `@f = fn(...) { ... }`", item.span)
         sort = sort_of(type_)
         return arguments.of(code, item.value, sort), sort
-    found = shapes.level(code, item.value)
+    found = levels.level(code, item.value)
     if found in SHAPE_WORDS:
         fail(
             codes.E207, f"the sort of `{item.name.name}` has to be said", item.value.span,
