@@ -21,6 +21,7 @@ from .files import Program, Unusable
 if TYPE_CHECKING:
     from .. import pipeline
     from ..contract import Contract
+    from ..frontends.onnx.prelude import Prelude
     from ..model_mends import Mend
 
 # Fewer files than this are checked faster than processes start.
@@ -39,6 +40,7 @@ class Wish(NamedTuple):
     at: tuple[str, ...] = ()
     run: bool = False
     cache: Path | None = None
+    prelude: Prelude | None = None
 
 
 class OfModel(NamedTuple):
@@ -129,7 +131,8 @@ def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     from ..model_check import check_model  # few programs are models
 
     try:
-        found = check_model(Path(program.name), program.name, wish.roots, wish.options, wish.dynamic, wish.at, wish.run)
+        asked = (wish.dynamic, wish.at, wish.run, wish.prelude)
+        found = check_model(Path(program.name), program.name, wish.roots, wish.options, *asked)
     except ValueError as wrong:
         raise Unusable(str(wrong)) from None
     told = found.report.diagnostics
