@@ -122,7 +122,9 @@ class RxServer(LanguageServer):
     async def watch_files(self) -> None:
         """Have the client say when files change, if it takes that from a server: what does not say who it is may be a script
         that claims what an editor can do, and answers nothing."""
-        if self.is_editor and is_set(self.client_capabilities.workspace, "did_change_watched_files", "dynamic_registration"):
+        if self.is_editor and is_set(
+            self.client_capabilities.workspace, "did_change_watched_files", "dynamic_registration"
+        ):
             options = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher(WATCHED)])
             asked = lsp.Registration("rx-files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
             await self.client_register_capability_async(lsp.RegistrationParams([asked]))
