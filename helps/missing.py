@@ -4,7 +4,7 @@ splits axes; and of an operand that is changed where it was bound, as all that u
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
@@ -120,8 +120,16 @@ def _declared(case: Case) -> Iterator[Mend]:
     text = shape.span.text
     if 1 in dims and len(dims) == len(shape.items):
         yield wrap(case, value, Change(f"broadcast {{}} to {text}", "@broadcast_to(", f", {text})", 19))
-    if len(dims) != len(shape.items) and len(dims) > 1 and str(dims[0]) == shape.items[0].span.text:
-        yield wrap(case, value, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 23))
+    if len(dims) == len(shape.items) or len(dims) < 2:
+        return
+    as_many = _quotient(_times(dims), _times(i.span.text for i in shape.items)) == "1"
+    if as_many or str(dims[0]) == shape.items[0].span.text:
+        rank = 14 if as_many else 23
+        yield wrap(case, value, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", rank))
+
+
+def _times(sizes: Iterable[int | str]) -> str:
+    return " * ".join(map(str, sizes)) or "1"
 
 
 def _spread_out(case: Case) -> Iterator[Mend]:
@@ -155,7 +163,7 @@ def _merged(case: Case) -> Iterator[Mend]:
         for first in range(axis):
             if first < 2 and axis == len(dims) - 1:
                 continue  # that is a flatten
-            if _quotient(wanted, " * ".join(map(str, dims[first : axis + 1]))) == "1":
+            if _quotient(wanted, _times(dims[first : axis + 1])) == "1":
                 text = dims_text((*dims[:first], wanted, *dims[axis + 1 :]))
                 yield wrap(case, expr, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 19))
 
@@ -235,7 +243,7 @@ def _are_parts(parts: tuple[str, ...], dims: Dims) -> bool:
     left = list(parts)
     for dim in dims:
         taken = 1 if shapes.product(dim) != (1, Counter()) else 0
-        while _quotient(dim, " * ".join(left[:taken]) or "1") != "1":
+        while _quotient(dim, _times(left[:taken])) != "1":
             taken += 1
             if taken > len(left):
                 return False

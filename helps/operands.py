@@ -15,7 +15,7 @@ from . import shapes
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
 from .conditions import FAR_FETCHED
 from .shapes import Change
-from .tree import callee, has, is_reshape, keeps_shape, summed, turns
+from .tree import callee, has, integer, is_reshape, keeps_shape, summed, turns
 
 # The other of the last two axes.
 _BESIDE = {-1: -2, -2: -1}
@@ -57,7 +57,8 @@ def _left_out(case: Case) -> Iterator[Mend]:
     for name, expr, _ in case.tensors():
         bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
         made = bound.value if isinstance(bound, sweet.Let) and not bound.is_tuple else expr
-        yield from _without(case, made, 11 + _UNLIKE * (turns(made) and not _meets_turned(case, name)))
+        fits = _meets_turned(case, name) if turns(made) else _meets_without(case, name, made)
+        yield from _without(case, made, 11 + _UNLIKE * (not fits))
 
 
 def _meets_turned(case: Case, turned: str) -> bool:
@@ -67,6 +68,16 @@ def _meets_turned(case: Case, turned: str) -> bool:
     if turned not in axes or other is None:
         return True
     return case.size(turned, _BESIDE[axes[turned]]) == case.size(other, axes[other])
+
+
+def _meets_without(case: Case, name: str, made: sweet.Expr) -> bool:
+    """Whether an operand broadcasts against the others without the axis of one element that it was given."""
+    now, dims = integer(case.tree.arguments(made).get("axis")), case.shape(name)
+    if not has(case.callee, Trait.BROADCASTS) or now is None or not dims or not -len(dims) <= now < len(dims):
+        return True
+    now %= len(dims)
+    others = [other for own, _, other in case.tensors() if own != name and other is not None]
+    return all(_broadcasts((*dims[:now], *dims[now + 1 :]), other) for other in others)
 
 
 def _fit_swapped(case: Case) -> bool:
@@ -245,9 +256,10 @@ def _broadcast(case: Case) -> Iterator[Mend]:
             for axis in (*range(len(dims) - 1, -1, -1), len(dims)) if len(dims) < len(other) else ():
                 shown = axis if axis < len(dims) else -1
                 if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
-                    yield wrap(case, expr, shapes.expanded(shown), 20)
+                    yield wrap(case, expr, shapes.expanded(shown), 14)
             for change in shapes.spreadings(dims, other):
-                yield wrap(case, expr, change)
+                yield wrap(case, expr, change, 15)
+            yield from _axis_elsewhere(case, expr, dims, other)
             if len(dims) == len(other) == 1 and case.is_declared:
                 yield wrap(case, expr, shapes.expanded(-1, 21))
             if len(dims) == len(other):
@@ -259,6 +271,19 @@ def _broadcast(case: Case) -> Iterator[Mend]:
                 for axis, size in enumerate(dims):
                     if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):
                         yield wrap(case, expr, shapes.squeezed(axis))
+
+
+def _axis_elsewhere(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Mend]:
+    """The new axis of an operand is another one, where that makes it broadcast."""
+    axis = case.tree.arguments(expr).get("axis") if has(callee(expr), Trait.NEW_AXIS) else None
+    now = integer(axis)
+    if axis is None or now is None or not -len(dims) <= now < len(dims) or dims[now] != 1:
+        return
+    now %= len(dims)
+    before = (*dims[:now], *dims[now + 1 :])
+    for new in range(len(dims)):
+        if new != now and _broadcasts((*before[:new], 1, *before[new:]), other):
+            yield case.mend(f"use axis {new}", [replaced(axis, str(new))], 11, show=expr.span)
 
 
 def _paired(case: Case) -> Iterator[Mend]:

@@ -29,7 +29,7 @@ _MOST_NODES = 40
 _MOST_NAMES = 3
 # The rank of a name that alone tells a size from the one that is wanted.
 _MIXED_UP = 13
-# And how much less likely another name is where both have the same.
+# And how much less likely other slips are where both have the same names.
 _UNMIXED = 6
 # Nobody miscounts by one above this.
 _LARGEST = 32
@@ -42,19 +42,41 @@ _ASIDE, _TAKEN = 5, 6
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if not case.diagnostic.code.of_shapes or case.function is None or windows.may_be_too_small(case):
+    if case.function is None or windows.may_be_too_small(case):
         return
+    if case.diagnostic.code.of_dtypes:
+        yield from _of_other_dtype(case)
+    if not case.diagnostic.code.of_shapes:
+        return
+    moved_by = _differ_by_a_number(case)
     scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
     seen: set[Span] = set()
     first = next(_roots(case), None)
     for position, node in enumerate(islice(_suspects(case), _MOST_NODES)):
         later = min(position // 2, _MOST_LATER)
         for slip in SLIPS:
-            for mend in slip(case, node, scope, later):
+            unlikely = moved_by and position > 0 and slip not in _OF_NUMBERS
+            far = later // 4 if moved_by and slip is _windows else later + _UNMIXED * unlikely
+            for mend in slip(case, node, scope, far):
                 if node.span not in seen:
                     mend = replace(mend, kind="slip", remote=node is not first)
                     yield mend if case.is_declared else replace(mend, rank=mend.rank + _UNSURE, guess=True)
         seen.add(node.span)
+
+
+def _of_other_dtype(case: Case) -> Iterator[Mend]:
+    """What has the wrong dtype was meant to be another tensor."""
+    assert case.function is not None
+    scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
+    for expr in case.arguments.values():
+        for mend in _tensor_names(case, expr, scope, 0):
+            yield replace(mend, kind="slip")
+
+
+def _differ_by_a_number(case: Case) -> bool:
+    """Whether the sizes that are spoken of have the same names in them: no other name was meant, nor another axis."""
+    sizes = _names_of_sizes(case)
+    return len(sizes) > 1 and bool(sizes[0]) and all(s == sizes[0] for s in sizes)
 
 
 def _suspects(case: Case) -> Iterator[sweet.Expr]:
@@ -370,8 +392,7 @@ def _size_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Itera
     own = {name for o in case.subject.operands for name in _names(o.shape or ())} if node is case.call else set()
     others = sorted((s for s in scope.sizes if s not in said), key=lambda s: (s not in own, scope.used[s]))
     twice = sorted(named, key=lambda n: -sum(n.name == m.name for m in named))
-    mixed_up, sizes = _mixed_up(case), _names_of_sizes(case)
-    later += _UNMIXED * (len(sizes) > 1 and all(s == sizes[0] for s in sizes))
+    mixed_up = _mixed_up(case)
     for name in twice:
         for other in dict.fromkeys([*(b for a, b in mixed_up if a == name.name), *others[:_MOST_NAMES]]):
             what = f"write `{other}` for `{name.name}`"
@@ -429,6 +450,8 @@ def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
 SLIPS: tuple[Callable[[Case, sweet.Expr, Scope, int], Iterator[Mend]], ...] = (
     _kept, _axes, _swapped, _untransposed, _turned, _permuted, _outer, _windows, _indices, _numbers, _size_names, _tensor_names,
 )  # fmt: skip
+# Those that make a size larger or smaller.
+_OF_NUMBERS = (_windows, _numbers, _indices)
 
 
 # Parts
