@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 
 from ..frontends.onnx.edits import Edit, NewNode
 from ..frontends.onnx.inference import Inferred
@@ -96,14 +97,12 @@ class _Mending:
             (i.name, (i.shape or ()).index(name)) for i in self.contract.inputs if name in (i.shape or ())
         )
         made = {part: f"{given}_{operation.index}_{part}" for part in ("sizes", "axes", "target", "ones", "for_all")}
-        nodes = tuple(
-            NewNode(*node, before=operation.index)
-            for node in (
-                ("Shape", (source,), made["sizes"]),
-                ("Concat", (made["sizes"], made["ones"]), f"{made['sizes']}_and_1", {"axis": 0}),
-                ("Gather", (f"{made['sizes']}_and_1", made["axes"]), made["target"]),
-                ("Expand", (given, made["target"]), made["for_all"]),
-            )
+        new = partial(NewNode, before=operation.index)
+        nodes = (
+            new("Shape", (source,), made["sizes"]),
+            new("Concat", (made["sizes"], made["ones"]), f"{made['sizes']}_and_1", {"axis": 0}),
+            new("Gather", (f"{made['sizes']}_and_1", made["axes"]), made["target"]),
+            new("Expand", (given, made["target"]), made["for_all"]),
         )
         rank = next(len(i.shape or ()) for i in self.contract.inputs if i.name == source)
         axes = tuple(axis if is_wanted else rank for is_wanted in wanted)
