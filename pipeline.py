@@ -30,9 +30,9 @@ from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode
 from .lang.source import Source
+from .lang.stored import BadWeights, Header
 from .lang.summary import summary
 from .lang.walk import walk
-from .lang.weights import BadWeights, Header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers

@@ -8,7 +8,7 @@ from functools import partial
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError
 from ..lang.printer import print_type
-from . import arguments, folding, patterns, shapes
+from . import arguments, folding, levels, patterns
 from .annotations import leaves
 from .code import Code, Hooks
 from .declarations import MAX_DEPTH
@@ -46,7 +46,7 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
             name = stack[-1]
             if name not in state:
                 state[name] = False
-                used = identifiers(unit.consts[name].value, unit.consts[name].type)
+                used = unit.world.spelt(unit.consts[name])[0].identifiers
                 stack.extend(n for n in sorted(used, reverse=True) if n in unit.consts and n not in state)
                 continue
             stack.pop()
@@ -57,10 +57,11 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
 
 
 def _const(unit: Unit, item: sweet.Const, name: str, hooks: Hooks) -> tuple[core.ConstDef, Entry]:
-    if depth(item) > MAX_DEPTH:
+    spelt, _ = unit.world.spelt(item)
+    if spelt.size > MAX_DEPTH and depth(item) > MAX_DEPTH:
         fail(codes.E223, f"`{item.name.name}` is nested too deeply", item.name.span)
     type_ = None if item.type is None else expand(unit, item.type)
-    code = Code(unit, None, identifiers(item, type_), hooks)
+    code = Code(unit, None, spelt.identifiers if type_ is item.type else identifiers(item, type_), hooks)
     code.may_load, code.may_hoist = True, False
     value, sort = _value(code, item, type_)
     number = folding.literal(value) if type_ is None and isinstance(value, core.Number) else None
@@ -84,7 +85,7 @@ def _value(code: Code, item: sweet.Const, type_: sweet.Type | None) -> tuple[cor
             fail(codes.E221, "a function is written `@f = fn(...) { ... }`", item.span)
         sort = sort_of(type_)
         return arguments.of(code, item.value, sort), sort
-    found = shapes.level(code, item.value)
+    found = levels.level(code, item.value)
     if found in SHAPE_WORDS:
         fail(
             codes.E207, f"the sort of `{item.name.name}` has to be said", item.value.span,

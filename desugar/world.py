@@ -17,7 +17,8 @@ from ..ops import elsewhere
 from ..ops.model import Primitive
 from ..ops.registry import names as primitive_names
 from .errors import Broken, fail, nearest, problem
-from .scope import Entry, Scope, identifiers
+from .scope import Entry, Scope
+from .spelt import Spelt
 
 Lookup = Callable[[str], Primitive | None]
 R = TypeVar("R")
@@ -184,6 +185,8 @@ class World:
         self.room = 200_000  # parts that all types together may still have, written out
         self.parts = 0  # those of the one at hand
         self.const_names: dict[tuple[str, str], str] = {}
+        self._core_names: set[str] = set()
+        self._spelt: dict[int, tuple[Spelt, Spelt]] = {}
         for unit in self.units:
             self._gather(unit)
         self._name_consts()
@@ -191,6 +194,17 @@ class World:
     def wants(self, item: Placed) -> bool:
         """Whether more than the name of an item matters."""
         return self.part is None or self.part.has(item)
+
+    def spelt(self, item: sweet.Item) -> tuple[Spelt, Spelt]:
+        """What is spelt in an item: in its head, and in its body where it is a function's."""
+        if id(item) not in self._spelt:
+            if isinstance(item, sweet.FnDecl):
+                fn = item.fn
+                head = Spelt(item.name, fn.params, fn.result, fn.where, fn.checks)
+                self._spelt[id(item)] = head, Spelt(fn.body)
+            else:
+                self._spelt[id(item)] = Spelt(item), Spelt()
+        return self._spelt[id(item)]
 
     def is_told(self, item: Placed) -> bool:
         """Whether somebody wants to know what is wrong with an item."""
@@ -277,11 +291,13 @@ class World:
                     core_name += "'"
                 taken.add(core_name)
                 self.const_names[unit.alias, name] = core_name
+                self._core_names.add(core_name)
 
     def _is_written(self, name: str) -> bool:
         """Whether some file uses a name."""
         there = (u for u in self.units if name in u.module.source.text)
-        return any(name in identifiers(*filter(self.wants, unit.module.items)) for unit in there)
+        items = (item for unit in there for item in filter(self.wants, unit.module.items))
+        return any(name in part.identifiers for item in items for part in self.spelt(item))
 
     # Consts
 
@@ -302,7 +318,7 @@ class World:
 
     def is_foreign(self, unit: Unit, name: str) -> bool:
         """Whether a core name belongs to a const that this file does not see: its own names have to avoid it."""
-        return name not in unit.consts and name in self.const_names.values()
+        return name not in unit.consts and name in self._core_names
 
     # Functions
 

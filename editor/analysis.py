@@ -19,8 +19,8 @@ from ..lang.files import Files
 from ..lang.modules import Modules, load_program
 from ..lang.node import Node
 from ..lang.source import NOWHERE, Source, Span
+from ..lang.stored import Header
 from ..lang.sweet import Const, Import, Module
-from ..lang.weights import Header
 from ..pipeline import check_part
 from ..simplify.known.outcome import GivenUp, Options
 from ..simplify.propagate import KnownConsts

@@ -47,7 +47,7 @@ from .voice.doors import Entrance, Site
 
 _MAX_INLINED = 24
 _ROOM = 20_000
-_A_CALL = 20  # steps that a call in an inlined body is worth
+A_CALL = 20  # steps that a call in an inlined body is worth, and one in a turn or a member that is tried
 
 
 class Calls(Part):
@@ -335,7 +335,7 @@ class Calls(Part):
         fuel = self.program.fuel_for(identity, function)
         self.fuel -= fuel
         self.program.fuel -= fuel
-        toll(_A_CALL * fuel)
+        toll(A_CALL * fuel)
         entry, block = self.visitor.block(frame.into(identity, span), function.body, inner)
         return Entry(settle(self.state, entry).value, span, number=entry.number), block
 

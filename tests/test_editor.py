@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path, PureWindowsPath
 
@@ -16,10 +15,11 @@ from rxlang.editor.rename import Refused, edited, renamed
 from rxlang.editor.symbols import folds, symbols, tokens
 from rxlang.lang.source import Source
 from rxlang.pipeline import check_source
+from support import fuzz
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = sorted([*ROOT.glob("examples/**/*.rx"), *ROOT.glob("tests/**/*.rx"), *ROOT.glob("benchmarks/**/*.rx")])
-FUZZ = float(os.environ.get("RX_FUZZ") or 0.02)
+FUZZ = fuzz.FUZZ or 0.02  # the share of places that are asked about
 
 Told = list[tuple[str, str, str, tuple[int, int] | None]]
 

@@ -21,6 +21,7 @@ LAYERS = {
     "interp": 3,
     "frontends": 3,
     "helps": 5,
+    "memory": 5,
     "model": 7,
     "doors": 9,
     "editor": 9,
