@@ -151,7 +151,8 @@ class _Checker:
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
         """What is known of a name, in each function that has it: everything is walked once more, with an eye on it."""
-        again = _Checker(self.before, self.program.lookup, self.options, self.program.header)
+        options = replace(self.options, stopped=None)  # who gave up the check is not who asks now
+        again = _Checker(self.before, self.program.lookup, options, self.program.header)
         again.program.explained = name
         again.run()
         told = [e for n in again._in_order(again.walks) for e in again.walks[n].bindings.explained(name)]

@@ -324,6 +324,20 @@ def test_a_file_of_windows_is_one_however_it_is_spelled(wire: Wire, other: str) 
     assert not told(wire, uri)
 
 
+def test_what_did_not_change_can_be_hovered_over_after_a_change(wire: Wire) -> None:
+    wire.begin()
+    text = "@f = fn(x : Tensor([n, 3], int8)) {\n  let y = x + x\n  y\n}\n\nlet z = 1\n"
+    wire.tell("textDocument/didOpen", opened("a", text))
+    place = {**document("a"), "position": {"line": 1, "character": 6}}
+    for version in range(2, 5):
+        number = {"uri": uri_of("a"), "version": version}
+        change = {"text": text.replace("1", str(version))}
+        wire.tell("textDocument/didChange", {"textDocument": number, "contentChanges": [change]})
+        told(wire, uri_of("a"))
+        answer = wire.ask("textDocument/hover", place)
+        assert "y : Tensor([n, 3], int8)" in answer.get("result", {}).get("contents", {}).get("value", ""), answer
+
+
 def test_an_older_text_does_not_take_the_place_of_a_newer_one(wire: Wire) -> None:
     wire.begin()
     uri = uri_of("a")
