@@ -139,6 +139,9 @@ ShapeLevel = SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
 
 # What is known of a value
 
+# The fields of it, which are no part of what a program does and speak of names of the checker's own.
+KNOWN = frozenset({"known", "behind"})
+
 
 class Known(Node):
     """What checking knows of a tensor: its dimensions (None where even their number is open), its dtype, and its elements where
@@ -295,7 +298,7 @@ class Loop(Placed):
     The initial values are evaluated once, in order, and see no carry. `cond` is evaluated before each turn: its result is a
     BoolExpr, or a boolean or integer rank-0 tensor. The body's value is the next carries, then what is stacked: a tuple, if
     they are several. The loop's value is made in the same way. Names that the invariant binds are bound at the body's head.
-    The checker sets what is `known` of the index in a turn.
+    The checker sets what is `known` of the index in a turn, and of each value that the loop hands on (`behind`).
     """
 
     index: str | None
@@ -306,6 +309,7 @@ class Loop(Placed):
     stacked: tuple[Stacked, ...]
     body: Block
     known: Known | None = None
+    behind: tuple[Known | None, ...] = ()
 
 
 Value = (

@@ -16,7 +16,7 @@ from .wildcards import Solutions
 Check = core.Assert | core.MatchShape
 _WORD = re.compile(r"[\w.']+")
 # What is no part of what a program does: where it comes from, and what is known of it.
-_BESIDE = PROVENANCE | {"known"}
+_BESIDE = PROVENANCE | core.KNOWN
 
 
 User = core.Function | core.ConstDef | core.Impls

@@ -239,14 +239,16 @@ class Walk:
             case core.If():
                 return self.branches.choose(frame, expr, env)
             case core.Loop():
-                return self.loops.run(frame, expr, env)
+                entry, after = self.loops.run(frame, expr, env)
+                if isinstance(after, core.Loop):
+                    parts = entry.value.items if isinstance(entry.value, TupleValue) else (entry.value,)
+                    after = replace(after, behind=tuple(map(self.bindings.written.known, parts)))
+                return entry, after
             case core.Call():
                 entry, after = self._call(frame, expr, env)
                 if isinstance(after, core.Call):
                     after = replace(after, known=self.bindings.written.known(entry.value))
                 return entry, after
-            case core.Loop():
-                raise NotImplementedError("loops are not checked yet")
             case _:
                 assert_never(expr)
 
