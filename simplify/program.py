@@ -122,7 +122,7 @@ def measured(program: core.Program) -> tuple[dict[str, frozenset[str]], dict[str
     bound, lengths = {}, {}
     for function in (*program.functions, *((program.main,) if program.main is not None else ())):
         name, nodes = "" if function is program.main else function.name, list(walk(function, without=_is_sort))
-        bound[name] = frozenset(bound for node in nodes for bound in _bound(node))
+        bound[name] = frozenset(bound for node in nodes if type(node) in _BINDERS for bound in _bound(node))
         lengths[name] = len(nodes) // _NODES
     return bound, lengths
 
@@ -134,6 +134,9 @@ def bound_below(piece: object) -> Iterator[str]:
 
 def _is_sort(node: Node) -> bool:
     return isinstance(node, core.FnSort)
+
+
+_BINDERS = frozenset({core.Function, core.Lambda, core.Let, core.MatchShape, core.Loop})
 
 
 def _bound(node: Node) -> Iterable[str]:
@@ -201,7 +204,10 @@ def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:
 
 def left_open(program: Program, *parts: object) -> int:
     """How much of a simplified piece of a program is left to the run: checks, arms, and those of what it calls."""
-    return sum(_left_open(program, node) for node in walk(*parts, fields=_BESIDE))
+    return sum(_left_open(program, node) for node in walk(*parts, fields=_BESIDE) if type(node) in _MAY_BE_OPEN)
+
+
+_MAY_BE_OPEN = frozenset({core.Call, core.Assert, core.MatchShape, core.Stacked, core.If})
 
 
 def _left_open(program: Program, node: Node) -> int:
