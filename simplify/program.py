@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import NoneType
 from typing import Any
 
 from ..lang import core
@@ -133,7 +134,7 @@ def bound_below(piece: object) -> Iterator[str]:
 
 
 def _is_sort(node: Node) -> bool:
-    return isinstance(node, core.FnSort)
+    return type(node) is core.FnSort
 
 
 _BINDERS = frozenset({core.Function, core.Lambda, core.Let, core.MatchShape, core.Loop})
@@ -182,18 +183,22 @@ def purse(length: int) -> int:
     return max(_PURSE - _LESS_PURSE * max(length - _FEW, 0), _LEAST_PURSE)
 
 
+_NO_WORDS = frozenset({int, bool, float, NoneType, core.Status})
+
+
 def _words(user: Node) -> set[str]:
     """Every text in a tree, and every word of those that are more than one."""
     found: set[str] = set()
     stack: list[Any] = [user]
     while stack:
         node = stack.pop()
-        if isinstance(node, str):
+        kind = type(node)
+        if kind is str:
             found.add(node)
-        elif isinstance(node, Node):
-            stack += type(node)._value(node)
-        elif isinstance(node, tuple | frozenset):
+        elif kind is tuple or kind is frozenset:
             stack += node
+        elif kind not in _NO_WORDS and isinstance(node, Node):
+            stack += kind._value(node)
     return found.union(*(_WORD.findall(text) for text in found if not text.isidentifier()))
 
 
