@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
@@ -75,7 +76,7 @@ class Translator:
         info.state = "working"
         self.busy = True
         try:
-            info.functions = self._functions(info)
+            info.functions = self.world.kept(info.decl, info.impl, partial(self._functions, info))
             info.state = "done"
         except RxError as problem:
             self.world.report(problem)

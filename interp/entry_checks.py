@@ -54,7 +54,7 @@ def _entry(unit: Unit, routine: Routine) -> None:
         unit.write(1, f"return b_{call}", site)
         return
     is_long = len(routine.body.steps) > _LONG
-    if unit.count_checks or routine.wrapped or is_long or not all(map(_is_simple, routine.entry)):
+    if unit.tally is not None or routine.wrapped or is_long or not all(map(_is_simple, routine.entry)):
         unit.write(1, f"d_{call}", site)
         for slot, closure in routine.wrapped:  # a function from outside is checked at every call
             text.step(closure)

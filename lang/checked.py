@@ -8,7 +8,7 @@ from . import core
 from .diagnostics import Diagnostic
 from .node import Node
 from .source import NOWHERE, Span
-from .weights import Header
+from .stored import Header
 
 
 class Counts(Node):

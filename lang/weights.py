@@ -15,22 +15,19 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import IO, Any
 
 from .dtypes import DTYPES, DType
-from .node import Node
+from .stored import MAX_BYTES, MAX_RANK, BadWeights, Header, Place, choose
 
 _MAX_JSON = 64 * 1024 * 1024
 # What NumPy takes too: what is longer is no array of numbers.
 _MAX_NPY = 10_000
-MAX_RANK = 64
-MAX_BYTES = 2**63 - 1
 SUFFIXES = (".npy", ".npz", ".safetensors", ".onnx")
 # A bool or a float8 has one byte per element there, as NumPy and ml_dtypes have it.
 SAFETENSORS = {
@@ -51,35 +48,6 @@ _BROKEN = (
 )  # fmt: skip
 
 
-class Header(Node):
-    """What a file says of one array; `stamp` are the sizes and times of the files, where the data is mapped."""
-
-    shape: tuple[int, ...]
-    dtype: DType
-    stamp: tuple[int, ...] | None = None
-
-    def __str__(self) -> str:
-        return f"Tensor([{', '.join(map(str, self.shape))}], {self.dtype})"
-
-
-class Place(Header):
-    """And how its data is kept: bytes per element, none where elements of a few bits are packed, "big" or "little" end first,
-    in columns or in rows."""
-
-    width: int = 0
-    order: str = "little"
-    columns: bool = False
-
-    @property
-    def length(self) -> int:
-        """How many bytes the data has."""
-        return prod(self.shape) * self.width if self.width else (prod(self.shape) * self.dtype.bits + 7) // 8
-
-
-class BadWeights(Exception):
-    """The file is not what its name says; the message completes a sentence."""
-
-
 def read_header(path: Path, key: str | None) -> Header:
     """The header of the array `key` of a file (None for a `.npy` file, which has one array); raises BadWeights."""
     with open_array(path, key) as (place, _):
@@ -92,7 +60,7 @@ def open_array(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]
     read, is a BadWeights."""
     try:
         if path.suffix.lower() == ".onnx":
-            from .onnx_weights import open_tensor
+            from .onnx_weights import open_tensor  # few programs read models
 
             with open_tensor(path, key) as found:
                 yield found
@@ -310,15 +278,3 @@ def _entry(entry: dict[str, object]) -> Place:
         raise BadWeights(f"has elements of a type that Rx does not know{shown}")
     found = DTYPES[SAFETENSORS[dtype]]
     return Place(shape, found, width=found.bits // 8)
-
-
-def choose(key: str | None, keys: Collection[str]) -> str:
-    """The key of a tensor in a file that has these; raises BadWeights."""
-    if key is None and len(keys) == 1:
-        return next(iter(keys))
-    if key is not None and key in keys:
-        return key
-    shown = ", ".join(islice(keys, 8)) + (", ..." if len(keys) > 8 else "")
-    if key is None:
-        raise BadWeights(f"holds {len(keys)} tensors: say which ({shown})")
-    raise BadWeights(f"has no tensor {key!r}; it has {shown or 'none'}")

@@ -9,7 +9,7 @@ from ..lang import codes, core
 from ..lang.core import Status
 from ..lang.dtypes import DType
 from ..lang.node import replace
-from ..lang.weights import MAX_RANK
+from ..lang.stored import MAX_RANK
 from ..ops.axes import indices
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes

@@ -10,26 +10,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from . import pipeline
-from .frontends.onnx.declared import Contradiction, contradictions
-from .frontends.onnx.dynamic import with_symbols
-from .frontends.onnx.inference import Inference, Inferred, NodeStatus, Policy, inference
-from .frontends.onnx.model import Model
-from .frontends.onnx.names import Originals
-from .frontends.onnx.operators.registry import rule
-from .frontends.onnx.prelude import Prelude, read_prelude
-from .frontends.onnx.reading import read_model
-from .frontends.onnx.translate import Translation, translate
-from .frontends.onnx.writing import write_shapes
-from .lang import codes
-from .lang.checked import Takes
-from .lang.diagnostics import Diagnostic, RxError, error, warning
-from .lang.node import Node
-from .lang.parser import decode
-from .lang.pause import collector_paused
-from .lang.source import Source, Span
-from .simplify.known.outcome import Options
-from .size import Size
+from .. import pipeline
+from ..frontends.onnx.declared import Contradiction, contradictions
+from ..frontends.onnx.dynamic import with_symbols
+from ..frontends.onnx.inference import Inference, Inferred, NodeStatus, Policy, inference
+from ..frontends.onnx.model import Model
+from ..frontends.onnx.names import Originals
+from ..frontends.onnx.operators.registry import rule
+from ..frontends.onnx.prelude import Prelude, read_prelude
+from ..frontends.onnx.reading import read_model
+from ..frontends.onnx.translate import Translation, translate
+from ..frontends.onnx.writing import write_shapes
+from ..lang import codes
+from ..lang.checked import Takes
+from ..lang.diagnostics import Diagnostic, RxError, error, warning
+from ..lang.node import Node
+from ..lang.parser import decode
+from ..lang.pause import collector_paused
+from ..lang.source import Source, Span
+from ..simplify.known.outcome import Options
+from ..size import Size
 
 __all__ = ["Inferences", "Inferred", "NodeStatus", "Policy", "infer", "rule"]
 
