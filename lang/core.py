@@ -8,10 +8,14 @@ can write them and the interpreter can read them.
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING, get_args
 
 from .dtypes import DType
 from .node import Node
 from .source import Placed, Span
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 
 class Status(Enum):
@@ -318,9 +322,17 @@ Value = (
 )  # fmt: skip
 
 
+_SHAPE_LEVEL = frozenset(get_args(ShapeLevel))
+
+
+def is_shape_level(value: Value) -> TypeIs[ShapeLevel]:
+    """Whether a value is a Size, Shape, DType or Bool; every value is asked, so that its class is looked up."""
+    return type(value) in _SHAPE_LEVEL
+
+
 def is_work(value: Value) -> bool:
     """Whether a value is computed where it stands, with what may fail in it; any other may be read anywhere, or nowhere."""
-    if isinstance(value, ShapeLevel):
+    if is_shape_level(value):
         return False
     match value:
         case Call() | If() | Loop():

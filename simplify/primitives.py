@@ -104,7 +104,7 @@ def _applied(
     after = _rebuilt(call, row, [p for p, _ in given], [v for _, v in found])
     operands = {p.name: e for (p, _), (e, _) in zip(given, found, strict=True)}
     entries = tuple(operands.items())
-    if any(isinstance(e.value, Poison) or _has_poison(e.value) for e in operands.values()):
+    if any(_has_poison(e.value) for e in operands.values()):
         return Entry(POISON, call.span), replace(after, guard=True)
     info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
     number = bindings.number_of_call(row.name, entries)
@@ -208,9 +208,9 @@ def _wildcards(given: list[tuple[Param, core.Value]]) -> tuple[int, ...]:
 
 
 def _has_poison(value: Value) -> bool:
-    return isinstance(value, ListValue | TupleValue) and any(
-        isinstance(v, Poison) or _has_poison(v) for v in value.items
-    )
+    if type(value) is TensorInfo:  # most of them are
+        return False
+    return isinstance(value, Poison) or isinstance(value, ListValue | TupleValue) and any(map(_has_poison, value.items))
 
 
 def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[core.Value]) -> core.Call:
