@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from ..lang import core
 from ..lang.core import Status
@@ -206,8 +207,12 @@ def _side(cond: Cond, positive: bool) -> Cond:
 def _decided_by_sizes(value: Value) -> Cond | None:
     """The condition on sizes under which a tensor is true; None where there is none, or none that is exact."""
     found = value.data[0] if isinstance(value, TensorInfo) and value.shape == () and value.data else None
-    exact = isinstance(found, TruthElement) and negate(found.no) == found.yes
-    return found.yes if exact else None
+    if not isinstance(found, TruthElement):
+        return None
+    yes: Any = found.yes
+    no: Any = found.no
+    made: Cond | None = yes if negate(no) == yes else None
+    return made
 
 
 # So many facts about the sizes that are new in an arm are kept behind it.
