@@ -31,6 +31,7 @@ class Count(NamedTuple):
 FAMILIES: dict[str, Count] = {
     # What is proved holds, what is refuted fails, and all ways to run agree: 20,000 programs in all.
     "random programs": Count(60, 16_000),
+    "programs that nest": Count(19, 2_000),
     "loops over sizes": Count(12, 2_500),
     "loops": Count(8, 1_500),
     "given": Count(12, 1_000),
