@@ -154,9 +154,11 @@ _KINDS: tuple[tuple[Callable[[Any], bool], str], ...] = (
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     inner = inspect.unwrap(function) if callable(function) else function
-    called = inner if inspect.isclass(inner) else getattr(type(inner), "__call__", None)  # of an object that is called
+    called = (
+        inner if inspect.isclass(inner) or not callable(inner) else type(inner).__call__
+    )  # of an object that is called
     for is_one, why in _KINDS:
-        if is_one(inner) or (callable(called) and is_one(called)):
+        if is_one(inner) or is_one(called):
             raise Unfit(f"{getattr(function, '__name__', None) or type(function).__name__} is {why}")
     try:
         found = dict(inspect.signature(function).parameters)
