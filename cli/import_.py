@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..lang.diagnostics import RxError
-from ..model_api import prelude_of
+from ..model.api import prelude_of
 from .files import Unusable, reason, replace_file
 from .terminal import print_diagnostics
 

@@ -7,13 +7,13 @@ from functools import partial
 
 from ..lang import codes, core, sweet
 from ..lang.source import Span
-from . import arguments, patterns, shapes
+from . import arguments, levels, patterns
 from .binding import Leaf
 from .code import Code, Typed, spelled
 from .errors import count, fail
+from .levels import OVER_ROWS
 from .parts import leaf_sorts, together
 from .scope import SHAPE_SORTS, Entry, Scope
-from .shapes import OVER_ROWS
 from .sorts import describe, expand
 from .world import FnInfo, Unit
 
@@ -131,7 +131,7 @@ class _Rows:
         return (), sweet.Call(self.span, self.function, tuple(sweet.Arg(i.span, None, i) for i in items))
 
     def _tensor(self, expr: sweet.Expr) -> sweet.Name:
-        if shapes.level(self.code, expr) == "Tuple":
+        if levels.level(self.code, expr) == "Tuple":
             example = f"@{self.name}({'f' if self.init is None else 'f, init'}, a, b)"
             fail(
                 codes.E206, f"@{self.name} goes over the rows of tensors; this is a tuple", expr.span,
@@ -177,7 +177,7 @@ class _Rows:
         sort = self.sort.signature.params[0].sort
         if isinstance(sort, core.BaseSort) and sort in SHAPE_SORTS:
             return sweet.NamedType(init.span, sort.name)
-        if not shapes.is_literal(self.code, init):
+        if not levels.is_literal(self.code, init):
             return None
         declared = (p.type and expand(unit, p.type) for unit, fn in self._declared() for p in fn.params[:1])
         type_ = next(declared, None)

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..desugar.world import bound, named
 from ..lang import sweet
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES
@@ -80,6 +81,11 @@ class Piece(Source):
             return frozenset(_DEFINED.findall(self.text))
         named = sweet.FnDecl | sweet.Impls | sweet.Const | sweet.TypeDecl
         return frozenset(i.name.name for i in self.items if isinstance(i, named))
+
+    @cached_property
+    def named(self) -> tuple[set[str], set[str]]:
+        """The names that the text seems to define, and those that what could be read of it does."""
+        return named(self.text), bound(self.seen.items)
 
     @cached_property
     def is_list(self) -> bool:
@@ -179,6 +185,12 @@ class Pieces:
     @cached_property
     def problems(self) -> tuple[Diagnostic, ...]:
         return tuple(problem for piece in self.pieces for problem in piece.problems)
+
+    @cached_property
+    def lost(self) -> frozenset[str]:
+        """The names that are defined where the text cannot be read: of these nothing is said."""
+        both = [piece.named for piece in self.pieces] if self.problems else []
+        return frozenset(set[str]().union(*(a for a, _ in both)) - set[str]().union(*(b for _, b in both)))
 
     @cached_property
     def by_name(self) -> Mapping[str, tuple[Piece, ...]]:

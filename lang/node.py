@@ -50,16 +50,12 @@ _OFTEN = 64
 
 
 def _compiled(kind: type[Node]) -> Any:
-    """The same with a line for each field."""
-    fields = kind._fields
-    lines = [
-        "def __init__(self, *args, **kwargs):",
-        f"    if kwargs or len(args) != {len(fields)}:",
-        "        args = self._completed(args, kwargs)",
-        f"    {', '.join(fields)}, = args",
-        *(f"    put_{f}(self, {f})" for f in fields),
-    ]
+    """The same with a parameter and a line for each field."""
+    fields, defaults = kind._fields, kind._defaults
     names: dict[str, Any] = {f"put_{f}": put for f, put in zip(fields, kind._setters, strict=True)}
+    names |= {f"default_{f}": value for f, value in defaults.items()}
+    params = (f"{f}=default_{f}" if f in defaults else f for f in fields)
+    lines = [f"def __init__(self, {', '.join(params)}):", *(f"    put_{f}(self, {f})" for f in fields)]
     exec("\n".join(lines), names)
     return names["__init__"]
 

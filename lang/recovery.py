@@ -396,6 +396,7 @@ def _describe(region: Region, stuck: int, states: list[int], change: Change | No
     """The diagnostic for a place where no rule goes on, and the change that would mend it."""
     hint = _habit(region, stuck)
     at = change.at if change and not hint and _is_to_blame(region, change, stuck) else stuck
+    at = stuck - 1 if _begins_elsewhere(region, stuck) else at
     span = _place(region, at)
     word = region.text(at) if at < len(region.kinds) else ""
     found = _found(region, at)
@@ -431,6 +432,14 @@ _NO_COMPARISON = ("`=` is not a comparison", "write `==`")
 def _in_where(region: Region, stuck: int) -> bool:
     """Whether a `where` comes before: what follows its `=` is read as the Python callable of an `extern`."""
     return KIND["WHERE"] in region.kinds[:stuck] and KIND["EXTERN"] not in region.kinds[:stuck]
+
+
+def _begins_elsewhere(region: Region, stuck: int) -> bool:
+    """Whether the token stands behind a word of another language that begins a statement: `def @f(...)`."""
+    names = (_NAME, KIND["FN_NAME"])
+    if not 0 < stuck < len(region.kinds) or region.kinds[stuck - 1] != _NAME or region.kinds[stuck] not in names:
+        return False
+    return region.text(stuck - 1) in _OTHER_WORDS and (stuck == 1 or region.kinds[stuck - 2] in (_END, _OPEN))
 
 
 def _is_to_blame(region: Region, change: Change, stuck: int) -> bool:

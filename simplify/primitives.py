@@ -9,7 +9,7 @@ from ..lang import codes, core
 from ..lang.core import Status
 from ..lang.dtypes import DType
 from ..lang.node import replace
-from ..lang.weights import MAX_RANK
+from ..lang.stored import MAX_RANK
 from ..ops.axes import indices
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
@@ -120,7 +120,7 @@ def _applied(
         value = _apply(row, ctx, dict(entries), wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
-    if not frame.quiet and not prover.is_brief:
+    if not frame.quiet and not prover.is_brief_on_doubts:
         prover.log.remark(*lint.notes(state, info, row, value, prover.function))
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)

@@ -19,10 +19,10 @@ _WORD = re.compile(r"[\w.']+")
 _BESIDE = PROVENANCE | {"known"}
 
 
-_User = core.Function | core.ConstDef | core.Impls
+User = core.Function | core.ConstDef | core.Impls
 
 
-class _Uses(NamedTuple):
+class Uses(NamedTuple):
     """The functions, and the consts, that something names; of consts perhaps some more."""
 
     functions: frozenset[str]
@@ -46,7 +46,7 @@ class Program:
         # What each -1 of a reshape stands for, as soon as its function has been walked.
         self.solutions = Solutions()
         self._const_defs = {c.name: c for c in core_program.consts}
-        self._users: dict[int, _Uses] = {}
+        self.uses: dict[int, Uses] = {}
         self._places = {name: i for i, name in enumerate(self._const_defs)}
         # What a script prints has names there, written or not.
         self.printed = frozenset(core_program.script)
@@ -69,14 +69,14 @@ class Program:
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
         self.explained: str | None = None
 
-    def consts_used(self, user: _User) -> list[str]:
+    def consts_used(self, user: User) -> list[str]:
         """The consts that something names, or what it names does, in their order."""
         if not self.consts:
             return []
         found: set[str] = set()
         todo, seen = [user], {id(user)}
         while todo:
-            uses = self._uses(todo.pop())
+            uses = self.uses_of(todo.pop())
             found |= uses.consts
             for used in (*map(self._const_defs.__getitem__, uses.consts), *map(self._callable, uses.functions)):
                 if id(used) not in seen:
@@ -87,12 +87,13 @@ class Program:
     def _callable(self, name: str) -> core.Function | core.Impls:
         return self.functions.get(name) or self.impls[name]
 
-    def _uses(self, user: _User) -> _Uses:
-        found = self._users.get(id(user))
+    def uses_of(self, user: User) -> Uses:
+        """What something names itself."""
+        found = self.uses.get(id(user))
         if found is None:
             functions = frozenset(_functions_named(user)) & (self.functions.keys() | self.impls.keys())
             consts = frozenset(_words(user)) & self._const_defs.keys() if self._const_defs else frozenset()
-            found = self._users[id(user)] = _Uses(functions, consts)
+            found = self.uses[id(user)] = Uses(functions, consts)
         return found
 
     def callees_first(self) -> list[core.Function]:
@@ -107,7 +108,7 @@ class Program:
             elif name not in seen:
                 seen.add(name)
                 todo.append((name, True))
-                named = self._uses(self.functions[name]).functions
+                named = self.uses_of(self.functions[name]).functions
                 members = {m for n in named if n in self.impls for m in self.impls[n].choices}
                 todo.extend((n, False) for n in sorted(named | members, reverse=True) if n in self.functions)
         return list(found.values())
@@ -195,7 +196,7 @@ def purse(length: int) -> int:
     return max(_PURSE - _LESS_PURSE * max(length - _FEW, 0), _LEAST_PURSE)
 
 
-def _functions_named(user: _User) -> Iterator[str]:
+def _functions_named(user: User) -> Iterator[str]:
     """The functions that something calls, or takes as values."""
     if isinstance(user, core.Impls):
         yield from user.choices

@@ -114,8 +114,8 @@ class Prover:
         if not frame.quiet:
             only_empty = empty_rule and cond is not None and not spent() and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
-                only = None if cond is None or self.is_brief else only_where(self.state, cond)
-                witness = None if self.is_brief else self._witness(frame, truth, sizes)
+                only = None if cond is None or self.is_brief_on_doubts else only_where(self.state, cond)
+                witness = None if self.is_brief_on_doubts else self._witness(frame, truth, sizes)
                 found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
                 if demand:
                     self.demands[-1].finding = found
@@ -146,6 +146,10 @@ class Prover:
     def is_brief(self) -> bool:
         """Whether there is so much to tell that no examples are looked for any more."""
         return len(self.log.findings) >= IN_FULL or spent()
+
+    @property
+    def is_brief_on_doubts(self) -> bool:
+        return self.options.errors_only or self.is_brief
 
     def decide(self, truth: Truth) -> bool | None:
         """True or False where that follows, else None. Neither counted nor reported."""

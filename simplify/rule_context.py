@@ -101,7 +101,7 @@ class SymbolicCtx:
         if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
             if not self.residual:
                 self.doubt.cond = cond
-            elif not self.frame.quiet and not self.prover.is_brief:
+            elif not self.frame.quiet and not self.prover.is_brief_on_doubts:
                 with Apart():
                     text = only_where(self.state, cond)
                 if text is not None:

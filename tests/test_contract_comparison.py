@@ -6,9 +6,9 @@ from itertools import product
 from random import Random
 
 import pytest
-from rxlang.contract import Clause, Contract, Demand, IndexRange, Typed
-from rxlang.contract_comparison import compare
 from rxlang.lang.node import replace
+from rxlang.model.comparison import compare
+from rxlang.model.contract import Clause, Contract, Demand, IndexRange, Typed
 from rxlang.simplify.solver.numbers import holds_at, size_at
 from support import fuzz
 

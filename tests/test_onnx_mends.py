@@ -15,8 +15,8 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.frontends.onnx.edits import edit_proto  # noqa: E402
-from rxlang.model_check import check_model  # noqa: E402
-from rxlang.model_mends import Mend  # noqa: E402
+from rxlang.model.check import check_model  # noqa: E402
+from rxlang.model.mends import Mend  # noqa: E402
 from support import fuzz  # noqa: E402
 
 TRIES = fuzz.tries("mends of models")

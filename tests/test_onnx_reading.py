@@ -19,7 +19,8 @@ from rxlang.frontends.onnx.reading import read_model  # noqa: E402
 from rxlang.interp.files import load_array  # noqa: E402
 from rxlang.lang.diagnostics import RxError  # noqa: E402
 from rxlang.lang.onnx_weights import index  # noqa: E402
-from rxlang.lang.weights import BadWeights, read_header  # noqa: E402
+from rxlang.lang.stored import BadWeights  # noqa: E402
+from rxlang.lang.weights import read_header  # noqa: E402
 from support import fuzz  # noqa: E402
 
 from tests.support.damaged_models import branch, damaged, nested, whole  # noqa: E402

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from ...lang.onnx_weights import DEPTH, ELEMENTS, Index, index
 from ...lang.protobuf import Damaged
-from ...lang.weights import MAX_RANK, BadWeights
+from ...lang.stored import MAX_RANK, BadWeights
 from .consistency import check, fail
 from .model import (
     Attribute,
@@ -223,14 +223,16 @@ class Reader:
         return ELEMENTS.get(number)
 
     def dim(self, proto: Any, whose: str) -> int | str | None:
-        """A declared size; exporters write -1 for one that they do not know."""
+        """A declared size; exporters write -1, or such a name, for one that they do not know."""
         if not proto.HasField("dim_value"):
-            return proto.dim_param or None
+            return None if _NO_NAME.fullmatch(proto.dim_param) else proto.dim_param
         if proto.dim_value < -1:
             self.fail(f"{whose} is declared with the size {proto.dim_value}")
         return None if proto.dim_value < 0 else proto.dim_value
 
 
+# Two sizes that are called so need not be equal.
+_NO_NAME = re.compile(r"[?*-]*|-\d+|None")
 _FIELDS = {
     "FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "SPARSE_TENSOR": "sparse_tensor", "TYPE_PROTO": "tp",
     "FLOATS": "floats", "INTS": "ints", "STRINGS": "strings", "TENSORS": "tensors", "GRAPHS": "graphs",

@@ -57,6 +57,7 @@ FAMILIES: dict[str, Count] = {
     "normal forms": Count(800, 10_000),
     "rendered sizes": Count(400, 5_000),
     "rendered conditions": Count(400, 5_000),
+    "greatest sizes": Count(100, 2_000),
     "verdicts": Count(60, 500),
     "nested sizes": Count(200, 5_000),
     "hard programs": Count(22, 5_000),

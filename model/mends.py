@@ -9,14 +9,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from ..frontends.onnx.edits import Edit, NewNode
+from ..frontends.onnx.inference import Inferred
+from ..frontends.onnx.model import Model, Operation
+from ..frontends.onnx.ranges import Indices
+from ..lang.node import Node
+from ..simplify.solver.numbers import size_at
+from ..simplify.solver.prove import prove_line
 from .contract import Clause, Contract
-from .frontends.onnx.edits import Edit, NewNode
-from .frontends.onnx.inference import Inferred
-from .frontends.onnx.model import Model, Operation
-from .frontends.onnx.ranges import Indices
-from .lang.node import Node
-from .simplify.solver.numbers import size_at
-from .simplify.solver.prove import prove_line
 
 Values = Mapping[str, Inferred]
 Sizes = tuple[int | str, ...]
