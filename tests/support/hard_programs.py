@@ -514,10 +514,30 @@ def functions_over_one_another(r, lines):
     return "".join(found) + whole(f"x : {vector('cd')}", [f"let y = @f{len(found) - 1}(x)"], "y", 1)
 
 
+def sequences(r, lines):
+    """Sequences and optional values: made, grown, joined in arms, carried by loops, and read."""
+    made, tensors, held = ["let s = @onnx.sequence([x, z])"], ["x", "z"], ["s"]
+    for i in range(repeated(r, 200) + 2):
+        t, other, s, q = r.choice(tensors), r.choice(tensors[-3:]), r.choice(held[-3:]), r.choice(held)
+        at, cond = f"tensor({r.choice((-1, 0, 1))}, int64)", condition(r, NAMES[:3], 1)
+        made.append(f"let v{i} = " + r.choice((
+            f"@onnx.sequence([{t}, {other}])", f"@onnx.sequence_insert({s}, {t})", f"@onnx.sequence_insert({s}, {t}, {at})", f"@onnx.sequence_erase({s})", f"if ({cond}) {{ {s} }} else {{ {q} }}",
+            f"for j in range(c) with (h = {s}) {{ @onnx.sequence_insert(h, {t}) }}", f"for j in range(c) with (h = {s}) {{ if (j > 1) {{ h }} else {{ {q} }} }}",
+            f"for j in range(c) with (h = {s}) {{ @onnx.sequence([@onnx.sequence_at(h, tensor(0, int64))[:1]]) }}",
+        )))  # fmt: skip
+        made.append(f"let w{i} = " + r.choice((
+            f"@onnx.sequence_at({s}, {at})", f"@onnx.concat_from_sequence({s}, axis=0)", f"@onnx.optional_get(@onnx.optional({t}))", f"{t} + {other}", f"{t}[1:]", f"@concat([{t}, {other}])",
+            f"for j in range(c) with (h = {t}) {{ @onnx.sequence_at(@onnx.sequence([h, {other}]), {at}) }}",
+        )))  # fmt: skip
+        held.append(f"v{i}")
+        tensors.append(f"w{i}")
+    return whole(f"x : {vector('a')}, z : {vector('b')}, c : Size", made, tensors[-1], lines)
+
+
 KINDS = (
     loops_in_loops, loops_of_many_carries, functions_as_values, conditions_of_doors, arms, sizes_of_arms, recursion, types_with_parameters, einsums,
     joined_and_split, reshapes_of_products, quotients_and_extremes, powers, splices, overlapping_members, masks, patterns, shapes_as_data, windows,
-    nested_tuples, calls_through_bodies, functions_over_one_another,
+    nested_tuples, calls_through_bodies, functions_over_one_another, sequences,
 )  # fmt: skip
 
 
