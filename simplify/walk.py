@@ -142,6 +142,9 @@ class Walk:
 
     def _let(self, frame: Frame, stmt: core.Let, env: Env) -> None:
         entry, value = self.value(frame, stmt.value, env)
+        if stmt.is_tuple and isinstance(entry.value, Unknown) and isinstance(value, core.Call):
+            value = replace(value, sure=False)  # whether it has so many parts, the run finds
+            self.prover.hinder(frame)
         parts = entry.value.items if stmt.is_tuple and isinstance(entry.value, TupleValue) else (entry.value,)
         if not stmt.is_tuple and isinstance(entry.value, SizeValue):
             entry = replace(entry, value=SizeValue(self._name_size(stmt, stmt.names[0], entry.value)))

@@ -186,6 +186,17 @@ def test_a_size_that_has_no_value_is_refused_where_it_is_asked_for() -> None:
         assert_same_bits(wanted, made, {"k": k})
 
 
+@pytest.mark.parametrize("stride", ["ceildiv(q, 2)", "q - q // 2", "3 * q - q * 2", "max(q, 1) - q // 2"])
+def test_a_divisor_is_what_it_is_whatever_signs_its_normal_form_has(stride: str) -> None:
+    params = "x : Tensor([n, 3, h, w], float32), k : Tensor([5, 3, u, v], float32), q : Size"
+    found = checked(f"@main = fn({params}) : Tensor {{ @conv(x, k, strides={stride}) }}\n")
+    assert found is not None
+    for q in (-1, 0, 1, 4):
+        given = [np.ones((2, 3, 4, 3), np.float32), np.ones((5, 3, 1, 2), np.float32), q]
+        wanted, made = (outcome(machine, "main", given) for machine in both(found))
+        assert_same_bits(wanted, made, {"q": q})
+
+
 def test_what_a_kernel_gives_is_a_view_of_an_operand_only_where_the_table_says_so() -> None:
     for name in registry.names():
         row = registry.lookup(name)

@@ -8,7 +8,8 @@ from ...lang import core
 from ...lang.dtypes import DTYPES, DType
 from ...lang.source import NOWHERE
 from ...ops.model import AnyDType, Segment, TensorInfo
-from ..solver.terms import Floor, Max, Size, Term, Var, mono_key, weight
+from ..solver.conditions import ge
+from ..solver.terms import Floor, Max, Size, Term, Var, is_nonneg, mono_key, weight
 from .state import State
 from .values import SizeValue, Value
 
@@ -78,8 +79,17 @@ class Written:
             case Var(name=name):
                 return core.SizeVar(NOWHERE, name if name in self.state.used_names else f"?{atom.serial}")
             case Floor(num=num, den=den):
-                return core.SizeOp(NOWHERE, "//", self._written(num), self._written(den))
+                return self._quotient(num, den)
         return _joined("max", (core.SizeLit(NOWHERE, 0), *map(self._written, atom.args)))
+
+    def _quotient(self, num: Size, den: Size) -> core.SizeExpr:
+        """With the divisor that is above 0, as whoever evaluates it has it; a normal form may have the signs the other way."""
+        if not isinstance(den, int) and not is_nonneg(den):
+            if self.state.facts.decide(ge(-den, 1)).kind == "proved":
+                num, den = -num, -den
+            elif self.state.facts.decide(ge(den, 1)).kind != "proved":
+                return core.SizeVar(NOWHERE, f"?size{len(self._sizes)}")
+        return core.SizeOp(NOWHERE, "//", self._written(num), self._written(den))
 
 
 def _joined(op: str, parts: Iterable[core.SizeExpr]) -> core.SizeExpr:
