@@ -9,6 +9,10 @@ from ..lang.diagnostics import Edit, RxError
 from ..lang.parser import parse_expr
 from ..lang.source import Span
 from ..lang.walk import walk
+from ..simplify.solver.conditions import Ge0, render_cond, substitute_cond
+from ..simplify.solver.exprs import ExpressionError, Scope, read_condition
+from ..simplify.solver.sizes import only_var
+from ..simplify.solver.terms import Size, TooLarge, Var
 from .case import Case, Mend, inserted, replaced
 
 # From here on nothing is mended: the program only says what it needs.
@@ -23,7 +27,10 @@ _FUNCTIONS = {"min", "max", "ceildiv"}
 def mends(case: Case) -> Iterator[Mend]:
     if case.diagnostic.code.only_empty:
         return
-    wanted = [tuple(map(_unless_empty, wordings)) for wordings in case.subject.conditions]
+    indices = frozenset(_indices(case))
+    wanted = [
+        tuple(_in_first_turn(_unless_empty(w), indices) for w in wordings) for wordings in case.subject.conditions
+    ]
     sayable = [tuple(t for t in wordings if _an_author_says(case, t)) for wordings in wanted]
     if not all(_an_author_says(case, _unless_empty(other)) for other in case.subject.also):
         sayable = []
@@ -54,6 +61,24 @@ def _unless_empty(text: str) -> str:
         case sweet.Binary(op="||", left=sweet.Binary(op="==", right=sweet.IntLit(value=0)), right=right):
             return right.span.text
     return text
+
+
+def _indices(case: Case) -> Iterator[str]:
+    """The indices that count from 0, of the loops around."""
+    for loop in case.tree.around(case.diagnostic.span, sweet.For):
+        if isinstance(loop.iterable, sweet.Call) and len(loop.iterable.args) == 1:
+            yield loop.index.name
+
+
+def _in_first_turn(text: str, indices: frozenset[str]) -> str:
+    """`n >= 1` for `n + i >= 1`: a bound on what grows from turn to turn is one on what the first turn has."""
+    scope = Scope()
+    try:
+        cond = read_condition(text, scope) if indices else True
+    except (ExpressionError, TooLarge):
+        return text
+    first: dict[Var, Size] = {only_var(scope.name(name)): 0 for name in indices & scope.names.keys()}
+    return render_cond(substitute_cond(cond, first)) if first and isinstance(cond, Ge0) else text
 
 
 def _an_author_says(case: Case, text: str) -> bool:

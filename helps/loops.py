@@ -10,8 +10,11 @@ from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.walk import walk
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
+from .conditions import RANK
 
 _RANK = 4
+# An author who wrote how a size grows is told for which sizes it does so, before that it may grow otherwise.
+_BELOW_A_BOUND = RANK + 10
 # What a size is called that changes from turn to turn.
 _NAMES = "pqrkmnuvw"
 Loop = sweet.For | sweet.While
@@ -164,14 +167,18 @@ def _existential(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, a
     """The size has a name of its own, which may change, and stays at least (or at most) what it was."""
     free = _free(case)
     name, other = next(free), next(free)
+    counted = isinstance(loop, sweet.For) and loop.index.name in {
+        n.name for n in walk(item) if isinstance(n, sweet.Name)
+    }
+    rank = _BELOW_A_BOUND if counted else _RANK + 1
     for position, sign in enumerate((">=", "<=")):
         condition = f"{name} {sign} {item.span.text}"
         what = f"let the size change from turn to turn: `{name}` for `{item.span.text}`, with `where {condition}`"
         edits = (replaced(item, name), _where(loop, condition))
-        yield Mend(what, edits, _RANK + 1 + position, what, True)
+        yield Mend(what, edits, rank + position, what, True)
         for declared in _declared(case, item, axis):
             both = f"{what}, and `{other}` in the result"
-            yield Mend(both, (*edits, replaced(declared, other)), _RANK + 1 + position, both, True)
+            yield Mend(both, (*edits, replaced(declared, other)), rank + position, both, True)
 
 
 def _where(loop: Loop, condition: str) -> Edit:

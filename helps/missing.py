@@ -226,7 +226,8 @@ def _shapes_written(case: Case) -> Iterator[tuple[str, ...]]:
         parts = tuple(item.span.text for item in shape.items)
         yield parts
         above = case.tree.parent(node)
-        moved = case.tree.arguments(case.tree.parent(above) if isinstance(above, sweet.Arg) else above).get("axes")
+        above = case.tree.parent(above) if isinstance(above, sweet.Arg) else above
+        moved = None if above is None else case.tree.arguments(above).get("axes")
         order = [integer(i) for i in moved.items] if isinstance(moved, sweet.ListExpr) else []
         if sorted(i for i in order if i is not None) == list(range(len(parts))):
             yield tuple(parts[i] for i in order if i is not None)

@@ -411,7 +411,7 @@ def _mixed_up(case: Case) -> set[tuple[str, str]]:
     """Two names that are all that tells one size that is spoken of from another: `t + k` and `t + s`."""
     sizes = _names_of_sizes(case) if not isinstance(case.call, sweet.Index) else []
     pairs = [(one - other, other - one) for one, other in permutations(sizes, 2)]
-    return {(*a, *b) for a, b in pairs if len(a) == len(b) == 1}
+    return {(x, y) for a, b in pairs if len(a) == len(b) == 1 for x in a for y in b}
 
 
 def _names_of_sizes(case: Case) -> list[set[str]]:
