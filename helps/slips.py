@@ -56,7 +56,8 @@ def mends(case: Case) -> Iterator[Mend]:
         later = min(position // 2, _MOST_LATER)
         for slip in SLIPS:
             unlikely = moved_by and position > 0 and slip not in _OF_NUMBERS
-            far = later // 4 if moved_by and slip is _windows else later + _UNMIXED * unlikely
+            makes = slip is _windows or slip is _numbers and _is_range(node)
+            far = later // 4 if moved_by and makes else later + _UNMIXED * unlikely
             for mend in slip(case, node, scope, far):
                 if node.span not in seen:
                     mend = replace(mend, kind="slip", remote=node is not first)
@@ -285,16 +286,19 @@ def _steps(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
     known = [n for n in now if n is not None]
     if not known or len(known) < len(now):
         return
-    for steps in dict.fromkeys([*_of_others(known), *_by_one(known)]):
+    for steps in dict.fromkeys([*_as_one(known), *_by_one(known), *_of_others(known)]):
         if list(steps) != known:
             yield "strides", f"[{', '.join(map(str, steps))}]", strides, 17
 
 
+def _as_one(known: list[int]) -> Iterator[tuple[int, ...]]:
+    """All of them as one is."""
+    yield from ((n,) * len(known) for n in dict.fromkeys(known))
+
+
 def _of_others(known: list[int]) -> Iterator[tuple[int, ...]]:
-    """All of them as one is, then one of them as another."""
-    values = dict.fromkeys(known)
-    yield from ((n,) * len(known) for n in values)
-    yield from ((*known[:at], n, *known[at + 1 :]) for at in range(len(known)) for n in values)
+    """One of them as another is."""
+    yield from ((*known[:at], n, *known[at + 1 :]) for at in range(len(known)) for n in dict.fromkeys(known))
 
 
 def _by_one(known: list[int]) -> Iterator[tuple[int, ...]]:
@@ -358,10 +362,13 @@ def _numbers(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
             what = f"write `{expr.left.span.text}` for `{expr.span.text}`"
             yield _written(case, node, expr, expr.left.span.text, what, 18 + later, guess=True)
         elif isinstance(expr, sweet.Name) and expr.name in scope.sizes:
-            is_range = isinstance(node, sweet.Call) and isinstance(node.callee, sweet.Name)
-            for moved in (f"{expr.name} - 1", *([f"{expr.name} + 1"] if is_range else [])):
-                rank = 14 if is_range and {moved, expr.name} <= {*case.sizes()} else 22 + later
+            for moved in (f"{expr.name} - 1", *([f"{expr.name} + 1"] if _is_range(node) else [])):
+                rank = 14 if _is_range(node) and {moved, expr.name} <= {*case.sizes()} else 22 + later
                 yield _written(case, node, expr, moved, f"write `{moved}` for `{expr.name}`", rank, guess=True)
+
+
+def _is_range(node: sweet.Expr) -> bool:
+    return isinstance(node, sweet.Call) and isinstance(node.callee, sweet.Name)
 
 
 def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
@@ -372,8 +379,8 @@ def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
         stack += [given["pads"]] if "pads" in given else []
     if isinstance(node, sweet.Index | sweet.ListExpr):
         stack += node.items
-    if isinstance(node, sweet.Call) and isinstance(node.callee, sweet.Name):
-        stack += [arg.value for arg in node.args]  # of a range
+    if isinstance(node, sweet.Call) and _is_range(node):
+        stack += [arg.value for arg in node.args]
     while stack:
         found = stack.pop(0)
         if isinstance(found, sweet.IntLit | sweet.Name):
@@ -402,7 +409,7 @@ def _size_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Itera
 
 def _mixed_up(case: Case) -> set[tuple[str, str]]:
     """Two names that are all that tells one size that is spoken of from another: `t + k` and `t + s`."""
-    sizes = _names_of_sizes(case)
+    sizes = _names_of_sizes(case) if not isinstance(case.call, sweet.Index) else []
     pairs = [(one - other, other - one) for one, other in permutations(sizes, 2)]
     return {(x, y) for a, b in pairs if len(a) == len(b) == 1 for x in a for y in b}
 
