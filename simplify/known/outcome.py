@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from ...lang.core import Status
-from ...lang.given import Given
 from ...lang.node import Node
-from ..solver.conditions import Cond
+
+if TYPE_CHECKING:  # who only says again what was found before needs no more of it than the options
+    from ...lang.core import Status
+    from ...lang.given import Given
+    from ..solver.conditions import Cond
 
 
 class Options(Node):
