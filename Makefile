@@ -68,7 +68,7 @@ $(INSTALLED): pyproject.toml
 		|| { rm -rf $(VENV) && $(PYTHON) -m venv $(VENV) 2>/dev/null; } \
 		|| { rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) \
 			&& $(PYTHON) -m pip --python $(BIN)/python install -q pip; }
-	@$(BIN)/python -m pip install -q -e '.[dev,minilm]'
+	@$(BIN)/python -m pip install -e '.[dev,minilm]'
 	@touch $@
 
 clean:
