@@ -43,7 +43,7 @@ __all__ = [name for name in _PUBLIC if name not in ("max", "min")]
 
 def __getattr__(name: str) -> Any:
     if name == "onnx":
-        return import_module(".model_api", __name__)
+        return import_module(".model.api", __name__)
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_PUBLIC[name], __name__), name)

@@ -8,7 +8,8 @@ from functools import cached_property, partial
 from keyword import iskeyword
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakSet
 
 from numpy import ndarray
 
@@ -21,6 +22,7 @@ from .interp.dps import Pair, pairs
 from .interp.plans import PlanCounts, quick_class
 from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, defaults, outward, own
 from .interp.shape_program import result_shape
+from .interp.tally import Tally
 from .interp.trees import nodes_of
 from .lang import core
 from .lang.checked import Checked
@@ -40,9 +42,10 @@ from .simplify.propagate import ArgumentShape
 from .size import Size
 
 if TYPE_CHECKING:
-    from .model_door import Door
+    from .model.door import Door
 
 PathText = str | PathLike[str]
+T = TypeVar("T")
 # How many functions a module shows in a notebook.
 _MOST_SHOWN = 50
 
@@ -67,6 +70,31 @@ class CheckError(Displayed, Exception):
 
     def _lines(self) -> list[Line]:
         return diagnostics_lines(self.diagnostics)
+
+
+class Registry(Generic[T]):
+    """All of a kind that there are, as long as anybody else has them; `told` hears of each new one."""
+
+    def __init__(self) -> None:
+        self.all: WeakSet[T] = WeakSet()
+        self.told: Callable[[T], None] = _ignored
+
+    def add(self, one: T) -> None:
+        self.all.add(one)
+        self.told(one)
+
+    def tell(self, told: Callable[[T], None]) -> None:
+        """From here on `told` hears of those that there are, and of each new one."""
+        self.told = told
+        for one in list(self.all):
+            told(one)
+
+    def end(self) -> None:
+        self.told = _ignored
+
+
+def _ignored(_: object) -> None:
+    """Nobody asked."""
 
 
 class Check(Node):
@@ -244,6 +272,19 @@ class Module(Displayed):
             [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]
         )
         self._made: dict[str, Function] = {}
+        MODULES.add(self)
+
+    def _checks(self) -> Iterator[tuple[str, Check]]:
+        """What is left to check in its functions and its script, each with the name of the function."""
+        program = self._machine.program
+        owners = core.owners(program)
+        for function in (*program.functions, *((program.main,) if program.main is not None else ())):
+            for check in residual_checks(function):
+                yield owners.get(function.name, function.name), check
+
+    def _count(self, tally: Tally | None) -> None:
+        """From here on its checks are counted, or are not any more."""
+        self._machine.count(tally)
 
     @cached_property
     def _pairs(self) -> dict[str, Pair]:
@@ -262,9 +303,16 @@ class Module(Displayed):
         if name in self._names:
             return self[name]
         if name == "main" and self._checked.program.main is not None:
-            return self._machine.script
+            return self._run_script
         known = ", ".join(n for n in self._names if "." not in n) or "none"
         raise AttributeError(f"the program has no function @{name}; its functions are {known}")
+
+    def _run_script(self, *, like: Any = None) -> dict[str, Any]:
+        """Run the script; its names with their values, in order."""
+        __tracebackhide__ = True
+        give = self._give if like is None else giver(like)
+        values = self._machine.script()
+        return values if give is None else {name: _given(value, give) for name, value in values.items()}
 
     def __dir__(self) -> list[str]:
         return sorted((*super().__dir__(), *(n for n in self._names if n.isidentifier())))
@@ -280,6 +328,9 @@ class Module(Displayed):
         names, left = self._names[:_MOST_SHOWN], len(self._names) - _MOST_SHOWN
         lines = [line for name in names for line in said(self[name].signature or f"@{name}", "title")]
         return [*(lines or said("a script")), *(said(f"and {plural(left, 'function')} more") if left > 0 else ())]
+
+
+MODULES: Registry[Module] = Registry()
 
 
 def load(
@@ -304,6 +355,7 @@ def load(
     Functions take arrays of NumPy, and of any library that speaks DLPack, without a copy where that can be; `copy` lets them
     come from another device. Results are NumPy's, or those of the library that `like` is, or is an array of.
     """
+    __tracebackhide__ = True
     place = Path(path)
     data = b"" if is_model(place.name) else place.read_bytes()
     files = Files(place.parent, _paths(roots))
@@ -318,7 +370,7 @@ def _door(place: Path) -> Door | None:
     """What a model's arguments are held to; None for what is no model, or has no indices."""
     if not is_model(place.name):
         return None
-    from .model_door import Door  # few programs are models
+    from .model.door import Door  # few programs are models
 
     door = Door(place)
     return door if door.ranges else None
@@ -337,6 +389,7 @@ def loads(
     copy: bool = False,
 ) -> Module:
     """The same for a program's text; files are looked for in the folder of `filename`."""
+    __tracebackhide__ = True
     base = Path(filename).parent
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
@@ -381,6 +434,7 @@ def module_of(
     copy: bool = False,
 ) -> Module:
     """What was checked, made callable; raises CheckError where it was rejected."""
+    __tracebackhide__ = True
     if not report.ok or report.checked is None:
         raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
     if report.unmet:
@@ -393,8 +447,10 @@ def module_of(
 
 def _given(result: Any, give: Callable[[Any], Any]) -> Any:
     """A result in the caller's library; sizes are ints in any."""
-    if isinstance(result, tuple):
-        return tuple(_given(part, give) for part in result)
+    if isinstance(result, tuple | list):
+        return type(result)(_given(part, give) for part in result)
+    if isinstance(result, dict):
+        return {key: _given(part, give) for key, part in result.items()}
     return give(result) if isinstance(result, ndarray) else result
 
 
@@ -404,14 +460,18 @@ def _given(result: Any, give: Callable[[Any], Any]) -> Any:
 def residual_checks(function: core.Function) -> Iterator[Check]:
     """What is left to check inside a function of a checked program."""
     for node in nodes_of(function):
-        if isinstance(node, core.Assert | core.MatchShape) and node.status is core.Status.RESIDUAL:
-            yield check_of(node)
-        elif isinstance(node, core.Call) and node.guard and isinstance(node.callee, core.FnRef):
-            yield Check(node.span.text, node.span, f"what @{node.callee.name} needs of its arguments")
+        match node:
+            case core.Assert(status=core.Status.RESIDUAL) | core.MatchShape(status=core.Status.RESIDUAL):
+                yield check_of(node)
+            case core.Call(callee=core.FnRef(), guard=True):
+                yield check_of(node)
 
 
-def check_of(assertion: core.Assert | core.MatchShape) -> Check:
-    """An assertion as it is told."""
+def check_of(assertion: core.Assert | core.MatchShape | core.Call) -> Check:
+    """An assertion, or a call whose arguments are checked, as it is told."""
+    if isinstance(assertion, core.Call):
+        needs = f"what @{assertion.callee.name} needs of its arguments"
+        return Check(assertion.span.text, assertion.span, needs)
     origin = assertion.origin
     message = assertion.message if isinstance(assertion, core.Assert) and assertion.message else _purpose(origin)
     return Check(origin.text or origin.span.text, origin.span, message)

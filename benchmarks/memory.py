@@ -15,9 +15,9 @@ import tracemalloc
 import numpy as np
 import rxlang as rx
 from models import MODELS, transformer, unet, vgg
-from rxlang import memory
 from rxlang.interp.dps import pairs
 from rxlang.lang.checked import Binding
+from rxlang.memory.follow import peak as peak_of
 
 BOUND = 50.0  # megabytes
 # The sizes that a model leaves open; what is not said here is DEFAULT. `dim` is a size that has no name.
@@ -78,7 +78,7 @@ def told(name: str, text: str) -> float:
     """The megabytes that the expression for the same call gives."""
     module = rx.loads(text, filename=f"{name}.rx")
     program, sizes = module._checked.program, SIZES.get(name, {})
-    found = memory.peak(program, pairs(program), [n for n in module if "." not in n][-1])
+    found = peak_of(program, pairs(program), [n for n in module if "." not in n][-1])
     # A size that nobody named is called by its tensor and its axis.
     return found.at({n: sizes.get(n, sizes.get("dim", DEFAULT) if "_" in n else DEFAULT) for n in found.names}) / 1e6
 

@@ -30,10 +30,10 @@ import onnx
 import onnxruntime
 from made_models import MADE
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, NotImplemented, RuntimeException
-from rxlang.contract import Contract, parameters
 from rxlang.frontends.onnx.translate import translate
-from rxlang.model_check import CheckedModel, check_model
-from rxlang.model_replay import failure_at
+from rxlang.model.check import CheckedModel, check_model
+from rxlang.model.contract import Contract, parameters
+from rxlang.model.replay import failure_at
 from rxlang.simplify.solver.numbers import holds_at, size_at
 from rxlang.simplify.solver.prove import prove_line
 

@@ -16,7 +16,8 @@ from ..lang.files import is_model
 from ..lang.summary import plural, summary
 from ..simplify.known.outcome import Options
 from . import cache as cached
-from .examine import Examined, Wish, examine_all
+from .examine import examine_all
+from .examined import Examined, Wish
 from .explanation import unknown
 from .files import (
     Program,
@@ -35,7 +36,7 @@ from .following import followed
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
-    from ..contract import Contract
+    from ..model.contract import Contract
 
 
 class Outcome(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..contract import Clause, Contract, Demand, IndexRange, Typed
 from ..lang import codes
 from ..lang.diagnostics import Diagnostic, note
 from ..lang.source import Source, Span
 from ..lang.summary import plural
+from ..model.contract import Clause, Contract, Demand, IndexRange, Typed
 
 _MOST_NODES = 4
 

@@ -186,7 +186,7 @@ def rules(prelude: str | None) -> Prelude | None:
     """The rules in a file that an option names; raises RxError."""
     if prelude is None:
         return None
-    from ..model_api import prelude_of  # few runs have any
+    from ..model.api import prelude_of  # few runs have any
 
     try:
         return prelude_of(Path(prelude))

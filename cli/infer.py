@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from ..lang.diagnostics import RxError
-from ..model_api import Policy, infer_model
+from ..model.api import Policy, infer_model
 from .files import Unusable, prelude_option, reason, rules
 from .terminal import print_diagnostics
 
@@ -70,8 +70,8 @@ def infer(
 
 
 def _contract(file: str, dynamic: tuple[str, ...], prelude: str | None) -> str:
-    from ..contract_file import contract_text
-    from ..model_check import check_model
+    from ..model.check import check_model
+    from ..model.contract_file import contract_text
 
     found = check_model(Path(file), file, dynamic=dynamic, prelude=rules(prelude))
     if found.contract is None:

@@ -14,7 +14,7 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.formats import check_object, github_lines, sarif_object
 
 if TYPE_CHECKING:
-    from ..contract import Contract
+    from ..model.contract import Contract
 
 
 def written(
@@ -33,7 +33,7 @@ def written(
     else:
         found = check_object(files, diagnostics, counts, guards)
         if contracts:
-            from ..contract_file import contract_object
+            from ..model.contract_file import contract_object
 
             found["contracts"] = {name: contract_object(contract) for name, contract in contracts.items()}
         yield json.dumps(found, indent=2)

@@ -198,7 +198,7 @@ class Job:
 
     def _refusal(self, values: Sequence[Any]) -> Diagnostic | None:
         """What is wrong with a model's indices, before any work."""
-        from ..model_door import Door  # few programs are models
+        from ..model.door import Door  # few programs are models
 
         return Door(self.place).refusal(values)
 
@@ -251,7 +251,7 @@ class Job:
         counts = self.report.counts
         found = {
             "proved": counts.proved, "residual": counts.residual, "entry": counts.entry,
-            "executed": sum(code.ran[0] for code in machine.codes()), "ms": seconds * 1e3, **times.as_json(),
+            "executed": machine.tally.total, "ms": seconds * 1e3, **times.as_json(),
         }  # fmt: skip
         try:
             Path(self.stats_file).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
@@ -263,7 +263,7 @@ class Job:
         left = counts.residual + counts.entry
         click.echo(
             f"checks: {counts.proved} proved, {left} left ({counts.residual} inside, {counts.entry} at doors); "
-            f"{sum(code.ran[0] for code in machine.codes())} executed"
+            f"{machine.tally.total} executed"
         )
         click.echo(f"weights: {plural(machine.weights.count, 'array')} read")
         click.echo(f"time: {seconds * 1e3:.2f} ms")

@@ -8,7 +8,8 @@ from ..interp import dps
 from ..lang import core
 from ..lang.formats import Object
 from ..lang.node import Node
-from ..memory import NotKnown, peak
+from ..memory.arrays import NotKnown
+from ..memory.follow import peak
 from .dps import print_shape_program, stages
 
 

@@ -1,7 +1,6 @@
-"""Doors to doors that count: how often each check is reached, and how often it fails.
+"""Doors and programs to ones that count: how often each check is reached, and how often it fails.
 
-A door does not count by itself. Here its code is replaced by one that does, for those that there are and those that are made
-later.
+Neither counts by itself. Here their code is replaced by code that does, for those that there are and those that are made later.
 """
 
 from __future__ import annotations
@@ -9,24 +8,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakSet
 
-from ..api import check_of
+from ..api import MODULES, Check, Module, check_of
+from ..interp.tally import Tally
 from ..lang import core
+from ..lang.source import Span
+from ..lang.summary import plural
 from .door import DOORS, Door
 from .libraries import PREFIX, SHARED
 from .text import Counted
 
 
 class Row(NamedTuple):
-    """A check: where it stands, the function, its text and what it means."""
+    """A check: where it stands, the function, its text and what it means; `door` is where the door is that makes it, and empty
+    for a check inside a program."""
 
     place: str
     function: str
     text: str
     message: str
+    door: str = ""
 
     def __str__(self) -> str:
         return f"{self.place}: @{self.function}: `{self.text}`, {self.message}"
+
+    @property
+    def file(self) -> str:
+        return self.place.partition(":")[0]
+
+
+Numbers = dict[Row, tuple[int, int]]
+"""Of each check how often it was reached, and how often it failed."""
 
 
 class _Of(NamedTuple):
@@ -37,21 +50,32 @@ class _Of(NamedTuple):
     failed: list[int]
 
 
+class _Program(NamedTuple):
+    """The checks that are left inside a program, with what counts them."""
+
+    rows: dict[object, Row]
+    tally: Tally
+
+
 class Counts:
-    """How often the checks of each door were reached and failed."""
+    """How often the checks of each door, and those left in each program, were reached and failed: of what lies below a root."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._doors: dict[Door, _Of] = {}
-        DOORS.made = self._count
-        for door in list(DOORS.all):
-            self._count(door)
+        self._programs: list[_Program] = []
+        self._modules: WeakSet[Module] = WeakSet()
+        DOORS.tell(self._count)
+        MODULES.tell(self._count_inside)
 
     def end(self) -> None:
-        """The doors are as they were."""
-        DOORS.made = lambda _: None
+        """Doors and programs are as they were."""
+        DOORS.end()
+        MODULES.end()
         for door in self._doors:
             door.rewrite(None)
+        for module in self._modules:
+            module._count(None)
 
     def _count(self, door: Door) -> None:
         """Replaces the code of a door; one that has another copy now counts on."""
@@ -66,19 +90,40 @@ class Counts:
         SHARED[f"{PREFIX}reached_{at}"], SHARED[f"{PREFIX}failed_{at}"] = own.reached, own.failed
         door.rewrite(Counted(at, places))
 
-    def rows(self) -> dict[Row, tuple[int, int]]:
-        """Of each check of the functions below the root how often it was reached, and how often it failed."""
-        found: dict[Row, tuple[int, int]] = {}
+    def _count_inside(self, module: Module) -> None:
+        """Replaces the code of a program with something left to check, in a file that tests are about."""
+        left = [(function, check) for function, check in module._checks() if self._is_file(check.span.source.name)]
+        rows = {_place(check): Row(_line(check.span), name, check.text, check.message) for name, check in left}
+        if rows:
+            self._programs.append(_Program(rows, Tally()))
+            self._modules.add(module)
+            module._count(self._programs[-1].tally)
+
+    def _is_ours(self, file: str | None) -> bool:
+        return file is None or Path(file).resolve().is_relative_to(self.root)
+
+    def _is_file(self, name: str) -> bool:
+        return self._is_ours(name) and Path(name).is_file()
+
+    def rows(self) -> Numbers:
+        found: Numbers = {}
         for door, own in self._doors.items():
-            if self._is_ours(door):
+            if self._is_ours(door.file):
                 for check, reached, failed in zip(own.checks.values(), own.reached, own.failed, strict=True):
-                    row = _row(door, check)
-                    before = found.get(row, (0, 0))
-                    found[row] = before[0] + reached, before[1] + failed
+                    add(found, _row(door, check), reached, failed)
+        for rows, tally in self._programs:
+            for row in rows.values():
+                add(found, row, 0, 0)
+            for inside, reached, failed in zip(tally.checks, tally.made, tally.failed, strict=True):
+                known = rows.get(_place(check_of(inside))) if inside is not None else None
+                if known is not None:
+                    add(found, known, reached, failed)
         return found
 
-    def _is_ours(self, door: Door) -> bool:
-        return door.file is None or Path(door.file).resolve().is_relative_to(self.root)
+
+def add(found: Numbers, row: Row, reached: int, failed: int) -> None:
+    before = found.get(row, (0, 0))
+    found[row] = before[0] + reached, before[1] + failed
 
 
 def _key(check: core.Assert | core.MatchShape) -> object:
@@ -87,18 +132,32 @@ def _key(check: core.Assert | core.MatchShape) -> object:
     return origin.span.start, origin.span.end, origin.what, origin.axis, type(check)
 
 
+def _place(check: Check) -> object:
+    """What is the same of a check wherever a program makes it."""
+    return check.span.source.name, check.span.start, check.span.end, check.text, check.message
+
+
 def _row(door: Door, check: core.Assert | core.MatchShape) -> Row:
     told = check_of(check)
-    line = told.span.source.position(told.span.start)[0]
-    return Row(f"{told.span.source.name}:{line}", door.name, told.text, told.message)
+    return Row(_line(told.span), door.name, told.text, told.message, _line(door.variants[0].function.span))
 
 
-def lines(counts: dict[Row, tuple[int, int]]) -> Iterator[str]:
+def _line(span: Span) -> str:
+    """`f.rx:3`; of a model the node."""
+    source = span.source
+    line = source.position(span.start)[0]
+    return source.place(span.start) if line in source.made else f"{source.name}:{line}"
+
+
+def lines(counts: Numbers) -> Iterator[str]:
     """What tests left: the checks that none reached, and apart from them those that none saw fail."""
     unreached = [row for row in sorted(counts, key=_by_place) if not counts[row][0]]
     unfailed = [row for row in sorted(counts, key=_by_place) if counts[row][0] and not counts[row][1]]
-    functions = len({(row.place, row.function) for row in counts})
-    told = f"{len(counts)} check{'s' * (len(counts) != 1)} at {functions} door{'s' * (functions != 1)}"
+    doors = {(row.door, row.function) for row in counts if row.door}
+    programs = {row.file for row in counts if not row.door}
+    where = [f"at {plural(len(doors), 'door')}"] if doors else []
+    where += [f"in {plural(len(programs), 'program')}"] if programs else []
+    told = " ".join([plural(len(counts), "check"), " and ".join(where)]).rstrip()
     yield f"{told}: {len(counts) - len(unreached)} reached, {len(counts) - len(unreached) - len(unfailed)} seen to fail"
     for title, rows in (("no test reached:", unreached), ("no test saw fail:", unfailed)):
         if rows:
@@ -106,6 +165,6 @@ def lines(counts: dict[Row, tuple[int, int]]) -> Iterator[str]:
             yield from (f"  {row}" for row in rows)
 
 
-def _by_place(row: Row) -> tuple[str, int]:
+def _by_place(row: Row) -> tuple[str, int, str]:
     file, _, line = row.place.rpartition(":")
-    return file, int(line)
+    return file, int(line) if line.isdigit() else 0, line

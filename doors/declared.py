@@ -154,8 +154,10 @@ _KINDS: tuple[tuple[Callable[[Any], bool], str], ...] = (
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     inner = inspect.unwrap(function) if callable(function) else function
+    # Of an object that is called, what is called.
+    called = inner if inspect.isclass(inner) else inspect.getattr_static(type(inner), "__call__", None)
     for is_one, why in _KINDS:
-        if is_one(inner):
+        if is_one(inner) or (callable(called) and is_one(called)):
             raise Unfit(f"{getattr(function, '__name__', None) or type(function).__name__} is {why}")
     try:
         found = dict(inspect.signature(function).parameters)
@@ -187,12 +189,14 @@ def parsed(name: str, source: Excerpt) -> Declared:
     """A declaration from its text; raises RxError."""
     module, problems = parse(source)
     if any(d.severity == "error" for d in problems):
+        source.show()
         raise RxError(*problems)
     match module.items:
         case (sweet.FnDecl(fn=sweet.Fn(body=None) as fn, target=None),):
             return Declared(name, fn, source)
     start = len(source.text) - len(source.text.lstrip())
     whole = Span(source, start, len(source.text.rstrip()))
+    source.show()
     raise RxError(
         error(E101, "this is no signature, like `fn(x : Tensor([n], float32)) : Tensor([n], float32)`", whole)
     )
@@ -258,13 +262,22 @@ def _of_annotations(function: Callable[..., Any], params: Mapping[str, inspect.P
     optional = tuple(n for n, r in said.items() if isinstance(r, Maybe))
     plain = {n: r.inner if isinstance(r, Maybe) else r for n, r in said.items()}
     given = result.inner if isinstance(result, Maybe) else result
-    dtypes = _Dtypes({*params, *_words(" ".join(map(str, (*plain.values(), given))))})
+    sizes = _words(" ".join(_shapes(r) for r in (*plain.values(), given) if r is not None))
+    for both in filter(sizes.__contains__, plain):
+        raise Unfit(
+            f"`{both}` is a parameter of @{name} and a size in its annotations: in a signature a name is one of them"
+        )
+    dtypes = _Dtypes({*params, *sizes})
     types = ", ".join(f"{n} : {dtypes.type(r)}" for n, r in plain.items())
     text = f"extern @{name} = fn({types}){'' if given is None else f' : {dtypes.type(given)}'}"
     text += f" where {', '.join(dtypes.where)}" if dtypes.where else ""
     place = _place(function)
     shown = f"<signature of {name}>" if place is None else f"{place[0]}, the signature of {name}"
     return replace(parsed(name, Excerpt(shown, text, text)), optional=optional, maybe=isinstance(result, Maybe))
+
+
+def _shapes(read: Tensor | Parts) -> str:
+    return " ".join(map(_shapes, read.items)) if isinstance(read, Parts) else read.shape
 
 
 def _read(name: str, what: str, annotation: Any, function: Callable[..., Any]) -> Read:

@@ -9,10 +9,9 @@ from functools import update_wrapper
 from itertools import combinations
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 from .. import pipeline
-from ..api import Check, CheckError
+from ..api import Check, CheckError, Registry
 from ..lang import core
 from ..lang.checked import Checked
 from .authority import Authority
@@ -20,16 +19,7 @@ from .declared import Declared, Unfit
 from .libraries import PREFIX, SHARED, take_up
 from .text import Counted, Variant, Written, listing, variant_lines
 
-
-class Doors:
-    """All doors that there are; `made` is told of each new one."""
-
-    def __init__(self) -> None:
-        self.all: WeakSet[Door] = WeakSet()
-        self.made: Callable[[Door], None] = lambda _: None
-
-
-DOORS = Doors()
+DOORS: Registry[Door] = Registry()
 Lines = Sequence[Sequence[Written]]
 
 
@@ -50,8 +40,7 @@ class Door:
         self.function = self._made(self.lines)
         # The functions that are made of it, with their lines: what counts rewrites them all.
         self.copies = [(self.function, self.lines)]
-        DOORS.all.add(self)
-        DOORS.made(self)
+        DOORS.add(self)
 
     @property
     def name(self) -> str:
@@ -81,7 +70,7 @@ class Door:
         """The function for whom it is decided that the door lets its arguments in: its result is checked."""
         lines = self._lines(decided=True)
         self.copies.append((self._made(lines), lines))
-        DOORS.made(self)
+        DOORS.told(self)
         return self.copies[-1][0]
 
     def _lines(self, *, decided: bool) -> Lines:

@@ -1,13 +1,11 @@
-"""The plugin for pytest: with `--rx-checks`, the checks of decorated functions that no test reached, or saw fail."""
+"""The plugin for pytest: with `--rx-checks`, the checks of decorated functions and inside programs that no test reached, or
+saw fail."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from .counting import Row
 
 _SENT = "rx_checks"
 _counts = pytest.StashKey[Any]()
@@ -15,7 +13,9 @@ _rows = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    help_ = "count the checks of functions that rx.checked decorates: which no test reached, which none saw fail"
+    help_ = (
+        "tell which checks of functions that rx.checked decorates, and inside programs, no test reached, or saw fail"
+    )
     parser.getgroup("rx").addoption("--rx-checks", action="store_true", default=False, help=help_)
     parser.addini("rx_checks", help_, type="bool", default=False)
 
@@ -42,25 +42,20 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    from .counting import Row
+    from .counting import Row, add
 
     for *row, reached, failed in getattr(node, "workeroutput", {}).get(_SENT, ()):
-        _add(node.config.stash[_rows], Row(*row), reached, failed)
-
-
-def _add(rows: dict[Row, tuple[int, int]], row: Row, reached: int, failed: int) -> None:
-    before = rows.get(row, (0, 0))
-    rows[row] = before[0] + reached, before[1] + failed
+        add(node.config.stash[_rows], Row(*row), reached, failed)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if _counts not in config.stash:
         return
-    from .counting import lines
+    from .counting import add, lines
 
     rows = dict(config.stash[_rows])
     for row, (reached, failed) in config.stash[_counts].rows().items():
-        _add(rows, row, reached, failed)
-    terminalreporter.section("rx: checks at doors")
+        add(rows, row, reached, failed)
+    terminalreporter.section("rx: checks")
     for line in lines(rows):
         terminalreporter.write_line(line)

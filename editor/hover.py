@@ -164,7 +164,7 @@ def _model(facts: Facts, offset: int) -> Hover | None:
 
 def contract_text(path: Path) -> str:
     """What a model demands of its inputs."""
-    from ..model_check import check_model  # few programs name models
+    from ..model.check import check_model  # few programs name models
 
     found = check_model(path, str(path))
     if found.contract is None:

@@ -13,7 +13,12 @@ COMMANDS = {"rx": [sys.executable, "-m", "rxlang"], "python": [sys.executable]}
 
 # What is shown, the command, and the exit status that it has to end with.
 STEPS = (
-    ("A function whose type says which shapes fit: checked once, for all sizes", "rx check examples/ff.rx --stats", 0),
+    (
+        "A function whose type says which shapes fit: checked once, for all sizes. What is left to check are its arguments,"
+        "\n# where it is called from outside: at the door",
+        "rx check examples/ff.rx",
+        0,
+    ),
     ("The same function, run on 2 rows of 8", "rx run examples/ff.rx --call @ff --arg x=int8[2,8]:arange", 0),
     ("A call that can never work is found before anything runs", "rx check examples/ff_wrong.rx", 1),
     ("A two-layer perceptron that computes exclusive or", "rx run examples/mlp.rx", 0),
@@ -59,6 +64,12 @@ TRAINED = (
     ),
 )
 
+YOUR_TURN = """
+# Your turn: the command `rx` is {rx}
+$ {rx} --help
+$ {rx} check examples/ff.rx
+docs/tutorial.md goes on from here, from nothing to a checked attention block in ten minutes."""
+
 
 def show(title: str, command: str, expected: int) -> bool:
     """Run one command and show what it prints; False if it did not end as expected."""
@@ -76,7 +87,14 @@ def main() -> int:
     for name, weights, _ in TRAINED:
         if not weights.is_file():
             print(f"\nThe {name} was left out: its weights could not be downloaded (`make weights` tries again).")
+    print(YOUR_TURN.format(rx=rx()), flush=True)
     return int(not all(fine))
+
+
+def rx() -> str:
+    """The command as it is called from the project's folder."""
+    command = Path(sys.executable).with_name("rx")
+    return str(command.relative_to(ROOT) if command.is_relative_to(ROOT) else command)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from .lower import Lowered, lower
 from .names import mangle
 from .plan import Planner, Table, planned
 from .steps import Routine, outputs
+from .tally import Tally
 from .text import RoutineText
 from .trace import FILENAME, Foreseen
 from .unit import Unit
@@ -37,13 +38,15 @@ Weights = Callable[[core.Load], Any]
 class Options(Node):
     """`direct` calls NumPy's functions without a kernel in between, which is right for the plain dtypes; `reuse` has them write
     into the memory of tensors that are not read any more. `guard_all` runs every precondition and every entry check at every
-    call, as an unsimplified program needs. `instrument` counts the checks that run and takes the time of each function. `dps`
-    allocates the memory of results before they are computed, by the sizes of a shape program."""
+    call, as an unsimplified program needs. `ahead` makes those that shapes decide before any work. `instrument` counts the
+    checks that run and takes the time of each function. `dps` allocates the memory of results before they are computed, by the
+    sizes of a shape program."""
 
     allow_extern: bool = False
     direct: bool = True
     reuse: bool = True
     guard_all: bool = False
+    ahead: bool = True
     instrument: bool = False
     dps: bool = False
 
@@ -59,9 +62,11 @@ class Code:
         self.options = options
         self.shown = lowered.shown
         self.source, sites = unit.text()
-        self.ran = [0]
+        self.tally = unit.tally
         self.times: dict[str, list[int]] = {}
-        self.namespace: dict[str, Any] = {**unit.globals, **_HELPERS, "rx_sites": sites, "ran": self.ran}
+        self.namespace: dict[str, Any] = {**unit.globals, **_HELPERS, "rx_sites": sites}
+        if self.tally is not None:
+            self.namespace["ran"] = self.tally.made
         for function in program.functions:
             if function.kind == "extern":
                 self.namespace["x_" + mangle(function.name)] = _extern(function, options)
@@ -72,13 +77,18 @@ class Code:
         lists = {i.name: i.choices for i in program.impls}
         self.planner = Planner(table, lowered.routines, lists, self.namespace)
 
+    @property
+    def _is_plain(self) -> bool:
+        """Whether each check is made where it stands."""
+        return self.options.guard_all or not self.options.ahead
+
     def function(self, name: str) -> Callable[..., Any]:
         """The function as it is called from outside: with its door."""
         return self._guarded(name, self.namespace["f_" + mangle(name)])
 
     def _guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         quiet = self.quietly(function)
-        return quiet if self.options.guard_all else self.ahead.guarded(name, quiet)
+        return quiet if self._is_plain else self.ahead.guarded(name, quiet)
 
     def admits(self, name: str, args: Sequence[Any], *, decided: bool) -> bool:
         """Whether a function's door lets arguments in (a list has none of its own; that of a `decided` call has), and nothing
@@ -87,7 +97,7 @@ class Code:
         try:
             if door is not None and not decided:
                 door(*args)
-            if not self.options.guard_all:
+            if not self._is_plain:
                 self.ahead.follow(name, args)
         except (*UNFIT, Foreseen, RecursionError):
             return False
@@ -153,26 +163,32 @@ _HELPERS: dict[str, Any] = {
 
 
 @collector_paused
-def compile_program(program: core.Program, weights: Weights | None = None, options: Options | None = None) -> Code:
-    """Lower, write and compile; nothing of the program is executed but the reading of its weights."""
+def compile_program(
+    program: core.Program, weights: Weights | None = None, options: Options | None = None, tally: Tally | None = None
+) -> Code:
+    """Lower, write and compile; nothing of the program is executed but the reading of its weights. Its checks are counted where
+    there is a tally."""
     options = options or Options()
+    tally = tally or (Tally() if options.instrument else None)
     lowered = lower(program, guard_all=options.guard_all)
     if options.dps:
         lowered = replace(lowered, routines=tuple(pair(routine).data for routine in lowered.routines))
     lists = () if options.guard_all else tuple(i.name for i in program.impls)
     asking = () if options.guard_all else lowered.routines
     table = planned(asking, lists, hosted=options.instrument)
-    unit = _write(program, lowered, table, weights or _no_weights, options)
+    unit = _write(program, lowered, table, weights or _no_weights, options, tally)
     if unit.direct and (unit.extended or any(f.kind == "extern" for f in program.functions)):
         options = replace(options, direct=False)
-        unit = _write(program, lowered, table, weights or _no_weights, options)
+        unit = _write(program, lowered, table, weights or _no_weights, options, tally)
     return Code(unit, program, options, lowered, table)
 
 
-def _write(program: core.Program, lowered: Lowered, table: Table, weights: Weights, options: Options) -> Unit:
+def _write(
+    program: core.Program, lowered: Lowered, table: Table, weights: Weights, options: Options, tally: Tally | None
+) -> Unit:
     functions: dict[str, core.Function | core.Impls] = {f.name: f for f in program.functions}
     functions.update({i.name: i for i in program.impls})
-    unit = Unit(functions, direct=options.direct, reuse=options.reuse, count_checks=options.instrument)
+    unit = Unit(functions, direct=options.direct, reuse=options.reuse, tally=tally, hosting=options.instrument)
     for slot, value in lowered.constants:
         unit.array(slot, make_tensor(value) if isinstance(value, core.TensorLit) else weights(value))
     _write_consts(unit, lowered.consts)

@@ -19,8 +19,8 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import NOWHERE
+from ..lang.stored import BadWeights, Header
 from ..lang.weak import number_fits
-from ..lang.weights import BadWeights, Header
 from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import Code, ExternError, Options, compile_program, guarded_call, make_tensor
 from .dispatch import asked, with_dtypes
@@ -31,6 +31,7 @@ from .guards import describe, foreign
 from .names import mangle
 from .opaque import from_python, is_opaque, parts_of, to_python
 from .plans import Made, PlanCounts, Plans
+from .tally import Tally
 from .trace import failure
 from .trees import as_called, is_recursive
 
@@ -78,9 +79,12 @@ class WeightReader:
         self.headers = headers or {}
         self.count = 0
         self._read: dict[tuple[Path, str | None], Any] = {}
+        self._found: dict[str, Path] = {}
 
     def __call__(self, load: core.Load) -> Any:
-        path = self.files.find(load.path, span=load.span, linked=True)
+        if load.path not in self._found:
+            self._found[load.path] = self.files.find(load.path, span=load.span, linked=True)
+        path = self._found[load.path]
         if (path, load.key) not in self._read:
             self.count += 1
             try:
@@ -125,6 +129,7 @@ class Machine:
         self.explain = explain
         self.fast = fast or (lambda _: ())
         self.options = options or Options()
+        self.tally = Tally() if self.options.instrument else None
         self.weights = WeightReader(files, headers)
         self.recursive = is_recursive(program)
         self._extended: Code | None = None
@@ -141,12 +146,28 @@ class Machine:
         return code
 
     def _code(self, program: core.Program, options: Options) -> Code:
-        code = compile_program(program, self.weights, options)
+        code = compile_program(program, self.weights, options, self.tally)
         if options.instrument:
             for name in [*(f.name for f in program.functions), *(i.name for i in program.impls)]:
                 code.namespace["h_" + mangle(name)] = partial(self._hosted, name, False)
                 code.namespace["i_" + mangle(name)] = partial(self._hosted, name, True)
         return code
+
+    def _beside(self, general: Code, program: core.Program, options: Options | None = None) -> Code:
+        """Code with the consts of another."""
+        code = self._code(program, options or general.options)
+        code.namespace.update((n, v) for n, v in general.namespace.items() if n.startswith("c_"))
+        return code
+
+    def count(self, tally: Tally | None) -> None:
+        """From here on each check is counted where it stands; none is any more without a tally."""
+        with self._lock:
+            self.tally, self._extended = tally, None
+            self.options = replace(self.options, ahead=tally is None)
+            self.code = self._beside(self.code, self.program, self.options)
+            self._fast.clear()
+            for plans in self._plans.values():
+                plans.table.clear()
 
     # Plans
 
@@ -187,9 +208,7 @@ class Machine:
         """The code of a function under each hint for it, with the consts that there are."""
         key = name, general.options.direct
         if key not in self._fast:
-            self._fast[key] = tuple(self._code(program, general.options) for program in self.fast(name))
-            for code in self._fast[key]:
-                code.namespace.update((n, v) for n, v in general.namespace.items() if n.startswith("c_"))
+            self._fast[key] = tuple(self._beside(general, program) for program in self.fast(name))
         return self._fast[key]
 
     def _hosted(self, name: str, decided: bool, *args: Any, **named: Any) -> Any:
@@ -216,6 +235,8 @@ class Machine:
     def explained(self, problem: BaseException) -> BaseException:
         """A ShapeError for what the program did wrong; a bug of ours, or the user's own exception, as it is."""
         found = failure(problem)
+        if found is not None and self.tally is not None:
+            self.tally.saw(found)
         return problem if found is None else ShapeError(diagnose(found), met(found), self.explain)
 
     def function(self, name: str) -> core.Function | None:

@@ -175,9 +175,9 @@ class RoutineText(ShapeTexts):
         return ways[step.way] + mangle(step.callee)
 
     def _count(self, step: Step) -> None:
-        if self.unit.count_checks:
-            answer = self.answers.get(id(step))
-            self.write(f"if {answer}: ran[0] += 1" if answer else "ran[0] += 1")
+        if self.unit.tally is not None:
+            answer, counting = self.answers.get(id(step)), f"ran[{self.unit.tally.place(step)}] += 1"
+            self.write(f"if {answer}: {counting}" if answer else counting)
 
     def _open(self, step: Step) -> str:
         """What stands before a condition that a plan may have decided."""

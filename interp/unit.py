@@ -20,6 +20,7 @@ from .kernels import constants
 from .kernels import registry as kernels
 from .names import mangle
 from .steps import Site
+from .tally import Tally
 
 # A line's text, what it stands for, and the locals of slots that are not in one of their own name.
 Line = tuple[str, Site | None, Mapping[str, str]]
@@ -35,13 +36,15 @@ class Unit:
         *,
         direct: bool = True,
         reuse: bool = True,
-        count_checks: bool = False,
+        tally: Tally | None = None,
+        hosting: bool = False,
     ) -> None:
         self.functions = functions
         self.owners = {f.impl: f.name for f in functions.values() if isinstance(f, core.Function) and f.impl}
         self.direct = direct
         self.reuse = reuse
-        self.count_checks = count_checks
+        self.tally = tally
+        self.hosting = hosting
         self.lines: list[Line] = []
         self.later: list[Callable[[], None]] = []
         self._outlined = 0
@@ -91,11 +94,7 @@ class Unit:
     def hosts(self, name: str) -> bool:
         """Whether calls of a function go by its plans: where they are counted, all but those of an implementation."""
         found = self.functions.get(name)
-        return (
-            self.count_checks
-            and found is not None
-            and not (isinstance(found, core.Function) and found.kind == "private")
-        )
+        return self.hosting and found is not None and not (isinstance(found, core.Function) and found.kind == "private")
 
     def row(self, name: str) -> Primitive:
         found = rows.lookup(name.removeprefix("prelude."))

@@ -20,7 +20,7 @@ def checks_made(text: str, *args: Any) -> int:
     module = rx.loads(text)
     machine = Machine(module._checked.program, module._machine.weights.files, Options(instrument=True))
     machine.call("main", args)
-    return machine.code.ran[0]
+    return machine.tally.total
 
 
 def simplified(text: str) -> str:

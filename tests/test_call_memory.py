@@ -11,7 +11,9 @@ import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
 from rxlang.interp.dps import pairs
-from rxlang.memory import NotKnown, Peak, peak
+from rxlang.memory.arrays import NotKnown
+from rxlang.memory.follow import peak
+from rxlang.memory.sizes import Peak
 from support import fuzz, memory
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from itertools import product
 from random import Random
 
 import pytest
-from rxlang.contract import Clause, Contract, Demand, IndexRange, Typed
-from rxlang.contract_comparison import compare
 from rxlang.lang.node import replace
+from rxlang.model.comparison import compare
+from rxlang.model.contract import Clause, Contract, Demand, IndexRange, Typed
 from rxlang.simplify.solver.numbers import holds_at, size_at
+from support import fuzz
 
-PAIRS = int(os.environ.get("RX_FUZZ", "40")) * 2
+PAIRS = fuzz.tries("contracts beside each other")
 NODE = Demand("node N (Any)", "it so", None, ())
 SIZES = range(25)
 

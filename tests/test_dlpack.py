@@ -91,6 +91,18 @@ def test_results_are_of_the_library_that_is_asked_for(like: Any) -> None:
     assert array.array.tolist() == [2, 1, 0] and size == 3
 
 
+def test_what_a_script_gives_is_of_the_library_too() -> None:
+    text = """let a : Tensor([2], int8) = @ones([2], int8)
+    let k : Size = a.dim(0)
+    let b = (a, (a, k))
+    """
+    like = Foreign(np.ones(2))
+    for given in (rx.loads(text, like=like).main(), rx.loads(text).main(like=like)):
+        assert given["k"] == 2 and given["b"][1][1] == 2
+        assert {type(a) for a in (given["a"], given["b"][0], given["b"][1][0])} == {Foreign}
+    assert type(rx.loads(text).main()["a"]) is type(rx.loads(text, like=like).main(like=np)["a"]) is np.ndarray
+
+
 def test_what_is_no_library_is_no_like() -> None:
     for like in (5, "torch", object()):
         with pytest.raises(TypeError, match="like is an array or a library"):

@@ -287,7 +287,7 @@ def test_threads_call_it_at_once() -> None:
     wrong: list[object] = []
 
     def calls(n: int) -> None:
-        for _ in range(200):
+        for _ in range(40):
             if first(zeros(n, 4), zeros(n)).shape != (n,) or "but it is 1" not in message(first, zeros(n, 4), zeros(1)):
                 wrong.append(n)
 
@@ -325,9 +325,20 @@ async def both(x):
     yield x
 
 
+class Later:
+    async def __call__(self, x):
+        return x
+
+
+class OneByOne:
+    def __call__(self, x):
+        yield x
+
+
 @pytest.mark.parametrize(
     ("function", "why"),
-    [(coroutine, "is a coroutine"), (generator, "is a generator"), (both, "is an asynchronous generator"),
+    [(coroutine, "is a coroutine"), (Later(), "is a coroutine"), (OneByOne(), "is a generator"),
+     (generator, "is a generator"), (both, "is an asynchronous generator"),
      (Layer, "is a class"), (property(first), "is a property"), (5, "is nothing that can be called")],
 )  # fmt: skip
 def test_what_has_no_result_to_check_is_refused(function: Any, why: str) -> None:

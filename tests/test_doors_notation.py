@@ -124,6 +124,14 @@ def test_a_function_that_says_nothing_of_arrays_is_refused(annotation: Any) -> N
         signature(x=annotation)
 
 
+@pytest.mark.parametrize("dims", ["y", "b y*2", "*y 3", "min(m,y) m"])
+def test_a_size_that_is_called_as_a_parameter_is_refused(dims: str) -> None:
+    for x in (f'Float32[Array, "{dims}"]', f'tuple[Int[Array, "m"], Float32[Array, "{dims}"]]'):
+        with pytest.raises(TypeError, match="`y` is a parameter of @f and a size in its annotations"):
+            signature(x=x, y='Int[Array, ""]')
+    assert signature(x='Float32[Array, "y"]', y=int) == "@f = fn(x : Tensor([y], float32))"
+
+
 def test_other_annotations_are_left_alone() -> None:
     text = signature(x='Float32[Array, "n"]', y="Unheard")
     assert text == "@f = fn(x : Tensor([n], float32))"

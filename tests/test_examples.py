@@ -108,18 +108,21 @@ def test_the_gpt_refuses_heads_that_do_not_divide_the_width() -> None:
         gpt_block(np.zeros((1, 2, 6), np.float32), 4)
 
 
-def tour(examples: Path) -> str:
+def tour(examples: Path) -> list[str]:
+    """What the tour says, before the lines that end it."""
     done = subprocess.run([sys.executable, str(examples / "tour.py")], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout
-    return done.stdout.rstrip().splitlines()[-1]
+    shown, turn, after = done.stdout.partition("\n# Your turn: the command `rx` is ")
+    assert turn and Path(examples.parent, after.split()[0]).exists() and "rx --help\n" in after
+    return shown.splitlines()
 
 
-def test_the_tour_ends_with_the_table_of_similarities() -> None:
+def test_the_tour_ends_with_the_table_of_similarities_and_how_to_call_the_command() -> None:
     if not has_weights("minilm"):
         pytest.skip("the weights are not there: `make weights` fetches them")
-    assert tour(EXAMPLES).endswith("1.000")
+    assert tour(EXAMPLES)[-1].endswith("1.000")
 
 
 def test_the_tour_without_weights_says_last_that_it_left_the_encoder_out(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "examples")
-    assert tour(tmp_path / "examples").startswith("The sentence encoder was left out")
+    assert tour(tmp_path / "examples")[-1].startswith("The sentence encoder was left out")

@@ -540,4 +540,4 @@ def test_an_instrumented_loop_counts_the_checks_of_each_turn() -> None:
     source = f"@f = fn(x : {V}) : {V} {{ for i in range(7) with (acc = x) {{ assert n < 5 + i\n acc }} }}"
     machine = Machine(program(source), Files(HERE), Options(instrument=True))
     machine.call("f", [X])
-    assert machine.code.ran[0] >= 7 and machine.code.times["f"][0] == 1
+    assert machine.tally.total >= 7 and machine.code.times["f"][0] == 1

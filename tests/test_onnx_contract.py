@@ -22,16 +22,17 @@ import rxlang
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
-from rxlang.contract import Contract  # noqa: E402
-from rxlang.contract_comparison import compare  # noqa: E402
-from rxlang.contract_file import BadContract, contract_object, contract_text, read_contract  # noqa: E402
 from rxlang.lang.diagnostics import Diagnostic  # noqa: E402
 from rxlang.lang.given import read_given  # noqa: E402
-from rxlang.model_check import check_model  # noqa: E402
+from rxlang.model.check import check_model  # noqa: E402
+from rxlang.model.comparison import compare  # noqa: E402
+from rxlang.model.contract import Contract  # noqa: E402
+from rxlang.model.contract_file import BadContract, contract_object, contract_text, read_contract  # noqa: E402
 from rxlang.simplify.known.outcome import Options  # noqa: E402
 from rxlang.simplify.solver.numbers import holds_at  # noqa: E402
+from support import fuzz  # noqa: E402
 
-TRIES = int(os.environ.get("RX_FUZZ", "40")) // 8
+TRIES = fuzz.tries("contracts beside runs")
 ROOT = Path(__file__).resolve().parents[1]
 STACK = "pkg.torch.onnx.stack_trace"
 Dims = list[str | int]

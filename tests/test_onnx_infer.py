@@ -14,8 +14,8 @@ from rxlang.cli.main import invoke
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
-from rxlang import model_api as rx_onnx  # noqa: E402
 from rxlang.frontends.onnx.operators import registry  # noqa: E402
+from rxlang.model import api as rx_onnx  # noqa: E402
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 Shape = list[int | str | None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -16,10 +15,11 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.frontends.onnx.edits import edit_proto  # noqa: E402
-from rxlang.model_check import check_model  # noqa: E402
-from rxlang.model_mends import Mend  # noqa: E402
+from rxlang.model.check import check_model  # noqa: E402
+from rxlang.model.mends import Mend  # noqa: E402
+from support import fuzz  # noqa: E402
 
-TRIES = int(os.environ.get("RX_FUZZ", "40")) // 4
+TRIES = fuzz.tries("mends of models")
 Dims = list[str | int]
 
 

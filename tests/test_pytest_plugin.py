@@ -1,17 +1,19 @@
-"""The plugin tells which checks of doors no test reached, and which none saw fail; without its option doors do not count."""
+"""The plugin tells which checks of doors and inside programs no test reached, and which none saw fail; without its option
+nothing counts."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.doors.counting import Counts, lines
+
+pytest_plugins = "pytester"
 
 FILES = {
     "lib.py": """import rxlang as rx
@@ -35,31 +37,64 @@ def test_it_does_not_fit():
         lib.first(np.ones((3, 9), np.float32))
 """,
 }
+PROGRAM = {
+    "net.rx": """import "deep/parts.rx" as parts
+
+@small = fn(x : Tensor([n], float32), k : Size) : Tensor([?], float32) {
+  assert k <= n
+  let y = x[:k]
+  @parts.pairs(y)
+}
+
+@loops = fn(x : Tensor([n], float32)) : Tensor([n], float32) {
+  for i in range(3) with (acc = x) {
+    assert n < 5 + i
+    acc
+  }
+}
+""",
+    "deep/parts.rx": """@pairs = fn(x : Tensor([n], float32)) : Tensor([?], float32) {
+  assert n % 2 == 0
+  @sum(@reshape(x, [-1, 2]), axis=1)
+}
+
+@never = fn(x : Tensor([n], float32)) : Tensor([n], float32) { x + @zeros([3], float32) }
+""",
+    "conftest.py": "import rxlang as rx\nnet = rx.load('net.rx')\n",
+    "test_net.py": """import conftest, numpy as np, pytest, rxlang as rx
+X = np.ones(5, np.float32)
+
+@pytest.mark.parametrize("k", [2, 4, 4, 4])
+def test_it_fits(k):
+    assert conftest.net.small(X, k).shape == (k // 2,)
+
+def test_it_does_not_fit():
+    with pytest.raises(rx.ShapeError):
+        conftest.net.small(X, 3)
+
+def test_other_modules_of_the_same_file_count_with_it_and_text_in_tests_is_no_file():
+    with pytest.raises(rx.ShapeError):
+        rx.load("net.rx").loops(X)
+    assert rx.load("net.rx").loops(X[:4]).shape == (4,)
+    assert rx.loads("@f = fn(x : Tensor([n], float32)) : Tensor([3], float32) { assert n == 3\\n x }").f(X[:3]).shape == (3,)
+""",
+}
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
-    return tmp_path
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """What pytest says of some files, with the plugin and these options."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
+    def run_(files: dict[str, str], *options: str) -> str:
+        for name, text in files.items():
+            path = pytester.path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        alone = ("-q", "-p", "no:cacheprovider", "-p", "rxlang.doors.pytest_plugin")
+        return pytester.runpytest_inprocess(*alone, *options).stdout.str()
 
-def run(folder: Path, *options: str) -> str:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "rxlang.doors.pytest_plugin",
-        *options,
-    ]
-    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return subprocess.run(
-        command, cwd=folder, env=alone, capture_output=True, text=True, timeout=120, check=False
-    ).stdout
+    return run_
 
 
 UNREACHED = """no test reached:
@@ -75,22 +110,76 @@ UNFAILED = """no test saw fail:
 """
 
 
-def test_what_was_not_reached_stands_apart_from_what_did_not_fail(folder: Path) -> None:
-    said = run(folder, "--rx-checks")
+INSIDE = """no test reached:
+  deep/parts.rx:6: @parts.never: `n`, axis 0 of the result of @parts.never
+  deep/parts.rx:6: @parts.never: `x + @zeros([3], float32)`, what @add needs of its arguments
+no test saw fail:
+  net.rx:4: @small: `k <= n`, a condition of the program
+"""
+
+
+def test_what_was_not_reached_stands_apart_from_what_did_not_fail(run: Callable[..., str]) -> None:
+    said = run(FILES, "--rx-checks")
     assert "13 checks at 2 doors: 6 reached, 1 seen to fail" in said and "2 passed" in said
     assert UNREACHED in said and UNFAILED in said
     assert "m * 4`, axis" not in said  # it was seen to fail
 
 
 @pytest.mark.skipif(find_spec("xdist") is None, reason="pytest-xdist is not installed")
-def test_workers_count_together(folder: Path) -> None:
-    said = run(folder, "-o", "rx_checks=true", "-p", "xdist", "-n", "1")
-    assert "13 checks at 2 doors: 6 reached, 1 seen to fail" in said and UNREACHED in said
+def test_workers_count_together(run: Callable[..., str]) -> None:
+    said = run({**FILES, **PROGRAM, "conftest.py": FILES["conftest.py"] + PROGRAM["conftest.py"]},
+               "-o", "rx_checks=true", "-p", "xdist", "-n", "1")  # fmt: skip
+    assert UNREACHED.replace("no test reached:\n", "") in said and "at 2 doors and in 2 programs: " in said
 
 
-def test_nothing_is_told_unless_asked(folder: Path) -> None:
-    said = run(folder)
+def test_nothing_is_told_unless_asked(run: Callable[..., str]) -> None:
+    said = run(FILES)
     assert "2 passed" in said and "checks" not in said
+
+
+def test_the_checks_left_inside_programs_are_counted_too(run: Callable[..., str]) -> None:
+    said = run(PROGRAM, "--rx-checks")
+    assert "5 checks in 2 programs: 3 reached, 2 seen to fail" in said and "6 passed" in said
+    assert INSIDE in said
+
+
+TURNS = """@f = fn(x : Tensor([n], float32), k : Size) : Tensor([?, 2], float32) {
+  let y = for i in range(3) with (acc = x) {
+    assert n < 5 + i
+    acc + 1.0
+  }
+  @reshape(y[:k], [-1, 2])
+}
+"""
+
+
+@pytest.mark.parametrize(("sizes", "turns", "behind", "failed"), [
+    ([(4, 2)], 3, 1, (0, 0)), ([(4, 2), (4, 2), (0, 0), (1, 0)], 12, 4, (0, 0)), ([(5, 2)], 1, 0, (1, 0)),
+    ([(4, 3), (4, 2), (4, 3)], 9, 3, (0, 2)), ([], 0, 0, (0, 0)),
+])  # fmt: skip
+def test_each_time_that_a_check_is_made_counts_and_each_that_it_fails(
+    sizes: list[tuple[int, int]], turns: int, behind: int, failed: tuple[int, int], tmp_path: Path
+) -> None:
+    (tmp_path / "f.rx").write_text(TURNS)
+    counts = Counts(tmp_path)
+    try:
+        module = rx.load(tmp_path / "f.rx")
+        seen = [_fails(module.f, n, k) for n, k in sizes]
+        in_loop, in_reshape = (c for row, c in sorted(counts.rows().items()) if row.text != "y[:k]")
+    finally:
+        counts.end()
+    assert sum(seen) == sum(failed) and (in_loop[1], in_reshape[1]) == failed
+    # A plan that has seen a class of shapes does not ask again what they decide.
+    assert (0 < in_loop[0] <= turns) is bool(turns) and (0 < in_reshape[0] <= behind) is bool(behind)
+    assert "ran[" not in module._machine.code.source
+    assert [_fails(module.f, n, k) for n, k in sizes] == seen
+
+
+def _fails(function: Any, n: int, k: int) -> bool:
+    try:
+        return function(np.ones(n, np.float32), k).shape != (k // 2, 2)
+    except rx.ShapeError:
+        return True
 
 
 def test_doors_count_only_while_they_are_asked_to() -> None:

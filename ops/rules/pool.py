@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from ...lang.node import Node
 from ..axes import Shape
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import choice, rank_at_least
@@ -91,57 +95,62 @@ def _at_most_half(ctx: Ctx, pads: tuple[Dim, Dim], size: Dim, i: int) -> None:
             ctx.fail(Other(f"{{0}} to be at most {half}, half the kernel", (asked,), f"it is {pad}"))
 
 
-def _define_max_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
-    def rule(
-        ctx: Ctx,
-        x: TensorInfo,
-        kernel_shape: Shape,
-        strides: Shape | None,
-        pads: Pairs | None,
-        auto_pad: str,
-        dilations: Shape | None,
-        ceil_mode: bool,
-        layout: str,
-    ) -> Shape:
-        return pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
+class _Kind(Node):
+    """What one kind of pooling has for itself: its dtypes, its names elsewhere, its parameters, what its page says."""
 
-    doc = f"""The largest element of each window over {_axes(spatial)}: `x : [n, c, *s]` gives `[n, c, *t]`; the n may be
-    missing. nan if there is a nan in the window; padding counts as less than everything.
+    dtypes: str
+    onnx: str
+    torch: str
+    doc: str
+    first: str = ""
+    last: str = ""
+    more: str = ""
 
-    {_WINDOWS} ONNX MaxPool; PyTorch's `{name if spatial else "max_pool2d"}`."""
-    params = (
-        'x: tensor, kernel_shape: sizes, strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", '
-        'dilations: sizes = none, ceil_mode: bool = false, layout: str = "channels_first"'
-    )
-    register(Primitive(name, parse_params(params), "T:real -> T", rule, doc, onnx=onnx, traits=WINDOWS))
+    def rule(self, spatial: int | None) -> Callable[..., Shape]:
+        def rule(ctx: Ctx, x: TensorInfo, kernel_shape: Shape, *given: Any) -> Shape:
+            p, window = (given[0], given[1:]) if self.first else (1, given)
+            if p <= 0:
+                ctx.fail(Other("p to be positive", but=f"it is {p}"))
+            strides, pads, auto_pad, dilations, ceil_mode, *_, layout = window
+            return pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
+
+        return rule
+
+    def params(self) -> str:
+        return (
+            f'x: tensor, kernel_shape: sizes, {self.first}strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", '
+            f'dilations: sizes = none, ceil_mode: bool = false, {self.last}layout: str = "channels_first"'
+        )
 
 
-def _define_average_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
-    def rule(
-        ctx: Ctx,
-        x: TensorInfo,
-        kernel_shape: Shape,
-        strides: Shape | None,
-        pads: Pairs | None,
-        auto_pad: str,
-        dilations: Shape | None,
-        ceil_mode: bool,
-        count_include_pad: bool,
-        layout: str,
-    ) -> Shape:
-        return pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
-
-    doc = f"""The mean of each window over {_axes(spatial)}: `x : [n, c, *s]` gives `[n, c, *t]`; the n may be missing. Padding
-    counts only with `count_include_pad` (as zeros), and what lies beyond it never.
-
-    {_WINDOWS} ONNX AveragePool; PyTorch's `{name.replace("average", "avg") if spatial else "avg_pool2d"}`, which counts the
-    padding unless it is told not to."""
-    params = (
-        'x: tensor, kernel_shape: sizes, strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", '
-        "dilations: sizes = none, ceil_mode: bool = false, count_include_pad: bool = false, "
-        'layout: str = "channels_first"'
-    )
-    register(Primitive(name, parse_params(params), "T:floating -> T", rule, doc, onnx=onnx, traits=WINDOWS))
+_KINDS = {
+    "max_pool": _Kind(
+        "T:real -> T",
+        "MaxPool",
+        "max_pool",
+        """The largest element of each window over {axes}: `x : [n, c, *s]` gives `[n, c, *t]`; the n may be
+    missing. nan if there is a nan in the window; padding counts as less than everything.""",
+    ),
+    "average_pool": _Kind(
+        "T:floating -> T",
+        "AveragePool",
+        "avg_pool",
+        """The mean of each window over {axes}: `x : [n, c, *s]` gives `[n, c, *t]`; the n may be missing. Padding
+    counts only with `count_include_pad` (as zeros), and what lies beyond it never.""",
+        last="count_include_pad: bool = false, ",
+        more=""", which counts the
+    padding unless it is told not to""",
+    ),
+    "lp_pool": _Kind(
+        "T:floating -> T",
+        "LpPool",
+        "lp_pool",
+        """The p-norm of each window, sum(|x| ** p) ** (1 / p), over {axes}: `x : [n, c, *s]` gives
+    `[n, c, *t]`; the n may be missing. p is positive; padding counts as 0.""",
+        first="p: float = 2.0, ",
+        more=", without the absolute value",
+    ),
+}
 
 
 def _axes(spatial: int | None) -> str:
@@ -150,41 +159,18 @@ def _axes(spatial: int | None) -> str:
     return f"{spatial} spatial ax{'i' if spatial == 1 else 'e'}s"
 
 
-for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
-    _define_max_pool(f"max_pool{_suffix}", _spatial, () if _suffix else ("MaxPool",))
-    _define_average_pool(f"average_pool{_suffix}", _spatial, () if _suffix else ("AveragePool",))
+def _define(name: str, kind: _Kind, suffix: str, spatial: int | None) -> None:
+    doc = f"""{kind.doc.format(axes=_axes(spatial))}
 
-
-def _define_lp_pool(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
-    def rule(
-        ctx: Ctx,
-        x: TensorInfo,
-        kernel_shape: Shape,
-        p: float,
-        strides: Shape | None,
-        pads: Pairs | None,
-        auto_pad: str,
-        dilations: Shape | None,
-        ceil_mode: bool,
-        layout: str,
-    ) -> Shape:
-        if p <= 0:
-            ctx.fail(Other("p to be positive", but=f"it is {p}"))
-        return pooled(ctx, x, spatial, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout)
-
-    doc = f"""The p-norm of each window, sum(|x| ** p) ** (1 / p), over {_axes(spatial)}: `x : [n, c, *s]` gives
-    `[n, c, *t]`; the n may be missing. p is positive; padding counts as 0.
-
-    {_WINDOWS} ONNX LpPool; PyTorch's `{name if spatial else "lp_pool2d"}`, without the absolute value."""
-    params = (
-        "x: tensor, kernel_shape: sizes, p: float = 2.0, strides: sizes = none, pads: pairs = none, "
-        'auto_pad: str = "notset", dilations: sizes = none, ceil_mode: bool = false, layout: str = "channels_first"'
-    )
-    register(Primitive(name, parse_params(params), "T:floating -> T", rule, doc, onnx=onnx, traits=WINDOWS))
+    {_WINDOWS} ONNX {kind.onnx}; PyTorch's `{kind.torch}{suffix or "2d"}`{kind.more}."""
+    onnx = () if suffix else (kind.onnx,)
+    params = parse_params(kind.params())
+    register(Primitive(name + suffix, params, kind.dtypes, kind.rule(spatial), doc, onnx=onnx, traits=WINDOWS))
 
 
 for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
-    _define_lp_pool(f"lp_pool{_suffix}", _spatial, () if _suffix else ("LpPool",))
+    for _name, _kind in _KINDS.items():
+        _define(_name, _kind, _suffix, _spatial)
 
 
 # Over all of the spatial axes

@@ -8,15 +8,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 
+from ..frontends.onnx.edits import Edit, NewNode
+from ..frontends.onnx.inference import Inferred
+from ..frontends.onnx.model import Model, Operation
+from ..frontends.onnx.ranges import Indices
+from ..lang.node import Node
+from ..simplify.solver.numbers import size_at
+from ..simplify.solver.prove import prove_line
 from .contract import Clause, Contract
-from .frontends.onnx.edits import Edit, NewNode
-from .frontends.onnx.inference import Inferred
-from .frontends.onnx.model import Model, Operation
-from .frontends.onnx.ranges import Indices
-from .lang.node import Node
-from .simplify.solver.numbers import size_at
-from .simplify.solver.prove import prove_line
 
 Values = Mapping[str, Inferred]
 Sizes = tuple[int | str, ...]
@@ -98,12 +99,12 @@ class _Mending:
         source = next(i for i in self.contract.inputs if name in (i.shape or ()))
         sizes = source.shape or ()
         made = {part: f"{given}_{operation.index}_{part}" for part in ("sizes", "axes", "target", "ones", "for_all")}
-        whole, before = f"{made['sizes']}_and_1", operation.index
+        new, whole = partial(NewNode, before=operation.index), f"{made['sizes']}_and_1"
         nodes = (
-            NewNode("Shape", (source.name,), made["sizes"], before=before),
-            NewNode("Concat", (made["sizes"], made["ones"]), whole, {"axis": 0}, before),
-            NewNode("Gather", (whole, made["axes"]), made["target"], before=before),
-            NewNode("Expand", (given, made["target"]), made["for_all"], before=before),
+            new("Shape", (source.name,), made["sizes"]),
+            new("Concat", (made["sizes"], made["ones"]), whole, {"axis": 0}),
+            new("Gather", (whole, made["axes"]), made["target"]),
+            new("Expand", (given, made["target"]), made["for_all"]),
         )
         axes = tuple(sizes.index(name) if is_wanted else len(sizes) for is_wanted in wanted)
         return Edit({made["axes"]: axes, made["ones"]: (1,)}, nodes, {(operation.index, at): made["for_all"]})

@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import pipeline
+from .. import pipeline
+from ..frontends.onnx.dynamic import with_symbols
+from ..frontends.onnx.edits import Edit, edited
+from ..frontends.onnx.inference import Inferred
+from ..frontends.onnx.model import Model
+from ..frontends.onnx.prelude import Prelude
+from ..frontends.onnx.reading import read_model
+from ..frontends.onnx.translate import Translation, translate
+from ..lang.checked import Counts
+from ..lang.diagnostics import Diagnostic, RxError
+from ..lang.node import Node, replace
+from ..lang.source import Source
+from ..pipeline import Report
+from ..simplify.known.outcome import Options
+from .at import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
-from .frontends.onnx.dynamic import with_symbols
-from .frontends.onnx.edits import Edit, edited
-from .frontends.onnx.inference import Inferred
-from .frontends.onnx.model import Model
-from .frontends.onnx.prelude import Prelude
-from .frontends.onnx.reading import read_model
-from .frontends.onnx.translate import Translation, translate
-from .lang.checked import Counts
-from .lang.diagnostics import Diagnostic, RxError
-from .lang.node import Node, replace
-from .lang.source import Source
-from .model_at import Arrival, arrival, read_sizes
-from .model_mends import Mend, mends
-from .pipeline import Report
-from .simplify.known.outcome import Options
+from .mends import Mend, mends
 
 
 class CheckedModel(Node):
@@ -69,7 +69,7 @@ def check_model(
         else mends(model, made, values, partial(_with_edit, model, name, path.parent, roots, options, prelude))
     )
     if run and made is not None and report.checked is not None:
-        from .model_run import with_runs  # what only checks loads no NumPy
+        from .witnesses import with_runs  # what only checks loads no NumPy
 
         try:
             made = with_runs(report.checked, made, path.parent, roots)

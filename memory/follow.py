@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count
-from math import prod
 from typing import Any, assert_never
 
-from .interp import dps
-from .interp.follow import Follower, Function, unpack
-from .interp.kernels.registry import VIEWS
-from .interp.kernels.scratch import SCRATCH
-from .interp.names import unmangled
-from .interp.steps import (
+from ..interp import dps
+from ..interp.follow import Follower, unpack
+from ..interp.kernels.registry import VIEWS
+from ..interp.kernels.scratch import SCRATCH
+from ..interp.names import unmangled
+from ..interp.steps import (
     Bind,
     Block,
     Branch,
@@ -32,85 +31,14 @@ from .interp.steps import (
     every,
     outputs,
 )
-from .lang import core
-from .lang.core_printer import print_expr
-from .lang.dtypes import DType
-from .lang.node import Node, replace
-from .lang.source import NOWHERE
-from .simplify.solver import terms
-from .simplify.solver.rendering import render
-from .simplify.solver.terms import Size
-
-Limits = tuple[Size, Size]
-
-
-class NotKnown(Exception):
-    """Why the memory of a call cannot be told."""
-
-
-class Memory(Node):
-    """Memory of its own: the bytes that it takes."""
-
-    number: int
-    bytes: Size
-
-
-class Array(Node):
-    """A tensor: its sizes, the bytes of an element, the memory that it holds, and in which order its axes lie there, outermost
-    first (None: in none)."""
-
-    dims: tuple[Size, ...] | None
-    itemsize: Size
-    held: tuple[Memory, ...] = ()
-    order: tuple[int, ...] | None = None
-
-    @property
-    def count(self) -> Size:
-        if self.dims is None:
-            raise NotKnown("the rank of a tensor is not known")
-        return prod(self.dims, start=1)
-
-    @property
-    def bytes(self) -> Size:
-        return self.count * self.itemsize
-
-    @property
-    def in_rows(self) -> bool:
-        return self.dims is not None and self.order == tuple(range(len(self.dims)))
-
-
-Value = Array | Size | Function[Any] | core.FnRef | tuple[Any, ...] | None  # None: it holds nothing
-
-
-class Peak:
-    """The greatest of some sizes: those of which none is surely below another one. `of_turns` are names of sizes that each turn
-    of a loop has others of."""
-
-    def __init__(self) -> None:
-        self.sizes: list[Size] = []
-        self.of_turns: set[str] = set()
-
-    def add(self, size: Size) -> None:
-        if not any(_below(size, other) for other in self.sizes):
-            self.sizes = [other for other in self.sizes if not _below(other, size)] + [size]
-
-    def at(self, sizes: Mapping[str, int]) -> int:
-        """The bytes where the names have these values."""
-        point = {v: sizes[v.name] for size in self.sizes for v in terms.variables(size)}
-        return max((terms.evaluate(size, point) for size in self.sizes), default=0)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(sorted({v.name for size in self.sizes for v in terms.variables(size)}))
-
-    @property
-    def per_turn(self) -> tuple[str, ...]:
-        """The names in it that say what a turn takes."""
-        return tuple(name for name in self.names if name in self.of_turns)
-
-    def __str__(self) -> str:
-        texts = sorted(map(render, self.sizes), key=lambda text: (-len(text), text))
-        return texts[0] if len(texts) == 1 else f"max({', '.join(texts)})" if texts else "0"
+from ..lang import core
+from ..lang.core_printer import print_expr
+from ..lang.node import replace
+from ..lang.source import NOWHERE
+from ..simplify.solver import terms
+from ..simplify.solver.terms import Size
+from .arrays import Array, Memory, NotKnown, Value, arrays_of, at_end, held_by, moved, order_of, width
+from .sizes import Peak, greatest, operation, over_turns
 
 
 def peak(program: core.Program, pairs: Mapping[str, dps.Pair], name: str) -> Peak:
@@ -176,7 +104,7 @@ class _Calls(Follower[_Frame, Value]):
         if known.shape is None and isinstance(known.data, core.SizeExpr):
             return self._called(print_expr(known.data), unmangled(slot), nonneg=_is_natural(pair, slot))
         named = [self._named(d, f"{unmangled(slot)}_{axis}") for axis, d in enumerate(known.shape or ())]
-        itemsize = _itemsize(known.dtype.dtype) if isinstance(known.dtype, core.DTypeLit) else self.new("itemsize")
+        itemsize = width(known.dtype.dtype) if isinstance(known.dtype, core.DTypeLit) else self.new("itemsize")
         return Array(None if known.shape is None else tuple(named), itemsize, (), tuple(range(len(named))))
 
     def _named(self, size: core.SizeExpr, otherwise: str) -> Size:
@@ -187,7 +115,7 @@ class _Calls(Follower[_Frame, Value]):
             case core.SizeVar(name=name):
                 return self._called(name, name if name.replace("'", "").isidentifier() else otherwise)
             case core.SizeOp(op=op, left=left, right=right):
-                return _operation(op, self._named(left, otherwise), self._named(right, otherwise))
+                return operation(op, self._named(left, otherwise), self._named(right, otherwise))
             case core.RankOf() | core.DimOf():
                 return self.new(otherwise)
             case _:
@@ -236,7 +164,7 @@ class _Calls(Follower[_Frame, Value]):
 
     def held(self) -> set[Memory]:
         values = [v for frame in self.frames for v in frame.values.values()]
-        return {memory for value in values for memory in _held(value)}
+        return {memory for value in values for memory in held_by(value)}
 
     def note(self, size: Size) -> None:
         """So much is taken beside what is held."""
@@ -262,11 +190,11 @@ class _Calls(Follower[_Frame, Value]):
         dims = (
             None
             if len(ranks) > 1 or None in ranks
-            else tuple(map(_greatest, zip(*(a.dims or () for a in arrays), strict=True)))
+            else tuple(map(greatest, zip(*(a.dims or () for a in arrays), strict=True)))
         )
         old = tuple(dict.fromkeys(m for a in arrays for m in a.held if m in before))
         new = [m.bytes for a in arrays for m in a.held if m not in before]
-        made = (Memory(next(self.numbers), _greatest(new)),) if new else ()
+        made = (Memory(next(self.numbers), greatest(new)),) if new else ()
         order = arrays[0].order if all(a.order == arrays[0].order for a in arrays) else None
         return Array(dims, arrays[0].itemsize, (*old, *made), order)
 
@@ -326,7 +254,7 @@ class _Calls(Follower[_Frame, Value]):
         limits = None if step.range is None else self._limits(step.range)
         begin, stacks, held, named = dict(frame.values), len(self.more), self.held(), set(self.taken)
         after = self._turn(step, frozenset())
-        own = frozenset(carry for carry, value in after.items() if not held.issuperset(_held(value)))
+        own = frozenset(carry for carry, value in after.items() if not held.issuperset(held_by(value)))
         frame.values, self.more, self.taken = begin, self.more[:stacks], set(named)
         after = self._turn(step, own)
         outside.of_turns |= self.peak.of_turns | self.taken - named
@@ -334,13 +262,13 @@ class _Calls(Follower[_Frame, Value]):
         for size in self.peak.sizes:
             for more in stacked:
                 size = size + more
-            outside.add(_over_turns(size, index, limits))
+            outside.add(over_turns(size, index, limits))
         self.peak = outside
         self.release(step.dropped)
         for carry, value in after.items():
-            frame.values[carry] = _at_end(value, index, limits)
+            frame.values[carry] = at_end(value, index, limits)
         for made, size in zip(step.stacked, stacked, strict=False):
-            memory = Memory(next(self.numbers), _over_turns(size, index, limits))
+            memory = Memory(next(self.numbers), over_turns(size, index, limits))
             frame.values[made.output] = Array(None, 1, (memory,), None)
 
     def _turn(self, step: Loop, own: Collection[str]) -> dict[str, Value]:
@@ -365,7 +293,7 @@ class _Calls(Follower[_Frame, Value]):
     def _limits(self, range_: core.Range) -> tuple[Size, Size]:
         """The first index, and the last one if there is a turn."""
         start, stop, step = map(self.size, (range_.start, range_.stop, range_.step))
-        return start, start + (_operation("ceildiv", stop - start, step) - 1) * step
+        return start, start + (operation("ceildiv", stop - start, step) - 1) * step
 
     def stack(self, step: Stack, state: _Frame) -> None:
         """What all turns leave takes memory from the first turn on."""
@@ -383,7 +311,7 @@ class _Calls(Follower[_Frame, Value]):
         if step.row.results == "size":
             return self.new(unmangled(slots[0]), nonneg=False) if slots else None
         operands = [self.value(v, state) for v in step.inputs if v is not None]
-        arrays = [a for value in operands for a in _arrays(value)]
+        arrays = [a for value in operands for a in arrays_of(value)]
         if isinstance(step.output, tuple) or step.row.results == "tuple":
             return self._several(step, arrays)
         made = self._made(self.frame.pair.results.get(id(step.call)), arrays)
@@ -419,7 +347,7 @@ class _Calls(Follower[_Frame, Value]):
 
     def _itemsize(self, dtype: core.DTypeExpr | None, arrays: Sequence[Array]) -> Size:
         if isinstance(dtype, core.DTypeLit):
-            return _itemsize(dtype.dtype)
+            return width(dtype.dtype)
         return next((a.itemsize for a in arrays), 8)
 
     def _fresh(self, step: Compute, arrays: Sequence[Array], made: Array) -> Array:
@@ -427,7 +355,7 @@ class _Calls(Follower[_Frame, Value]):
             return made
         self._fill(step, made, made.bytes)
         held = (Memory(next(self.numbers), made.bytes),)
-        return Array(made.dims, made.itemsize, held, _order(step, arrays, made))
+        return Array(made.dims, made.itemsize, held, order_of(step, arrays, made))
 
     def _fill(self, step: Compute, made: Array, size: Size) -> None:
         """While a kernel works there are its results and what it takes beside them."""
@@ -450,7 +378,7 @@ class _Calls(Follower[_Frame, Value]):
             return None
         if how not in ("always", "rows") and arrays[0].dims != made.dims:
             return None
-        order = made.order if how == "rows" else _moved(step, arrays[0], made)
+        order = made.order if how == "rows" else moved(step, arrays[0], made)
         return Array(made.dims, arrays[0].itemsize, arrays[0].held, order)
 
     # Sizes
@@ -494,7 +422,7 @@ class _Calls(Follower[_Frame, Value]):
                 key = (tensor, axis + rank if axis < 0 else axis)
                 return self.frame.dims[key] if key in self.frame.dims else self._delivered(*key)
             case core.SizeOp(op=op, left=left, right=right):
-                return _operation(op, self.size(left), self.size(right))
+                return operation(op, self.size(left), self.size(right))
             case core.RankOf():
                 return self.new("rank")
             case _:
@@ -511,19 +439,6 @@ class _Calls(Follower[_Frame, Value]):
         return frame.sizes[slot]
 
 
-# Values
-
-
-def _itemsize(dtype: DType) -> Size:
-    return -(-dtype.bits // 8)
-
-
-def _arrays(value: Value) -> list[Array]:
-    if isinstance(value, tuple):
-        return [a for part in value for a in _arrays(part)]
-    return [value] if isinstance(value, Array) else []
-
-
 def _is_natural(pair: dps.Pair, slot: str) -> bool:
     """Whether the door asks of a Size that it is not negative."""
     conds = [step.cond for step in pair.data.entry if isinstance(step, Check) and isinstance(step.cond, core.Compare)]
@@ -533,109 +448,3 @@ def _is_natural(pair: dps.Pair, slot: str) -> bool:
         for c in conds
         if isinstance(c.left, core.SizeVar) and c.left.name == slot
     )
-
-
-def _held(value: Value) -> list[Memory]:
-    return [memory for array in _arrays(value) for memory in array.held]
-
-
-def _order(step: Compute, arrays: Sequence[Array], made: Array) -> tuple[int, ...] | None:
-    """How a result of its own lies: by the first operand of its shape, if it is made element by element."""
-    alike = [a for a in arrays if a.dims == made.dims]
-    return alike[0].order if step.row.elementwise and alike else made.order
-
-
-def _moved(step: Compute, operand: Array, made: Array) -> tuple[int, ...] | None:
-    """How a view lies whose axes are those of the operand in another order."""
-    rank = len(made.dims or ())
-    axes = list(range(rank))
-    match step.row.name:
-        case "permute_dims":
-            given = _literals(step.inputs[1]) if step.inputs[1] is not None else axes[::-1]
-            if given is None:
-                return None
-            axes = [axis % rank for axis in given]
-        case "matrix_transpose":
-            axes[-2:] = axes[:-3:-1]
-        case "swapaxes":
-            given = [a for v in step.inputs[1:] for a in _literals(v) or ()]
-            one, other = (axis % rank for axis in given)
-            axes[one], axes[other] = axes[other], axes[one]
-        case "identity" | "positive" | "dropout":
-            return operand.order
-        case "slice" | "split":
-            same = (operand.dims or ())[1:] == (made.dims or ())[1:]
-            return operand.order if same else None
-        case "expand_dims" | "squeeze":
-            return made.order if operand.in_rows else None
-        case _:
-            return operand.order if operand.dims == made.dims else None
-    if operand.order is None:
-        return None
-    return tuple(axes.index(axis) for axis in operand.order)
-
-
-def _literals(value: core.Value | None) -> list[int] | None:
-    items = (
-        value.dims
-        if isinstance(value, core.ShapeLit)
-        else value.items
-        if isinstance(value, core.ListValue)
-        else (value,)
-    )
-    found = [item.value for item in items if isinstance(item, core.SizeLit)]
-    return found if len(found) == len(items) else None
-
-
-def _at_end(value: Value, index: Size, limits: Limits | None) -> Value:
-    """What a loop carried, behind it."""
-    if isinstance(value, tuple):
-        return tuple(_at_end(part, index, limits) for part in value)
-    if not isinstance(value, Array):
-        return value
-    held = tuple(Memory(m.number, _over_turns(m.bytes, index, limits)) for m in value.held)
-    return Array(value.dims, value.itemsize, held, value.order)
-
-
-# Sizes
-
-
-def _operation(op: str, a: Size, b: Size) -> Size:
-    match op:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
-        case "//" | "/":
-            return terms.floordiv(a, b)
-        case "%":
-            return terms.mod(a, b)
-        case "ceildiv":
-            return terms.ceildiv(a, b)
-    return terms.smax(a, b) if op == "max" else terms.smin(a, b)
-
-
-def _greatest(sizes: Sequence[Size]) -> Size:
-    found = sizes[0]
-    for size in sizes[1:]:
-        if not _below(size, found):
-            found = size if _below(found, size) else terms.smax(found, size)
-    return found
-
-
-def _below(a: Size, b: Size) -> bool:
-    """Whether a size is surely at most another one."""
-    return terms.is_nonneg(b - a)
-
-
-def _over_turns(size: Size, index: Size, limits: Limits | None) -> Size:
-    """The greatest value over the turns of a loop, or more: what grows counts as in the last turn, what falls as in the first.
-    Where nobody knows how many turns there are, the index stays."""
-    if limits is None or isinstance(size, int):
-        return size
-    [variable] = terms.variables(index)
-    parts: list[Size] = [terms.close({mono: factor}) for mono, factor in size.mons.items()]
-    first, last = ({variable: limit} for limit in limits)
-    return sum((terms.substitute(p, last if terms.is_nonneg(p) else first) for p in parts), 0)

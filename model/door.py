@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from .frontends.onnx.inference import Inferred
-from .frontends.onnx.model import TensorType, Value
-from .frontends.onnx.ranges import Indices, Range
-from .frontends.onnx.reading import read_model
-from .lang import codes
-from .lang.diagnostics import Diagnostic, error
-from .lang.source import Source, Span
+from ..frontends.onnx.inference import Inferred
+from ..frontends.onnx.model import TensorType, Value
+from ..frontends.onnx.ranges import Indices, Range
+from ..frontends.onnx.reading import read_model
+from ..lang import codes
+from ..lang.diagnostics import Diagnostic, error
+from ..lang.source import Source, Span
 
 
 class Door:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from ..lang.node import Node
+from ..simplify.solver.prove import prove_line
 from .contract import Contract, IndexRange, Shape, Typed
-from .lang.node import Node
-from .simplify.solver.prove import prove_line
 
 Relation = Literal["equal", "wider", "narrower", "different", "unknown"]
 _WORD = re.compile(r"[A-Za-z_][\w']*")

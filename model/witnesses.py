@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from . import pipeline
+from .. import pipeline
+from ..interp.dtypes import numpy_dtype
+from ..interp.run import Machine, ShapeError
+from ..lang.checked import Checked
+from ..lang.diagnostics import Diagnostic
+from ..lang.dtypes import DTYPES
+from ..lang.files import Files
+from ..lang.node import replace
+from ..simplify.solver.numbers import size_at
 from .contract import Clause, Contract, IndexRange, Typed
-from .interp.dtypes import numpy_dtype
-from .interp.run import Machine, ShapeError
-from .lang.checked import Checked
-from .lang.diagnostics import Diagnostic
-from .lang.dtypes import DTYPES
-from .lang.files import Files
-from .lang.node import replace
-from .model_replay import Sizes
-from .simplify.solver.numbers import size_at
+from .replay import Sizes
 
 
 def with_runs(checked: Checked, contract: Contract, base: Path, roots: tuple[Path, ...] = ()) -> Contract:

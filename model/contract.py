@@ -6,22 +6,22 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from .frontends.onnx.inference import Inferred, inference
-from .frontends.onnx.model import Model, Operation
-from .frontends.onnx.paths import Paths
-from .frontends.onnx.ranges import Indices, Range, Spread
-from .frontends.onnx.translate import Translation
-from .lang.checked import Asked, Checked, Condition, Conditions
-from .lang.diagnostics import Diagnostic
-from .lang.node import Node, replace
-from .model_replay import Parameter, Unanswered, failure_at
-from .pipeline import Report
-from .simplify.solver.conditions import render_cond
-from .simplify.solver.exprs import ExpressionError, Scope, read_condition
-from .simplify.solver.numbers import holds_at, size_at
-from .simplify.solver.prove import prove_line
-from .simplify.solver.terms import TooLarge
-from .size import Size
+from ..frontends.onnx.inference import Inferred, inference
+from ..frontends.onnx.model import Model, Operation
+from ..frontends.onnx.paths import Paths
+from ..frontends.onnx.ranges import Indices, Range, Spread
+from ..frontends.onnx.translate import Translation
+from ..lang.checked import Asked, Checked, Condition, Conditions
+from ..lang.diagnostics import Diagnostic
+from ..lang.node import Node, replace
+from ..pipeline import Report
+from ..simplify.solver.conditions import render_cond
+from ..simplify.solver.exprs import ExpressionError, Scope, read_condition
+from ..simplify.solver.numbers import holds_at, size_at
+from ..simplify.solver.prove import prove_line
+from ..simplify.solver.terms import TooLarge
+from ..size import Size
+from .replay import Parameter, Unanswered, failure_at
 
 Shape = tuple[int | str, ...]
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import pipeline
-from .lang.checked import Checked
-from .lang.diagnostics import Diagnostic
-from .lang.dtypes import DTYPES
-from .lang.node import Node
-from .simplify.propagate import ArgumentShape
-from .simplify.solver.numbers import size_at
+from .. import pipeline
+from ..lang.checked import Checked
+from ..lang.diagnostics import Diagnostic
+from ..lang.dtypes import DTYPES
+from ..lang.node import Node
+from ..simplify.propagate import ArgumentShape
+from ..simplify.solver.numbers import size_at
 
 Sizes = Mapping[str, int]
 

@@ -6,16 +6,16 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..frontends.onnx.translate import Translation
+from ..lang import codes
+from ..lang.checked import Checked
+from ..lang.diagnostics import Diagnostic, error
+from ..lang.node import Node, replace
+from ..lang.source import Source, Span
+from ..simplify.solver.numbers import holds_at
+from ..simplify.solver.prove import prove_line
 from .contract import Contract, parameters
-from .frontends.onnx.translate import Translation
-from .lang import codes
-from .lang.checked import Checked
-from .lang.diagnostics import Diagnostic, error
-from .lang.node import Node, replace
-from .lang.source import Source, Span
-from .model_replay import Parameter, Unanswered, failure_at
-from .simplify.solver.numbers import holds_at
-from .simplify.solver.prove import prove_line
+from .replay import Parameter, Unanswered, failure_at
 
 # From so many sizes the smallest is looked for.
 _MOST = 256
