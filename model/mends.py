@@ -98,12 +98,12 @@ class _Mending:
         source = next(i for i in self.contract.inputs if name in (i.shape or ()))
         sizes = source.shape or ()
         made = {part: f"{given}_{operation.index}_{part}" for part in ("sizes", "axes", "target", "ones", "for_all")}
-        whole, before = f"{made['sizes']}_and_1", operation.index
+        new, whole = partial(NewNode, before=operation.index), f"{made['sizes']}_and_1"
         nodes = (
-            NewNode("Shape", (source.name,), made["sizes"], before=before),
-            NewNode("Concat", (made["sizes"], made["ones"]), whole, {"axis": 0}, before),
-            NewNode("Gather", (whole, made["axes"]), made["target"], before=before),
-            NewNode("Expand", (given, made["target"]), made["for_all"], before=before),
+            new("Shape", (source.name,), made["sizes"]),
+            new("Concat", (made["sizes"], made["ones"]), whole, {"axis": 0}),
+            new("Gather", (whole, made["axes"]), made["target"]),
+            new("Expand", (given, made["target"]), made["for_all"]),
         )
         axes = tuple(sizes.index(name) if is_wanted else len(sizes) for is_wanted in wanted)
         return Edit({made["axes"]: axes, made["ones"]: (1,)}, nodes, {(operation.index, at): made["for_all"]})

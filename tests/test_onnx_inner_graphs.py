@@ -16,7 +16,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang import onnx as rx_onnx  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
-from rxlang.model_check import check_model  # noqa: E402
+from rxlang.model.check import check_model  # noqa: E402
 from rxlang.simplify.solver.numbers import holds_at  # noqa: E402
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
