@@ -15,7 +15,7 @@ from .known.finding import Finding
 from .known.fresh import settle
 from .known.values import POISON, UNKNOWN, Entry, Env, NumberValue, Poison
 from .primitives import apply_primitive
-from .solver.conditions import Cond
+from .solver.conditions import Cond, all_of
 from .solver.terms import toll
 from .visitor import Part, Visitor
 from .voice.doors import Chosen, Site
@@ -165,8 +165,9 @@ class Lists(Part):
             results.append((settle(self.state, value), guard))
             self.state.pop()
         joined, guard = results[0]
-        for other, its_guard in results[1:]:
-            joined = self.branches.join(frame, joined, other, call.span, (guard, its_guard))
+        for number, (other, its_guard) in enumerate(results[1:], 2):
+            behind = [all_of(*later) for _, later in results[number:]]
+            joined = self.branches.join(frame, joined, other, call.span, (guard, its_guard), others=behind)
             guard = ()
         return joined, call
 
