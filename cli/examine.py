@@ -81,7 +81,8 @@ def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     from ..model.check import check_model  # few programs are models
 
     try:
-        found = check_model(Path(program.name), program.name, wish.roots, wish.options, wish.dynamic, wish.at, wish.run)
+        asked = (wish.dynamic, wish.at, wish.run, wish.prelude)
+        found = check_model(Path(program.name), program.name, wish.roots, wish.options, *asked)
     except ValueError as wrong:
         raise Unusable(str(wrong)) from None
     told = found.report.diagnostics

@@ -12,6 +12,7 @@ from ..lang.diagnostics import Diagnostic
 from ..simplify.known.outcome import Options
 
 if TYPE_CHECKING:
+    from ..frontends.onnx.prelude import Prelude
     from ..model.contract import Contract
     from ..model.mends import Mend
 
@@ -28,6 +29,7 @@ class Wish(NamedTuple):
     at: tuple[str, ...] = ()
     run: bool = False
     cache: Path | None = None
+    prelude: Prelude | None = None
 
 
 class OfModel(NamedTuple):

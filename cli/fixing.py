@@ -38,7 +38,7 @@ def fix_model(program: Program, wish: Wish) -> Iterator[str]:
     from ..model.check import check_model
 
     path = Path(program.name)
-    found = check_model(path, program.name, wish.roots, wish.options, wish.dynamic)
+    found = check_model(path, program.name, wish.roots, wish.options, wish.dynamic, prelude=wish.prelude)
     done = [m for m in found.mends if not m.pads]
     for mend in found.mends:
         yield (

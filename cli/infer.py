@@ -10,8 +10,7 @@ import click
 
 from ..lang.diagnostics import RxError
 from ..model.api import Policy, infer_model
-from .files import Unusable, reason
-from .import_ import prelude_option, rules
+from .files import Unusable, prelude_option, reason, rules
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
@@ -64,17 +63,17 @@ def infer(
         out = file
     if out is not None:
         try:
-            found.write(out, copy_data, _contract(file, dynamic) if kept else None)
+            found.write(out, copy_data, _contract(file, dynamic, prelude) if kept else None)
         except OSError as wrong:
             raise Unusable(f"cannot write {out!r}: {reason(wrong)}") from wrong
     return 0 if found.ok else 1
 
 
-def _contract(file: str, dynamic: tuple[str, ...]) -> str:
+def _contract(file: str, dynamic: tuple[str, ...], prelude: str | None) -> str:
     from ..model.check import check_model
     from ..model.contract_file import contract_text
 
-    found = check_model(Path(file), file, dynamic=dynamic)
+    found = check_model(Path(file), file, dynamic=dynamic, prelude=rules(prelude))
     if found.contract is None:
         raise Unusable(f"{file!r} has no contract: `rx check` says why")
     return contract_text(found.contract)

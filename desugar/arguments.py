@@ -82,6 +82,10 @@ def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.A
 
 def tensor(code: Code, expr: sweet.Expr) -> core.Value:
     """A tensor-level operand; a size is not one by itself."""
+    if isinstance(expr, sweet.Name):  # most of them are the name of one
+        entry = code.scope.find(expr.name)
+        if entry is not None and entry.number is None and entry.sort == core.TENSOR:
+            return entry.at(expr.span)
     found = levels.level(code, expr)
     if found in ("Size", "Shape", "DType", "Bool") and not levels.is_literal(code, expr):
         refuse_size(code, expr, found)

@@ -46,7 +46,7 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
             name = stack[-1]
             if name not in state:
                 state[name] = False
-                used = identifiers(unit.consts[name].value, unit.consts[name].type)
+                used = unit.world.spelt(unit.consts[name])[0].identifiers
                 stack.extend(n for n in sorted(used, reverse=True) if n in unit.consts and n not in state)
                 continue
             stack.pop()
@@ -57,10 +57,11 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
 
 
 def _const(unit: Unit, item: sweet.Const, name: str, hooks: Hooks) -> tuple[core.ConstDef, Entry]:
-    if depth(item) > MAX_DEPTH:
+    spelt, _ = unit.world.spelt(item)
+    if spelt.size > MAX_DEPTH and depth(item) > MAX_DEPTH:
         fail(codes.E223, f"`{item.name.name}` is nested too deeply", item.name.span)
     type_ = None if item.type is None else expand(unit, item.type)
-    code = Code(unit, None, identifiers(item, type_), hooks)
+    code = Code(unit, None, spelt.identifiers if type_ is item.type else identifiers(item, type_), hooks)
     code.may_load, code.may_hoist = True, False
     value, sort = _value(code, item, type_)
     number = folding.literal(value) if type_ is None and isinstance(value, core.Number) else None

@@ -14,7 +14,7 @@ class Spelt:
     """Of some trees, in their order: the `names` that are used, those that bind or are types, the functions that are called,
     the names of dtypes in annotations, and what statements, parameters and loops bind."""
 
-    __slots__ = ("bound", "dtypes", "functions", "names", "others")
+    __slots__ = ("bound", "dtypes", "functions", "names", "others", "size")
 
     def __init__(self, *roots: object) -> None:
         self.names: list[str] = []
@@ -22,7 +22,9 @@ class Spelt:
         self.functions: list[str] = []
         self.dtypes: list[sweet.Name] = []
         self.bound: list[str] = []
+        self.size = 0  # how many nodes there are
         for node in walk(*roots):
+            self.size += 1
             put = _PUT.get(type(node))
             if put is not None:
                 put(self, node)

@@ -14,11 +14,12 @@ from pathlib import Path
 from ..desugar.world import Kept, Part
 from ..lang import codes
 from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
-from ..lang.diagnostics import Diagnostic, in_order
+from ..lang.diagnostics import Diagnostic, RxError, in_order
 from ..lang.files import Files
 from ..lang.modules import Modules, load_program
 from ..lang.node import Node
 from ..lang.source import NOWHERE, Source, Span
+from ..lang.stored import Header
 from ..lang.sweet import Const, Import, Module
 from ..pipeline import check_part
 from ..simplify.known.outcome import GivenUp, Options
@@ -143,12 +144,24 @@ class Texts(Files):
             self.analyst.read[found] = known = (stamp, super().read_text(path, relative_to, span)[1])
         return found, known[1]
 
+    def find(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, *, linked: bool = False) -> Path:
+        try:
+            return super().find(path, relative_to, span, linked=linked)
+        except RxError:
+            for folder in (self.base, *self.roots) if linked else ():
+                self.analyst.weights[folder / path] = _stamp(folder / path)
+            raise
+
+    def header(self, found: Path, key: str | None) -> Header:
+        self.analyst.weights[found] = _stamp(found)
+        return super().header(found, key)
+
 
 def _stamp(path: Path) -> tuple[int, int]:
     """What changes when a file is written."""
     try:
         stat = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return (0, -1)
     return (stat.st_mtime_ns, stat.st_size)
 
@@ -272,6 +285,8 @@ class Analyst:
     def __init__(self) -> None:
         self.edited: dict[Path, str] = {}
         self.read: dict[Path, tuple[tuple[int, int], str]] = {}
+        # The files of weights that were asked for, be they there or not.
+        self.weights: dict[Path, tuple[int, int]] = {}
         self.files: dict[Path, Pieces] = {}
         self._found: dict[Path, Found] = {}
 
@@ -287,8 +302,16 @@ class Analyst:
         """The files that are not on disk what was read."""
         return [path for path, (stamp, _) in self.read.items() if path not in self.edited and _stamp(path) != stamp]
 
+    def has_new_weights(self) -> bool:
+        """Whether files that are no text are not what they were: what rests on them is forgotten."""
+        is_new = any(_stamp(path) != stamp for path, stamp in self.weights.items())
+        if is_new:
+            self.forget()
+        return is_new
+
     def forget(self) -> None:
         """What rests on files that are no text, as weights are."""
+        self.weights.clear()
         for found in self._found.values():
             found.verdicts, found.consts = {}, {}
 

@@ -122,6 +122,12 @@ def _kind(text: str) -> str:
     return "bound" if all(c.op != "==" or not isinstance(c.right, sweet.Name) for c in _comparisons(text)) else "names"
 
 
+def _is_said_otherwise(fn: sweet.Fn, text: str) -> bool:
+    """Whether the author has said already how small the same size may be."""
+    said = {c.left.span.text for c in fn.where if isinstance(c, sweet.Binary) and c.op == ">="}
+    return any(c.op == ">=" and c.left.span.text in said for c in _comparisons(text))
+
+
 def _comparisons(text: str) -> list[sweet.Binary]:
     return [c for c in _conjuncts(parse_expr(text)) if isinstance(c, sweet.Binary)]
 
@@ -130,7 +136,7 @@ def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -
     fn, also = decl.fn, tuple(map(_unless_empty, case.subject.also))
     if not all(_said_in(other, signature_names(fn)) for other in also):
         return
-    kind, text = _kind(text), ", ".join((text, *also))
+    kind, text = "names" if _is_said_otherwise(fn, text) else _kind(text), ", ".join((text, *also))
     if fn.where:
         edit = inserted(fn.span, fn.where[-1].span.end, f", {text}")
     else:

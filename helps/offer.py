@@ -184,7 +184,8 @@ def candidates(case: Case) -> list[Mend]:
     for family in FAMILIES if case.diagnostic.severity != "note" else (operands.mends,):
         for mend in family(case):
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
-            if mend.edits and not overlap(mend.edits) and key not in found and not _empties(case.tree, mend):
+            changes = any(e.text != e.span.text for e in mend.edits)
+            if changes and not overlap(mend.edits) and key not in found and not _empties(case.tree, mend):
                 found[key] = mend
     unsure = [m.kind == "slip" and m.rank >= conditions.FAR_FETCHED for m in found.values()]
     ordered = [
@@ -317,7 +318,8 @@ class _Trials:
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, mend.edits))
         self.steps -= self._reading(diagnostic, mend.edits)
-        with Purse(min(max(self.steps, 0), self.a_mend)) as purse:
+        # The likeliest may take more: what was broken early is checked to its end then.
+        with Purse(min(max(self.steps, 0), max(self.a_mend, self.steps // 2))) as purse:
             after = self.recheck(source, believed)
         self.steps -= purse.spent
         places, told_of = Places(mend.edits), kept - believed

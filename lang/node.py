@@ -62,9 +62,12 @@ def _compiled(kind: type[Node]) -> Any:
 
 def _reader(fields: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     """What reads some fields of a node, all at once."""
-    if len(fields) < 2:
-        return lambda node: tuple(getattr(node, f) for f in fields)
-    return attrgetter(*fields)
+    if len(fields) > 1:
+        return attrgetter(*fields)
+    if not fields:
+        return lambda node: ()
+    only = attrgetter(*fields)
+    return lambda node: (only(node),)
 
 
 class Node(metaclass=_NodeMeta):
@@ -138,9 +141,10 @@ N = TypeVar("N", bound=Node)
 def replace(node: N, **changes: Any) -> N:
     """The same node with some fields changed."""
     kind = type(node)
-    values = list(kind._values(node))
-    for field, value in changes.items():
-        if field not in kind._places:
-            raise TypeError(f"{kind.__name__} has no field {sorted(changes.keys() - kind._places)}")
-        values[kind._places[field]] = value
+    values, places = list(kind._values(node)), kind._places
+    try:
+        for field, value in changes.items():
+            values[places[field]] = value
+    except KeyError:
+        raise TypeError(f"{kind.__name__} has no field {sorted(changes.keys() - places)}") from None
     return kind(*values)

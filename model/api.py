@@ -26,6 +26,7 @@ from ..lang.checked import Takes
 from ..lang.diagnostics import Diagnostic, RxError, error, warning
 from ..lang.node import Node
 from ..lang.parser import decode
+from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
 from ..simplify.known.outcome import Options
 from ..size import Size
@@ -109,6 +110,7 @@ def _file(model: str | PathLike[str] | bytes | Proto) -> Iterator[tuple[Path, by
         yield path, data
 
 
+@collector_paused
 def infer_model(
     path: Path,
     policy: Policy,

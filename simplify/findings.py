@@ -38,7 +38,7 @@ class Log:
 
     def __init__(self, *, certain: bool = False) -> None:
         self.certain = certain
-        self._counts = dict.fromkeys(_COUNTED.values(), 0)
+        self._counted = dict.fromkeys(Status, 0)
         self.findings: list[Finding] = []
         # Annotations that always fail.
         self.broken: list[Span] = []
@@ -55,11 +55,12 @@ class Log:
         return len(self.findings) >= IN_WORDS
 
     def count(self, status: Status, number: int = 1) -> None:
-        self._counts[_COUNTED[status]] += number
+        self._counted[status] += number
 
     @property
     def counts(self) -> Counts:
-        return Counts(sum(self._counts.values()), **self._counts)
+        numbers = {field: self._counted[status] for status, field in _COUNTED.items()}
+        return Counts(sum(numbers.values()), **numbers)
 
 
 def choose(log: Log) -> tuple[list[Finding], list[Finding]]:

@@ -92,8 +92,7 @@ class Prover:
         """The status, and what was found of it, if that may have to be told. `sizes` are the dimensions of the tensors
         involved, for the rule about empty tensors and for witnesses."""
         if truth is True:
-            self.state.facts.counts["ground"] = self.state.facts.counts.get("ground", 0) + 1
-            return self._record(frame, Status.PROVED), None
+            return self.plain(frame), None
         verdict, found = self._verdict(truth), None
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED), None
@@ -123,6 +122,11 @@ class Prover:
                     found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
+
+    def plain(self, frame: Frame) -> Status:
+        """What is true by itself."""
+        self.state.facts.counts["ground"] += 1
+        return self._record(frame, Status.PROVED)
 
     def _refuted(
         self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size], turn: str = ""

@@ -87,6 +87,8 @@ class SymbolicCtx:
     def judged(
         self, asked: Requirement, cond: Truth, code: Code | None = None, open_at: frozenset[Span] = frozenset()
     ) -> Status:
+        if cond is True:
+            return self.prover.plain(self.frame)
         of_dtypes = isinstance(asked, DTypeRequirement)
         needs = Precondition(self.info, asked, codes.E313 if of_dtypes else code, open_at)
         with Apart():

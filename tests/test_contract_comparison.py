@@ -102,6 +102,15 @@ def test_outputs_are_compared_as_expressions(before: tuple[str, ...], after: tup
     )
 
 
+def test_what_is_given_is_part_of_a_contract() -> None:
+    bounded = replace(contract(), given=("n <= 8",))
+    assert compare(contract(), contract(("n", "m"), "n <= 100")).relation == "narrower"
+    assert compare(contract(), bounded).relation == "narrower"  # the new model may refuse what is not given
+    assert compare(bounded, contract()).relation == "wider"
+    assert compare(bounded, replace(contract(("a", "b")), given=("8 >= a",))).relation == "equal"
+    assert compare(bounded, contract(("n", "m"), "n <= 100")).relation == "wider"
+
+
 def test_ranges_of_indices_are_compared_too() -> None:
     def holding(least: int | str, most: int | str) -> Contract:
         return replace(contract(), ranges=(IndexRange("x", least, most, NODE),))

@@ -18,16 +18,18 @@ _HEAVIEST = 60
 
 
 class Written:
-    """Writes out what is known under one State; a size that was written before is the same expression."""
+    """Writes out what is known under one State, where that is `wanted`; a size that was written before is the same
+    expression."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, *, wanted: bool = True) -> None:
         self.state = state
+        self.wanted = wanted
         self._sizes: dict[Size, core.SizeExpr] = {}
         self._latest: tuple[Value | None, core.Known | None] = (None, None)
 
     def known(self, value: Value) -> core.Known | None:
         """What is known of a tensor or a Size; None for anything else."""
-        if value is not self._latest[0]:  # a call, and then the name that it is bound to
+        if self.wanted and value is not self._latest[0]:  # a call, and then the name that it is bound to
             self._latest = value, self._known(value)
         return self._latest[1]
 
