@@ -582,7 +582,10 @@ def arguments(text, r):
     shapes = {n: [r.choice((0, 1, 2, 3)) for _ in range(r.choice((0, 1, 2)))] for n in "uv"}
     found = {}
     for name, dims in re.findall(r"(\w+) : (?:Size|Tensor\(\[(.*?)\], float32\))", head):
-        sizes = [shapes[d[1:]] if d[0] == "*" else [eval(d, _CALLED, dict(names))] for d in dims.split(", ") if d]
+        try:
+            sizes = [shapes[d[1:]] if d[0] == "*" else [eval(d, _CALLED, dict(names))] for d in dims.split(", ") if d]
+        except ZeroDivisionError:
+            return None
         shape = [size for some in sizes for size in some]
         if min(shape, default=0) < 0 or math.prod(shape) > 5_000:
             return None
