@@ -342,7 +342,9 @@ def test_a_bound_of_a_window_is_offered_where_callers_are_asked_for_it_then(resu
     assert not found.unambiguous
 
 
-BIASED = """@f = fn(x : Tensor([b, o, h, w], float32), bias : Tensor([o], float32)) : Tensor([b, o, h, w], float32) { x + BIAS }"""
+BIASED = """@f = fn(x : Tensor([b, o, h, w], float32), bias : Tensor([o], float32)) : Tensor([b, o, h, w], float32) {
+  x + BIAS
+}"""
 SPLIT = """@f = fn(x : Tensor([b, t, d], float32), w : Tensor([g * k, d], float32), g : Size) : Tensor([b, g, t, k], float32) {
   let left = @permute_dims(@reshape(@linear(x, w), [b, t, g, k]), [0, 2, 1, 3])
   left + @permute_dims(SPLIT, [0, 2, 1, 3])
@@ -358,7 +360,8 @@ GROWN = """@g = fn(x : Tensor([s, d], float32), y : Tensor([s, d], float32)) : T
   }
   grown
 }"""
-STEPS = """@f = fn(x : Tensor([b, c, 2 * t], float32), w : Tensor([c, c, 5], float32)) : Tensor([b, t, c], float32) where t >= 1 {
+STEPS = """@f = fn(x : Tensor([b, c, 2 * t], float32), w : Tensor([c, c, 5], float32)) : Tensor([b, t, c], float32)
+  where t >= 1 {
   let y = @relu(@conv1d(x, w, strides=[STEP], pads=[(2, 2)]))
   @permute_dims(y, [0, 2, 1])
 }"""
