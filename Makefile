@@ -9,7 +9,7 @@ JOBS ?= 2
 # The share of all random programs that `make fuzz` tries (tests/support/fuzz.py counts them); `make test` takes a sample.
 RX_FUZZ ?= 1
 
-.PHONY: demo test check fuzz format weights vscode clean distclean
+.PHONY: demo test test-editors pictures check fuzz format weights vscode clean distclean
 
 demo: $(INSTALLED) weights
 	@$(BIN)/python examples/tour.py
@@ -36,10 +36,21 @@ weights: $(INSTALLED)
 	@$(BIN)/python examples/minilm/fetch.py
 	@$(BIN)/python examples/vad/fetch.py
 
-# The extension for VS Code, editors/vscode/rxlang.vsix.
-vscode:
+# What is promised of editors, in Neovim, Emacs and VS Code themselves. An editor that cannot be had here is skipped, with the reason.
+test-editors: $(INSTALLED)
+	@$(BIN)/python editors/test/run.py
+
+# docs/pictures, taken again.
+pictures: $(INSTALLED)
+	@$(BIN)/python editors/test/run.py pictures
+
+# The extension for VS Code.
+VSIX := editors/vscode/rxlang.vsix
+vscode: $(VSIX)
+$(VSIX): $(filter-out $(VSIX),$(wildcard editors/vscode/* editors/vscode/syntaxes/* editors/vscode/snippets/*))
 	@command -v npm >/dev/null || { echo "the extension is built with npm, which is not there"; exit 1; }
 	@cd editors/vscode && npm ci --no-audit --no-fund --silent && npm run --silent package
+	@touch $@
 
 # mypy reads the top-level folders as the package that they are installed as.
 .types/rxlang:

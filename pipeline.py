@@ -30,9 +30,9 @@ from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode
 from .lang.source import Source
+from .lang.stored import BadWeights, Header
 from .lang.summary import summary
 from .lang.walk import walk
-from .lang.weights import BadWeights, Header
 from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
@@ -132,6 +132,8 @@ def check_part(
 ) -> Report:
     """Check some items of a program that was loaded, against the signatures of others. Of `consts` nothing is told."""
     program, diagnostics = desugar(modules, lookup, options.given, part)
+    heads = frozenset(f.name for f in program.functions if f.span.source in part.heads)
+    options = replace(options, believed=options.believed | heads)
     return _checked(modules, program, diagnostics, files, options, consts)
 
 
@@ -282,14 +284,15 @@ class _Weights:
         return None if known is None else TensorInfo(known.shape, known.dtype)
 
     def _header(self, load: core.Load) -> Header | None:
+        if load.path in self._unread:
+            return None
         try:
             if load.path not in self._found:
                 self._found[load.path] = self.files.find(load.path, span=load.span, linked=True)
             return self.files.header(self._found[load.path], load.key)
         except RxError as problem:
-            if load.path not in self._unread:
-                self._unread.add(load.path)
-                self.diagnostics.extend(map(_missing, problem.diagnostics))
+            self._unread.add(load.path)
+            self.diagnostics.extend(map(_missing, problem.diagnostics))
             return None
         except BadWeights as problem:
             self.diagnostics.append(error(codes.E245, f'"{load.path}" {problem}', load.span))

@@ -1,7 +1,7 @@
 """How often a help mends a real bug as its author did, how it fares with made mistakes, and what helps cost.
 
     python benchmarks/helps.py [FILE.jsonl] [-v]
-    python benchmarks/helps.py --mistakes [--held-out] [--show WHAT]
+    python benchmarks/helps.py --mistakes [--held-out | --fresh | --later] [--every N] [--show WHAT]
 
 The bugs: of the refuted rows that come with a fixed version, for how many some offered help gives a program whose last tensor
 has the same shape as in the fixed version, at random sizes. `best` counts the help that is printed, `any` all that are offered.
@@ -10,8 +10,9 @@ The mistakes: programs of real architectures, each with one mistake (tests/data/
 mend, and the one after `--fix`, are run beside the original at small sizes. `right`: it demands and gives what the original
 does. `narrower`: some sizes without a 0 run in the original and are refused after. `one` counts mistakes with one error or
 warning, `blamed` those where the first of them points to the changed line. `--show` prints cases: a number N (the first N), an
-operator, a grade, or all; `--held-out` and `--fresh` take programs and mistakes that the tests do
-not have; no mend was made with those of `--fresh` in sight before its figures were first taken.
+operator, a grade, or all; `--held-out`, `--fresh` and `--later` take programs and mistakes that the tests do
+not have; no mend was made with those of the last two in sight before their figures were first taken. `--every 4` takes a
+quarter of the mistakes.
 """
 
 import argparse
@@ -60,28 +61,31 @@ def main():
     parser.add_argument("--mistakes", action="store_true", help="the mistakes alone")
     parser.add_argument("--held-out", action="store_const", const="held-out", default="own", dest="corpus")
     parser.add_argument("--fresh", action="store_const", const="fresh", dest="corpus")
+    parser.add_argument("--later", action="store_const", const="later", dest="corpus")
+    parser.add_argument("--every", type=int, default=1, metavar="N")
     parser.add_argument("--show", metavar="WHAT")
     given = parser.parse_args()
     if given.path.exists() and not given.mistakes:
         bugs(given.path, given.verbose)
         print()
-    mistakes(given.corpus, given.show)
+    mistakes(given.corpus, given.show, given.every)
 
 
 # Made mistakes
 
 
-def mistakes(name="own", show=None):
-    """Prints the cases that are asked for, and a table with a line for each operator."""
+def mistakes(name="own", show=None, every=1):
+    """Prints the cases that are asked for, as they come, and a table with a line for each operator."""
     start = time.perf_counter()
     slips = _support("mistakes")
     corpus = slips.CORPORA[name]
-    rows, texts = slips.read_mistakes(corpus), slips.read_programs(corpus)
+    rows, texts = slips.read_mistakes(corpus)[::every], slips.read_programs(corpus)
+    cases = []
     with ProcessPoolExecutor(PROCESSES) as pool:
-        cases = list(pool.map(_case, [(row, texts[row.program]) for row in rows], chunksize=5))
-    shown = [(n, case) for n, case in enumerate(cases) if _is_wanted(n, case, show)]
-    for number, case in shown:
-        print(f"{number:>3} {case['row'].program}, {case['row'].operator}\n{case['text']}")
+        for number, case in enumerate(pool.map(_case, [(row, texts[row.program]) for row in rows], chunksize=5)):
+            cases.append(case)
+            if _is_wanted(number, case, show):
+                print(f"{number:>3} {case['row'].program}, {case['row'].operator}\n{case['text']}", flush=True)
     _print_table(cases)
     print(f"{time.perf_counter() - start:.0f} s")
 

@@ -26,6 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import NoReturn
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -72,9 +73,7 @@ def ended(command: str, path: Path) -> tuple[int, str]:
     child = os.fork()
     if not child:
         os.close(read)
-        with os.fdopen(write, "wb", 0) as said:
-            status = _run(command, path, said)
-        os._exit(status)
+        _child(command, path, write)
     os.close(write)
     with os.fdopen(read, "rb") as stream:
         said = stream.read().decode("utf-8", "replace")
@@ -82,20 +81,28 @@ def ended(command: str, path: Path) -> tuple[int, str]:
     return (os.waitstatus_to_exitcode(status)), said
 
 
+def _child(command: str, path: Path, write: int) -> NoReturn:
+    """Says how the command ends, whatever comes out of it, and never comes back."""
+    status = RAISED
+    said = os.fdopen(write, "wb", 0)
+    try:
+        status = _run(command, path, said)
+    finally:
+        if status == RAISED:
+            said.write(traceback.format_exc()[-3000:].encode("utf-8", "replace"))
+        os._exit(status)
+
+
 def _run(command: str, path: Path, said: io.FileIO) -> int:
-    """In the child: limits, the command, and what became of them."""
+    """Limits, the command, and what it said."""
     os.chdir(path.parent)
     signal.alarm(20 * SECONDS)  # what waits takes no time of the processor
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
     there = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (there + BYTES, there + BYTES))
     out = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            status = invoke(arguments(command, path))
-    except BaseException:  # noqa: BLE001 - what no command may let out
-        said.write(traceback.format_exc()[-3000:].encode("utf-8", "replace"))
-        return RAISED
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        status = invoke(arguments(command, path))
     said.write(out.getvalue()[:1000].encode("utf-8", "replace"))
     return status
 

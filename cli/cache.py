@@ -14,17 +14,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..lang.checked import Counts
 from ..lang.codes import CODES
 from ..lang.diagnostics import Diagnostic, Edit, Help, Label
 from ..lang.recorded import Recorded
 from ..lang.source import NOWHERE, Source, Span
+from .examined import Examined, Wish
 from .files import Program, Unusable, replace_file
-
-if TYPE_CHECKING:
-    from .examine import Examined, Wish
 
 # The entries lie in as many folders, each with its part of the limit: who writes one looks at those beside it only.
 _FOLDERS = 256
@@ -184,8 +182,6 @@ def _diagnostic_object(d: Diagnostic, texts: _Texts) -> dict[str, Any]:
 
 
 def _examined(entry: Mapping[str, Any]) -> Examined:
-    from .examine import Examined  # which reads entries itself
-
     sources = [Source(name, text) for name, text in entry["sources"]]
     counts = None if entry["counts"] is None else Counts(*entry["counts"])
     diagnostics = tuple(_diagnostic(d, [*sources, NOWHERE.source]) for d in entry["diagnostics"])

@@ -11,14 +11,27 @@ import click
 from ..lang.cells import shown
 from ..lang.checked import Counts
 from ..lang.choices import Choice
-from ..lang.diagnostics import Diagnostic
+from ..lang.diagnostics import Diagnostic, RxError
 from ..lang.files import is_model
 from ..lang.summary import plural, summary
 from ..simplify.known.outcome import Options
 from . import cache as cached
-from .examine import Examined, Wish, examine_all
+from .examine import examine_all
+from .examined import Examined, Wish
 from .explanation import unknown
-from .files import Program, Unusable, all_met, conclude, conditions, folders, given_option, of_main, read_programs
+from .files import (
+    Program,
+    Unusable,
+    all_met,
+    conclude,
+    conditions,
+    folders,
+    given_option,
+    of_main,
+    prelude_option,
+    read_programs,
+    rules,
+)
 from .following import followed
 from .terminal import print_diagnostics
 
@@ -66,6 +79,7 @@ class Outcome(NamedTuple):
 )
 @click.option("--at", multiple=True, metavar="SIZE=N", help="Of models: check at a size, like h=40 or images.2=40.")
 @click.option("--run-witness", "run", is_flag=True, help="Of models: run the kernels with what breaks each condition.")
+@prelude_option
 @click.option("--write-contract", "written", metavar="FILE", help="Write what a model demands of its inputs, as JSON.")
 @click.option("--expect", "expected", metavar="FILE", help="Compare what a model demands with a contract.")
 @click.option("--no-cache", is_flag=True, help="Check again what was checked before and has not changed.")
@@ -87,6 +101,7 @@ def check(
     dynamic: tuple[str, ...],
     at: tuple[str, ...],
     run: bool,
+    prelude: str | None,
     written: str | None,
     expected: str | None,
     no_cache: bool,
@@ -102,13 +117,18 @@ def check(
     places = folders(roots)
     programs, unread = read_programs(paths, models=True)
     of_models = [program for program in programs if is_model(program.name)]
-    _only_models((*dynamic, *at, written, expected, "" if run else None), programs, of_models)
+    _only_models((*dynamic, *at, written, expected, prelude, "" if run else None), programs, of_models)
     _one_model((written, expected), of_models)
     given = tuple(of_main(text) for text in given) if of_models else given
+    try:
+        own = rules(prelude)
+    except RxError as problem:
+        print_diagnostics(problem.diagnostics)
+        return 1
     options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
     more = no_cache or signature or fix or guards or stats or explained is not None
     cache = None if more else cached.folder()  # what is kept is what is printed without these
-    wish = Wish(places, options, signature, explained, guards, dynamic, at, run, cache)
+    wish = Wish(places, options, signature, explained, guards, dynamic, at, run, cache, own)
     if watched:
         return _watched(paths, wish, more)
     if fix:
@@ -149,7 +169,9 @@ def _with_contracts(
 
 def _only_models(asked: Iterable[str | None], programs: Sequence[Program], models: Sequence[Program]) -> None:
     if any(text is not None for text in asked) and len(models) < len(programs):
-        raise Unusable("--dynamic, --at, --run-witness, --write-contract and --expect are for models (.onnx)")
+        raise Unusable(
+            "--dynamic, --at, --run-witness, --prelude, --write-contract and --expect are for models (.onnx)"
+        )
 
 
 def _one_model(asked: Iterable[str | None], models: Sequence[Program]) -> None:

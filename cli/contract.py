@@ -30,6 +30,7 @@ def text(name: str, contract: Contract) -> str:
     lines += _listed("what is declared of the inputs:", contract.declared)
     left = (f"{d.node}: {d.needs or 'a check'}" for d in contract.undecided)
     lines += _listed("what other data decides, checked when it runs:", left)
+    lines += _listed("given, and nothing is said of other sizes:", contract.given)
     lines += _listed("supposed, since the model keeps sizes in dtypes that hold no larger ones:", contract.supposed)
     lines += _listed("outputs:", map(_typed, contract.outputs))
     return "\n".join(lines)

@@ -14,7 +14,7 @@ from ..model.comparison import Comparison, compare
 from ..model.contract import Contract
 from ..model.contract_file import BadContract, contract_text, read_contract
 from .contract import notes, sizes_text, text
-from .examine import Examined
+from .examined import Examined
 from .files import Unusable, reason, replace_file
 
 

@@ -6,73 +6,25 @@ What few programs need is imported where they do: a check that was kept from bef
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from ..lang.checked import Counts, Demands
-from ..lang.choices import Choice, choices
-from ..lang.diagnostics import Diagnostic
+from ..lang.checked import Demands
+from ..lang.choices import choices
 from ..lang.files import is_model
 from ..lang.node import replace
 from ..lang.recorded import Recorded
-from ..simplify.known.outcome import Options
 from . import cache
+from .examined import Examined, OfModel, Wish
 from .explanation import explanation, names
 from .files import Program, Unusable
 
 if TYPE_CHECKING:
     from .. import pipeline
-    from ..model.contract import Contract
-    from ..model.mends import Mend
 
 # Fewer files than this are checked faster than processes start.
 _MANY = 8
-
-
-class Wish(NamedTuple):
-    """What is asked of every program; `cache` is the folder of what was found before, if that will do."""
-
-    roots: tuple[Path, ...]
-    options: Options
-    signature: bool = False
-    explained: str | None = None
-    guards: bool = False
-    dynamic: tuple[str, ...] = ()
-    at: tuple[str, ...] = ()
-    run: bool = False
-    cache: Path | None = None
-
-
-class OfModel(NamedTuple):
-    """What there is of a model: its contract, the one that it was given, the sizes that were asked for where it takes them, and
-    changes that were checked."""
-
-    contract: Contract | None = None
-    promised: str | None = None
-    at: Mapping[str, int] | None = None
-    mends: tuple[Mend, ...] = ()
-
-
-class Examined(NamedTuple):
-    """What checking one program gave, as plain data that can travel between processes. `counts` is None if it did not get so
-    far; `extra` are the lines that `--signature` and `--explain` ask for; `known` are the names that it has where it has not
-    the one to be explained; `unmet` is what was given and meets none of its functions."""
-
-    files: tuple[str, ...]
-    diagnostics: tuple[Diagnostic, ...]
-    counts: Counts | None
-    questions: dict[str, int]
-    ok: bool
-    extra: tuple[str, ...]
-    known: tuple[str, ...] | None = None
-    unmet: tuple[str, ...] = ()
-    guards: tuple[Choice, ...] = ()
-    model: OfModel | None = None
-
-    @property
-    def contract(self) -> Contract | None:
-        return None if self.model is None else self.model.contract
 
 
 def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
@@ -132,7 +84,8 @@ def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     from ..model.check import check_model
 
     try:
-        found = check_model(Path(program.name), program.name, wish.roots, wish.options, wish.dynamic, wish.at, wish.run)
+        asked = (wish.dynamic, wish.at, wish.run, wish.prelude)
+        found = check_model(Path(program.name), program.name, wish.roots, wish.options, *asked)
     except ValueError as wrong:
         raise Unusable(str(wrong)) from None
     told = found.report.diagnostics

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,6 +18,9 @@ from ..lang.cells import shown
 from ..lang.diagnostics import RxError
 from ..lang.files import is_model
 from ..lang.given import Given, read_given
+
+if TYPE_CHECKING:
+    from ..frontends.onnx.prelude import Prelude
 
 STDIN = "-"
 
@@ -172,3 +175,20 @@ def _below(folder: str, models: bool, unread: list[str]) -> list[str]:
 
 def _is_program(name: str, models: bool) -> bool:
     return (name.endswith(".rx") or models and is_model(name)) and not name.startswith(".")
+
+
+prelude_option = click.option(
+    "--prelude", metavar="FILE.rx", help="Rules for operators: @com_acme_Foo is Foo of the domain com.acme."
+)
+
+
+def rules(prelude: str | None) -> Prelude | None:
+    """The rules in a file that an option names; raises RxError."""
+    if prelude is None:
+        return None
+    from ..model.api import prelude_of  # few runs have any
+
+    try:
+        return prelude_of(Path(prelude))
+    except OSError as wrong:
+        raise Unusable(f"cannot read {prelude!r}: {reason(wrong)}") from wrong

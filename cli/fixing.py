@@ -10,7 +10,7 @@ from pathlib import Path
 from ..helps.fix import Fixed, fixed_and_left
 from ..lang.cells import shown
 from ..lang.parser import decode
-from .examine import Wish
+from .examined import Wish
 from .files import Program, replace_file
 
 _MARK = b"\xef\xbb\xbf"
@@ -38,7 +38,7 @@ def fix_model(program: Program, wish: Wish) -> Iterator[str]:
     from ..model.check import check_model
 
     path = Path(program.name)
-    found = check_model(path, program.name, wish.roots, wish.options, wish.dynamic)
+    found = check_model(path, program.name, wish.roots, wish.options, wish.dynamic, prelude=wish.prelude)
     done = [m for m in found.mends if not m.pads]
     for mend in found.mends:
         yield (

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ..lang.diagnostics import RxError
-from ..model.api import prelude_of
-from .files import Unusable, reason, replace_file
+from .files import Unusable, prelude_option, reason, replace_file, rules
 from .terminal import print_diagnostics
-
-if TYPE_CHECKING:
-    from ..frontends.onnx.prelude import Prelude
-
-
-prelude_option = click.option(
-    "--prelude", metavar="FILE.rx", help="Rules for operators: @com_acme_Foo is Foo of the domain com.acme."
-)
-
-
-def rules(prelude: str | None) -> Prelude | None:
-    """The rules in a file that an option names; raises RxError."""
-    try:
-        return None if prelude is None else prelude_of(Path(prelude))
-    except OSError as wrong:
-        raise Unusable(f"cannot read {prelude!r}: {reason(wrong)}") from wrong
 
 
 @click.command("import")

@@ -10,8 +10,7 @@ import click
 
 from ..lang.diagnostics import RxError
 from ..model.api import Policy, infer_model
-from .files import Unusable, reason
-from .import_ import prelude_option, rules
+from .files import Unusable, prelude_option, reason, rules
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
@@ -64,17 +63,17 @@ def infer(
         out = file
     if out is not None:
         try:
-            found.write(out, copy_data, _contract(file) if kept else None)
+            found.write(out, copy_data, _contract(file, dynamic, prelude) if kept else None)
         except OSError as wrong:
             raise Unusable(f"cannot write {out!r}: {reason(wrong)}") from wrong
     return 0 if found.ok else 1
 
 
-def _contract(file: str) -> str:
+def _contract(file: str, dynamic: tuple[str, ...], prelude: str | None) -> str:
     from ..model.check import check_model
     from ..model.contract_file import contract_text
 
-    found = check_model(Path(file), file)
+    found = check_model(Path(file), file, dynamic=dynamic, prelude=rules(prelude))
     if found.contract is None:
         raise Unusable(f"{file!r} has no contract: `rx check` says why")
     return contract_text(found.contract)
@@ -88,13 +87,17 @@ def _text(value: Inferred) -> str:
     return f"Tensor({shape}, {value.dtype or '?'})" + (f"  # {'; '.join(bounds)}" if bounds else "")
 
 
+def _value(value: Inferred) -> dict[str, Any]:
+    """One value; `bounds` where its sizes have some, `element` of what holds others."""
+    shape = None if value.shape is None else list(value.shape)
+    made: dict[str, Any] = {"shape": shape, "dtype": value.dtype, "exactness": list(value.exactness)}
+    if any(bound is not None for bound in value.bounds):
+        made["bounds"] = list(value.bounds)
+    return made if value.element is None else {**made, "element": _value(value.element)}
+
+
 def as_json(found: Inference) -> dict[str, Any]:
-    values = {
-        name: {
-            "shape": None if v.shape is None else list(v.shape), "dtype": v.dtype, "exactness": list(v.exactness),
-        }
-        for name, v in found.values.items()
-    }  # fmt: skip
+    values = {name: _value(v) for name, v in found.values.items()}
     nodes = [
         {"name": n.name, "op_type": n.op_type, "domain": n.domain, "status": n.status, "message": n.message}
         for n in found.nodes

@@ -12,7 +12,7 @@ import click
 
 from ..lang.files import is_model
 from . import cache
-from .examine import Wish
+from .examined import Wish
 from .files import STDIN, Unusable, read_programs
 
 # Seconds between two looks.

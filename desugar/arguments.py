@@ -13,7 +13,7 @@ from ..lang.node import replace
 from ..ops import elsewhere
 from ..ops.binding import BindError, bind
 from ..ops.model import Param, Primitive
-from . import shapes
+from . import levels, shapes
 from .code import Code, spelled
 from .errors import Broken, count, fail, nearest, problem
 from .folding import folded
@@ -82,8 +82,12 @@ def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.A
 
 def tensor(code: Code, expr: sweet.Expr) -> core.Value:
     """A tensor-level operand; a size is not one by itself."""
-    found = shapes.level(code, expr)
-    if found in ("Size", "Shape", "DType", "Bool") and not shapes.is_literal(code, expr):
+    if isinstance(expr, sweet.Name):  # most of them are the name of one
+        entry = code.scope.find(expr.name)
+        if entry is not None and entry.number is None and entry.sort == core.TENSOR:
+            return entry.at(expr.span)
+    found = levels.level(code, expr)
+    if found in ("Size", "Shape", "DType", "Bool") and not levels.is_literal(code, expr):
         refuse_size(code, expr, found)
     value, sort = code.hooks.value(code, expr)
     if sort != core.TENSOR:
@@ -147,14 +151,14 @@ def _tensors(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
 def _index(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     if isinstance(expr, sweet.ListExpr):
         return _index_list(code, expr)
-    if shapes.level(code, expr) in ("Size", "Number"):
+    if levels.level(code, expr) in ("Size", "Number"):
         return shapes.size(code, expr)
     return tensor(code, expr)
 
 
 def _index_list(code: Code, expr: sweet.ListExpr) -> core.Value:
     """`[0, 2]` where a tensor of indices is asked for."""
-    values = [shapes.literal_int(code, i) for i in expr.items]
+    values = [levels.literal_int(code, i) for i in expr.items]
     if not all(v is not None and -(2**63) <= v < 2**63 for v in values):
         fail(codes.E220, "a list of indices has to be literal", expr.span, help="`@stack` makes a tensor of tensors")
     return core.TensorLit(expr.span, (len(values),), tuple(v for v in values if v is not None), DTYPES["int64"])
@@ -167,7 +171,7 @@ def _size(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
 
 
 def _is_tensor(code: Code, expr: sweet.Expr) -> bool:
-    return shapes.level(code, expr) == "Tensor" and not isinstance(expr, sweet.FloatLit)
+    return levels.level(code, expr) == "Tensor" and not isinstance(expr, sweet.FloatLit)
 
 
 def _sizes(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
@@ -175,7 +179,7 @@ def _sizes(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
         return core.ShapeLit(expr.span, shapes.dims(code, expr.items))
     if _is_tensor(code, expr):
         return tensor(code, expr)
-    if shapes.level(code, expr) in ("Size", "Number"):
+    if levels.level(code, expr) in ("Size", "Number"):
         return core.ShapeLit(expr.span, (shapes.size(code, expr),))
     return shapes.shape(code, expr)
 
@@ -198,7 +202,7 @@ def _pairs(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
 
 
 def _int(code: Code, param: Param, expr: sweet.Expr) -> core.SizeExpr:
-    value = shapes.literal_int(code, expr)
+    value = levels.literal_int(code, expr)
     if value is None:
         _needs_literal(code, param, expr, "integer")
     return core.SizeLit(expr.span, value)
@@ -354,7 +358,7 @@ def _gives_size(code: Code, expr: sweet.Call) -> bool:
     """Whether a call is one of a function whose result is shape-level."""
     if isinstance(expr.callee, sweet.Name):
         return code.scope.find(expr.callee.name) is not None
-    return isinstance(expr.callee, sweet.FnName) and shapes.level(code, expr) in ("Size", "Shape", "DType", "Bool")
+    return isinstance(expr.callee, sweet.FnName) and levels.level(code, expr) in ("Size", "Shape", "DType", "Bool")
 
 
 def _tuple(code: Code, expr: sweet.Expr, sort: core.TupleSort, what: str | None) -> core.Value:

@@ -30,7 +30,8 @@ class Code:
     for people. `hooks` are the translators of values, blocks and function values, which know each other only through here.
     `may_load` tells where weights may be loaded, `may_hoist` where a statement can be put before the one at hand.
     `opaque` is the extern whose wrapper this is, in core form: the one call of an unknown name in it is its callable.
-    `compounds` are the expressions that are bound as if they were names.
+    `compounds` are the expressions that are bound as if they were names. `bare` has the sort of each lambda that stands in
+    the turns of a loop over rows.
     """
 
     def __init__(self, unit: Unit, function: str | None, taken: set[str], hooks: Hooks) -> None:
@@ -49,6 +50,7 @@ class Code:
         self.opaque: FnInfo | None = None
         self.annotated: list[Entry] = []
         self.compounds: set[str] = set()
+        self.bare: dict[int, tuple[sweet.Expr, core.FnSort]] = {}
 
     # Problems
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
+from functools import partial
+
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError
 from ..lang.printer import print_type
-from . import arguments, folding, patterns, shapes
+from . import arguments, folding, levels, patterns
 from .annotations import leaves
 from .code import Code, Hooks
 from .declarations import MAX_DEPTH
@@ -22,7 +25,10 @@ def consts(unit: Unit, hooks: Hooks) -> list[core.ConstDef]:
     found: list[core.ConstDef] = []
     for item in _by_use(unit):
         try:
-            found.append(_const(unit, item, hooks))
+            name = unit.world.const_names[unit.alias, item.name.name]
+            definition, entry = unit.world.kept(item, name, partial(_const, unit, item, name, hooks))
+            unit.world.bind_const(unit, copy(entry))  # it notes its uses
+            found.append(definition)
         except RxError as problem:
             unit.world.report(problem)
             unit.world.bind_const(unit, Entry(item.name.name, None, None, item.name.span, "const"))
@@ -40,7 +46,7 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
             name = stack[-1]
             if name not in state:
                 state[name] = False
-                used = identifiers(unit.consts[name].value, unit.consts[name].type)
+                used = unit.world.spelt(unit.consts[name])[0].identifiers
                 stack.extend(n for n in sorted(used, reverse=True) if n in unit.consts and n not in state)
                 continue
             stack.pop()
@@ -50,16 +56,16 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
     return order
 
 
-def _const(unit: Unit, item: sweet.Const, hooks: Hooks) -> core.ConstDef:
-    if depth(item) > MAX_DEPTH:
+def _const(unit: Unit, item: sweet.Const, name: str, hooks: Hooks) -> tuple[core.ConstDef, Entry]:
+    spelt, _ = unit.world.spelt(item)
+    if spelt.size > MAX_DEPTH and depth(item) > MAX_DEPTH:
         fail(codes.E223, f"`{item.name.name}` is nested too deeply", item.name.span)
     type_ = None if item.type is None else expand(unit, item.type)
-    code = Code(unit, None, identifiers(item, type_), hooks)
+    code = Code(unit, None, spelt.identifiers if type_ is item.type else identifiers(item, type_), hooks)
     code.may_load, code.may_hoist = True, False
     value, sort = _value(code, item, type_)
     number = folding.literal(value) if type_ is None and isinstance(value, core.Number) else None
     value = settled(value, type_)
-    name = unit.world.const_names[unit.alias, item.name.name]
     literal = item.value if sort == core.SIZE or _is_number(value) else None
     if isinstance(value, core.SizeLit):
         literal = sweet.IntLit(item.value.span, value.value)
@@ -68,10 +74,9 @@ def _const(unit: Unit, item: sweet.Const, hooks: Hooks) -> core.ConstDef:
         item.name.name, sort, core.variable(item.name.span, name, sort), item.name.span, "const", nonneg,
         literal if number is None else number, number,
     )  # fmt: skip
-    unit.world.bind_const(unit, entry)
     checks = _checks(code, item, type_, name)
     annotation = "" if type_ is None else print_type(in_core(code, type_))
-    return core.ConstDef(item.span, name, sort, value, annotation, checks)
+    return core.ConstDef(item.span, name, sort, value, annotation, checks), entry
 
 
 def _value(code: Code, item: sweet.Const, type_: sweet.Type | None) -> tuple[core.Value, core.Sort]:
@@ -80,7 +85,7 @@ def _value(code: Code, item: sweet.Const, type_: sweet.Type | None) -> tuple[cor
             fail(codes.E221, "a function is written `@f = fn(...) { ... }`", item.span)
         sort = sort_of(type_)
         return arguments.of(code, item.value, sort), sort
-    found = shapes.level(code, item.value)
+    found = levels.level(code, item.value)
     if found in SHAPE_WORDS:
         fail(
             codes.E207, f"the sort of `{item.name.name}` has to be said", item.value.span,

@@ -32,18 +32,18 @@ def check(world: World) -> None:
 
 
 def _check(world: World, unit: Unit, item: sweet.Item) -> None:
-    found: dict[str, sweet.Name] = {}
-    for node in walk(item):
-        if isinstance(node, sweet.TensorType) and isinstance(node.dtype, sweet.Name):
-            found.setdefault(node.dtype.name, node.dtype)
+    parts, found = world.spelt(item), dict[str, sweet.Name]()
+    for place in (n for part in parts for n in part.dtypes):
+        if place.name not in DTYPES and not place.name.startswith("_"):
+            found.setdefault(place.name, place)
     if not found:
         return
-    names = [n.name for n in walk(item) if isinstance(n, sweet.Name | sweet.Ident | sweet.NamedType)]
+    names = [n for part in parts for n in (*part.names, *part.others)]
     elsewhere = _names_of_others(unit, item) if isinstance(item, sweet.TypeDecl) else set(unit.consts)
     if isinstance(item, sweet.FnDecl):
         elsewhere |= {p.name.name for p in item.fn.params}
     for name, place in found.items():
-        if name in DTYPES or name.startswith("_") or name in elsewhere:
+        if name in elsewhere:
             continue
         meant = meant_by(name)
         if meant and names.count(name) == 1:

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
@@ -75,7 +76,7 @@ class Translator:
         info.state = "working"
         self.busy = True
         try:
-            info.functions = self._functions(info)
+            info.functions = self.world.kept(info.decl, info.impl, partial(self._functions, info))
             info.state = "done"
         except RxError as problem:
             self.world.report(problem)
@@ -99,7 +100,7 @@ class Translator:
     def _open_callees(self, info: FnInfo) -> list[FnInfo]:
         if info.decl.fn.body is None or self.world.is_head(info.decl):
             return []
-        names = dict.fromkeys(n.name for n in walk(info.decl.fn.body) if isinstance(n, sweet.FnName))
+        names = dict.fromkeys(self.world.spelt(info.decl)[1].functions)
         targets = (self.world.target(info.unit, n) for n in names)
         models = (t.model if isinstance(t, ImplsInfo) else t for t in targets)
         return [t for t in models if isinstance(t, FnInfo) and t.result is None and t.state == "new"]
@@ -130,7 +131,8 @@ class Wrapper:
         self.defaults: dict[str, core.Value] = {}
         self.result_type = None if info.decl.fn.result is None else expand(info.unit, info.decl.fn.result)
         aliases = [expand(info.unit, p.type) for p in info.decl.fn.params if p.type is not None]
-        self.taken = identifiers(info.decl, *aliases, self.result_type)
+        head, self.spelt = info.unit.world.spelt(info.decl)
+        self.taken = head.identifiers | self.spelt.identifiers | identifiers(*aliases, self.result_type)
         self.code = translator.code(info, self.taken)
         self.params: list[core.Param] = []
         self.bound: list[Bound] = []
@@ -273,7 +275,7 @@ class Wrapper:
         sort = None if self.result_type is None else sort_of(self.result_type)
         return core.Function(
             self.decl.span, kind, self.info.name, tuple(self.params), sort, checks, body, promises, impl,
-            None, signature(self.decl), declaration(self.decl, self.defaults),
+            None, signature(self.decl), declaration(self.decl, self.defaults, self.spelt),
         )  # fmt: skip
 
     # The preconditions
@@ -461,7 +463,7 @@ class Wrapper:
         made_body = core.Block(body.span, (*lets, *code.stmts), result)
         function = core.Function(
             self.decl.span, "private", self.info.impl, tuple(self.params), self.info.result, (), made_body,
-            declaration=declaration(self.decl, self.defaults),
+            declaration=declaration(self.decl, self.defaults, self.spelt),
         )  # fmt: skip
         return function, used
 

@@ -7,13 +7,13 @@ from functools import partial
 
 from ..lang import codes, core, sweet
 from ..lang.source import Span
-from . import arguments, patterns, shapes
+from . import arguments, levels, patterns
 from .binding import Leaf
 from .code import Code, Typed, spelled
 from .errors import count, fail
+from .levels import OVER_ROWS
 from .parts import leaf_sorts, together
 from .scope import SHAPE_SORTS, Entry, Scope
-from .shapes import OVER_ROWS
 from .sorts import describe, expand
 from .world import FnInfo, Unit
 
@@ -66,8 +66,11 @@ class _Rows:
         return given, rows
 
     def _function(self, expr: sweet.Expr) -> tuple[sweet.Expr, core.FnSort]:
-        """The function as what a turn calls, and its sort."""
-        value, sort = self.code.hooks.value(self.code, expr)
+        """The function as what a turn calls, and its sort. What stands in the turn is read there again: where it is in another
+        one, its sort is known from when that one was read for its own."""
+        bare = _is_bare(expr)
+        known = self.code.bare.get(id(expr))
+        value, sort = (None, known[1]) if known is not None else self.code.hooks.value(self.code, expr)
         if not isinstance(sort, core.FnSort):
             fail(
                 codes.E206,
@@ -84,8 +87,11 @@ class _Rows:
                 f"@{self.name} calls `f` with {what}{rows}; this one takes {count(has, 'argument')}",
                 expr.span,
             )
-        named = isinstance(expr, sweet.FnName) or _is_bare(expr)
-        return (expr if named else self._hidden(value, sort, expr.span, "f")), sort
+        if bare:
+            self.code.bare[id(expr)] = expr, sort
+        if bare or isinstance(expr, sweet.FnName) or value is None:
+            return expr, sort
+        return self._hidden(value, sort, expr.span, "f"), sort
 
     def _hidden(self, value: core.Value, sort: core.Sort, span: Span, base: str) -> sweet.Name:
         """A value by a name that the user cannot know."""
@@ -125,7 +131,7 @@ class _Rows:
         return (), sweet.Call(self.span, self.function, tuple(sweet.Arg(i.span, None, i) for i in items))
 
     def _tensor(self, expr: sweet.Expr) -> sweet.Name:
-        if shapes.level(self.code, expr) == "Tuple":
+        if levels.level(self.code, expr) == "Tuple":
             example = f"@{self.name}({'f' if self.init is None else 'f, init'}, a, b)"
             fail(
                 codes.E206, f"@{self.name} goes over the rows of tensors; this is a tuple", expr.span,
@@ -171,7 +177,7 @@ class _Rows:
         sort = self.sort.signature.params[0].sort
         if isinstance(sort, core.BaseSort) and sort in SHAPE_SORTS:
             return sweet.NamedType(init.span, sort.name)
-        if not shapes.is_literal(self.code, init):
+        if not levels.is_literal(self.code, init):
             return None
         declared = (p.type and expand(unit, p.type) for unit, fn in self._declared() for p in fn.params[:1])
         type_ = next(declared, None)

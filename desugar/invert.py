@@ -10,7 +10,7 @@ from typing import assert_never
 
 from ..lang import core, sweet
 from ..lang.node import Node
-from . import shapes
+from . import levels, shapes
 from .code import Code, spelled
 
 
@@ -47,10 +47,10 @@ def _why_not_binary(code: Code, expr: sweet.Binary, name: str) -> str | None:
         case "+" | "-":
             return why_not(code, inner, name)
         case "*":
-            if shapes.literal_int(code, other) == 0:
+            if levels.literal_int(code, other) == 0:
                 return f"`{shown}` is 0 for every `{name}`"
             return why_not(code, inner, name)
-        case "/" if left and (shapes.literal_int(code, other) or 0) > 0:
+        case "/" if left and (levels.literal_int(code, other) or 0) > 0:
             return why_not(code, inner, name)
     return f"`{shown}` has no unique solution for `{name}`"
 
@@ -125,7 +125,7 @@ class _Inverter:
     def _quotient(
         self, expr: sweet.Binary, inner: sweet.Expr, factor: sweet.Expr, target: core.SizeExpr, known: core.SizeExpr
     ) -> core.SizeExpr:
-        literal = shapes.literal_int(self.code, factor)
+        literal = levels.literal_int(self.code, factor)
         if literal is not None and literal < 0:
             target = core.SizeOp(expr.span, "-", core.SizeLit(expr.span, 0), target)
             literal = -literal

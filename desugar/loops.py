@@ -18,7 +18,7 @@ from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import rewrite, walk
-from . import arguments, naming, patterns, shapes, values
+from . import arguments, levels, naming, patterns, shapes, values
 from .annotations import leaves
 from .binding import Bound, Leaf
 from .code import Code, Typed, spelled
@@ -146,11 +146,11 @@ class _Loop:
         return Carried(carry.name, type_, sort, value)
 
     def _unannotated(self, carry: sweet.Carry) -> Carried:
-        found = shapes.level(self.code, carry.init)
-        if found in ("Number", "Truth", "Size", "Shape", "DType", "Bool") or shapes.is_literal(self.code, carry.init):
+        found = levels.level(self.code, carry.init)
+        if found in ("Number", "Truth", "Size", "Shape", "DType", "Bool") or levels.is_literal(self.code, carry.init):
             arguments.check_names(self.code, carry.init)
             _needs_type(
-                self.code, carry, core.TENSOR if shapes.is_literal(self.code, carry.init) else core.BaseSort(found)
+                self.code, carry, core.TENSOR if levels.is_literal(self.code, carry.init) else core.BaseSort(found)
             )
         value, sort = self.code.hooks.value(self.code, carry.init)
         parts = list(leaf_sorts(sort))
@@ -479,7 +479,7 @@ def _range(code: Code, loop: sweet.For) -> core.Range:
 
 
 def _refuse_iterable(code: Code, expr: sweet.Expr, index: str) -> NoReturn:
-    found, shown = shapes.level(code, expr), spelled(expr.span)
+    found, shown = levels.level(code, expr), spelled(expr.span)
     if found == "?":
         arguments.check_names(code, expr)
     helps = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..lang import codes, core, sweet
 from ..lang.node import replace
 from ..lang.source import Span
-from . import shapes
+from . import levels
 from .code import Code, Typed, spelled
 from .errors import Broken, fail
 from .scope import SOME_TUPLE, Entry
@@ -18,9 +18,9 @@ from .sorts import of_arms
 
 def of_tuple(code: Code, expr: sweet.Index) -> Typed | None:
     """The part of a tuple that an index takes; None where it is no tuple that is indexed."""
-    if shapes.level(code, expr.value) != "Tuple":
+    if levels.level(code, expr.value) != "Tuple":
         return None
-    position = shapes.literal_index(code, expr)
+    position = levels.literal_index(code, expr)
     if position is None:
         fail(codes.E220, "a tuple is indexed by one literal integer", expr.span, help="`t[0]` is its first part")
     parts, sort = _apart(code, expr.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError, error
 from ..lang.source import Span
-from . import arguments, shapes
+from . import arguments, levels
 from .code import Code, Hooks
 from .declarations import MAX_DEPTH
 from .lint import by_line, unused
@@ -79,7 +79,7 @@ class Script:
             return False
 
     def _value(self, expr: sweet.Expr) -> tuple[core.Value, core.Sort]:
-        found = shapes.level(self.code, expr)
+        found = levels.level(self.code, expr)
         sort = {s.name: s for s in SHAPE_SORTS}.get(found)
         if sort is not None and not isinstance(expr, sweet.Call):
             return arguments.of(self.code, expr, sort), sort

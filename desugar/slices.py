@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..lang import codes, core, sweet
-from . import arguments, shapes
+from . import arguments, levels, shapes
 from .code import Code, Typed
 from .errors import fail
 
@@ -49,7 +49,7 @@ def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[tuple[int, 
                     ranges.append(_Range(axis, item))
             case _:
                 picks.append((axis, item))
-    if sum(shapes.level(code, item) == "Tensor" for _, item in picks) > 1:
+    if sum(levels.level(code, item) == "Tensor" for _, item in picks) > 1:
         fail(
             codes.E221,
             "only one axis can be indexed by a tensor at a time",
@@ -87,7 +87,7 @@ def _bounds(code: Code, tensor: str, found: _Range) -> tuple[core.SizeExpr, core
     """Where a slice begins and ends. Backwards it begins at the end and stops before the first element: a step that does so
     has to be literal."""
     item = found.item
-    literal = 1 if item.step is None else shapes.literal_int(code, item.step)
+    literal = 1 if item.step is None else levels.literal_int(code, item.step)
     if literal == 0:
         fail(codes.E220, "the step of a slice has to be another number than 0", (item.step or item).span)
     ahead = literal is None or literal > 0
@@ -103,7 +103,7 @@ def _bounds(code: Code, tensor: str, found: _Range) -> tuple[core.SizeExpr, core
 
 def _take(code: Code, expr: sweet.Index, value: core.Value, axis: int, item: sweet.Expr) -> core.Value:
     at: core.Value
-    at = arguments.tensor(code, item) if shapes.level(code, item) == "Tensor" else shapes.size(code, item)
+    at = arguments.tensor(code, item) if levels.level(code, item) == "Tensor" else shapes.size(code, item)
     args = (
         core.Arg(expr.span, None, value),
         core.Arg(item.span, None, at),

@@ -7,7 +7,7 @@ from typing import NoReturn, assert_never
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Edit, Label, RxError
 from ..lang.source import Span
-from . import arguments, folding, patterns, shapes
+from . import arguments, folding, levels, patterns, shapes
 from .annotations import leaves
 from .binding import Leaf
 from .code import Code, spelled
@@ -92,7 +92,7 @@ def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tupl
         fail(codes.E210, "this block has no result", node.span, help=help)
     if want is not None:
         return arguments.direct(code, node.result, want), want
-    found = shapes.level(code, node.result)
+    found = levels.level(code, node.result)
     if found in ("Size", "Shape", "DType", "Bool") and not isinstance(node.result, _GIVE_SIZES):
         _refuse(code, node.result, found, f"annotate the result: `: {found}`")
     value, sort = code.hooks.value(code, node.result)
@@ -184,8 +184,8 @@ def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.
 
 def _no_size(code: Code, stmt: sweet.Let) -> None:
     """`let x = n * m`: sizes are no tensors, but there is a way from one to the other."""
-    found = shapes.level(code, stmt.value)
-    if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and shapes.is_literal(code, stmt.value)):
+    found = levels.level(code, stmt.value)
+    if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and levels.is_literal(code, stmt.value)):
         return
     shown, name = spelled(stmt.value.span), stmt.names[0].name
     named = f"`let {name} : {found} = {shown}` names it"

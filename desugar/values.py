@@ -9,7 +9,7 @@ from typing import NoReturn
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.operators import BINARY, UNARY
-from . import arguments, folding, higher_order, implementations, literals, parts, shapes, slices
+from . import arguments, folding, higher_order, implementations, levels, literals, parts, shapes, slices
 from .code import Code, Typed, spelled
 from .errors import Broken, count, fail, nearest, problem
 from .scope import Entry
@@ -66,7 +66,7 @@ def _name(code: Code, expr: sweet.Name) -> Typed:
 
 def _entry(code: Code, expr: sweet.Expr, entry: Entry) -> Typed:
     if entry.is_shape_level:
-        arguments.refuse_size(code, expr, shapes.word(entry.sort))
+        arguments.refuse_size(code, expr, levels.word(entry.sort))
     assert entry.sort is not None
     number = folding.number_of(entry.number)
     if number is not None:
@@ -79,7 +79,7 @@ def _attribute(code: Code, expr: sweet.Attr) -> Typed:
     entry = code.foreign(expr)
     if entry is not None:
         return _entry(code, expr, entry)
-    found = shapes.level(code, expr)
+    found = levels.level(code, expr)
     if found == "?":
         shapes.unknown_attribute(code, expr)
     arguments.refuse_size(code, expr, found)
@@ -88,7 +88,7 @@ def _attribute(code: Code, expr: sweet.Attr) -> Typed:
 
 def _function(code: Code, expr: sweet.FnName) -> Typed:
     """`@f` as a value."""
-    if expr.name.removeprefix("prelude.") in shapes.OVER_ROWS and code.world.target(code.unit, expr.name) is None:
+    if expr.name.removeprefix("prelude.") in levels.OVER_ROWS and code.world.target(code.unit, expr.name) is None:
         fail(
             codes.E221,
             f"`@{expr.name}` can only be called",
@@ -117,8 +117,8 @@ def _sort_of_function(code: Code, info: FnInfo, at: sweet.FnName) -> core.FnSort
 
 
 def _operator(code: Code, expr: sweet.Unary | sweet.Binary) -> Typed:
-    found = shapes.level(code, expr)
-    if found in ("Size", "Bool") and not shapes.is_literal(code, expr):
+    found = levels.level(code, expr)
+    if found in ("Size", "Bool") and not levels.is_literal(code, expr):
         arguments.refuse_size(code, expr, found)
     if isinstance(expr, sweet.Unary):
         return _unary(code, expr), core.TENSOR
@@ -150,20 +150,20 @@ def _unary(code: Code, expr: sweet.Unary) -> core.Value:
 
 def _item(code: Code, expr: sweet.Expr) -> Typed:
     """A part of a tuple: a tensor, or a size where it is one."""
-    match shapes.level(code, expr):
+    match levels.level(code, expr):
         case "Size":
             return shapes.size(code, expr), core.SIZE
         case "Shape":
             return shapes.shape(code, expr), core.SHAPE
         case "DType":
             return shapes.dtype(code, expr), core.DTYPE
-        case "Bool" if not shapes.is_literal(code, expr):
+        case "Bool" if not levels.is_literal(code, expr):
             return shapes.condition(code, expr), core.BOOL
     return value(code, expr)
 
 
 def _list(code: Code, expr: sweet.ListExpr) -> Typed:
-    found = shapes.level(code, expr)
+    found = levels.level(code, expr)
     if found == "Shape":
         fail(
             codes.E207, "a list of sizes is a Shape, not a tensor", expr.span,
@@ -194,7 +194,7 @@ def _if(code: Code, expr: sweet.If, want: core.Sort | None) -> Typed:
 
 def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr | core.Value:
     """A Bool over sizes, shapes and dtypes where all names are such; else a tensor."""
-    if shapes.level(code, expr) in ("Bool", "Truth", "Size", "Shape", "DType", "?"):
+    if levels.level(code, expr) in ("Bool", "Truth", "Size", "Shape", "DType", "?"):
         return shapes.condition(code, expr)
     return arguments.tensor(code, expr)
 
@@ -220,7 +220,7 @@ def _call(code: Code, expr: sweet.Call) -> Typed:
 
 
 def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
-    applied = shapes.higher_order(code, expr)
+    applied = levels.higher_order(code, expr)
     if applied is not None:
         return higher_order.call(code, expr, applied)
     if code.opaque is not None and code.world.target(code.unit, callee.name) is None:
@@ -249,7 +249,7 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
         case "load":
             return _load(code, expr), core.TENSOR
         case "min" | "max" | "ceildiv":
-            if any(shapes.level(code, a.value) == "Tensor" for a in expr.args):
+            if any(levels.level(code, a.value) == "Tensor" for a in expr.args):
                 word = {"min": "minimum", "max": "maximum"}.get(callee.name)
                 fail(
                     codes.E206, f"{callee.name} is a function of Sizes", expr.span,
@@ -260,7 +260,7 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
             fail(codes.E221, "match_shape is a statement", expr.span, help="write it on a line of its own")
         case "range":
             fail(codes.E221, "range can stand only in `for`", expr.span)
-    known = nearest(callee.name, (*shapes.SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
+    known = nearest(callee.name, (*levels.SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
     help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else None
     raise problem(codes.E201, f"nothing is called `{callee.name}` here", callee.span, help=help, meant=(known,))
 

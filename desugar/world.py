@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import assert_never
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, assert_never
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Diagnostic, Edit, Label, RxError, error
@@ -17,18 +17,33 @@ from ..ops import elsewhere
 from ..ops.model import Primitive
 from ..ops.registry import names as primitive_names
 from .errors import Broken, fail, nearest, problem
-from .scope import Entry, Scope, identifiers
+from .scope import Entry, Scope
+from .spelt import Spelt
 
 Lookup = Callable[[str], Primitive | None]
+R = TypeVar("R")
+
+
+class Kept:
+    """What was made of a source's item before, to be used for as long as all that the item rests on is the same; `words` are
+    the names in that."""
+
+    __slots__ = ("words", "made")
+
+    def __init__(self, words: frozenset[str]) -> None:
+        self.words = words
+        self.made: dict[object, Any] = {}
 
 
 class Part(Node):
     """What is wanted of a program: the items that stand in some of its sources, and of others the functions' signatures, where
-    they say what a call gives. The names of all the others are known. What is wrong is told of its `own` sources."""
+    they say what a call gives. The names of all the others are known. What is wrong is told of its `own` sources. Of the
+    `kept` ones, which have one item each, nothing is told: what was made of it before will do."""
 
     whole: frozenset[Source]
     heads: frozenset[Source]
     own: frozenset[Source]
+    kept: Mapping[Source, Kept] = {}
 
     def has(self, item: Placed) -> bool:
         return item.span.source in self.whole or item.span.source in self.heads
@@ -95,8 +110,19 @@ class ImplsInfo:
 
 
 # Where a text defines names: `@f = fn`, `let (a, b)`, `const w`, `type T`, `as attn`.
-_DEFINED = re.compile(r"@([\w.']+)\s*=|\blet\s+(\([^)=]*\)|[\w']+)|\b(?:const|type|as)\s+([\w']+)")
+_DEFINES = re.compile(r"@([\w.']+)\s*=|\blet\s+(\([^)=]*\)|[\w']+)|\b(?:const|type|as)\s+([\w']+)")
 _NAME = re.compile(r"[A-Za-z_][\w.']*")
+
+
+def named(text: str) -> set[str]:
+    """The names that a text seems to define, broken or not."""
+    return {name for found in _DEFINES.findall(text) for part in found for name in _NAME.findall(part)}
+
+
+def bound(*trees: object) -> set[str]:
+    """The names that trees define."""
+    return {node.name for node in walk(*trees) if isinstance(node, sweet.Ident)}
+
 
 Target = FnInfo | ImplsInfo | PrimitiveInfo
 
@@ -122,10 +148,7 @@ class Unit:
     def is_lost(self, name: str) -> bool:
         """Whether a name is defined in a part of the text that could not be read: its uses say nothing more."""
         if self._lost is None:
-            text = self.module.source.text
-            named = {n for found in _DEFINED.findall(text) for part in found for n in _NAME.findall(part)}
-            bound = {n.name for n in walk(self.module) if isinstance(n, sweet.Ident)}
-            self._lost = named - bound
+            self._lost = named(self.module.source.text) - bound(self.module)
         return name in self._lost
 
     def is_doubtful(self, span: Span) -> bool:
@@ -162,6 +185,8 @@ class World:
         self.room = 200_000  # parts that all types together may still have, written out
         self.parts = 0  # those of the one at hand
         self.const_names: dict[tuple[str, str], str] = {}
+        self._core_names: set[str] = set()
+        self._spelt: dict[int, tuple[Spelt, Spelt]] = {}
         for unit in self.units:
             self._gather(unit)
         self._name_consts()
@@ -170,6 +195,17 @@ class World:
         """Whether more than the name of an item matters."""
         return self.part is None or self.part.has(item)
 
+    def spelt(self, item: sweet.Item) -> tuple[Spelt, Spelt]:
+        """What is spelt in an item: in its head, and in its body where it is a function's."""
+        if id(item) not in self._spelt:
+            if isinstance(item, sweet.FnDecl):
+                fn = item.fn
+                head = Spelt(item.name, fn.params, fn.result, fn.where, fn.checks)
+                self._spelt[id(item)] = head, Spelt(fn.body)
+            else:
+                self._spelt[id(item)] = Spelt(item), Spelt()
+        return self._spelt[id(item)]
+
     def is_told(self, item: Placed) -> bool:
         """Whether somebody wants to know what is wrong with an item."""
         return self.part is None or item.span.source in self.part.own
@@ -177,6 +213,17 @@ class World:
     def is_head(self, item: Placed) -> bool:
         """Whether only the signature of a function matters."""
         return self.part is not None and item.span.source not in self.part.whole
+
+    def kept(self, item: Placed, name: str, make: Callable[[], R]) -> R:
+        """What is made of an item that is called `name`: what was made of it before, if names come out the same."""
+        kept = self.part.kept.get(item.span.source) if self.part is not None else None
+        if kept is None:
+            return make()
+        taken = frozenset(n for n in self.const_names.values() if n in kept.words or n.endswith("'"))
+        if (name, taken) not in kept.made:
+            kept.made[name, taken] = make()
+        found: R = kept.made[name, taken]
+        return found
 
     # Tables
 
@@ -238,14 +285,19 @@ class World:
         """Core names of consts: those of imports are `attn_width`, primed where a file uses that name."""
         taken: set[str] = set()
         for unit in self.units:
-            taken |= identifiers(*filter(self.wants, unit.module.items))
-        for unit in self.units:
             for name in filter(lambda n: self.wants(unit.consts[n]), unit.consts):
                 core_name = unit.qualified(name).replace(".", "_")
-                while unit.alias and core_name in taken:
+                while unit.alias and (core_name in taken or self._is_written(core_name)):
                     core_name += "'"
                 taken.add(core_name)
                 self.const_names[unit.alias, name] = core_name
+                self._core_names.add(core_name)
+
+    def _is_written(self, name: str) -> bool:
+        """Whether some file uses a name."""
+        there = (u for u in self.units if name in u.module.source.text)
+        items = (item for unit in there for item in filter(self.wants, unit.module.items))
+        return any(name in part.identifiers for item in items for part in self.spelt(item))
 
     # Consts
 
@@ -266,7 +318,7 @@ class World:
 
     def is_foreign(self, unit: Unit, name: str) -> bool:
         """Whether a core name belongs to a const that this file does not see: its own names have to avoid it."""
-        return name not in unit.consts and name in self.const_names.values()
+        return name not in unit.consts and name in self._core_names
 
     # Functions
 

@@ -7,21 +7,22 @@ from collections.abc import Mapping
 from ..lang import core, sweet
 from ..lang.source import Span
 from ..lang.walk import walk
+from .spelt import Spelt, names_in
 from .type_names import size_names
 
 _OPS = ("+", "-", "*", "/", "//", "%")
 
 
 def annotation(type_: sweet.Type) -> core.Annotation:
-    names = _names(type_)
+    names = names_in(type_)
     match type_:
         case sweet.TensorType(shape=shape, dtype=dtype):
             items = shape.items if isinstance(shape, sweet.ListExpr) else None
             return core.Annotation(
                 type_.span, "tensor", names, _shape_names(type_),
-                None if shape is None else core.Written(shape.span, _names(shape)),
+                None if shape is None else core.Written(shape.span, names_in(shape)),
                 None if items is None else tuple(map(dimension, items)),
-                None if dtype is None else core.Written(dtype.span, _names(dtype)),
+                None if dtype is None else core.Written(dtype.span, names_in(dtype)),
             )  # fmt: skip
         case sweet.TupleType(items=types):
             return core.Annotation(type_.span, "tuple", names, _shape_names(type_), items=tuple(map(annotation, types)))
@@ -49,16 +50,16 @@ def size_of(expr: sweet.Expr) -> core.SizeExpr | None:
     return None
 
 
-def declaration(decl: sweet.FnDecl, defaults: Mapping[str, core.Value]) -> core.Declaration:
+def declaration(decl: sweet.FnDecl, defaults: Mapping[str, core.Value], body: Spelt) -> core.Declaration:
     """`defaults` are the values of the defaults that are literal, by the parameters' names."""
     fn = decl.fn
     return core.Declaration(
         tuple(_param(p, defaults.get(p.name.name)) for p in fn.params),
-        tuple(core.Written(c.span, _names(c)) for c in fn.where),
+        tuple(core.Written(c.span, names_in(c)) for c in fn.where),
         None if fn.result is None else annotation(fn.result),
         None if decl.prefixes or fn.body is None else Span(decl.span.source, decl.name.span.start, fn.body.span.start),
-        None if fn.body is None else _names(fn.body),
-        tuple(dict.fromkeys(_bound(fn.body))),
+        None if fn.body is None else tuple(dict.fromkeys(body.names)),
+        tuple(dict.fromkeys(body.bound)),
     )
 
 
@@ -68,25 +69,7 @@ def _param(param: sweet.Param, value: core.Value | None) -> core.DeclaredParam:
     return core.DeclaredParam(param.span, param.name.name, type_, default)
 
 
-def _names(root: object) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(n.name for n in walk(root) if isinstance(n, sweet.Name)))
-
-
 def _shape_names(type_: sweet.Type) -> tuple[str, ...]:
     nodes = list(walk(type_))
     whole = [n.shape.name for n in nodes if isinstance(n, sweet.TensorType) and isinstance(n.shape, sweet.Name)]
     return (*whole, *(n.name.name for n in nodes if isinstance(n, sweet.Splice)))
-
-
-def _bound(body: sweet.Block | None) -> list[str]:
-    """The names that a body binds itself."""
-    found: list[str] = []
-    for node in walk(body):
-        match node:
-            case sweet.Let(names=names):
-                found += [n.name for n in names]
-            case sweet.Param(name=name) | sweet.Carry(name=name) | sweet.For(index=name):
-                found.append(name.name)
-            case sweet.Call(callee=sweet.Name(name="match_shape"), args=(_, binds, *_)):
-                found += _names(binds)
-    return found

@@ -154,8 +154,10 @@ _KINDS: tuple[tuple[Callable[[Any], bool], str], ...] = (
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     inner = inspect.unwrap(function) if callable(function) else function
+    # Of an object that is called, what is called.
+    called = inner if inspect.isclass(inner) else inspect.getattr_static(type(inner), "__call__", None)
     for is_one, why in _KINDS:
-        if is_one(inner):
+        if is_one(inner) or (callable(called) and is_one(called)):
             raise Unfit(f"{getattr(function, '__name__', None) or type(function).__name__} is {why}")
     try:
         found = dict(inspect.signature(function).parameters)

@@ -7,18 +7,19 @@ does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from ..desugar.world import Part
+from ..desugar.world import Kept, Part
 from ..lang import codes
 from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
-from ..lang.diagnostics import Diagnostic, in_order
+from ..lang.diagnostics import Diagnostic, RxError, in_order
 from ..lang.files import Files
 from ..lang.modules import Modules, load_program
 from ..lang.node import Node
 from ..lang.source import NOWHERE, Source, Span
+from ..lang.stored import Header
 from ..lang.sweet import Const, Import, Module
 from ..pipeline import check_part
 from ..simplify.known.outcome import GivenUp, Options
@@ -35,7 +36,8 @@ class Settings(Node):
     strict: bool = False
 
 
-# What a verdict rests on: the texts of the pieces themselves and what can be seen of those that they use, by file and key.
+# What a verdict rests on: the texts of the pieces themselves and what can be seen of those that they use, by file and key; and
+# the names of theirs of which nothing is known.
 Grounds = frozenset[tuple[Path, str, str]]
 
 
@@ -45,11 +47,16 @@ class Slice(Node):
     pieces: tuple[Piece, ...]
     whole: frozenset[Piece]
     heads: frozenset[Piece]
+    unknown: Grounds = frozenset()
+
+    @property
+    def all(self) -> frozenset[Piece]:
+        return self.whole | self.heads
 
     @property
     def grounds(self) -> Grounds:
         own = ((p.path, p.key, p.text) for p in self.whole)
-        return frozenset([*own, *((p.path, p.key, p.head) for p in self.heads)])
+        return frozenset([*own, *((p.path, p.key, p.head) for p in self.heads), *self.unknown])
 
 
 class Verdict:
@@ -137,12 +144,24 @@ class Texts(Files):
             self.analyst.read[found] = known = (stamp, super().read_text(path, relative_to, span)[1])
         return found, known[1]
 
+    def find(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, *, linked: bool = False) -> Path:
+        try:
+            return super().find(path, relative_to, span, linked=linked)
+        except RxError:
+            for folder in (self.base, *self.roots) if linked else ():
+                self.analyst.weights[folder / path] = _stamp(folder / path)
+            raise
+
+    def header(self, found: Path, key: str | None) -> Header:
+        self.analyst.weights[found] = _stamp(found)
+        return super().header(found, key)
+
 
 def _stamp(path: Path) -> tuple[int, int]:
     """What changes when a file is written."""
     try:
         stat = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return (0, -1)
     return (stat.st_mtime_ns, stat.st_size)
 
@@ -159,6 +178,8 @@ class Program:
         self.paths = {unit.path: alias for alias, unit in self.units.items()}
         self.links = {m.alias: dict(m.links) for m in (modules.entry, *modules.imports)}
         self._names: dict[str, dict[str, tuple[Piece, ...]]] = {}
+        self._uses: dict[tuple[Piece, bool], frozenset[Piece]] = {}
+        self._rests: dict[Piece, frozenset[Piece]] = {}
 
     def names(self, alias: str) -> dict[str, tuple[Piece, ...]]:
         """The pieces that each name of a file may mean; an import's as `attn.block`."""
@@ -182,36 +203,92 @@ class Program:
         for pieces in self.scopes(""):
             if all(isinstance(item, Import) for item in pieces[0].items):
                 continue
-            yield self._slice(pieces, self.names("").get("main", ()) if pieces[0].is_script else ())
+            yield self._slice(pieces, (*pieces, *(self.names("").get("main", ()) if pieces[0].is_script else ())))
 
-    def _slice(self, own: tuple[Piece, ...], beside: tuple[Piece, ...]) -> Slice:
-        pieces = (*own, *beside)
-        whole, heads = set(pieces), set[Piece]()
-        todo = [(piece, True) for piece in pieces]
+    def _slice(self, own: tuple[Piece, ...], whole: Iterable[Piece], heads: Iterable[Piece] = ()) -> Slice:
+        """What some pieces use, and what that uses."""
+        whole, heads = set(whole), set(heads)
+        todo = [*((piece, True) for piece in whole), *((piece, False) for piece in heads)]
         while todo:
             piece, is_whole = todo.pop()
-            names = self.names(self.paths[piece.path])
-            words = piece.words if is_whole else piece.words_of_head
-            for used in {p for word in words & names.keys() for p in names[word]} - whole:
+            for used in self._used(piece, is_whole) - whole:
                 seen = piece.is_list or not used.is_opaque
                 if seen or used not in heads:
                     (whole if seen else heads).add(used)
                     todo.append((used, seen))
-        return Slice(own, frozenset(whole), frozenset(heads - whole))
+        unknown = (found for piece in (*whole, *heads) for found in self._unknown(piece))
+        return Slice(own, frozenset(whole), frozenset(heads - whole), frozenset(unknown))
+
+    def _unknown(self, piece: Piece) -> Iterator[tuple[Path, str, str]]:
+        """The names in a piece that were lost, be it with a file that they are imported from."""
+        alias = self.paths[piece.path]
+        lost = self.units[alias].lost
+        yield from ((piece.path, "", name) for name in piece.words & lost)
+        for link, target in self.links[alias].items():
+            if target not in self.units:
+                yield from ((piece.path, "?", link) for _ in piece.words & {link})
+            elif self.units[target].lost:
+                there = {f"{link}.{name}" for name in self.units[target].lost}
+                yield from ((piece.path, "", name) for name in piece.words & there)
+
+    def _used(self, piece: Piece, is_whole: bool) -> frozenset[Piece]:
+        """The pieces that one names itself, be it in its body or outside of it."""
+        if (piece, is_whole) not in self._uses:
+            names = self.names(self.paths[piece.path])
+            words = (piece.words if is_whole else piece.words_of_head) & names.keys()
+            self._uses[piece, is_whole] = frozenset(p for word in words for p in names[word])
+        return self._uses[piece, is_whole]
+
+    def rests(self, one: Slice) -> Iterator[tuple[Piece, frozenset[Piece]]]:
+        """The consts and the signatures of a slice that say the same whatever its own pieces say, with all that each rests
+        on."""
+        for piece in one.all.difference(one.pieces):
+            is_head = piece in one.heads
+            if len(piece.items) == 1 and (is_head or isinstance(piece.items[0], Const)):
+                if piece not in self._rests:
+                    self._rests[piece] = self._slice((), () if is_head else (piece,), (piece,) if is_head else ()).all
+                if self._rests[piece].isdisjoint(one.pieces):
+                    yield piece, self._rests[piece]
+
+
+class Found:
+    """What was found of one file and still stands."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.verdicts: dict[tuple[Piece, ...], tuple[Grounds, Verdict]] = {}
+        # What was known last of each piece, for what is asked while it cannot be read.
+        self.last: dict[str, Verdict] = {}
+        # What was made of consts and signatures that its pieces use, with what that rests on.
+        self.kept: dict[Piece, tuple[frozenset[Piece], Kept]] = {}
+        self.consts: KnownConsts = {}
+
+    def keep(self, rests: Sequence[tuple[Piece, frozenset[Piece]]]) -> dict[Source, Kept]:
+        """What was made before of pieces that rest on the same, with room for what is made of the others."""
+        for piece, on in rests:
+            if piece not in self.kept or self.kept[piece][0] != on:
+                self.kept[piece] = (on, Kept(frozenset[str]().union(*(p.words for p in on))))
+        return {piece: self.kept[piece][1] for piece, _ in rests}
+
+    def only(self, program: Program) -> None:
+        """What is not there any more is forgotten."""
+        there = {piece for unit in program.units.values() for piece in unit.pieces}
+        keys = {p.key for p in program.units[""].pieces}
+        self.last = {key: verdict for key, verdict in self.last.items() if key in keys}
+        self.kept = {piece: kept for piece, kept in self.kept.items() if piece in there}
+        self.consts = {place: const for place, const in self.consts.items() if place.source in there}
 
 
 class Analyst:
-    """The texts that are edited, the files that were read, and the verdicts that still stand."""
+    """The texts that are edited, the files that were read, and what was found of them."""
 
     def __init__(self) -> None:
         self.edited: dict[Path, str] = {}
         self.read: dict[Path, tuple[tuple[int, int], str]] = {}
+        # The files of weights that were asked for, be they there or not.
+        self.weights: dict[Path, tuple[int, int]] = {}
         self.files: dict[Path, Pieces] = {}
-        self._verdicts: dict[Path, dict[tuple[Piece, ...], tuple[Grounds, Verdict]]] = {}
-        # What was known last of each piece, for what is asked while it cannot be read.
-        self._last: dict[Path, dict[str, Verdict]] = {}
-        self._settings: dict[Path, Settings] = {}
-        self._consts: KnownConsts = {}
+        self._found: dict[Path, Found] = {}
 
     def edit(self, path: Path, text: str) -> None:
         self.edited[path] = text
@@ -219,17 +296,24 @@ class Analyst:
     def close(self, path: Path) -> None:
         """From here on the file is what the disk has."""
         self.edited.pop(path, None)
-        self._verdicts.pop(path, None)
-        self._last.pop(path, None)
+        self._found.pop(path, None)
 
     def outdated(self) -> list[Path]:
         """The files that are not on disk what was read."""
         return [path for path, (stamp, _) in self.read.items() if path not in self.edited and _stamp(path) != stamp]
 
+    def has_new_weights(self) -> bool:
+        """Whether files that are no text are not what they were: what rests on them is forgotten."""
+        is_new = any(_stamp(path) != stamp for path, stamp in self.weights.items())
+        if is_new:
+            self.forget()
+        return is_new
+
     def forget(self) -> None:
         """What rests on files that are no text, as weights are."""
-        self._verdicts.clear()
-        self._consts.clear()
+        self.weights.clear()
+        for found in self._found.values():
+            found.verdicts, found.consts = {}, {}
 
     def pieces(self, path: Path, text: str) -> Pieces:
         known = self.files.get(path)
@@ -253,45 +337,36 @@ class Analyst:
     def known(self, path: Path, settings: Settings) -> Facts:
         """What is known without checking anything: of pieces that have changed what was known before."""
         program = self.program(path, settings)
-        last = self._last.get(path, {})
+        last = self._found[path].last if path in self._found else {}
         found = {p: last[p.key] for p in program.units[""].pieces if p.key in last}
         return Facts(program.units[""], program, found)
 
     def steps(self, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None) -> Iterator[Facts]:
         """What is known, more with each step: pieces whose text has changed come first. Raises GivenUp where `stopped` says so,
         and RxError where there is no such file."""
-        if self._settings.get(path) != settings:
-            self._settings[path] = settings
-            self._verdicts.pop(path, None)
+        found = self._found.setdefault(path, Found(settings))
+        if found.settings != settings:
+            found.settings, found.verdicts = settings, {}
         program = self.program(path, settings)
-        before = self._verdicts.get(path, {})
+        before = found.verdicts
         slices = list(program.slices())
         now = {one.pieces: before[one.pieces] for one in slices if one.pieces in before}
         waiting = [one for one in slices if one.pieces not in now or now[one.pieces][0] != one.grounds]
         waiting.sort(key=lambda one: one.pieces in before)
-        self._verdicts[path] = now
-        self._forget(program.units[""])
+        found.verdicts = now
+        found.only(program)
         if not waiting or waiting[0].pieces in before:  # the text that changed is known, or cannot be read
             yield self._facts(program, now)
         for one in waiting:
-            verdict = self._verdict(program, one, Options(strict=settings.strict, stopped=stopped))
+            verdict = self._verdict(program, one, found, Options(strict=settings.strict, stopped=stopped))
             now[one.pieces] = (one.grounds, verdict)
-            self._last[path].update((piece.key, verdict) for piece in one.pieces)
+            found.last.update((piece.key, verdict) for piece in one.pieces)
             yield self._facts(program, now)
 
-    def _forget(self, pieces: Pieces) -> None:
-        """What is not there any more."""
-        keys = {p.key for p in pieces.pieces}
-        self._last[pieces.path] = {k: v for k, v in self._last.get(pieces.path, {}).items() if k in keys}
-        there = {piece for unit in self.files.values() for piece in unit.pieces}
-        for place in [p for p in self._consts if p.source not in there]:
-            del self._consts[place]
-
-    def _verdict(self, program: Program, one: Slice, options: Options) -> Verdict:
-        part = Part(one.whole, one.heads, frozenset(one.pieces))
-        tells_of_consts = any(isinstance(item, Const) for piece in one.pieces for item in piece.items)
-        consts = None if tells_of_consts else self._consts
-        report = check_part(program.modules, part, program.files, options, consts)
+    def _verdict(self, program: Program, one: Slice, found: Found, options: Options) -> Verdict:
+        kept = found.keep(list(program.rests(one)))
+        part = Part(one.whole, one.heads, frozenset(one.pieces), kept)
+        report = check_part(program.modules, part, program.files, options, found.consts)
         assert report.checked is not None
         return Verdict(one.pieces, tuple(d for d in report.diagnostics if d.span.source in one.pieces), report.checked)
 

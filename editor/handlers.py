@@ -12,12 +12,13 @@ from .analysis import Facts
 from .hover import hover, origins
 from .lookup import Lookup, Place
 from .positions import Position, agreed
-from .rename import Refused, renamed
+from .rename import Refused
 from .server import RequestFailed, RxServer
 from .session import Document, is_set, wishes
 
 FIX_ALL = "source.fixAll.rx"
 _LEGEND = lsp.SemanticTokensLegend(list(symbols.TOKEN_TYPES), list(symbols.MODIFIERS))
+_TREE = ("document_symbol", "hierarchical_document_symbol_support")
 _COMPLETION = lsp.CompletionOptions(trigger_characters=["@", ".", '"', "[", "/"])
 _SIGNATURE = lsp.SignatureHelpOptions(trigger_characters=["(", ","], retrigger_characters=["="])
 _ACTIONS = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, FIX_ALL], resolve_provider=True)
@@ -26,7 +27,9 @@ _ACTIONS = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, FIX_ALL], resolve
 def serve() -> RxServer:
     """A server with everything that it can do."""
     server = RxServer()
-    for register in (_life, _documents, _diagnostics, _names, _writing, _between, _outline, _changes):
+    for register in (_life, _documents, _diagnostics, _hover, _definitions, _references, _rename, _writing, _between):
+        register(server)
+    for register in (_outline, _colours, _changes):
         register(server)
     return server
 
@@ -36,6 +39,7 @@ def _life(server: RxServer) -> None:
 
     @server.feature(lsp.INITIALIZE)
     def initialize(params: lsp.InitializeParams) -> None:
+        server.is_editor = params.client_info is not None
         general = params.capabilities.general
         offered = general.position_encodings if general is not None else None
         session.encoding = agreed([str(getattr(e, "value", e)) for e in offered or ()])
@@ -49,6 +53,7 @@ def _life(server: RxServer) -> None:
         await session.work(completion.warm)
         await configure()
         server.begin(server.watch())
+        await server.watch_files()
 
     async def configure() -> None:
         if is_set(server.client_capabilities.workspace, "configuration"):
@@ -103,14 +108,13 @@ def _documents(server: RxServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: lsp.DidSaveTextDocumentParams) -> None:
-        document = session.documents.get(params.text_document.uri)
+        document = session.document(params.text_document.uri)
         if document is not None:
             server.refresh_others(document.path, document)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def on_disk(params: lsp.DidChangeWatchedFilesParams) -> None:
-        server.forget_weights()
-        server.refresh_all()
+        server.watched([session.path(change.uri) for change in params.changes])
 
 
 def _change(change: lsp.TextDocumentContentChangeEvent) -> tuple[Position, Position, str] | str:
@@ -133,15 +137,15 @@ def _diagnostics(server: RxServer) -> None:
         return lsp.RelatedFullDocumentDiagnosticReport(found, result_id=number)
 
 
-def _names(server: RxServer) -> None:
+def _hover(server: RxServer) -> None:
     session = server.session
+
+    def link(place: Place) -> str:
+        where = wire.location(session, place)
+        return f"{where.uri}#L{where.range.start.line + 1}"
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
-        def link(place: Place) -> str:
-            where = wire.location(session, place)
-            return f"{where.uri}#L{where.range.start.line + 1}"
-
         def ask(facts: Facts) -> lsp.Hover | None:
             found = hover(facts, server.offset(facts, params.position), link)
             if found is None:
@@ -151,6 +155,8 @@ def _names(server: RxServer) -> None:
 
         return await server.of(params.text_document.uri, ask)
 
+
+def _definitions(server: RxServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: lsp.DefinitionParams) -> list[lsp.Location] | None:
         def ask(facts: Facts) -> list[lsp.Location]:
@@ -168,6 +174,8 @@ def _names(server: RxServer) -> None:
             params.text_document.uri, lambda facts: server.places(origins(facts, server.offset(facts, params.position)))
         )
 
+
+def _references(server: RxServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     async def references(params: lsp.ReferenceParams) -> list[lsp.Location] | None:
         def ask(facts: Facts) -> list[lsp.Location]:
@@ -190,6 +198,8 @@ def _names(server: RxServer) -> None:
 
         return await server.of(params.text_document.uri, ask)
 
+
+def _rename(server: RxServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     async def prepare(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
         def ask(facts: Facts) -> lsp.PrepareRenamePlaceholder | None:
@@ -209,46 +219,30 @@ def _names(server: RxServer) -> None:
             found = server.symbol(facts, params.position)
             if found is None:
                 raise RequestFailed("nothing here has a name that can be changed")
-            path, (_, symbol, _) = facts.pieces.path, found
             try:
-                places = renamed(session.analyst, session.files(path), symbol, params.new_name, session.settings(path))
+                return server.renaming(facts, found[1], params.new_name)
             except Refused as reason:
                 raise RequestFailed(str(reason)) from None
-            name = params.new_name.removeprefix("@") if symbol.kind == "function" else params.new_name
-            edits: dict[Path, list[lsp.TextEdit]] = {}
-            for place in places:
-                edits.setdefault(place.path, []).append(lsp.TextEdit(wire.location(session, place).range, name))
-            return server.edit(edits)
 
         return await server.of(params.text_document.uri, ask)
 
 
 def _writing(server: RxServer) -> None:
-    session = server.session
-
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, _COMPLETION)
     async def complete(params: lsp.CompletionParams) -> lsp.CompletionList | None:
-        path = session.path(params.text_document.uri)
-
-        def ask() -> lsp.CompletionList | None:
-            facts = session.known(path)
-            if facts is None:
-                return None
+        def ask(facts: Facts) -> lsp.CompletionList:
             offset = server.offset(facts, params.position)
             return wire.completions(server.lines_of(facts), offset, completion.completions(facts, offset))
 
-        return await server.answer(ask)
+        return await server.of_known(params.text_document.uri, ask)
 
     @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, _SIGNATURE)
     async def signature(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
-        path = session.path(params.text_document.uri)
-
-        def ask() -> lsp.SignatureHelp | None:
-            facts = session.known(path)
-            found = completion.signature(facts, server.offset(facts, params.position)) if facts is not None else None
+        def ask(facts: Facts) -> lsp.SignatureHelp | None:
+            found = completion.signature(facts, server.offset(facts, params.position))
             return wire.signature(found) if found is not None else None
 
-        return await server.answer(ask)
+        return await server.of_known(params.text_document.uri, ask)
 
 
 def _between(server: RxServer) -> None:
@@ -272,65 +266,52 @@ def _outline(server: RxServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     async def outline(params: lsp.DocumentSymbolParams) -> list[Any] | None:
-        path = session.path(params.text_document.uri)
-        tree = is_set(
-            server.client_capabilities.text_document, "document_symbol", "hierarchical_document_symbol_support"
-        )
-
-        def ask() -> list[Any]:
-            facts = session.known(path)
-            if facts is None:
-                return []
+        def ask(facts: Facts) -> list[Any]:
             lines, found = server.lines_of(facts), symbols.symbols(facts.pieces)
-            if tree:
+            if is_set(server.client_capabilities.text_document, *_TREE):
                 return list(wire.document_symbols(lines, found))
-            return [wire.symbol_information(session.uri(path), lines, s) for s in found]
+            return [wire.symbol_information(session.uri(facts.pieces.path), lines, s) for s in found]
 
-        return await server.answer(ask)
+        return await server.of_known(params.text_document.uri, ask) or []
 
     @server.feature(lsp.WORKSPACE_SYMBOL)
     async def of_workspace(params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol] | None:
         query = params.query.lower().lstrip("@")
 
-        def ask() -> list[lsp.WorkspaceSymbol]:
-            found = []
-            for path in session.all_files():
-                facts = session.known(path)
-                if facts is not None:
-                    lines = session.lines(path, facts.pieces.text)
-                    there = (s for s in symbols.symbols(facts.pieces) if s.kind != "value" and query in s.name.lower())
-                    found += [wire.workspace_symbol(session.uri(path), lines, s) for s in there]
-            return found
+        def ask(path: Path) -> list[lsp.WorkspaceSymbol]:
+            facts = session.known(path)
+            there = symbols.symbols(facts.pieces) if facts is not None else ()
+            named = [s for s in there if s.kind != "value" and query in s.name.lower()]
+            uri = session.uri(path)
+            return [wire.workspace_symbol(uri, server.lines_of(facts), s) for s in named] if facts is not None else []
 
-        return await server.answer(ask)
+        return await server.answer(lambda: [found for path in session.all_files() for found in ask(path)])
 
     @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     async def fold(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange] | None:
-        path = session.path(params.text_document.uri)
+        return await server.of_known(
+            params.text_document.uri, lambda facts: wire.folds(server.lines_of(facts), symbols.folds(facts.pieces))
+        )
 
-        def ask() -> list[lsp.FoldingRange]:
-            facts = session.known(path)
-            return wire.folds(server.lines_of(facts), symbols.folds(facts.pieces)) if facts is not None else []
 
-        return await server.answer(ask)
+def _colours(server: RxServer) -> None:
+    async def tokens_of(uri: str, between: lsp.Range | None) -> lsp.SemanticTokens:
+        def ask(facts: Facts) -> lsp.SemanticTokens:
+            found = symbols.tokens(facts)
+            if between is not None:
+                start, end = server.offset(facts, between.start), server.offset(facts, between.end)
+                found = [t for t in found if start <= t.start < end]
+            return wire.semantic_tokens(server.lines_of(facts), found)
 
-    def tokens_of(path: Path, between: lsp.Range | None) -> lsp.SemanticTokens:
-        facts = session.known(path)
-        if facts is None:
-            return lsp.SemanticTokens([])
-        found = symbols.tokens(facts)
-        if between is not None:
-            start, end = server.offset(facts, between.start), server.offset(facts, between.end)
-            found = [t for t in found if start <= t.start < end]
-        return wire.semantic_tokens(server.lines_of(facts), found)
+        return await server.of_known(uri, ask) or lsp.SemanticTokens([])
 
     @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _LEGEND)
     async def tokens(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
-        return await server.answer(tokens_of, session.path(params.text_document.uri), None)
+        return await tokens_of(params.text_document.uri, None)
 
     @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, _LEGEND)
     async def some_tokens(params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
-        return await server.answer(tokens_of, session.path(params.text_document.uri), params.range)
+        return await tokens_of(params.text_document.uri, params.range)
 
 
 def _changes(server: RxServer) -> None:
@@ -338,7 +319,7 @@ def _changes(server: RxServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     async def formatted(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
-        document = session.documents.get(params.text_document.uri)
+        document = session.document(params.text_document.uri)
         if document is None:
             return None
         text = document.text
@@ -347,7 +328,7 @@ def _changes(server: RxServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, _ACTIONS)
     async def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction] | None:
-        document = session.documents.get(params.text_document.uri)
+        document = session.document(params.text_document.uri)
         if document is None:
             return None
         only = [str(getattr(k, "value", k)) for k in params.context.only or ()]
@@ -363,7 +344,7 @@ def _changes(server: RxServer) -> None:
     @server.feature(lsp.CODE_ACTION_RESOLVE)
     async def resolve(action: lsp.CodeAction) -> lsp.CodeAction:
         uri = action.data.get("uri") if isinstance(action.data, dict) else getattr(action.data, "uri", None)
-        document = session.documents.get(uri or "")
+        document = session.document(uri or "")
         if document is not None and action.edit is None:
             action.edit = await server.answer(server.fix_all, document)
         return action
@@ -374,10 +355,17 @@ def _covers(wanted: str, kind: str) -> bool:
     return wanted == kind or kind.startswith(f"{wanted}.")
 
 
+def _is_said_of(facts: Facts | None, first: int, last: int) -> bool:
+    places = [facts.pieces.place(said.span) for said in facts.diagnostics] if facts is not None else []
+    return any(place is not None and place[0] <= last and first <= place[1] for place in places)
+
+
 def _quick(server: RxServer, document: Document, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     lines = server.session.lines(document.path, document.text)
     first = lines.offset(params.range.start.line, params.range.start.character)
     last = lines.offset(params.range.end.line, params.range.end.character)
+    if not _is_said_of(server.session.facts(document.path), first, last):
+        return []  # whoever moves the cursor asks, and looking for mends takes long
     found = []
     for action in server.actions(document):
         if action.start <= last and first <= action.end:

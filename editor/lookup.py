@@ -38,9 +38,14 @@ class Lookup:
         self.program = program
 
     def occurrences(self, alias: str = "") -> Iterator[Occurrence]:
+        for _, there in self.by_scope(alias):
+            yield from there
+
+    def by_scope(self, alias: str = "") -> Iterator[tuple[tuple[Piece, ...], tuple[Occurrence, ...]]]:
+        """The pieces that share a scope, with their names."""
         known = frozenset(self.program.names(alias).keys() | self.program.links[alias].keys())
         for pieces in self.program.scopes(alias):
-            yield from occurrences(pieces, known)
+            yield pieces, occurrences(pieces, known)
 
     def at(self, offset: int) -> Occurrence | None:
         """The name at an offset of the program's own file, or the one that ends there."""

@@ -63,11 +63,7 @@ def occurrences(pieces: tuple[Piece, ...], known: frozenset[str]) -> tuple[Occur
     """The names in pieces that share a scope (one piece, or those of a script), in order; `known` are those that the program
     defines, imports included."""
     around = frozenset(known & frozenset[str]().union(*(p.words for p in pieces)))
-    memo: dict[object, tuple[Occurrence, ...]] = pieces[0].memo
-    if (pieces, around) not in memo:
-        memo.clear()
-        memo[pieces, around] = tuple(_Reader(around).read(pieces))
-    return memo[pieces, around]
+    return pieces[0].kept("names", (pieces, around), lambda: tuple(_Reader(around).read(pieces)))
 
 
 class _Reader:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from ..desugar.world import bound, named
 from ..lang import sweet
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES
+from ..lang.lexer import Tokens, scan
 from ..lang.parser import parse
 from ..lang.source import Source, Span
 
+R = TypeVar("R")
 _BEGINS = re.compile(
     r"^(?:(?:inline|private|extern|prim)[ \t]+[a-z @]|@[\w.']+[ \t]*=(?!=)"
     r"|(?:const|type|let)[ \t]+[\w(]|import[ \t]*\"|assert\b)",
@@ -40,12 +43,23 @@ class Piece(Source):
         super().__init__(f"{path}#{key}", text)  # diagnostics are known by the names of their sources
         self.path = path
         self.key = key
-        # What others have worked out of the piece.
-        self.memo: dict[object, Any] = {}
+        self._kept: dict[str, tuple[object, Any]] = {}
+
+    def kept(self, what: str, key: object, make: Callable[[], R]) -> R:
+        """What others work out of the piece, kept until the key is another one."""
+        known = self._kept.get(what)
+        if known is None or known[0] is not key and known[0] != key:
+            self._kept[what] = known = (key, make())
+        found: R = known[1]
+        return found
 
     @cached_property
     def read(self) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
         return parse.__wrapped__(self)  # the parser remembers one text, which is another one's
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        return scan(self)
 
     @property
     def items(self) -> tuple[sweet.Item, ...]:
@@ -80,6 +94,11 @@ class Piece(Source):
             return frozenset(_DEFINED.findall(self.text))
         named = sweet.FnDecl | sweet.Impls | sweet.Const | sweet.TypeDecl
         return frozenset(i.name.name for i in self.items if isinstance(i, named))
+
+    @cached_property
+    def named(self) -> tuple[set[str], set[str]]:
+        """The names that the text seems to define, and those that what could be read of it does."""
+        return named(self.text), bound(self.seen.items)
 
     @cached_property
     def is_list(self) -> bool:
@@ -179,6 +198,12 @@ class Pieces:
     @cached_property
     def problems(self) -> tuple[Diagnostic, ...]:
         return tuple(problem for piece in self.pieces for problem in piece.problems)
+
+    @cached_property
+    def lost(self) -> frozenset[str]:
+        """The names that are defined where the text cannot be read: of these nothing is said."""
+        both = [piece.named for piece in self.pieces] if self.problems else []
+        return frozenset(set[str]().union(*(a for a, _ in both)) - set[str]().union(*(b for _, b in both)))
 
     @cached_property
     def by_name(self) -> Mapping[str, tuple[Piece, ...]]:

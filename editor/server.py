@@ -13,16 +13,19 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
+from ..lang.weights import SUFFIXES
 from . import mends, wire
 from .analysis import Facts, GivenUp
 from .lookup import Lookup, Place, Symbol
 from .protocol import RxProtocol
-from .rename import references
+from .rename import references, renamed
 from .session import Document, Session, is_set
 
 R = TypeVar("R")
 # In seconds: after how long files are looked at again, and what is known so far is told.
 _LOOK_AGAIN, _PATIENCE = 2.0, 0.5
+# The files that an answer may rest on.
+WATCHED = f"**/*.{{{','.join(s[1:] for s in ('.rx', *SUFFIXES))}}}"
 
 
 class ContentModified(JsonRpcException):
@@ -40,6 +43,7 @@ class RxServer(LanguageServer):
     def __init__(self) -> None:
         super().__init__("rx", version("rxlang"), protocol_cls=RxProtocol, max_workers=1)
         self.session = Session()
+        self.is_editor = False
         # Whoever asks for diagnostics is not sent them as well.
         self.is_asked = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -59,6 +63,8 @@ class RxServer(LanguageServer):
         """Some clients watch no files: what was read is looked at now and then."""
         while True:
             await asyncio.sleep(_LOOK_AGAIN)
+            if await self.session.work(self.session.analyst.has_new_weights):
+                self.refresh_all()
             for path in await self.session.work(self.session.analyst.outdated):
                 self.refresh_others(path)
 
@@ -89,6 +95,16 @@ class RxServer(LanguageServer):
     async def of(self, uri: str, job: Callable[[Facts], R]) -> R | None:
         return await self.answer(self.asking(uri, job))
 
+    async def of_known(self, uri: str, job: Callable[[Facts], R]) -> R | None:
+        """The same with what is known of it already."""
+        path = self.session.path(uri)
+
+        def ask() -> R | None:
+            facts = self.session.known(path)
+            return job(facts) if facts is not None else None
+
+        return await self.answer(ask)
+
     def lines_of(self, facts: Facts) -> Any:
         return self.session.lines(facts.pieces.path, facts.pieces.text)
 
@@ -96,9 +112,22 @@ class RxServer(LanguageServer):
         found: int = self.lines_of(facts).offset(at.line, at.character)
         return found
 
-    def forget_weights(self) -> None:
-        """What a file of weights had may be something else now."""
-        self.session.forget()
+    def watched(self, paths: list[Path]) -> None:
+        """The client has seen files change: of a text that is open it is the open one that counts."""
+        if any(path.suffix != ".rx" for path in paths):
+            self.session.forget()
+        if not self.session.documents.keys() >= set(paths):
+            self.refresh_all()
+
+    async def watch_files(self) -> None:
+        """Have the client say when files change, if it takes that from a server: what does not say who it is may be a script
+        that claims what an editor can do, and answers nothing."""
+        if self.is_editor and is_set(
+            self.client_capabilities.workspace, "did_change_watched_files", "dynamic_registration"
+        ):
+            options = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher(WATCHED)])
+            asked = lsp.Registration("rx-files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            await self.client_register_capability_async(lsp.RegistrationParams([asked]))
 
     # Diagnostics
 
@@ -128,7 +157,7 @@ class RxServer(LanguageServer):
 
     def _publish(self, document: Document, found: list[lsp.Diagnostic], asked: int) -> None:
         told = (document.version, found)
-        if document.asked == asked and document.told != told and document.uri in self.session.documents:
+        if document.asked == asked and document.told != told and self.session.documents.get(document.path) is document:
             document.told = told
             self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, found, document.version))
 
@@ -187,13 +216,23 @@ class RxServer(LanguageServer):
 
     # Changes
 
+    def renaming(self, facts: Facts, symbol: Symbol, new: str) -> lsp.WorkspaceEdit:
+        """A symbol's new name wherever it stands; raises Refused."""
+        session, path = self.session, facts.pieces.path
+        places = renamed(session.analyst, session.files(path), symbol, new, session.settings(path))
+        name = new.removeprefix("@") if symbol.kind == "function" else new
+        edits: dict[Path, list[lsp.TextEdit]] = {}
+        for place in places:
+            edits.setdefault(place.path, []).append(lsp.TextEdit(wire.location(session, place).range, name))
+        return self.edit(edits)
+
     def edit(self, changes: dict[Path, list[lsp.TextEdit]]) -> lsp.WorkspaceEdit:
         """With the versions that they are for, if the client can check them."""
         if not is_set(self.client_capabilities.workspace, "workspace_edit", "document_changes"):
             return lsp.WorkspaceEdit(changes={self.session.uri(path): edits for path, edits in changes.items()})
         made = []
         for path, edits in changes.items():
-            document = self.session.document(path)
+            document = self.session.documents.get(path)
             number = document.version if document is not None else None
             made.append(
                 lsp.TextDocumentEdit(
@@ -208,15 +247,14 @@ class RxServer(LanguageServer):
         known = self._actions.get(document.path)
         if known is None or known[0] != asked:
             session = self.session
-            found = mends.actions(
-                session.analyst, document.path, session.settings(document.path), lambda: document.asked != asked
-            )
+            settings = session.settings(document.path)
+            found = mends.actions(session.analyst, document.path, settings, document.outdated())
             self._actions[document.path] = known = (asked, found)
         return known[1]
 
     def fix_all(self, document: Document) -> lsp.WorkspaceEdit | None:
-        session, asked = self.session, document.asked
+        session = self.session
         settings = session.settings(document.path)
-        changes = mends.fix_all(session.analyst, document.path, settings, lambda: document.asked != asked)
+        changes = mends.fix_all(session.analyst, document.path, settings, document.outdated())
         lines = session.lines(document.path, document.text)
         return self.edit({document.path: wire.changes(lines, changes)}) if changes else None

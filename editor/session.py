@@ -23,17 +23,26 @@ R = TypeVar("R")
 
 
 class Document:
-    """A text that a client has open. `asked` counts the reasons to look at it anew."""
+    """A text that a client has open. `asked` counts the reasons to look at it anew, `edition` its texts."""
 
     def __init__(self, uri: str, path: Path, version: int, text: str) -> None:
         self.uri = uri
         self.path = path
         self.version = version
         self.text = text
-        self.asked = 0
+        self.asked = self.edition = 0
         # The files that its program is made of, and what was told of it last.
         self.files: frozenset[Path] = frozenset()
         self.told: object = None
+
+    def outdate(self) -> None:
+        """Its text is another one, or nobody's any more."""
+        self.asked, self.edition = self.asked + 1, self.edition + 1
+
+    def outdated(self) -> Callable[[], bool]:
+        """Tells whether the text is another one than now."""
+        edition = self.edition
+        return lambda: self.edition != edition
 
 
 class Wishes(Node):
@@ -70,12 +79,13 @@ class Session:
 
     def __init__(self) -> None:
         self.analyst = Analyst()
-        self.documents: dict[str, Document] = {}
+        self.documents: dict[Path, Document] = {}
         self.folders: dict[str, Path] = {}
         self.wishes = Wishes()
         self.encoding = UTF16
         self._worker = ThreadPoolExecutor(1, "rx")
         self._lines: dict[Path, Lines] = {}
+        self._paths: dict[str, Path] = {}  # of what is open, whatever becomes of links and folders
 
     async def work(self, job: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Have something done by the thread that all analysis is done by, after what it was given before."""
@@ -83,42 +93,48 @@ class Session:
 
     def end(self) -> None:
         for document in self.documents.values():
-            document.asked += 1
+            document.outdate()
         self._worker.shutdown(wait=False, cancel_futures=True)
 
     # Documents
 
     def open(self, uri: str, version: int, text: str) -> Document:
-        document = self.documents[uri] = Document(uri, self.path(uri), version, text)
-        self._worker.submit(self.analyst.edit, document.path, text)
+        path = self._paths[uri] = self.path(uri)
+        document = self.documents[path] = Document(uri, path, version, text)
+        self._worker.submit(self.analyst.edit, path, text)
         return document
 
     def change(
         self, uri: str, version: int, changes: Iterable[tuple[Position, Position, str] | str]
     ) -> Document | None:
-        """Texts, or parts of one that are replaced, one after the other."""
-        document = self.documents.get(uri)
-        if document is None:
+        """Texts, or parts of one that are replaced, one after the other; what is older than the text at hand is ignored."""
+        document = self.document(uri)
+        if document is None or version < document.version:
             return None
         for change in changes:
             text = change if isinstance(change, str) else changed(document.text, *change, self.encoding)
             document.text = text
-        document.version, document.asked = version, document.asked + 1
+        document.version = version
+        document.outdate()
         self._worker.submit(self.analyst.edit, document.path, document.text)
         return document
 
     def close(self, uri: str) -> Document | None:
-        document = self.documents.pop(uri, None)
+        document = self.documents.pop(self.path(uri), None)
+        self._paths.pop(uri, None)
         if document is not None:
-            document.asked += 1
+            document.outdate()
             self._worker.submit(self.analyst.close, document.path)
         return document
 
+    def document(self, uri: str) -> Document | None:
+        """What is open under a URI, however that is spelled."""
+        return self.documents.get(self.path(uri))
+
     def path(self, uri: str) -> Path:
         """The file of a URI; what has no file yet is one of the first folder."""
-        known = self.documents.get(uri)
-        if known is not None:
-            return known.path
+        if uri in self._paths:
+            return self._paths[uri]
         found = path_of(uri)
         if found is None:
             folder = next(iter(self.folders.values()), Path.cwd())
@@ -127,10 +143,7 @@ class Session:
 
     def uri(self, path: Path) -> str:
         """As the client writes it, where it has the file open."""
-        return next((d.uri for d in self.documents.values() if d.path == path), None) or uri_of(path)
-
-    def document(self, path: Path) -> Document | None:
-        return next((d for d in self.documents.values() if d.path == path), None)
+        return self.documents[path].uri if path in self.documents else uri_of(path)
 
     def lines(self, path: Path, text: str) -> Lines:
         known = self._lines.get(path)
@@ -152,13 +165,13 @@ class Session:
     def files(self, path: Path) -> list[Path]:
         """The programs of the folder that a file lies in, and what is open of it."""
         folder = self.folder(path)
-        opened = (d.path for d in self.documents.values())
-        return list(dict.fromkeys([path, *opened, *(p.resolve() for p in programs(folder))]))
+        return list(dict.fromkeys([path, *self.documents, *(p.resolve() for p in programs(folder))]))
 
     def all_files(self) -> list[Path]:
         """The programs of all folders, and what is open."""
-        found = [d.path for d in self.documents.values()]
-        return list(dict.fromkeys([*found, *(p.resolve() for f in self.folders.values() for p in programs(f))]))
+        return list(
+            dict.fromkeys([*self.documents, *(p.resolve() for f in self.folders.values() for p in programs(f))])
+        )
 
     def forget(self) -> None:
         """Files that no text is made of may have changed: everything is found out again."""
@@ -179,11 +192,9 @@ class Session:
 
     def facts(self, path: Path) -> Facts | None:
         """All that can be known of a file, None where there is none; raises GivenUp where its text changes meanwhile."""
-        document = self.document(path)
-        asked = document.asked if document is not None else 0
-        stopped = None if document is None else lambda: document.asked != asked
+        document = self.documents.get(path)
         try:
-            *_, last = self.analyst.steps(path, self.settings(path), stopped)
+            *_, last = self.analyst.steps(path, self.settings(path), None if document is None else document.outdated())
             return last
         except RxError:
             return None

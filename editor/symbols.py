@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from ..lang import sweet
 from ..lang.dtypes import DTYPES
-from ..lang.lexer import KIND, scan
-from ..lang.source import Source, Span
+from ..lang.lexer import KIND
 from ..lang.walk import walk
 from .analysis import Facts
 from .lookup import Lookup, placed
-from .names import SORTS
-from .pieces import Pieces
+from .names import SORTS, Local, Meaning, Occurrence
+from .pieces import Piece, Pieces
 
 # What semantic tokens are called in the protocol, and what they may be beside.
 TOKEN_TYPES = ("namespace", "type", "function", "parameter", "variable", "typeParameter")
@@ -85,8 +85,14 @@ def _named(item: sweet.Item) -> Iterator[tuple[sweet.Ident, str, str]]:
 
 def folds(pieces: Pieces) -> list[Fold]:
     """Brackets over several lines, comments of several lines, and the imports together."""
-    tokens = scan(Source("", pieces.text))
-    return sorted({*_brackets(tokens.kinds, tokens.starts, tokens.ends), *_comments(pieces), *_imports(pieces)})
+    there = list(zip(pieces.pieces, pieces.starts, strict=True))
+    brackets = (Fold(at + a, at + b, kind) for piece, at in there for a, b, kind in _of_piece(piece))
+    return sorted({*brackets, *_comments(pieces), *_imports(pieces)})
+
+
+def _of_piece(piece: Piece) -> list[Fold]:
+    tokens = piece.tokens
+    return piece.kept("folds", None, lambda: list(_brackets(tokens.kinds, tokens.starts, tokens.ends)))
 
 
 def _brackets(kinds: list[int], starts: list[int], ends: list[int]) -> Iterator[Fold]:
@@ -99,19 +105,21 @@ def _brackets(kinds: list[int], starts: list[int], ends: list[int]) -> Iterator[
 
 
 def _comments(pieces: Pieces) -> Iterator[Fold]:
-    run: list[Span] = []
-    for comment in scan(Source("", pieces.text)).comments:
-        follows = run and not pieces.text[run[-1].end : comment.span.start].strip(" \t\r\n") and comment.own_line
-        if not follows:
-            yield from _run(run)
-            run = []
-        run.append(comment.span)
+    run: list[tuple[int, int]] = []
+    for piece, at in zip(pieces.pieces, pieces.starts, strict=True):
+        for comment in piece.tokens.comments:
+            start, end = at + comment.span.start, at + comment.span.end
+            follows = run and not pieces.text[run[-1][1] : start].strip(" \t\r\n") and comment.own_line
+            if not follows:
+                yield from _run(run)
+                run = []
+            run.append((start, end))
     yield from _run(run)
 
 
-def _run(run: list[Span]) -> Iterator[Fold]:
+def _run(run: list[tuple[int, int]]) -> Iterator[Fold]:
     if len(run) > 1:
-        yield Fold(run[0].start, run[-1].end, "comment")
+        yield Fold(run[0][0], run[-1][1], "comment")
 
 
 def _imports(pieces: Pieces) -> Iterator[Fold]:
@@ -126,32 +134,47 @@ def _imports(pieces: Pieces) -> Iterator[Fold]:
 
 def tokens(facts: Facts) -> list[Token]:
     """The names of a file, in order, and what they mean."""
-    lookup, found = Lookup(facts.program), dict[int, Token]()
-    for occurrence in lookup.occurrences():
-        symbol = lookup.symbol(occurrence)
-        place = facts.pieces.place(occurrence.span)
-        if symbol is not None and place is not None:
-            flags = (occurrence.defines, symbol.kind in ("const", "primitive"), symbol.kind == "primitive")
-            found[place[0]] = _token(place, _TYPE_OF[symbol.kind], flags)
-    for place in _given(facts.pieces):
-        found.setdefault(place[0], _token(place, "type", (False, False, True)))
-    return sorted(found.values())
+    lookup, found = Lookup(facts.program), list[Token]()
+    starts = dict(zip(facts.pieces.pieces, facts.pieces.starts, strict=True))
+    for pieces, there in lookup.by_scope():
+        abroad = pieces[0].kept("abroad", there, partial(_abroad, there))
+        kinds = {o.meaning: s.kind for o in abroad for s in (lookup.symbol(o),) if s is not None}
+        made = pieces[0].kept("tokens", (there, kinds), partial(_tokens, pieces, there, kinds))
+        found += [Token(starts[piece] + at, *rest) for piece, at, *rest in made if piece in starts]
+    return sorted(found)
 
 
-def _token(place: tuple[int, int], type_: str, flags: tuple[bool, bool, bool]) -> Token:
-    modifiers = sum(1 << i for i, flag in enumerate(flags) if flag)
-    return Token(place[0], place[1] - place[0], TOKEN_TYPES.index(type_), modifiers)
+def _abroad(there: Iterable[Occurrence]) -> list[Occurrence]:
+    """One of each name that is defined outside: what it means may change without the text."""
+    return list({o.meaning: o for o in there if not isinstance(o.meaning, Local)}.values())
 
 
-def _given(pieces: Pieces) -> Iterator[tuple[int, int]]:
+InPiece = tuple[Piece, int, int, int, int]
+
+
+def _tokens(pieces: tuple[Piece, ...], there: tuple[Occurrence, ...], kinds: Mapping[Meaning, str]) -> list[InPiece]:
+    """Those of pieces that share a scope, each in its piece."""
+    found: dict[tuple[Piece, int], InPiece] = {}
+    for name in there:
+        kind = name.meaning.kind if isinstance(name.meaning, Local) else kinds.get(name.meaning)
+        if kind is not None and isinstance(name.span.source, Piece):
+            flags = (name.defines, kind in ("const", "primitive"), kind == "primitive")
+            made = _token(name.span.source, name.span.start, name.span.end - name.span.start, _TYPE_OF[kind], flags)
+            found[made[:2]] = made
+    for piece in pieces:
+        for at, length in _given(piece):
+            found.setdefault((piece, at), _token(piece, at, length, "type", (False, False, True)))
+    return list(found.values())
+
+
+def _token(piece: Piece, at: int, length: int, type_: str, flags: tuple[bool, bool, bool]) -> InPiece:
+    return (piece, at, length, TOKEN_TYPES.index(type_), sum(1 << i for i, flag in enumerate(flags) if flag))
+
+
+def _given(piece: Piece) -> Iterator[tuple[int, int]]:
     """Sorts and dtypes."""
-    for piece in pieces.pieces:
-        for node in walk(*piece.items):
-            if isinstance(node, sweet.NamedType | sweet.Name) and (node.name in DTYPES or node.name in SORTS):
-                place = pieces.place(node.span)
-                if place is not None:
-                    yield place[0], place[0] + len(node.name)
-            elif isinstance(node, sweet.TensorType):
-                place = pieces.place(node.span)
-                if place is not None:
-                    yield place[0], place[0] + len("Tensor")
+    for node in walk(*piece.items):
+        if isinstance(node, sweet.NamedType | sweet.Name) and (node.name in DTYPES or node.name in SORTS):
+            yield node.span.start, len(node.name)
+        elif isinstance(node, sweet.TensorType):
+            yield node.span.start, len("Tensor")

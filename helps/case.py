@@ -104,6 +104,14 @@ class Case:
         dims = self.shape(name)
         return dims[axis] if dims is not None and axis is not None and -len(dims) <= axis < len(dims) else None
 
+    def sizes(self) -> list[str]:
+        """The sizes that are spoken of: those that conflict, and what is wanted."""
+        own = [o.shape for o in self.subject.operands if o.shape is not None] if not self.callee else []
+        axes = [axis for _, axis in self.subject.at if axis is not None]
+        at = [dims[axis] for dims in own for axis in axes if -len(dims) <= axis < len(dims)]
+        found = [self.size(name, axis) for name, axis in self.subject.at]
+        return [str(size) for size in (*found, *at, *self.subject.wanted) if size is not None]
+
     def tensors(self) -> list[tuple[str, sweet.Expr, Dims | None]]:
         """The tensors that the call was given, as the user wrote them; those whose sizes conflict come last one first."""
         found = [(o.name, self.arguments[o.name], o.shape) for o in self.subject.operands if o.name in self.arguments]

@@ -9,6 +9,10 @@ from ..lang.diagnostics import Edit, RxError
 from ..lang.parser import parse_expr
 from ..lang.source import Span
 from ..lang.walk import walk
+from ..simplify.solver.conditions import Ge0, render_cond, substitute_cond
+from ..simplify.solver.exprs import ExpressionError, Scope, read_condition
+from ..simplify.solver.sizes import only_var
+from ..simplify.solver.terms import Size, TooLarge, Var
 from .case import Case, Mend, inserted, replaced
 
 # From here on nothing is mended: the program only says what it needs.
@@ -23,7 +27,10 @@ _FUNCTIONS = {"min", "max", "ceildiv"}
 def mends(case: Case) -> Iterator[Mend]:
     if case.diagnostic.code.only_empty:
         return
-    wanted = [tuple(map(_unless_empty, wordings)) for wordings in case.subject.conditions]
+    indices = frozenset(_indices(case))
+    wanted = [
+        tuple(_in_first_turn(_unless_empty(w), indices) for w in wordings) for wordings in case.subject.conditions
+    ]
     sayable = [tuple(t for t in wordings if _an_author_says(case, t)) for wordings in wanted]
     if not all(_an_author_says(case, _unless_empty(other)) for other in case.subject.also):
         sayable = []
@@ -54,6 +61,24 @@ def _unless_empty(text: str) -> str:
         case sweet.Binary(op="||", left=sweet.Binary(op="==", right=sweet.IntLit(value=0)), right=right):
             return right.span.text
     return text
+
+
+def _indices(case: Case) -> Iterator[str]:
+    """The indices that count from 0, of the loops around."""
+    for loop in case.tree.around(case.diagnostic.span, sweet.For):
+        if isinstance(loop.iterable, sweet.Call) and len(loop.iterable.args) == 1:
+            yield loop.index.name
+
+
+def _in_first_turn(text: str, indices: frozenset[str]) -> str:
+    """`n >= 1` for `n + i >= 1`: a bound on what grows from turn to turn is one on what the first turn has."""
+    scope = Scope()
+    try:
+        cond = read_condition(text, scope) if indices else True
+    except (ExpressionError, TooLarge):
+        return text
+    first: dict[Var, Size] = {only_var(scope.name(name)): 0 for name in indices & scope.names.keys()}
+    return render_cond(substitute_cond(cond, first)) if first and isinstance(cond, Ge0) else text
 
 
 def _an_author_says(case: Case, text: str) -> bool:
@@ -97,6 +122,12 @@ def _kind(text: str) -> str:
     return "bound" if all(c.op != "==" or not isinstance(c.right, sweet.Name) for c in _comparisons(text)) else "names"
 
 
+def _is_said_otherwise(fn: sweet.Fn, text: str) -> bool:
+    """Whether the author has said already how small the same size may be."""
+    said = {c.left.span.text for c in fn.where if isinstance(c, sweet.Binary) and c.op == ">="}
+    return any(c.op == ">=" and c.left.span.text in said for c in _comparisons(text))
+
+
 def _comparisons(text: str) -> list[sweet.Binary]:
     return [c for c in _conjuncts(parse_expr(text)) if isinstance(c, sweet.Binary)]
 
@@ -105,7 +136,7 @@ def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -
     fn, also = decl.fn, tuple(map(_unless_empty, case.subject.also))
     if not all(_said_in(other, signature_names(fn)) for other in also):
         return
-    kind, text = _kind(text), ", ".join((text, *also))
+    kind, text = "names" if _is_said_otherwise(fn, text) else _kind(text), ", ".join((text, *also))
     if fn.where:
         edit = inserted(fn.span, fn.where[-1].span.end, f", {text}")
     else:

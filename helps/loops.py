@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import permutations
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.walk import walk
-from .case import Case, Mend, inserted, replaced
+from .case import Case, Dims, Mend, dims_text, inserted, replaced
+from .conditions import RANK
 
 _RANK = 4
+# An author who wrote how a size grows is told for which sizes it does so, before that it may grow otherwise.
+_BELOW_A_BOUND = RANK + 10
 # What a size is called that changes from turn to turn.
 _NAMES = "pqrkmnuvw"
 Loop = sweet.For | sweet.While
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    """Where a turn ends with another size than the annotation of its carry keeps."""
+    """Where a turn ends with another size than the annotation of its carry keeps, or begins with another than what stands
+    beside it has."""
+    yield from _beside(case)
     asked = case.subject.declared
     carry = None if asked is None else case.tree.enclosing(asked, sweet.Carry)
     if asked is None or carry is None or case.callee:
@@ -46,15 +52,33 @@ def mends(case: Case) -> Iterator[Mend]:
     yield from _existential(case, loop, carry, item, axis)
 
 
+def _beside(case: Case) -> Iterator[Mend]:
+    """Two sizes in a turn differ by the loop's index, and a carry is said to keep the one that it is not in."""
+    loop = case.tree.enclosing(case.diagnostic.span, sweet.For)
+    if loop is None or not case.callee:
+        return
+    index = re.compile(rf"\b{re.escape(loop.index.name)}\b")
+    for kept, grown in permutations(case.sizes(), 2):
+        if not index.search(grown) or index.search(kept):
+            continue
+        for carry in loop.carries:
+            for dim in _dims(kept, carry.type):
+                assert carry.type is not None
+                what = f"`{carry.name.name}` grows in each turn"
+                yield case.mend(what, [replaced(dim, grown)], _RANK, show=carry.type.span)
+
+
 def _annotated(case: Case, carry: sweet.Carry) -> Iterator[Mend]:
     """A carry without annotation keeps the shape of its first value: one that says how it grows, or that it changes."""
     loop, kept = _around(case, carry), case.subject.wanted
     made = next((o for o in case.subject.operands if o.shape is not None and len(o.shape) == len(kept)), None)
     if loop is None or made is None or made.shape is None or made.dtype == "?":
         return
-    name, end = carry.name.name, carry.name.span.end
-    if case.subject.grown:
-        type_ = f"Tensor({case.subject.grown}, {made.dtype})"
+    name, end, grown = carry.name.name, carry.name.span.end, case.subject.grown
+    if not grown and isinstance(loop, sweet.For):
+        grown = _as_begun(loop.index.name, made.shape)
+    if grown:
+        type_ = f"Tensor({grown}, {made.dtype})"
         edit = inserted(carry.span, end, f" : {type_}")
         yield Mend(f"`{name}` grows in each turn: annotate it `{name} : {type_}`", (edit,), _RANK, type_)
     free = _free(case)
@@ -65,6 +89,13 @@ def _annotated(case: Case, carry: sweet.Carry) -> Iterator[Mend]:
         what = f"let the size change from turn to turn: `{name} : {type_}` with `where {conditions}`"
         edits = (inserted(carry.span, end, f" : {type_}"), _where(loop, conditions))
         yield Mend(what, edits, _RANK + 1 + position, what, True)
+
+
+def _as_begun(index: str, after: Dims) -> str:
+    """What a turn leaves, said of the index that the next one begins with; empty where the index is not in it."""
+    text = dims_text(after)
+    next_one = rf"\b{re.escape(index)} \+ 1\b"
+    return re.sub(next_one, index, text) if re.search(next_one, text) else ""
 
 
 def _free(case: Case) -> Iterator[str]:
@@ -136,14 +167,18 @@ def _existential(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, a
     """The size has a name of its own, which may change, and stays at least (or at most) what it was."""
     free = _free(case)
     name, other = next(free), next(free)
+    counted = isinstance(loop, sweet.For) and loop.index.name in {
+        n.name for n in walk(item) if isinstance(n, sweet.Name)
+    }
+    rank = _BELOW_A_BOUND if counted else _RANK + 1
     for position, sign in enumerate((">=", "<=")):
         condition = f"{name} {sign} {item.span.text}"
         what = f"let the size change from turn to turn: `{name}` for `{item.span.text}`, with `where {condition}`"
         edits = (replaced(item, name), _where(loop, condition))
-        yield Mend(what, edits, _RANK + 1 + position, what, True)
+        yield Mend(what, edits, rank + position, what, True)
         for declared in _declared(case, item, axis):
             both = f"{what}, and `{other}` in the result"
-            yield Mend(both, (*edits, replaced(declared, other)), _RANK + 1 + position, both, True)
+            yield Mend(both, (*edits, replaced(declared, other)), rank + position, both, True)
 
 
 def _where(loop: Loop, condition: str) -> Edit:

@@ -3,7 +3,8 @@ splits axes; and of an operand that is changed where it was bound, as all that u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
@@ -14,7 +15,9 @@ from . import claims, operands, shapes
 from .case import Case, Dims, Mend, dims_text
 from .operands import wrap
 from .shapes import Change
-from .tree import has, summed
+from .tree import callee, has, integer, is_reshape, summed
+
+_MOST_SHAPES = 3
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -26,6 +29,7 @@ def mends(case: Case) -> Iterator[Mend]:
     yield from _merged(case)
     yield from _split(case)
     yield from _before_permutation(case)
+    yield from _as_elsewhere(case)
     yield from _where_bound(case)
 
 
@@ -116,8 +120,16 @@ def _declared(case: Case) -> Iterator[Mend]:
     text = shape.span.text
     if 1 in dims and len(dims) == len(shape.items):
         yield wrap(case, value, Change(f"broadcast {{}} to {text}", "@broadcast_to(", f", {text})", 19))
-    if len(dims) != len(shape.items) and len(dims) > 1 and str(dims[0]) == shape.items[0].span.text:
-        yield wrap(case, value, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 23))
+    if len(dims) == len(shape.items) or len(dims) < 2:
+        return
+    as_many = _quotient(_times(dims), _times(i.span.text for i in shape.items)) == "1"
+    if as_many or str(dims[0]) == shape.items[0].span.text:
+        rank = 14 if as_many else 23
+        yield wrap(case, value, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", rank))
+
+
+def _times(sizes: Iterable[int | str]) -> str:
+    return " * ".join(map(str, sizes)) or "1"
 
 
 def _spread_out(case: Case) -> Iterator[Mend]:
@@ -151,7 +163,7 @@ def _merged(case: Case) -> Iterator[Mend]:
         for first in range(axis):
             if first < 2 and axis == len(dims) - 1:
                 continue  # that is a flatten
-            if _quotient(wanted, " * ".join(map(str, dims[first : axis + 1]))) == "1":
+            if _quotient(wanted, _times(dims[first : axis + 1])) == "1":
                 text = dims_text((*dims[:first], wanted, *dims[axis + 1 :]))
                 yield wrap(case, expr, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 19))
 
@@ -193,6 +205,51 @@ def _before_permutation(case: Case) -> Iterator[Mend]:
         texts = dict(zip(order, (item.span.text for item in asked.items), strict=True))
         text = f"[{', '.join(texts[axis] for axis in range(len(order)))}]"
         yield wrap(case, x, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 20))
+
+
+def _as_elsewhere(case: Case) -> Iterator[Mend]:
+    """What has too few axes for an order of them: the parts that the function makes of something else, or puts together."""
+    x, dims, rank = case.arguments.get("x"), case.shape("x"), _rank_of_order(case)
+    if x is None or dims is None or rank is None or rank <= len(dims) or case.function is None:
+        return
+    written = [list(parts) for parts in _shapes_written(case) if len(parts) == rank and _are_parts(parts, dims)]
+    for text in list(dict.fromkeys(map(dims_text, written)))[:_MOST_SHAPES]:
+        yield wrap(case, x, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 14))
+
+
+def _shapes_written(case: Case) -> Iterator[tuple[str, ...]]:
+    """The targets of all reshapes, and those of which the axes are ordered at once also in that order."""
+    for node in walk(case.function):
+        shape = case.tree.arguments(node).get("shape") if is_reshape(callee(node)) else None
+        if not isinstance(shape, sweet.ListExpr):
+            continue
+        parts = tuple(item.span.text for item in shape.items)
+        yield parts
+        above = case.tree.parent(node)
+        above = case.tree.parent(above) if isinstance(above, sweet.Arg) else above
+        moved = None if above is None else case.tree.arguments(above).get("axes")
+        order = [integer(i) for i in moved.items] if isinstance(moved, sweet.ListExpr) else []
+        if sorted(i for i in order if i is not None) == list(range(len(parts))):
+            yield tuple(parts[i] for i in order if i is not None)
+
+
+def _rank_of_order(case: Case) -> int | None:
+    """The rank that an order of axes asks for."""
+    axes = case.arguments.get("axes") if has(case.callee, Trait.MOVES_AXES) else None
+    return len(axes.items) if isinstance(axes, sweet.ListExpr) else None
+
+
+def _are_parts(parts: tuple[str, ...], dims: Dims) -> bool:
+    """Whether sizes, in their order, are the parts of which these dimensions are the products."""
+    left = list(parts)
+    for dim in dims:
+        taken = 1 if shapes.product(dim) != (1, Counter()) else 0
+        while _quotient(dim, _times(left[:taken])) != "1":
+            taken += 1
+            if taken > len(left):
+                return False
+        del left[:taken]
+    return not left
 
 
 def _declared_shape(case: Case) -> sweet.ListExpr | None:

@@ -184,7 +184,8 @@ def candidates(case: Case) -> list[Mend]:
     for family in FAMILIES if case.diagnostic.severity != "note" else (operands.mends,):
         for mend in family(case):
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
-            if mend.edits and not overlap(mend.edits) and key not in found and not _empties(case.tree, mend):
+            changes = any(e.text != e.span.text for e in mend.edits)
+            if changes and not overlap(mend.edits) and key not in found and not _empties(case.tree, mend):
                 found[key] = mend
     unsure = [m.kind == "slip" and m.rank >= conditions.FAR_FETCHED for m in found.values()]
     ordered = [

@@ -15,8 +15,12 @@ from . import shapes
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
 from .conditions import FAR_FETCHED
 from .shapes import Change
-from .tree import callee, has, is_reshape, keeps_shape, summed
+from .tree import callee, has, integer, is_reshape, keeps_shape, summed, turns
 
+# The other of the last two axes.
+_BESIDE = {-1: -2, -2: -1}
+# Sizes that are written otherwise are seldom one.
+_UNLIKE = 4
 # What only moves, adds or drops axes.
 _MOVING = (Trait.MOVES_AXES, Trait.UNIT_AXES)
 
@@ -50,9 +54,37 @@ def _left_out(case: Case) -> Iterator[Mend]:
     assert case.call is not None
     if has(case.callee, *_MOVING) and not (case.diagnostic.code.is_doubt or case.diagnostic.code.only_empty):
         yield from _without(case, case.call, 23)
-    for _, expr, _ in case.tensors():
+    for name, expr, _ in case.tensors():
         bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
-        yield from _without(case, bound.value if isinstance(bound, sweet.Let) and not bound.is_tuple else expr, 11)
+        made = bound.value if isinstance(bound, sweet.Let) and not bound.is_tuple else expr
+        fits = _meets_turned(case, name) if turns(made) else _meets_without(case, name, made)
+        yield from _without(case, made, 11 + _UNLIKE * (not fits))
+
+
+def _meets_turned(case: Case, turned: str) -> bool:
+    """Whether a product's operand has, before its last axis, the size that it is to sum over."""
+    axes = dict(summed(case.callee))
+    other = next((name for name in axes if name != turned), None)
+    if turned not in axes or other is None:
+        return True
+    return case.size(turned, _BESIDE[axes[turned]]) == case.size(other, axes[other])
+
+
+def _meets_without(case: Case, name: str, made: sweet.Expr) -> bool:
+    """Whether an operand broadcasts against the others without the axis of one element that it was given."""
+    now, dims = integer(case.tree.arguments(made).get("axis")), case.shape(name)
+    if not has(case.callee, Trait.BROADCASTS) or now is None or not dims or not -len(dims) <= now < len(dims):
+        return True
+    now %= len(dims)
+    others = [other for own, _, other in case.tensors() if own != name and other is not None]
+    return all(_broadcasts((*dims[:now], *dims[now + 1 :]), other) for other in others)
+
+
+def _fit_swapped(case: Case) -> bool:
+    """Whether the operands of a product fit the other way round."""
+    axes = summed(case.callee)
+    sizes = [case.size(name, axis) for name, (_, axis) in zip((n for n, _ in axes), reversed(axes), strict=True)]
+    return len(sizes) == 2 and sizes[0] is not None and sizes[0] == sizes[1]
 
 
 def _without(case: Case, expr: sweet.Expr, rank: int) -> Iterator[Mend]:
@@ -119,15 +151,21 @@ def _swap(case: Case) -> Iterator[Mend]:
         return
     if has(case.callee, Trait.WINDOWS) and not case.is_declared and not case.is_of_rank:
         return  # nothing would tell that an image is taken for its kernel
+    if has(case.callee, Trait.BROADCASTS, Trait.JOINS) and not case.diagnostic.code.of_dtypes:
+        return  # they fit no better then
+    rank = 10 if _fit_swapped(case) else 14
     for (one, a, _), (other, b, _) in zip(tensors, tensors[1:], strict=False):
         involved = {name for name, _ in case.subject.at}
         if not involved & {one, other} or a.span.end > b.span.start or a.span.text == b.span.text:
             continue
+        ranks = {len(case.shape(name) or ()) for name in (one, other)}
+        if len(ranks) == 2 and case.tree.function(case.callee) is not None and not case.is_of_rank:
+            continue  # neither fits in the other's place
         between = Span(a.span.source, a.span.end, b.span.start).text
         if "=" in between:
             continue
         edit = Edit(a.span.to(b.span), f"{b.span.text}{between}{a.span.text}")
-        yield case.mend(f"swap {case.named(a)} and {case.named(b)}", [edit], 14)
+        yield case.mend(f"swap {case.named(a)} and {case.named(b)}", [edit], rank)
 
 
 def _one_size(case: Case) -> Iterator[Mend]:
@@ -172,11 +210,11 @@ def _product(case: Case, one: tuple[str, int], another: tuple[str, int]) -> Iter
     xs, ys = case.shape(first), case.shape(second)
     if x is None or y is None or xs is None or ys is None:
         return
-    other = {-1: -2, -2: -1}
-    if xs and len(ys) >= 2 and shapes.fits(xs[first_axis], ys[other[second_axis]]):
-        yield wrap(case, y, shapes.transposed(), 11)
-    if len(xs) >= 2 and ys and shapes.fits(xs[other[first_axis]], ys[max(second_axis, -len(ys))]):
-        yield wrap(case, x, shapes.transposed(), 12)
+    if xs and len(ys) >= 2 and shapes.fits(xs[first_axis], turned := ys[_BESIDE[second_axis]]) and not turns(y):
+        yield wrap(case, y, shapes.transposed(), 11 + _UNLIKE * (xs[first_axis] != turned))
+    met = ys[max(second_axis, -len(ys))] if ys else None
+    if len(xs) >= 2 and ys and shapes.fits(turned := xs[_BESIDE[first_axis]], met) and not turns(x):
+        yield wrap(case, x, shapes.transposed(), 12 + _UNLIKE * (turned != met))
     if len(xs) == 1 and len(ys) == 2:
         yield wrap(case, x, shapes.expanded(0))
     if len(ys) == 1 and len(xs) == 2:
@@ -218,9 +256,12 @@ def _broadcast(case: Case) -> Iterator[Mend]:
             for axis in (*range(len(dims) - 1, -1, -1), len(dims)) if len(dims) < len(other) else ():
                 shown = axis if axis < len(dims) else -1
                 if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
-                    yield wrap(case, expr, shapes.expanded(shown), 20)
+                    yield wrap(case, expr, shapes.expanded(shown), 14)
             for change in shapes.spreadings(dims, other):
-                yield wrap(case, expr, change)
+                yield wrap(case, expr, change, 15)
+            yield from _axis_elsewhere(case, expr, dims, other)
+            if len(dims) == len(other) == 1 and case.is_declared:
+                yield wrap(case, expr, shapes.expanded(-1, 21))
             if len(dims) == len(other):
                 for change in shapes.moved(dims, other, broadcast=True):
                     yield wrap(case, expr, change)
@@ -230,6 +271,19 @@ def _broadcast(case: Case) -> Iterator[Mend]:
                 for axis, size in enumerate(dims):
                     if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):
                         yield wrap(case, expr, shapes.squeezed(axis))
+
+
+def _axis_elsewhere(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Mend]:
+    """The new axis of an operand is another one, where that makes it broadcast."""
+    axis = case.tree.arguments(expr).get("axis") if has(callee(expr), Trait.NEW_AXIS) else None
+    now = integer(axis)
+    if axis is None or now is None or not -len(dims) <= now < len(dims) or dims[now] != 1:
+        return
+    now %= len(dims)
+    before = (*dims[:now], *dims[now + 1 :])
+    for new in range(len(dims)):
+        if new != now and _broadcasts((*before[:new], 1, *before[new:]), other):
+            yield case.mend(f"use axis {new}", [replaced(axis, str(new))], 11, show=expr.span)
 
 
 def _paired(case: Case) -> Iterator[Mend]:

@@ -3,8 +3,9 @@ number or name of the same sort, in the call that is blamed or in what its opera
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from itertools import combinations, islice
+from itertools import combinations, islice, permutations
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
@@ -14,39 +15,68 @@ from ..lang.walk import children, walk
 from ..ops.model import Trait
 from . import windows
 from .case import Case, Mend, appended, inserted, replaced
+from .ranks import rank_of
 from .scope import Scope, scope_at
-from .tree import callee, has, integer, reduces, summed, turns
+from .tree import callee, has, integer, is_reshape, keeps_shape, reduces, summed, turns
 
 _AXES = ("axis", "axis1", "axis2", "source", "destination", "start", "end")
 # Numbers that have families of their own.
 _OTHERWISE = {*_AXES, "axes", "pads", "strides", "dilations", "groups"}
 _SUSPECT = sweet.Call | sweet.Index | sweet.Name | sweet.Binary
+# So much likelier are the strides that a size is divided by.
+_DIVIDED = 6
 _MOST_NODES = 40
 _MOST_NAMES = 3
+# The rank of a name that alone tells a size from the one that is wanted.
+_MIXED_UP = 13
+# And how much less likely other slips are where both have the same names.
+_UNMIXED = 6
 # Nobody miscounts by one above this.
 _LARGEST = 32
 # Far from the blame a slip is less likely; a mend of the next kind near it is tried first.
 _MOST_LATER = 8
 # Nor where the result may be anything, so that any of them would do.
 _UNSURE = 26
-# Nor in arguments of which nothing is said.
-_ASIDE = 5
+# Nor in arguments of which nothing is said, or that fitted.
+_ASIDE, _TAKEN = 5, 6
 
 
 def mends(case: Case) -> Iterator[Mend]:
-    if not case.diagnostic.code.of_shapes or case.function is None or windows.may_be_too_small(case):
+    if case.function is None or windows.may_be_too_small(case):
         return
+    if case.diagnostic.code.of_dtypes:
+        yield from _of_other_dtype(case)
+    if not case.diagnostic.code.of_shapes:
+        return
+    moved_by = _differ_by_a_number(case)
     scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
     seen: set[Span] = set()
     first = next(_roots(case), None)
     for position, node in enumerate(islice(_suspects(case), _MOST_NODES)):
         later = min(position // 2, _MOST_LATER)
         for slip in SLIPS:
-            for mend in slip(case, node, scope, later):
+            unlikely = moved_by and position > 0 and slip not in _OF_NUMBERS
+            far = later // 4 if moved_by and slip is _windows else later + _UNMIXED * unlikely
+            for mend in slip(case, node, scope, far):
                 if node.span not in seen:
                     mend = replace(mend, kind="slip", remote=node is not first)
                     yield mend if case.is_declared else replace(mend, rank=mend.rank + _UNSURE, guess=True)
         seen.add(node.span)
+
+
+def _of_other_dtype(case: Case) -> Iterator[Mend]:
+    """What has the wrong dtype was meant to be another tensor."""
+    assert case.function is not None
+    scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
+    for expr in case.arguments.values():
+        for mend in _tensor_names(case, expr, scope, 0):
+            yield replace(mend, kind="slip")
+
+
+def _differ_by_a_number(case: Case) -> bool:
+    """Whether the sizes that are spoken of have the same names in them: no other name was meant, nor another axis."""
+    sizes = _names_of_sizes(case)
+    return len(sizes) > 1 and bool(sizes[0]) and all(s == sizes[0] for s in sizes)
 
 
 def _suspects(case: Case) -> Iterator[sweet.Expr]:
@@ -100,13 +130,19 @@ def _roots(case: Case) -> Iterator[sweet.Expr]:
 def _axes(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
     """An axis, or one of a list of them, is another one."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
+    if keeps_shape(callee(node)) and node is not case.call:
+        return  # its axis changes no size
+    operand = given.get("x") or given.get("xs[0]")
+    rank = rank_of(case.tree, operand)
+    beyond = 99 if rank is None else rank + has(callee(node), Trait.NEW_AXIS)
     for name in _AXES:
         expr = given.get(name)
         items = expr.items if isinstance(expr, sweet.ListExpr) else (expr,) if expr is not None else ()
         known = [integer(i) for i in items]
         for item, now in zip(items, known, strict=True):
             if now is not None:
-                for other in [n for n in (now - 1, now + 1, now + 2) if n not in known and (n >= 0 or now < 0)]:
+                near = [n for n in (now - 1, now + 1, now + 2) if n not in known and (n >= 0 or now < 0)]
+                for other in [n for n in near if -beyond <= n < beyond]:
                     yield _written(case, node, item, str(other), f"use axis {other}", 15 + later)
 
 
@@ -122,12 +158,14 @@ def _swapped(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
     """Two arguments changed places."""
     if not isinstance(node, sweet.Call) or len(node.args) > 8:
         return
-    if has(callee(node), Trait.WINDOWS) and not case.is_declared:
+    if has(callee(node), Trait.WINDOWS) and not case.is_declared or has(callee(node), Trait.BROADCASTS):
         return
+    # A function took its arguments as they are.
+    later += _TAKEN * (node is not case.call and case.tree.function(callee(node)) is not None)
     given = [a.value for a in node.args if a.name is None and _is_tensor(a.value, scope)]
     blamed = _blamed(case) if node is case.call else []
     for first, second in combinations(given, 2):
-        if first.span.text != second.span.text:
+        if first.span.text != second.span.text and not (node is case.call and _of_other_ranks(case, first, second)):
             far = 0 if second is given[given.index(first) + 1] else 1
             far += 0 if not blamed or first in blamed or second in blamed else _ASIDE
             edits = [replaced(first, second.span.text), replaced(second, first.span.text)]
@@ -136,6 +174,12 @@ def _swapped(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
             what = f"swap {case.named(first)} and {case.named(second)}"
             shown = case.outcome(edits, node.span)
             yield Mend(what, (edit,), 15 + later + far, f"swap {edits}", shown=shown)
+
+
+def _of_other_ranks(case: Case, first: sweet.Expr, second: sweet.Expr) -> bool:
+    """Whether both have the ranks that a function asks for, and these differ."""
+    ranks = [len(dims) for _, expr, dims in case.tensors() if dims is not None and expr in (first, second)]
+    return case.tree.function(case.callee) is not None and not case.is_of_rank and len(set(ranks)) == 2
 
 
 def _turned(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
@@ -167,7 +211,10 @@ def _untransposed(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Ite
 def _permuted(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
     """Two entries of a permutation changed places."""
     axes = case.tree.arguments(node).get("axes") if has(callee(node), Trait.MOVES_AXES) else None
-    if isinstance(axes, sweet.ListExpr) and len(axes.items) <= 5:
+    rank = len(axes.items) if isinstance(axes, sweet.ListExpr) else 0
+    if node is case.call and len(case.shape("x") or range(rank)) != rank:
+        return  # in no order
+    if isinstance(axes, sweet.ListExpr) and rank <= 5:
         texts = [i.span.text for i in axes.items]
         for i, j in combinations(range(len(texts)), 2):
             order = list(texts)
@@ -180,13 +227,21 @@ def _windows(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
     if not isinstance(node, sweet.Call) or not has(callee(node), Trait.WINDOWS):
         return
     given = case.tree.arguments(node)
+    divided = f"// {_common(given.get('strides'))}" in " ".join(case.sizes())
     for what, text, expr, rank in (*_pads(given, scope), *_steps(given, scope)):
         guess = rank > 16
+        rank -= _DIVIDED * (divided and what == "strides")
         if expr is not None:
             yield _written(case, node, expr, text, f"use {what}={text}", rank + later, guess=guess)
         else:
             edit = appended(node, f"{what}={text}")
             yield case.mend(f"use {what}={text}", [edit], rank + later, show=node.span, guess=guess)
+
+
+def _common(strides: sweet.Expr | None) -> int | None:
+    """The stride along all axes."""
+    known = {integer(i) for i in (strides.items if isinstance(strides, sweet.ListExpr) else (strides,))}
+    return known.pop() if len(known) == 1 else None
 
 
 Setting = tuple[str, str, sweet.Expr | None, int]
@@ -291,17 +346,22 @@ def _numbers(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
     """A number of an argument, a shape or an index is one too large or too small, or a size lacks its `- 1`."""
     for expr in _numbered(case, node):
         if isinstance(expr, sweet.IntLit) and expr.value <= _LARGEST:
-            least = 1 if isinstance(case.tree.parent(expr), sweet.Binary) else 0
+            around = case.tree.parent(expr)
+            least = 1 if isinstance(around, sweet.Binary) else 0
+            # Nobody divides by one.
+            rank = 17 if expr.value == 1 and isinstance(around, sweet.Binary) and around.op == "//" else 18
             for number in (expr.value + 1, expr.value - 1):
                 if number >= least:
                     what = f"write {number} for {expr.value}"
-                    yield _written(case, node, expr, str(number), what, 18 + later, guess=True)
+                    yield _written(case, node, expr, str(number), what, rank + later, guess=True)
         elif isinstance(expr, sweet.Binary):
             what = f"write `{expr.left.span.text}` for `{expr.span.text}`"
             yield _written(case, node, expr, expr.left.span.text, what, 18 + later, guess=True)
         elif isinstance(expr, sweet.Name) and expr.name in scope.sizes:
-            what = f"write `{expr.name} - 1` for `{expr.name}`"
-            yield _written(case, node, expr, f"{expr.name} - 1", what, 22 + later, guess=True)
+            is_range = isinstance(node, sweet.Call) and isinstance(node.callee, sweet.Name)
+            for moved in (f"{expr.name} - 1", *([f"{expr.name} + 1"] if is_range else [])):
+                rank = 14 if is_range and {moved, expr.name} <= {*case.sizes()} else 22 + later
+                yield _written(case, node, expr, moved, f"write `{moved}` for `{expr.name}`", rank, guess=True)
 
 
 def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
@@ -332,14 +392,30 @@ def _size_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Itera
     own = {name for o in case.subject.operands for name in _names(o.shape or ())} if node is case.call else set()
     others = sorted((s for s in scope.sizes if s not in said), key=lambda s: (s not in own, scope.used[s]))
     twice = sorted(named, key=lambda n: -sum(n.name == m.name for m in named))
+    mixed_up = _mixed_up(case)
     for name in twice:
-        for other in others[:_MOST_NAMES]:
+        for other in dict.fromkeys([*(b for a, b in mixed_up if a == name.name), *others[:_MOST_NAMES]]):
             what = f"write `{other}` for `{name.name}`"
-            yield _written(case, node, name, other, what, 18 + later, guess=True)
+            rank = _MIXED_UP + later // 4 if (name.name, other) in mixed_up else 18 + later
+            yield _written(case, node, name, other, what, rank, guess=True)
+
+
+def _mixed_up(case: Case) -> set[tuple[str, str]]:
+    """Two names that are all that tells one size that is spoken of from another: `t + k` and `t + s`."""
+    sizes = _names_of_sizes(case)
+    pairs = [(one - other, other - one) for one, other in permutations(sizes, 2)]
+    return {(x, y) for a, b in pairs if len(a) == len(b) == 1 for x in a for y in b}
+
+
+def _names_of_sizes(case: Case) -> list[set[str]]:
+    """The names in each of the sizes that are spoken of, or in all that one shape has and another should."""
+    if is_reshape(case.callee):
+        return [_names(case.shape(name) or ()) for name in ("x", "shape")]
+    return [_names((size,)) for size in case.sizes()]
 
 
 def _names(dims: tuple[int | str, ...]) -> set[str]:
-    return {part for d in dims if isinstance(d, str) for part in d.replace("(", " ").replace(")", " ").split()}
+    return {part for d in dims if isinstance(d, str) for part in re.findall(r"[A-Za-z_]\w*", d)}
 
 
 def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
@@ -374,6 +450,8 @@ def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
 SLIPS: tuple[Callable[[Case, sweet.Expr, Scope, int], Iterator[Mend]], ...] = (
     _kept, _axes, _swapped, _untransposed, _turned, _permuted, _outer, _windows, _indices, _numbers, _size_names, _tensor_names,
 )  # fmt: skip
+# Those that make a size larger or smaller.
+_OF_NUMBERS = (_windows, _numbers, _indices)
 
 
 # Parts

@@ -76,10 +76,14 @@ class Tree:
     def enclosing(self, span: Span, kind: type[N]) -> N | None:
         """The innermost node of a kind around a place."""
         best: N | None = None
-        for node in self._of_kind.get(kind, ()):
-            if isinstance(node, kind) and _holds(node, span) and (best is None or _inside(node, best)):
+        for node in self.around(span, kind):
+            if best is None or _inside(node, best):
                 best = node
         return best
+
+    def around(self, span: Span, kind: type[N]) -> Iterator[N]:
+        """The nodes of a kind around a place."""
+        return (node for node in self._of_kind.get(kind, ()) if isinstance(node, kind) and _holds(node, span))
 
     def function(self, name: str) -> sweet.FnDecl | None:
         """A function of the program, or of a file that it imports."""

@@ -12,6 +12,8 @@ from .steps import Bind, Check, Match, Routine, Site, Step, asks, inside, output
 from .text import RoutineText
 from .unit import Unit
 
+# Behind so many steps one more call takes no time: a body that is longer is written once.
+_LONG = 32
 # What the combined test may raise on values that do not fit; the checks one by one then say which one failed.
 _UNFIT = "(Failed, ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
 
@@ -51,7 +53,8 @@ def _entry(unit: Unit, routine: Routine) -> None:
     if not any(map(asks, routine.entry)) and not routine.wrapped:
         unit.write(1, f"return b_{call}", site)
         return
-    if unit.tally is not None or routine.wrapped or not all(map(_is_simple, routine.entry)):
+    is_long = len(routine.body.steps) > _LONG
+    if unit.tally is not None or routine.wrapped or is_long or not all(map(_is_simple, routine.entry)):
         unit.write(1, f"d_{call}", site)
         for slot, closure in routine.wrapped:  # a function from outside is checked at every call
             text.step(closure)

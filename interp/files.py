@@ -9,7 +9,8 @@ from typing import IO, Any
 import numpy as np
 
 from ..lang.dtypes import DTYPES, DType
-from ..lang.weights import BadWeights, Header, Place, open_array
+from ..lang.stored import BadWeights, Header, Place
+from ..lang.weights import open_array
 from .dtypes import dtype_of, numpy_dtype
 
 Array = np.ndarray[Any, Any]

@@ -117,8 +117,10 @@ def _consts(program: _Program, consts: Iterable[core.ConstDef]) -> Routine:
     for const in consts:
         lowering.let(core.Let(const.span, (const.name,), False, const.sort, const.value))
         lowering.statements(const.checks)
-        lowering.held.update(lowering.scope.names.values())
-        program.consts.update(lowering.scope.names)
+        bound = (const.name, *(n for stmt in const.checks for n in core.bound_names(stmt)))
+        slots = {n: lowering.scope.names[n] for n in bound if n in lowering.scope.names}
+        lowering.held.update(slots.values())
+        program.consts.update(slots)
     return Routine("const", NOWHERE, "private", (), (), released(lowering.block(), lowering.held, keep=True))
 
 

@@ -19,8 +19,8 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import NOWHERE
+from ..lang.stored import BadWeights, Header
 from ..lang.weak import number_fits
-from ..lang.weights import BadWeights, Header
 from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import Code, ExternError, Options, compile_program, guarded_call, make_tensor
 from .dispatch import asked, with_dtypes
@@ -79,9 +79,12 @@ class WeightReader:
         self.headers = headers or {}
         self.count = 0
         self._read: dict[tuple[Path, str | None], Any] = {}
+        self._found: dict[str, Path] = {}
 
     def __call__(self, load: core.Load) -> Any:
-        path = self.files.find(load.path, span=load.span, linked=True)
+        if load.path not in self._found:
+            self._found[load.path] = self.files.find(load.path, span=load.span, linked=True)
+        path = self._found[load.path]
         if (path, load.key) not in self._read:
             self.count += 1
             try:

@@ -94,11 +94,7 @@ class Unit:
     def hosts(self, name: str) -> bool:
         """Whether calls of a function go by its plans: where they are counted, all but those of an implementation."""
         found = self.functions.get(name)
-        return (
-            self.hosting
-            and found is not None
-            and not (isinstance(found, core.Function) and found.kind == "private")
-        )
+        return self.hosting and found is not None and not (isinstance(found, core.Function) and found.kind == "private")
 
     def row(self, name: str) -> Primitive:
         found = rows.lookup(name.removeprefix("prelude."))

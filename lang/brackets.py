@@ -15,7 +15,7 @@ from .diagnostics import Diagnostic, Edit, Label, error
 from .lalr import MAX_DEPTH, too_deep
 from .lexer import KIND, Tokens
 from .lines import NOT_BEFORE, PARTNER, PREFIXES, Lines, Unbalanced, find_lines
-from .recovery import first_trouble, function_of
+from .region import first_trouble, function_of
 from .source import Span
 
 _ROUNDS = 8

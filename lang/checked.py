@@ -8,7 +8,7 @@ from . import core
 from .diagnostics import Diagnostic
 from .node import Node
 from .source import NOWHERE, Span
-from .weights import Header
+from .stored import Header
 
 
 class Counts(Node):
@@ -119,6 +119,10 @@ class Explanation(Node):
     facts: tuple[Fact, ...]
 
 
+# Whether inputs with some sizes, which are given by name, pass all checks.
+Takes = Callable[[Mapping[str, int]], bool]
+
+
 class Checked(Node):
     """`program` is the simplified core: proved assertions gone, decided branches folded, implementations chosen; residual
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
@@ -140,6 +144,7 @@ class Checked(Node):
     steps: int = 0
     length: int = 0
     require: Callable[[], tuple[Conditions, ...]] = tuple
+    taking: Callable[[str], Takes | None] = dict[str, Takes]().get
 
     @property
     def silenced(self) -> tuple[Diagnostic, ...]:
@@ -160,3 +165,7 @@ class Checked(Node):
     def conditions(self) -> tuple[Conditions, ...]:
         """The same condition by condition, each with the checks that ask for it."""
         return self.require()
+
+    def takes(self, function: str) -> Takes | None:
+        """What tells of sizes whether inputs that have them pass all checks of a function; None where they do not decide."""
+        return self.taking(function)

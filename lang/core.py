@@ -329,9 +329,15 @@ def is_work(value: Value) -> bool:
 
 
 class BaseSort(Node):
-    """name is Tensor, Size, Shape, DType or Bool."""
+    """name is Tensor, Size, Shape, DType or Bool. Each name in scope is asked for its sort, so that is compared at once."""
 
     name: str
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is BaseSort and self.name == other.name)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 class TupleSort(Node):

@@ -8,7 +8,8 @@ from pathlib import Path
 from . import codes
 from .diagnostics import RxError, error
 from .source import NOWHERE, Span
-from .weights import Header, read_header
+from .stored import Header
+from .weights import read_header
 
 # A source file of this size is a mistake; weights are not read as text.
 MAX_TEXT = 64 * 1024 * 1024

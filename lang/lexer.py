@@ -83,6 +83,9 @@ def scan(source: Source) -> Tokens:
     match = _SCANNER.match
     at, size, fresh = 0, len(text), True
     while at < size:
+        if text[at] == " ":
+            at += 1
+            continue
         found = match(text, at)
         assert found is not None
         group = found.lastindex

@@ -50,25 +50,24 @@ _OFTEN = 64
 
 
 def _compiled(kind: type[Node]) -> Any:
-    """The same with a line for each field."""
-    fields = kind._fields
-    lines = [
-        "def __init__(self, *args, **kwargs):",
-        f"    if kwargs or len(args) != {len(fields)}:",
-        "        args = self._completed(args, kwargs)",
-        f"    {', '.join(fields)}, = args",
-        *(f"    put_{f}(self, {f})" for f in fields),
-    ]
+    """The same with a parameter and a line for each field."""
+    fields, defaults = kind._fields, kind._defaults
     names: dict[str, Any] = {f"put_{f}": put for f, put in zip(fields, kind._setters, strict=True)}
+    names |= {f"default_{f}": value for f, value in defaults.items()}
+    params = (f"{f}=default_{f}" if f in defaults else f for f in fields)
+    lines = [f"def __init__(self, {', '.join(params)}):", *(f"    put_{f}(self, {f})" for f in fields)]
     exec("\n".join(lines), names)
     return names["__init__"]
 
 
 def _reader(fields: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     """What reads some fields of a node, all at once."""
-    if len(fields) < 2:
-        return lambda node: tuple(getattr(node, f) for f in fields)
-    return attrgetter(*fields)
+    if len(fields) > 1:
+        return attrgetter(*fields)
+    if not fields:
+        return lambda node: ()
+    only = attrgetter(*fields)
+    return lambda node: (only(node),)
 
 
 class Node(metaclass=_NodeMeta):
@@ -142,9 +141,10 @@ N = TypeVar("N", bound=Node)
 def replace(node: N, **changes: Any) -> N:
     """The same node with some fields changed."""
     kind = type(node)
-    values = list(kind._values(node))
-    for field, value in changes.items():
-        if field not in kind._places:
-            raise TypeError(f"{kind.__name__} has no field {sorted(changes.keys() - kind._places)}")
-        values[kind._places[field]] = value
+    values, places = list(kind._values(node)), kind._places
+    try:
+        for field, value in changes.items():
+            values[places[field]] = value
+    except KeyError:
+        raise TypeError(f"{kind.__name__} has no field {sorted(changes.keys() - places)}") from None
     return kind(*values)

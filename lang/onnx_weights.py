@@ -24,7 +24,7 @@ from typing import IO
 from .dtypes import DTYPES, DType
 from .node import Node
 from .protobuf import BYTES, VARINT, Bytes, Damaged, fields, signed, varint, written
-from .weights import MAX_BYTES, MAX_RANK, BadWeights, Header, Place, choose
+from .stored import MAX_BYTES, MAX_RANK, BadWeights, Header, Place, choose
 
 # The names of ONNX's types of elements, by their numbers.
 ELEMENTS = {

@@ -118,7 +118,8 @@ def _region_end(source: Source, lines: Lines, item: int, broken_off: bool) -> in
 
 
 def _recover(source: Source, lines: Lines, item: int, region_end: int) -> list[Diagnostic]:
-    from . import recovery  # only a file with mistakes pays for it
+    from .recovery import mend  # only a file with mistakes pays for it
+    from .region import Region
 
     kinds: list[int] = []
     starts: list[int] = []
@@ -131,7 +132,7 @@ def _recover(source: Source, lines: Lines, item: int, region_end: int) -> list[D
         kinds += lines.kinds[first:last]
         starts += lines.starts[first:last]
         ends += lines.ends[first:last]
-    return recovery.mend(recovery.Region(source, kinds, starts, ends))
+    return mend(Region(source, kinds, starts, ends))
 
 
 def _one_for_each_mistake(source: Source, lexical: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from .diagnostics import RxError
 from .files import MAX_TEXT, Files
 from .source import NOWHERE, Span
-from .weights import BadWeights, Header
+from .stored import BadWeights, Header
 
 # The name of a method and its arguments as JSON has them.
 Question = tuple[str | int | bool | None, ...]

@@ -9,27 +9,25 @@ from __future__ import annotations
 import ast
 import json
 import lzma
+import os
 import re
 import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import IO, Any
 
 from .dtypes import DTYPES, DType
-from .node import Node
+from .stored import MAX_BYTES, MAX_RANK, BadWeights, Header, Place, choose
 
 _MAX_JSON = 64 * 1024 * 1024
 # What NumPy takes too: what is longer is no array of numbers.
 _MAX_NPY = 10_000
-MAX_RANK = 64
-MAX_BYTES = 2**63 - 1
 SUFFIXES = (".npy", ".npz", ".safetensors", ".onnx")
 # A bool or a float8 has one byte per element there, as NumPy and ml_dtypes have it.
 SAFETENSORS = {
@@ -50,35 +48,6 @@ _BROKEN = (
 )  # fmt: skip
 
 
-class Header(Node):
-    """What a file says of one array; `stamp` are the sizes and times of the files, where the data is mapped."""
-
-    shape: tuple[int, ...]
-    dtype: DType
-    stamp: tuple[int, ...] | None = None
-
-    def __str__(self) -> str:
-        return f"Tensor([{', '.join(map(str, self.shape))}], {self.dtype})"
-
-
-class Place(Header):
-    """And how its data is kept: bytes per element, none where elements of a few bits are packed, "big" or "little" end first,
-    in columns or in rows."""
-
-    width: int = 0
-    order: str = "little"
-    columns: bool = False
-
-    @property
-    def length(self) -> int:
-        """How many bytes the data has."""
-        return prod(self.shape) * self.width if self.width else (prod(self.shape) * self.dtype.bits + 7) // 8
-
-
-class BadWeights(Exception):
-    """The file is not what its name says; the message completes a sentence."""
-
-
 def read_header(path: Path, key: str | None) -> Header:
     """The header of the array `key` of a file (None for a `.npy` file, which has one array); raises BadWeights."""
     with open_array(path, key) as (place, _):
@@ -90,6 +59,12 @@ def open_array(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]
     """One array of a file and the stream at the first byte of its data; whatever goes wrong, here or while the data is
     read, is a BadWeights."""
     try:
+        if path.suffix.lower() == ".onnx":
+            from .onnx_weights import open_tensor  # few programs read models
+
+            with open_tensor(path, key) as found:
+                yield found
+            return
         with path.open("rb") as file:
             match path.suffix.lower():
                 case ".npy":
@@ -99,11 +74,6 @@ def open_array(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]
                         yield _npz(archive, member), member
                 case ".safetensors":
                     yield _safetensors(file, key), file
-                case ".onnx":
-                    from .onnx_weights import open_tensor
-
-                    with open_tensor(path, key) as found:
-                        yield found
                 case _:
                     raise BadWeights(f"is none of {', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]}")
     except OSError as problem:
@@ -210,18 +180,14 @@ def _npz(archive: zipfile.ZipFile, member: IO[bytes]) -> Place:
 
 def _safetensors(file: IO[bytes], key: str | None) -> Place:
     """What a `.safetensors` file says of one tensor; the file is left at its first byte."""
-    size = file.seek(0, 2)
-    file.seek(0)
-    length = int.from_bytes(file.read(8), "little")
-    if size < 8 or length > min(size - 8, _MAX_JSON):
-        raise BadWeights("is not a .safetensors file")
-    header, places = _tensors(file.read(length), size - 8 - length)
+    found = os.fstat(file.fileno())
+    header, places, start = _tensors(_Once(file, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)))
     name = choose(key, places)
     place = _entry(header[name])
     begin, end = places[name]
     if place.length != end - begin:
         raise BadWeights("is damaged: the tensor's place does not fit its shape")
-    file.seek(8 + length + begin)
+    file.seek(start + begin)
     return _bounded(place, end - begin)
 
 
@@ -235,14 +201,35 @@ def _json(text: bytes) -> dict[str, Any]:
     return header
 
 
+class _Once:
+    """A file that is read once as long as it stays as it was."""
+
+    __slots__ = ("file", "stamp")
+
+    def __init__(self, file: IO[bytes], stamp: tuple[int, ...]) -> None:
+        self.file, self.stamp = file, stamp
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Once) and self.stamp == other.stamp
+
+    def __hash__(self) -> int:
+        return hash(self.stamp)
+
+
 @lru_cache(maxsize=4)
-def _tensors(text: bytes, size: int) -> tuple[dict[str, Any], dict[str, tuple[int, int]]]:
-    """A header and where the data of each tensor begins and ends, read once for all of them."""
-    header = _json(text)
+def _tensors(once: _Once) -> tuple[dict[str, Any], dict[str, tuple[int, int]], int]:
+    """A header, where the data of each tensor begins and ends, counted from the third, read once for all of them."""
+    file = once.file
+    size = file.seek(0, 2)
+    file.seek(0)
+    length = int.from_bytes(file.read(8), "little")
+    if size < 8 or length > min(size - 8, _MAX_JSON):
+        raise BadWeights("is not a .safetensors file")
+    header, size = _json(file.read(length)), size - 8 - length
     said = header.pop("__metadata__", None)
     places = {name: _offsets(entry) for name, entry in header.items()}
     _without_gaps(places, size)
-    return {name: _meant(entry, said, name) for name, entry in header.items()}, places
+    return {name: _meant(entry, said, name) for name, entry in header.items()}, places, 8 + length
 
 
 def _meant(entry: dict[str, Any], said: object, name: str) -> dict[str, Any]:
@@ -291,15 +278,3 @@ def _entry(entry: dict[str, object]) -> Place:
         raise BadWeights(f"has elements of a type that Rx does not know{shown}")
     found = DTYPES[SAFETENSORS[dtype]]
     return Place(shape, found, width=found.bits // 8)
-
-
-def choose(key: str | None, keys: Collection[str]) -> str:
-    """The key of a tensor in a file that has these; raises BadWeights."""
-    if key is None and len(keys) == 1:
-        return next(iter(keys))
-    if key is not None and key in keys:
-        return key
-    shown = ", ".join(islice(keys, 8)) + (", ..." if len(keys) > 8 else "")
-    if key is None:
-        raise BadWeights(f"holds {len(keys)} tensors: say which ({shown})")
-    raise BadWeights(f"has no tensor {key!r}; it has {shown or 'none'}")

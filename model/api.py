@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from .. import pipeline
-from ..frontends.onnx.declared import Contradiction, contradictions, sizes_demanded
+from ..frontends.onnx.declared import Contradiction, contradictions
 from ..frontends.onnx.dynamic import with_symbols
 from ..frontends.onnx.inference import Inference, Inferred, NodeStatus, Policy, inference
 from ..frontends.onnx.model import Model
@@ -21,9 +22,11 @@ from ..frontends.onnx.reading import read_model
 from ..frontends.onnx.translate import Translation, translate
 from ..frontends.onnx.writing import write_shapes
 from ..lang import codes
+from ..lang.checked import Takes
 from ..lang.diagnostics import Diagnostic, RxError, error, warning
 from ..lang.node import Node
 from ..lang.parser import decode
+from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
 from ..simplify.known.outcome import Options
 from ..size import Size
@@ -107,6 +110,7 @@ def _file(model: str | PathLike[str] | bytes | Proto) -> Iterator[tuple[Path, by
         yield path, data
 
 
+@collector_paused
 def infer_model(
     path: Path,
     policy: Policy,
@@ -116,27 +120,29 @@ def infer_model(
 ) -> Inferences:
     model = with_symbols(read_model(path), dynamic)
     translation = translate(model, prelude=prelude)
-    report = pipeline.check_source(translation.source, path.parent, (), Options(allow_empty=True, supposing=True))
+    report = pipeline.check_source(
+        translation.source, path.parent, (), Options(allow_empty=True, supposing=True, errors_only=True)
+    )
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)
     wrong = [d for d in report.diagnostics if d.severity == "error"]
-    said = _contradictions(contradictions(model, found, _demands(model, report, translation)), translation, policy)
+    said = _contradictions(contradictions(model, found, _takes(report, translation)), translation, policy)
     return Inferences(model, found, (*translation.notes, *wrong, *said), policy, data)
 
 
-def _demands(model: Model, report: pipeline.Report, translation: Translation) -> Iterator[str | None]:
-    """What the model demands of its sizes, in its own names; None where that is not all."""
-    names = Originals(translation.sizes)
-    demanded = () if report.checked is None else report.checked.demands
-    main = next((d for d in demanded if d.name == "@main"), None)
-    if main is None or not main.complete:
-        yield None
-        return
-    given = {t.name for t in model.graph.initializers}
-    inputs = [v for v in model.graph.inputs if v.name not in given]
-    pairs = [(a, names.of(b)) for a, b in sizes_demanded(inputs, [text for _, text in main.params])]
-    yield from (f"{a} == {b}" for a, b in pairs if a != b)
-    yield from map(names.of, main.where)
+def _takes(report: pipeline.Report, translation: Translation) -> Takes:
+    """Whether the model takes inputs with some sizes, by its own names for them; False where sizes do not tell."""
+    names = Originals(translation.sizes).sizes
+
+    @cache
+    def decided() -> Takes | None:
+        return None if report.checked is None else report.checked.takes("main")
+
+    def takes(sizes: Mapping[str, int]) -> bool:
+        passes = decided()
+        return passes is not None and passes({made: sizes[name] for made, name in names.items() if name in sizes})
+
+    return takes
 
 
 def _contradictions(found: Iterator[Contradiction], translation: Translation, policy: Policy) -> tuple[Diagnostic, ...]:

@@ -11,6 +11,7 @@ from ..frontends.onnx.dynamic import with_symbols
 from ..frontends.onnx.edits import Edit, edited
 from ..frontends.onnx.inference import Inferred
 from ..frontends.onnx.model import Model
+from ..frontends.onnx.prelude import Prelude
 from ..frontends.onnx.reading import read_model
 from ..frontends.onnx.translate import Translation, translate
 from ..lang.checked import Counts
@@ -43,12 +44,13 @@ def check_model(
     dynamic: Sequence[str] = (),
     at: Sequence[str] = (),
     run: bool = False,
+    prelude: Prelude | None = None,
 ) -> CheckedModel:
     """Check a model with the sizes `dynamic` made free, at the sizes `at` where there are any, and `run` its kernels with the
-    witnesses. Raises ValueError for a size that names nothing."""
+    witnesses; `prelude` has rules for operators. Raises ValueError for a size that names nothing."""
     try:
         model = with_symbols(read_model(path), dynamic)
-        translation = translate(model)
+        translation = translate(model, prelude=prelude)
     except RxError as problem:
         said = tuple(_at_file(d, name) for d in problem.diagnostics)
         return CheckedModel(Report((name,), said, Counts(), None))
@@ -58,11 +60,13 @@ def check_model(
     kept = tuple(d for d in report.diagnostics if not d.code.is_quiet)
     report = replace(report, diagnostics=(*translation.notes, *kept))
     values = known_of(model, translation, report)
+    given = tuple(c.span.text for g in options.given if g.is_for("main") for c in g.conditions)
     made = contract_of(model, translation, report, values)
+    made = made and replace(made, given=given)
     mended = (
         ()
         if made is None
-        else mends(model, made, values, partial(_with_edit, model, name, path.parent, roots, options))
+        else mends(model, made, values, partial(_with_edit, model, name, path.parent, roots, options, prelude))
     )
     if run and made is not None and report.checked is not None:
         from .witnesses import with_runs  # what only checks loads no NumPy
@@ -73,7 +77,6 @@ def check_model(
             report = replace(report, diagnostics=(*report.diagnostics, *problem.diagnostics))
     if not at or made is None or report.checked is None:
         return CheckedModel(report, model, made, None, mended)
-    given = [c.span.text for g in options.given if g.is_for("main") for c in g.conditions]
     found = arrival(report.checked, made, translation, read_sizes(made, translation, at), given)
     failures = () if found.failure is None else (found.failure,)
     return CheckedModel(replace(report, diagnostics=(*report.diagnostics, *failures)), model, made, found, mended)
@@ -84,12 +87,18 @@ def _called(translation: Translation, name: str) -> Translation:
 
 
 def _with_edit(
-    model: Model, name: str, base: Path, roots: tuple[Path, ...], options: Options, edit: Edit
+    model: Model,
+    name: str,
+    base: Path,
+    roots: tuple[Path, ...],
+    options: Options,
+    prelude: Prelude | None,
+    edit: Edit,
 ) -> tuple[Contract | None, Mapping[str, Inferred]]:
     """What a change makes of the contract, and of what is known of the values."""
     changed = edited(model, edit)
     try:
-        translation = _called(translate(changed), name)
+        translation = _called(translate(changed, prelude=prelude), name)
     except RxError:
         return None, {}
     report = pipeline.check_source(translation.source, base, roots, options)

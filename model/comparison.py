@@ -70,6 +70,7 @@ class _Terms:
         self.clauses += [
             (self.renamed(c.condition), c.demands[0].node if c.demands else "") for c in contract.conditions
         ]
+        self.clauses += [(self.renamed(text), "what is given") for text in contract.given]
 
     def _multiples(self, dims: Iterable[tuple[str, int | str]]) -> Iterator[str]:
         """Of `n * 2` the name is half of the size, which is even."""

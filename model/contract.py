@@ -72,7 +72,7 @@ class Contract(Node):
     """Sizes have the names of the model's program; `sizes` has the model's of those that have another one there; `declared` is
     what only the model's declaration of its inputs asks for; `undecided` are the checks that other data decides. `exact` is
     False where some inputs may break a condition and be accepted. What is `supposed` of sizes, only huge ones break: the model
-    keeps them in narrow dtypes."""
+    keeps them in narrow dtypes. All of it holds where what was `given` holds, and nothing is said of other sizes."""
 
     inputs: tuple[Typed, ...]
     sizes: Mapping[str, str]
@@ -83,6 +83,7 @@ class Contract(Node):
     outputs: tuple[Typed, ...]
     exact: bool = True
     supposed: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
 
 def contract(model: Model, translation: Translation, report: Report) -> Contract | None:

@@ -38,6 +38,7 @@ def contract_object(contract: Contract) -> dict[str, Any]:
         "outputs": [_typed_object(v) for v in contract.outputs],
         "exact": contract.exact,
         "supposed": list(contract.supposed),
+        "given": list(contract.given),
     }
 
 
@@ -86,6 +87,7 @@ def _contract(found: dict[str, Any]) -> Contract:
         tuple(map(_typed, found["outputs"])),
         bool(found["exact"]),
         tuple(map(str, found["supposed"])),
+        tuple(map(str, found.get("given", ()))),
     )  # fmt: skip
 
 

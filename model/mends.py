@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 
 from ..frontends.onnx.edits import Edit, NewNode
 from ..frontends.onnx.inference import Inferred
@@ -61,7 +62,12 @@ class _Mending:
         """Targets of reshapes with a number that is a size: round by round, since behind what holds it nothing is known."""
         edit, values, left = Edit(), self.values, self.contract
         for _ in range(_ROUNDS):
-            more = self._targets(edit, values, name, number) or self._first_axes(edit, left, clause.condition)
+            demanding = {d.node for c in left.conditions if c.condition == clause.condition for d in c.demands}
+            more = (
+                self._targets(edit, values, name, number)
+                or self._first_axes(edit, demanding)
+                or self._repeated(edit, values, demanding, name, number)
+            )
             made, values = self.check(edit | more) if more is not None else (None, {})
             if more is None or made is None:
                 return None
@@ -70,9 +76,40 @@ class _Mending:
                 return self._needed(edit, values, clause, name)
         return None
 
-    def _first_axes(self, edit: Edit, left: Contract, condition: str) -> Edit | None:
+    def _repeated(self, edit: Edit, values: Values, nodes: Collection[str], name: str, number: int) -> Edit | None:
+        """Operands of the nodes that demand it with a 1 where another one has the size: repeated to that size."""
+        found = Edit()
+        for operation in self.model.graph.operations if number == 1 else ():
+            if str(operation) not in nodes or not operation.inputs:
+                continue
+            shapes = [(values[i].shape if i in values else None) or () for i in operation.inputs]
+            for at, shape in enumerate(shapes):
+                axes = {axis for other in shapes for axis, size in enumerate(other) if size == name}
+                axes &= {axis for axis, size in enumerate(shape) if size == 1}
+                if axes and (operation.index, at) not in edit.inputs:
+                    found = found | self._repeating(operation, at, [axis in axes for axis in range(len(shape))], name)
+        return found if found.inputs else None
+
+    def _repeating(self, operation: Operation, at: int, wanted: list[bool], name: str) -> Edit:
+        """An operand repeated along the wanted axes: Expand leaves the others as they are where it reads a 1."""
+        given = operation.inputs[at]
+        source, axis = next(
+            (i.name, (i.shape or ()).index(name)) for i in self.contract.inputs if name in (i.shape or ())
+        )
+        made = {part: f"{given}_{operation.index}_{part}" for part in ("sizes", "axes", "target", "ones", "for_all")}
+        new = partial(NewNode, before=operation.index)
+        nodes = (
+            new("Shape", (source,), made["sizes"]),
+            new("Concat", (made["sizes"], made["ones"]), f"{made['sizes']}_and_1", {"axis": 0}),
+            new("Gather", (f"{made['sizes']}_and_1", made["axes"]), made["target"]),
+            new("Expand", (given, made["target"]), made["for_all"]),
+        )
+        rank = next(len(i.shape or ()) for i in self.contract.inputs if i.name == source)
+        axes = tuple(axis if is_wanted else rank for is_wanted in wanted)
+        return Edit({made["axes"]: axes, made["ones"]: (1,)}, nodes, {(operation.index, at): made["for_all"]})
+
+    def _first_axes(self, edit: Edit, nodes: Collection[str]) -> Edit | None:
         """Of the reshapes that demand the number, though they have it in no axis: a first axis that is made of it."""
-        nodes = {d.node for c in left.conditions if c.condition == condition for d in c.demands}
         found = Edit()
         for operation in self.model.graph.operations:
             if str(operation) in nodes and operation.op_type == "Reshape" and (operation.index, 1) not in edit.inputs:
@@ -113,6 +150,8 @@ class _Mending:
 
     def _needed(self, edit: Edit, values: Values, clause: Clause, name: str) -> Mend | None:
         """Without the targets whose number was no such size after all."""
+        if edit.nodes:
+            return self._all(edit, clause, name)
         outputs = {o.index: o.outputs[0] for o in self.model.graph.operations}
         nodes = {o.index: str(o) for o in self.model.graph.operations}
         used = {i for i, _ in edit.inputs if _speaks_of(values.get(outputs[i]), name)}
@@ -126,6 +165,19 @@ class _Mending:
         changes = [f"{nodes[i]} to {list(less.constants[less.inputs[i, 1]])}" for i in held]
         text = f"change the target of {', of '.join(changes)}: then {name} is free"
         return Mend(text, tuple(nodes[i] for i in held), (clause.condition,), less)
+
+    def _all(self, edit: Edit, clause: Clause, name: str) -> Mend:
+        """Operands that are repeated, and the targets that came with them."""
+        known = {o.index: o for o in self.model.graph.operations}
+        changes = []
+        for (index, at), made in edit.inputs.items():
+            target = edit.constants.get(made)
+            if target is None:
+                changes.append(f"repeat input {at} of {known[index]}, `{known[index].inputs[at]}`, {name} times")
+            else:
+                changes.append(f"change the target of {known[index]} to {list(target)}")
+        held = tuple(dict.fromkeys(str(known[index]) for index, _ in edit.inputs))
+        return Mend(f"{', '.join(changes)}: then {name} is free", held, (clause.condition,), edit)
 
     # Zeros
 

@@ -25,7 +25,7 @@ def bind(row: Primitive, call: core.Call) -> tuple[tuple[Param, core.Value | Non
             if position >= len(row.params):
                 raise BindError(f"@{row.name} takes at most {len(row.params)} arguments", arg.span)
             name = row.params[position].name
-        if all(p.name != name for p in row.params):
+        if arg.name is not None and all(p.name != name for p in row.params):
             known = ", ".join(p.name for p in row.params)
             raise BindError(f"@{row.name} has no parameter `{name}`; its parameters are {known}", arg.span)
         if name in given:

@@ -47,7 +47,7 @@ from .voice.doors import Entrance, Site
 
 _MAX_INLINED = 24
 _ROOM = 20_000
-_A_CALL = 20  # steps that a call in an inlined body is worth
+A_CALL = 20  # steps that a call in an inlined body is worth, and one in a turn or a member that is tried
 
 
 class Calls(Part):
@@ -230,7 +230,7 @@ class Calls(Part):
                 return Status.REFUTED  # it was reported
             readable = False
 
-        involved = dims_of((e.value for e in site.entries), self.state)
+        involved = () if truth is True else dims_of((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None
         asked = Entrance(stmt, env, site)
         status, doubt = self.prover.judge(frame, truth, asked, claim=aloud, sizes=involved, empty_rule=empty_rule)
@@ -243,7 +243,8 @@ class Calls(Part):
         if not readable:
             env.update((name, Entry(UNKNOWN, stmt.span)) for name in core.bound_names(stmt))
         elif isinstance(stmt, core.Assert):
-            level.learn(stmt.cond, reason=stmt)
+            if truth is not True or not (isinstance(stmt.cond, core.Compare) and stmt.cond.op == "=="):
+                level.learn(stmt.cond, reason=stmt)  # an equation that holds as it stands says nothing new
             for need in level.needs:
                 if not isinstance(need.cond, Undecided):
                     self.state.assume(need.cond, stmt)
@@ -334,7 +335,7 @@ class Calls(Part):
         fuel = self.program.fuel_for(identity, function)
         self.fuel -= fuel
         self.program.fuel -= fuel
-        toll(_A_CALL * fuel)
+        toll(A_CALL * fuel)
         entry, block = self.visitor.block(frame.into(identity, span), function.body, inner)
         return Entry(settle(self.state, entry).value, span, number=entry.number), block
 

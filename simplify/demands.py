@@ -10,24 +10,37 @@ False then). Whether it really leaves nothing to check is seen by pasting it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..lang import core
-from ..lang.checked import Demands
+from ..lang.checked import Demands, Takes
 from ..lang.dtypes import DTYPES, DType
 from ..lang.source import NOWHERE, Span
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
 from .known.state import State
 from .known.values import Entry, Env, SizeValue, TupleValue, Value
-from .solver.conditions import Cond, Eq0, all_of, any_of, cond_variables, eq, ge, render_cond, substitute_cond
+from .solver.conditions import (
+    Cond,
+    Eq0,
+    all_of,
+    any_of,
+    cond_variables,
+    cond_vars,
+    eq,
+    evaluate_cond,
+    ge,
+    render_cond,
+    substitute_cond,
+)
 from .solver.facts import Facts
+from .solver.points import Point
 from .solver.rendering import render
 from .solver.shorter import entails, lighter
 from .solver.sizes import only_var
-from .solver.terms import Size, Term, Var, mod, of_atom, substitute, variables
+from .solver.terms import Size, Term, Var, evaluate, mod, of_atom, substitute, variables
 from .voice.describe import dtype_text
-from .weakest import Demand, DTypeDemand, Inputs, is_rank, weakest
+from .weakest import Demand, DTypeDemand, Inputs, is_rank, said, weakest
 
 _LETTERS = ("n", "m", "k", "p", "q", "r", "s", "t", "u", "v", "w")
 # A size that is longer than this is not for reading.
@@ -51,6 +64,35 @@ def demands(
     if new.keeps_door:
         return new.demands
     return _Signature(function, params, result, state, door, stays=True).found(open_checks, dtypes).demands
+
+
+def takes(
+    function: core.Function, params: Env, state: State, door: Door, open_checks: Iterable[Demand]
+) -> Takes | None:
+    """What tells of sizes, by their names, whether inputs that have them pass all checks; None where some check asks for
+    more than sizes tell."""
+    inputs = _Signature(function, params, None, state, door, stays=False).inputs()
+    conds = [*inputs.door, *(said(state, inputs, check) for check in open_checks)]
+    if None in conds:
+        return None
+    inside = {v for cond in conds if cond is not None for v in cond_variables(cond)}
+
+    def all_hold(sizes: Mapping[str, int]) -> bool:
+        point = {v: sizes[v.name] for v in inside if v.name in sizes}
+        for cond in inputs.door:
+            _complete(point, cond)
+        return point.keys() >= inside and all(evaluate_cond(c, point) for c in conds if c is not None)
+
+    return all_hold
+
+
+def _complete(point: Point, cond: Cond) -> None:
+    """Puts the size into a point that an equation says, where all others in it are there."""
+    left = [v for v in cond_vars(cond) if v not in point] if isinstance(cond, Eq0) else []
+    if len(left) == 1 and isinstance(cond, Eq0):
+        low, high = (evaluate(cond.term, {**point, left[0]: n}) for n in (0, 1))
+        if low != high:
+            point[left[0]] = low // (low - high)
 
 
 class _Found(NamedTuple):
@@ -101,7 +143,7 @@ class _Signature:
         open_checks: Iterable[Demand],
         dtypes: Iterable[DTypeDemand],
     ) -> _Found:
-        needed, complete, necessary = weakest(self.state, self._inputs(), open_checks)
+        needed, complete, necessary = weakest(self.state, self.inputs(), open_checks)
         conds = [c for c in needed if self._can_be_said(c)]
         complete = complete and len(conds) == len(needed)
         for cond in conds:
@@ -152,7 +194,7 @@ class _Signature:
         now = {v: self._write(self.state.settled(of_atom(v))) for v in _sizes_in(cond)}
         return cond if isinstance(cond, bool) else substitute_cond(cond, now)
 
-    def _inputs(self) -> Inputs:
+    def inputs(self) -> Inputs:
         inside = {v for d in self.dims for v in variables(d)}
         empties = {v for v in inside if any(substitute(d, {v: 0}) == 0 for d in self.dims)}
         return Inputs(inside | self.sizes, empties, self.door)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Set
 from ..lang.checked import Counts
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
-from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.requirements import AtLeast, AtMost, AxisInRange, DTypeRequirement, Multiple, OfRank, RankAtLeast, RankIs
 from .known.finding import Asked, Finding
@@ -39,7 +38,7 @@ class Log:
 
     def __init__(self, *, certain: bool = False) -> None:
         self.certain = certain
-        self.counts = Counts()
+        self._counted = dict.fromkeys(Status, 0)
         self.findings: list[Finding] = []
         # Annotations that always fail.
         self.broken: list[Span] = []
@@ -56,9 +55,12 @@ class Log:
         return len(self.findings) >= IN_WORDS
 
     def count(self, status: Status, number: int = 1) -> None:
-        field = _COUNTED[status]
-        total, before = self.counts.total + number, getattr(self.counts, field) + number
-        self.counts = replace(self.counts, total=total, **{field: before})
+        self._counted[status] += number
+
+    @property
+    def counts(self) -> Counts:
+        numbers = {field: self._counted[status] for status, field in _COUNTED.items()}
+        return Counts(sum(numbers.values()), **numbers)
 
 
 def choose(log: Log) -> tuple[list[Finding], list[Finding]]:

@@ -9,13 +9,14 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..ops.model import Primitive
 from .branches import Branches, is_older
-from .calls import Calls, is_wrong
+from .calls import A_CALL, Calls, is_wrong
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import settle
 from .known.values import POISON, UNKNOWN, Entry, Env, NumberValue, Poison
 from .primitives import apply_primitive
 from .solver.conditions import Cond
+from .solver.terms import toll
 from .visitor import Part, Visitor
 from .voice.doors import Chosen, Site
 
@@ -113,6 +114,7 @@ class Lists(Part):
             return False
         entries = tuple(e for e, _ in typed)
         site = Site(call.span, member, entries, tuple(a.span for a in call.args))
+        toll(A_CALL)
         _, kept = self.calls.door(frame, member, entries, self.calls.consts(env), site)
         return False if kept is None else None if kept else True
 
@@ -165,6 +167,7 @@ class Lists(Part):
         typed = self.calls.typed(member, found)
         entries = tuple(e for e, _ in typed)
         site = Site(call.span, member, entries, tuple(a.span for a in call.args))
+        toll(A_CALL)
         inner, kept = self.calls.door(frame, member, entries, self.calls.consts(env), site)
         return Entry(UNKNOWN, call.span) if kept is None else self.calls.result(frame, member, inner, call.span)
 

@@ -9,7 +9,7 @@ from ..lang import codes, core
 from ..lang.core import Status
 from ..lang.dtypes import DType
 from ..lang.node import replace
-from ..lang.weights import MAX_RANK
+from ..lang.stored import MAX_RANK
 from ..ops.axes import indices
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
@@ -101,14 +101,15 @@ def _applied(
 ) -> tuple[Entry, core.Value]:
     prover, state, bindings = visitor.prover, visitor.state, visitor.bindings
     found = [(_in_its_sort(bindings, frame, p, e, v, env), v) for (p, _), (e, v) in zip(given, found, strict=True)]
-    after = replace(call, args=_rebuilt(call, row, [p for p, _ in given], [v for _, v in found]))
-    entries = tuple((p.name, e) for (p, _), (e, _) in zip(given, found, strict=True))
-    if any(isinstance(e.value, Poison) or _has_poison(e.value) for _, e in entries):
+    after = _rebuilt(call, row, [p for p, _ in given], [v for _, v in found])
+    operands = {p.name: e for (p, _), (e, _) in zip(given, found, strict=True)}
+    entries = tuple(operands.items())
+    if any(isinstance(e.value, Poison) or _has_poison(e.value) for e in operands.values()):
         return Entry(POISON, call.span), replace(after, guard=True)
     info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
     number = bindings.number_of_call(row.name, entries)
-    ctx = SymbolicCtx(prover, frame, info, _counted(row, dict(entries), number))
-    ctx.count = _count(bindings, row, dict(entries))
+    ctx = SymbolicCtx(prover, frame, info, _counted(row, operands, number))
+    ctx.count = _count(bindings, row, operands)
     wild = _wildcards(given)
     target = next((v for p, v in given if p.kind == "target"), None)
     if wild and not frame.quiet and target is not None and visitor.program.solutions.is_free(target):
@@ -116,19 +117,20 @@ def _applied(
         first = operand.name if isinstance(operand, core.Var) else None
         ctx.scope = Scope(state, env, visitor.outside, first)
     try:
-        value = _apply(row, ctx, dict(entries), wild)
+        value = _apply(row, ctx, operands, wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
-    if not frame.quiet and not prover.is_brief:
+    if not frame.quiet and not prover.is_brief_on_doubts:
         prover.log.remark(*lint.notes(state, info, row, value, prover.function))
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)
         after = visitor.program.solutions.put(after)
-    value = _with_range(ctx, row, dict(entries), value)
+    value = _with_range(ctx, row, operands, value)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row), number=number)
     if ctx.residual:
         return entry, replace(after, guard=True)
-    return entry, replace(after, sure=not _may_refuse(row, dict(entries), state))
+    sure = not _may_refuse(row, operands, state)
+    return entry, after if after.sure == sure else replace(after, sure=sure)
 
 
 def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> bool:
@@ -211,14 +213,14 @@ def _has_poison(value: Value) -> bool:
     )
 
 
-def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[core.Value]) -> tuple[core.Arg, ...]:
-    """The arguments with their simplified values, as the user wrote them: positional or by name, in the user's order."""
+def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[core.Value]) -> core.Call:
+    """The call with the simplified values of its arguments, as the user wrote them: positional or by name, in the user's
+    order."""
     by_name = {p.name: v for p, v in zip(params, values, strict=True)}
-    args = []
-    for position, arg in enumerate(call.args):
-        name = arg.name or row.params[position].name
-        args.append(replace(arg, value=by_name[name]))
-    return tuple(args)
+    now = [by_name[arg.name or row.params[position].name] for position, arg in enumerate(call.args)]
+    if all(arg.value is value for arg, value in zip(call.args, now, strict=True)):
+        return call
+    return replace(call, args=tuple(replace(a, value=v) for a, v in zip(call.args, now, strict=True)))
 
 
 def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tuple[int, ...]) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from ..lang import core
 from ..lang.node import PROVENANCE, Node
@@ -16,6 +17,16 @@ Check = core.Assert | core.MatchShape
 _WORD = re.compile(r"[\w.']+")
 # What is no part of what a program does: where it comes from, and what is known of it.
 _BESIDE = PROVENANCE | {"known"}
+
+
+User = core.Function | core.ConstDef | core.Impls
+
+
+class Uses(NamedTuple):
+    """The functions, and the consts, that something names; of consts perhaps some more."""
+
+    functions: frozenset[str]
+    consts: frozenset[str]
 
 
 class Program:
@@ -34,11 +45,9 @@ class Program:
         self.consts: Env = {}
         # What each -1 of a reshape stands for, as soon as its function has been walked.
         self.solutions = Solutions()
-        self._defined: dict[str, core.Function | core.Impls | core.ConstDef] = {c.name: c for c in core_program.consts}
-        self._defined.update(self.impls)
-        self._defined.update(self.functions)
-        self._named: dict[str, frozenset[str]] = {}
-        self._places = {c.name: i for i, c in enumerate(core_program.consts)}
+        self._const_defs = {c.name: c for c in core_program.consts}
+        self.uses: dict[int, Uses] = {}
+        self._places = {name: i for i, name in enumerate(self._const_defs)}
         # What a script prints has names there, written or not.
         self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
@@ -60,26 +69,35 @@ class Program:
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
         self.explained: str | None = None
 
-    def consts_used(self, user: core.Function | core.ConstDef | core.Impls) -> list[str]:
+    def consts_used(self, user: User) -> list[str]:
         """The consts that something names, or what it names does, in their order."""
         if not self.consts:
             return []
-        todo, found = list(self._names_of(user)), set()
+        found: set[str] = set()
+        todo, seen = [user], {id(user)}
         while todo:
-            name = todo.pop()
-            if name not in found:
-                found.add(name)
-                todo.extend(self._names_of(self._defined[name]))
-        return sorted((name for name in found if name in self.consts), key=self._places.__getitem__)
+            uses = self.uses_of(todo.pop())
+            found |= uses.consts
+            for used in (*map(self._const_defs.__getitem__, uses.consts), *map(self._callable, uses.functions)):
+                if id(used) not in seen:
+                    seen.add(id(used))
+                    todo.append(used)
+        return sorted(found & self.consts.keys(), key=self._places.__getitem__)
 
-    def _names_of(self, user: core.Function | core.Impls | core.ConstDef) -> frozenset[str]:
-        """The consts and functions that something names, and perhaps some more."""
-        if user.name not in self._named:
-            self._named[user.name] = frozenset(w for w in _words(user) if w in self._defined)
-        return self._named[user.name]
+    def _callable(self, name: str) -> core.Function | core.Impls:
+        return self.functions.get(name) or self.impls[name]
+
+    def uses_of(self, user: User) -> Uses:
+        """What something names itself."""
+        found = self.uses.get(id(user))
+        if found is None:
+            functions = frozenset(_functions_named(user)) & (self.functions.keys() | self.impls.keys())
+            consts = frozenset(_words(user)) & self._const_defs.keys() if self._const_defs else frozenset()
+            found = self.uses[id(user)] = Uses(functions, consts)
+        return found
 
     def callees_first(self) -> list[core.Function]:
-        """The functions in an order in which those that something names come before it, where they do not name each other."""
+        """The functions in an order in which those that something calls come before it, where they do not call each other."""
         found: dict[str, core.Function] = {}
         seen: set[str] = set()
         todo = [(name, False) for name in reversed(self.functions)]
@@ -90,7 +108,7 @@ class Program:
             elif name not in seen:
                 seen.add(name)
                 todo.append((name, True))
-                named = self._names_of(self.functions[name])
+                named = self.uses_of(self.functions[name]).functions
                 members = {m for n in named if n in self.impls for m in self.impls[n].choices}
                 todo.extend((n, False) for n in sorted(named | members, reverse=True) if n in self.functions)
         return list(found.values())
@@ -176,6 +194,15 @@ def purse(length: int) -> int:
     """How many steps of reasoning there are for all functions of a program, beside those that each has for itself: questions
     behind that are answered if it is plain."""
     return max(_PURSE - _LESS_PURSE * max(length - _FEW, 0), _LEAST_PURSE)
+
+
+def _functions_named(user: User) -> Iterator[str]:
+    """The functions that something calls, or takes as values."""
+    if isinstance(user, core.Impls):
+        yield from user.choices
+    if isinstance(user, core.Function) and user.impl is not None:
+        yield user.impl
+    yield from (node.name for node in walk(user) if isinstance(node, core.FnRef))
 
 
 def _words(user: Node) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from ..lang import core
-from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes
+from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes, Takes
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DType
@@ -22,7 +22,7 @@ from ..ops.model import Primitive, TensorInfo
 from .asserted import with_asserted
 from .assertions import contradictory
 from .contract import conditions
-from .demands import demands
+from .demands import demands, takes
 from .findings import Log, choose
 from .implementations import Found, Member
 from .known.fresh import settle, unknown
@@ -30,7 +30,7 @@ from .known.outcome import IN_WORDS, Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
 from .opaque import pinned
-from .program import Program, is_total, left_open
+from .program import Program, Uses, is_total, left_open
 from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
@@ -45,15 +45,18 @@ Header = Callable[[core.Load], TensorInfo | None]
 
 
 class KnownConst(Node):
-    """What became of a const, with what that rests on."""
+    """What became of a const, with what that rests on, and what it names."""
 
     before: core.ConstDef
+    uses: Uses
+    loads: tuple[core.Load, ...]
     headers: tuple[TensorInfo | None, ...]
     value: Entry
     after: core.ConstDef
 
 
-# The consts of a program that was checked before, by the places that they stand in.
+# The consts of a program that was checked before, by the places that they stand in: each the very node that it was then, for
+# as long as all that it speaks of is the same.
 KnownConsts = dict[Span, KnownConst]
 
 
@@ -75,8 +78,9 @@ def check(
 
 # Of longer lists nobody is told what is never chosen.
 _MOST_MEMBERS = 24
-# So many conditions of a signature are looked at for those that exclude each other.
-_MOST_CONDITIONS = 40
+# So many conditions of a signature are left out one by one, to find those that exclude each other, and more by halves; so many
+# are assumed for that in all.
+_ONE_BY_ONE, _MOST_ASSUMED = 40, 4_000
 
 
 class _Checker:
@@ -99,6 +103,7 @@ class _Checker:
         self.shapes: dict[str, Callable[[], FunctionShapes]] = {}
         self.wanted: dict[str, Callable[[], Demands]] = {}
         self.asked: dict[str, Callable[[], Conditions]] = {}
+        self.taking: dict[str, Callable[[], Takes | None]] = {}
         self.consts: list[tuple[str, Callable[[], Explanation]]] = []
 
     def run(self) -> Checked:
@@ -129,6 +134,7 @@ class _Checker:
                 main = self._main(self.before.main)
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
         chosen, silent = choose(self.log)
+        chosen = [f for f in chosen if f.is_error] if self.options.errors_only else chosen
         return Checked(
             tuple(map(told, chosen[:IN_WORDS])) + in_short(chosen[IN_WORDS:]),
             self.log.counts,
@@ -140,6 +146,7 @@ class _Checker:
             self.explained,
             lambda: tuple(map(told, silent)),
             require=self.required,
+            taking=self.takes,
         )
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
@@ -155,6 +162,9 @@ class _Checker:
 
     def required(self) -> tuple[Conditions, ...]:
         return tuple(self.asked[name]() for name in self._in_order(self.asked))
+
+    def takes(self, function: str) -> Takes | None:
+        return self.taking[function]() if function in self.taking else None
 
     def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
         functions = {f.name: f for f in (*after.functions, *((after.main,) if after.main else ()))}
@@ -213,6 +223,9 @@ class _Checker:
         self.wanted[function.name] = lambda: demands(
             function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands
         )
+        self.taking[function.name] = lambda: (
+            None if walk.prover.dtype_demands else takes(function, params, walk.state, known, walk.prover.demands)
+        )
         self.asked[function.name] = lambda: conditions(
             f"@{function.name}", params, walk.state, tuple(cond for cond, _ in known), walk.prover
         )
@@ -254,18 +267,30 @@ class _Checker:
         return walk.lists.fits(walk.frame, other, call, found, env) is True
 
     def _excluding(self, function: core.Function) -> list[core.Assert]:
-        """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions."""
+        """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions; a larger
+        part where there is much to look at."""
         kept = list(function.checks)
         conditions = [s for s in kept if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
-        for condition in conditions[:_MOST_CONDITIONS]:
-            fewer = [s for s in kept if s is not condition]
-            walk = self._walk(f"@{function.name}")
-            env = self._env(walk, function)
-            self._bind_params(walk, function, env)
-            walk.assume_all(walk.frame, fewer, env, name_dims=True)
-            if contradictory(walk.state):
-                kept = fewer
-        return [c for c in conditions if c in kept]
+        room = _MOST_ASSUMED
+        many = 1 if len(conditions) <= _ONE_BY_ONE else len(conditions) // 2
+        while many and room > 0:
+            for start in range(0, len(conditions), many):
+                left_out = set(map(id, conditions[start : start + many]))
+                fewer = [s for s in kept if id(s) not in left_out]
+                room -= len(fewer)
+                if room > 0 and self._contradictory(function, fewer):
+                    kept = fewer
+            conditions = [c for c in conditions if any(c is s for s in kept)]
+            many //= 2
+        return conditions
+
+    def _contradictory(self, function: core.Function, checks: list[core.Stmt]) -> bool:
+        """Whether a function's parameters cannot satisfy some checks."""
+        walk = self._walk(f"@{function.name}")
+        env = self._env(walk, function)
+        self._bind_params(walk, function, env)
+        walk.assume_all(walk.frame, checks, env, name_dims=True)
+        return contradictory(walk.state)
 
     def _extern(self, function: core.Function, walk: Walk, entry: tuple[core.Stmt, ...]) -> core.Function:
         """What an extern returns is checked when it runs."""
@@ -324,11 +349,11 @@ class _Checker:
 
     def _const(self, const: core.ConstDef) -> core.ConstDef:
         """A const's checks run once, when the weights are loaded; what a file's header tells is decided now."""
-        loads = (node for node in nodes(const.value) if isinstance(node, core.Load))
-        headers = tuple(map(self.program.header, loads))
-        before = self._as_before(const, headers)
+        before = self._as_before(const)
         if before is not None:
             return before
+        loads = tuple(node for node in nodes(const.value) if isinstance(node, core.Load))
+        headers = tuple(map(self.program.header, loads))
         walk = self._walk(const.name)
         env = self._env(walk, const)
         entry, value = walk.value(walk.frame, const.value, env)
@@ -349,14 +374,18 @@ class _Checker:
         self.consts.append((const.name, lambda: explain("the program", const.name, settled, walk.state)))
         after = replace(const, value=value, checks=tuple(checks))
         if self.known is not None:
-            self.known[const.span] = KnownConst(const, headers, settled, after)
+            uses = self.program.uses_of(const)
+            self.known[const.span] = KnownConst(const, uses, loads, headers, settled, after)
         return after
 
-    def _as_before(self, const: core.ConstDef, headers: tuple[TensorInfo | None, ...]) -> core.ConstDef | None:
+    def _as_before(self, const: core.ConstDef) -> core.ConstDef | None:
         """A const that is what it was, and so are those that it names."""
         found = None if self.known is None else self.known.get(const.span)
-        if found is None or found.before != const or found.headers != headers:
+        if found is None or found.before is not const:
             return None
+        if found.headers != tuple(map(self.program.header, found.loads)):
+            return None
+        self.program.uses[id(const)] = found.uses
         if not self.reused.issuperset(self.program.consts_used(const)):
             return None
         self.reused.add(const.name)

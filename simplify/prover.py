@@ -92,8 +92,7 @@ class Prover:
         """The status, and what was found of it, if that may have to be told. `sizes` are the dimensions of the tensors
         involved, for the rule about empty tensors and for witnesses."""
         if truth is True:
-            self.state.facts.counts["ground"] = self.state.facts.counts.get("ground", 0) + 1
-            return self._record(frame, Status.PROVED), None
+            return self.plain(frame), None
         verdict, found = self._verdict(truth), None
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED), None
@@ -114,8 +113,8 @@ class Prover:
         if not frame.quiet:
             only_empty = empty_rule and cond is not None and not spent() and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
-                only = None if cond is None or self.is_brief else only_where(self.state, cond)
-                witness = None if self.is_brief else self._witness(frame, truth, sizes)
+                only = None if cond is None or self.is_brief_on_doubts else only_where(self.state, cond)
+                witness = None if self.is_brief_on_doubts else self._witness(frame, truth, sizes)
                 found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
                 if demand:
                     self.demands[-1].finding = found
@@ -123,6 +122,11 @@ class Prover:
                     found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
+
+    def plain(self, frame: Frame) -> Status:
+        """What is true by itself."""
+        self.state.facts.counts["ground"] += 1
+        return self._record(frame, Status.PROVED)
 
     def _refuted(
         self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size], turn: str = ""
@@ -146,6 +150,10 @@ class Prover:
     def is_brief(self) -> bool:
         """Whether there is so much to tell that no examples are looked for any more."""
         return len(self.log.findings) >= IN_FULL or spent()
+
+    @property
+    def is_brief_on_doubts(self) -> bool:
+        return self.options.errors_only or self.is_brief
 
     def decide(self, truth: Truth) -> bool | None:
         """True or False where that follows, else None. Neither counted nor reported."""

@@ -87,6 +87,8 @@ class SymbolicCtx:
     def judged(
         self, asked: Requirement, cond: Truth, code: Code | None = None, open_at: frozenset[Span] = frozenset()
     ) -> Status:
+        if cond is True:
+            return self.prover.plain(self.frame)
         of_dtypes = isinstance(asked, DTypeRequirement)
         needs = Precondition(self.info, asked, codes.E313 if of_dtypes else code, open_at)
         with Apart():
@@ -101,7 +103,7 @@ class SymbolicCtx:
         if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
             if not self.residual:
                 self.doubt.cond = cond
-            elif not self.frame.quiet and not self.prover.is_brief:
+            elif not self.frame.quiet and not self.prover.is_brief_on_doubts:
                 with Apart():
                     text = only_where(self.state, cond)
                 if text is not None:

@@ -12,7 +12,7 @@ from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
 from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, TooLarge, charge, var
-from support import fuzz, long_programs, nested_sizes
+from support import fuzz, hard_programs, long_programs, nested_sizes
 
 SUPPORT = Path(__file__).parent / "support"
 SLOW = Path(__file__).resolve().parents[2] / "shared" / "cases" / "wrong"
@@ -216,6 +216,19 @@ def test_calls_that_double_at_each_level_are_walked_a_limited_number_of_times(bo
     assert found["steps"] < STEPS
 
 
+@pytest.mark.parametrize("form", ["@map({0}, {1})", "@fold({0}, {1}, {1})", "@scan({0}, {1}, {1})[1]"])
+def test_functions_over_rows_within_one_another_cost_what_they_are_many(form):
+    def cost(depth):
+        params = "r{0}" if "map" in form else "q{0}, r{0}"
+        text = "r0 + r0"
+        for i in range(depth):
+            text = form.format(f"fn({params.format(i)}) {{ {text} }}", f"r{i + 1}")
+        dims = ", ".join("abcd"[i % 4] for i in range(depth + 2))
+        return nested_sizes.cost(f"@f = fn(r{depth} : Tensor([{dims}], float32)) : Tensor {{ {text} }}\n")["seconds"]
+
+    assert cost(14) < 6 * max(cost(7), 0.05)
+
+
 def test_what_an_inlined_body_gives_is_known_where_there_are_not_many_of_them():
     lines = "\n".join(f"  let y{i + 1} = @h(y{i})" for i in range(40))
     text = "@h = fn(x : Tensor) : Tensor { @concat([x, x], axis=0) }\n" + (
@@ -275,9 +288,19 @@ def test_programs_that_took_long_are_done_soon(name):
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_programs_whose_sizes_grow_into_each_other_are_done_soon(block):
-    count = TOTAL // BLOCKS
+    assert too_dear("nested sizes", block, SHORT) == []
+
+
+@pytest.mark.parametrize("block", range(BLOCKS if fuzz.FUZZ else 1))
+def test_programs_that_nest_whatever_nests_are_done_soon(block):
+    assert too_dear("hard programs", block, 37 if fuzz.FUZZ else 1, "hard_programs") == []
+
+
+def too_dear(family, block, *args):
+    """The programs of a block that cost too much."""
+    count = max(fuzz.tries(family) // BLOCKS, len(hard_programs.KINDS))
     ran = subprocess.run(
-        [sys.executable, SUPPORT / "nested_sizes.py", str(block * count), str(count), str(SHORT)],
+        [sys.executable, SUPPORT / "nested_sizes.py", str(block * count), str(count), *map(str, args)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     found = [json.loads(line) for line in ran.stdout.splitlines()]
@@ -291,8 +314,8 @@ def test_programs_whose_sizes_grow_into_each_other_are_done_soon(block):
         ("at its budget", sum(row["stopped"] > 0 for row in costs)),
         ("seconds", sum(row["seconds"] for row in costs)),
     ):
-        fuzz.count("nested sizes", what, number)
-    assert wrong == []
+        fuzz.count(family, what, number)
+    return wrong
 
 
 @pytest.mark.parametrize("kind", long_programs.KINDS)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import os
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import fuzz
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 BENCHMARK: Any = importlib.import_module("onnx_contracts")
 MADE: dict[str, Any] = importlib.import_module("made_models").MADE
-COUNT = int(os.environ.get("RX_FUZZ", "40"))
+COUNT = fuzz.tries("contracts of bindings")
 SAMPLE = sorted(MADE)[:: max(1, 120 // COUNT)]
 
 

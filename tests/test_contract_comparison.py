@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import product
 from random import Random
 
@@ -11,8 +10,9 @@ from rxlang.lang.node import replace
 from rxlang.model.comparison import compare
 from rxlang.model.contract import Clause, Contract, Demand, IndexRange, Typed
 from rxlang.simplify.solver.numbers import holds_at, size_at
+from support import fuzz
 
-PAIRS = int(os.environ.get("RX_FUZZ", "40")) * 2
+PAIRS = fuzz.tries("contracts beside each other")
 NODE = Demand("node N (Any)", "it so", None, ())
 SIZES = range(25)
 
@@ -100,6 +100,15 @@ def test_outputs_are_compared_as_expressions(before: tuple[str, ...], after: tup
         compare(contract(("n", "m"), *conditions, out=before), contract(("n", "m"), *conditions, out=after)).relation
         == relation
     )
+
+
+def test_what_is_given_is_part_of_a_contract() -> None:
+    bounded = replace(contract(), given=("n <= 8",))
+    assert compare(contract(), contract(("n", "m"), "n <= 100")).relation == "narrower"
+    assert compare(contract(), bounded).relation == "narrower"  # the new model may refuse what is not given
+    assert compare(bounded, contract()).relation == "wider"
+    assert compare(bounded, replace(contract(("a", "b")), given=("8 >= a",))).relation == "equal"
+    assert compare(bounded, contract(("n", "m"), "n <= 100")).relation == "wider"
 
 
 def test_ranges_of_indices_are_compared_too() -> None:

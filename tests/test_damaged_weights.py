@@ -16,7 +16,8 @@ import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
 from rxlang.interp.files import load_array
-from rxlang.lang.weights import BadWeights, read_header
+from rxlang.lang.stored import BadWeights
+from rxlang.lang.weights import read_header
 from support import fuzz
 
 from tests.support.damaged_files import damaged

@@ -325,9 +325,20 @@ async def both(x):
     yield x
 
 
+class Later:
+    async def __call__(self, x):
+        return x
+
+
+class OneByOne:
+    def __call__(self, x):
+        yield x
+
+
 @pytest.mark.parametrize(
     ("function", "why"),
-    [(coroutine, "is a coroutine"), (generator, "is a generator"), (both, "is an asynchronous generator"),
+    [(coroutine, "is a coroutine"), (Later(), "is a coroutine"), (OneByOne(), "is a generator"),
+     (generator, "is a generator"), (both, "is an asynchronous generator"),
      (Layer, "is a class"), (property(first), "is a property"), (5, "is nothing that can be called")],
 )  # fmt: skip
 def test_what_has_no_result_to_check_is_refused(function: Any, why: str) -> None:

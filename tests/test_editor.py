@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path, PureWindowsPath
 
@@ -16,10 +15,11 @@ from rxlang.editor.rename import Refused, edited, renamed
 from rxlang.editor.symbols import folds, symbols, tokens
 from rxlang.lang.source import Source
 from rxlang.pipeline import check_source
+from support import fuzz
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = sorted([*ROOT.glob("examples/**/*.rx"), *ROOT.glob("tests/**/*.rx"), *ROOT.glob("benchmarks/**/*.rx")])
-FUZZ = float(os.environ.get("RX_FUZZ") or 0.02)
+FUZZ = fuzz.FUZZ or 0.02  # the share of places that are asked about
 
 Told = list[tuple[str, str, str, tuple[int, int] | None]]
 
@@ -80,6 +80,66 @@ def test_every_prefix_of_a_program_is_told_of_without_a_traceback(path: Path) ->
             assert 0 <= start <= stop <= end
         completions(facts, end), signature(facts, end), tokens(facts), folds(facts.pieces), symbols(facts.pieces)
         Lookup(facts.program).at(end)
+
+
+SIZES = """const k : Size = 2
+type Pair = (Tensor([k, 3], int8), Tensor([k], int8))
+@wide = fn(x : Tensor([n, k], int8)) : Tensor([n, k], int8) {
+  x + @zeros([1, k], int8)
+}
+"""
+USES = """import "sizes.rx" as sizes
+
+const c = @sizes.wide(@zeros([5, 2], int8))
+const p : sizes.Pair = (@zeros([2, 3], int8), @zeros([2], int8))
+
+@of_p = fn(p : sizes.Pair) : Tensor([sizes.k], int8) {
+  let (w, b) = p
+  @sum(w, axis=1) + b
+}
+
+@of_c = fn(x : Tensor([5, n], int8), sizes_k : Size = 2) : Tensor([5, n], int8) where n <= 2 {
+  let y = x + c
+  y + @of_p(p)
+}
+
+@open = fn(x : Tensor([n, 2], int8)) {
+  @sizes.wide(x) + c + @of_p(p)
+}
+
+let z = @open(@zeros([5, 2], int8))
+"""
+CHANGES = [
+    ("2", "3"),
+    ("3", "2"),
+    ("5", "1"),
+    ("wide", "open"),
+    ("k]", "n]"),
+    ("sizes_k", "k"),
+    ("p", "c"),
+    ("n", "sizes.k"),
+]
+
+
+@pytest.mark.parametrize("seed", range(max(2, int(100 * FUZZ))))
+def test_a_change_matters_to_whatever_rests_on_it(seed: int) -> None:
+    """Consts, types and signatures of two files, changed one after the other and back: each time all is as if it were new."""
+    chance, analyst = random.Random(seed), Analyst()
+    texts = {ROOT / "tests" / "sizes.rx": SIZES, ROOT / "tests" / "uses.rx": USES}
+    before = [texts]
+    for _ in range(12):
+        path, (old, new) = chance.choice(list(texts)), chance.choice(CHANGES)
+        places = [i for i in range(len(texts[path])) if texts[path].startswith(old, i)]
+        if places and chance.random() < 0.7:
+            at = chance.choice(places)
+            texts = {**texts, path: texts[path][:at] + new + texts[path][at + len(old) :]}
+        else:
+            texts = chance.choice(before)
+        before.append(texts)
+        other = Analyst()
+        for one in (analyst, other):
+            one.edited.update(texts)
+        assert [known(analyst.facts(p)) for p in texts] == [known(other.facts(p)) for p in texts]
 
 
 BROKEN = """@first = fn(x : Tensor([5, 3], float32)) : Tensor([3, 5], float32) {

@@ -17,8 +17,9 @@ from .test_house import LAYERS, ROOT, sources
 TREES = ("core", "sweet")
 # These ask whether an expression of the user's is written in one of a few ways; any other way is nothing to them.
 ASKING = {
-    "desugar/applied", "desugar/arguments", "desugar/compounds", "desugar/invert", "desugar/literals", "desugar/shapes",
-    "desugar/type_names", "desugar/values", "desugar/written", "desugar/defaults", "helps/attributes", "helps/literals",
+    "desugar/applied", "desugar/arguments", "desugar/compounds", "desugar/invert", "desugar/levels", "desugar/literals",
+    "desugar/shapes", "desugar/type_names", "desugar/values", "desugar/written", "desugar/defaults",
+    "helps/attributes", "helps/literals",
     "helps/slips", "helps/tree", "ops/signature", "editor/names", "editor/symbols",
 }  # fmt: skip
 

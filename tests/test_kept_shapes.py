@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from random import Random
 
 import numpy as np
 import pytest
 import rxlang
+from support import fuzz
 
-TRIES = int(os.environ.get("RX_FUZZ", "120"))
+TRIES = fuzz.tries("kept shapes")
 SIZES = {"n": 2, "m": 3}
 FUNCTIONS = {"min": min, "max": max, "ceildiv": lambda a, b: -(-a // b)}
 
@@ -58,29 +58,37 @@ def told(shape: object) -> list[int | None]:
 
 
 def test_what_is_told_of_carries_of_any_shape_is_so_when_it_runs() -> None:
-    r, known, ran = Random("kept"), 0, 0
-    for _ in range(TRIES):
-        text = program(r)
-        report = rxlang.check_source(text)
-        assert report.checked is not None and report.ok, (text, [d.message for d in report.diagnostics])
-        result = next(f for f in report.checked.shapes if f.name == "@f").result
-        assert result is not None
-        arrays = [np.ones(shape, np.float32) for shape in ((2, 3), (3, 2), (2, 2))]
-        try:
-            found = rxlang.loads(text).f(*arrays)
-        except rxlang.ShapeError:
-            continue
-        ran += 1
-        parts = result.items or (result,)
-        for part, array in zip(parts, found if isinstance(found, tuple) else (found,), strict=True):
-            if part.shape is None:
-                continue
-            assert len(part.shape) == array.ndim, text
-            for size, actual in zip(told(part.shape), array.shape, strict=True):
-                known += size is not None
-                assert size in (None, actual), (text, part.shape, array.shape)
+    known = ran = 0
+    for case in fuzz.cases("kept shapes"):
+        with case as seed:
+            text = program(Random(f"kept {seed}"))
+            found = sizes_known(text)
+            ran += found is not None
+            known += found or 0
     assert ran > TRIES // 2
     assert known > TRIES // 2
+
+
+def sizes_known(text: str) -> int | None:
+    """How many sizes of a program's results are known, all of them rightly; None where it does not run."""
+    report = rxlang.check_source(text)
+    assert report.checked is not None and report.ok, (text, [d.message for d in report.diagnostics])
+    result = next(f for f in report.checked.shapes if f.name == "@f").result
+    assert result is not None
+    try:
+        found = rxlang.loads(text).f(*(np.ones(shape, np.float32) for shape in ((2, 3), (3, 2), (2, 2))))
+    except rxlang.ShapeError:
+        return None
+    known = 0
+    parts = result.items or (result,)
+    for part, array in zip(parts, found if isinstance(found, tuple) else (found,), strict=True):
+        if part.shape is None:
+            continue
+        assert len(part.shape) == array.ndim, text
+        for size, actual in zip(told(part.shape), array.shape, strict=True):
+            known += size is not None
+            assert size in (None, actual), (text, part.shape, array.shape)
+    return known
 
 
 KEPT = {
@@ -132,3 +140,13 @@ def test_loops_in_loops_cost_no_more_than_the_cube_of_their_depth(end: str) -> N
         return report.checked.steps
 
     assert steps(12) < (12 // 4) ** 3 * steps(4)
+
+
+@pytest.mark.parametrize("local", ["user", "used", "end"])
+def test_a_function_is_read_before_those_that_call_it_whatever_its_locals_are_called(local: str) -> None:
+    text = (
+        "@used = fn(x : Tensor([_n, _k], float32), t : Size) {\n"
+        f"  for i in range(t) with (h : Tensor(?, float32) = x) {{ let {local} = @relu(h); {local} }}\n}}\n"
+        "@user = fn(p : Tensor([n, k], float32)) : Tensor([n, k], float32) { @used(p, 2) }\n"
+    )
+    assert [d.code for d in rxlang.check_source(text).diagnostics] == []

@@ -3,36 +3,91 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol
 
+import numpy as np
 import pytest
+from rxlang.cli.main import invoke
 
 pytest.importorskip("pygls", reason="the language server needs pygls")
+from rxlang.editor import server  # noqa: E402  # a copy of this process need not load it
 
 Message = dict[str, Any]
+
+
+class Process(Protocol):
+    """A server that runs."""
+
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+
+    def wait(self, seconds: float) -> int: ...
+
+    def kill(self) -> None: ...
+
+
+class Started:
+    """A server as an editor starts it."""
+
+    def __init__(self, *options: str) -> None:
+        command = [sys.executable, "-m", "rxlang", "lsp", *options]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        self.wait, self.kill = self.process.wait, self.process.kill
+
+
+class Forked:
+    """The same command in a copy of this process, which has loaded everything: a tenth of a second instead of seconds."""
+
+    def __init__(self, *options: str) -> None:
+        (taken, self._in), (self._out, given) = os.pipe(), os.pipe()
+        self.process = get_context("fork").Process(target=self._serve, args=(taken, given, options), daemon=True)
+        self.process.start()
+        os.close(taken), os.close(given)
+        self.stdin, self.stdout = os.fdopen(self._in, "wb"), os.fdopen(self._out, "rb")
+
+    def _serve(self, taken: int, given: int, options: tuple[str, ...]) -> None:
+        for mine, standard in ((taken, 0), (given, 1)):
+            os.dup2(mine, standard)
+        for theirs in (self._in, self._out, taken, given):
+            os.close(theirs)
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        logging.getLogger().handlers.clear()
+        sys.exit(invoke(["lsp", *options]))
+
+    def wait(self, seconds: float) -> int:
+        self.process.join(seconds)
+        assert self.process.exitcode is not None, "it still runs"
+        return self.process.exitcode
+
+    def kill(self) -> None:
+        self.process.kill()
 
 
 class Wire:
     """A server at the end of two pipes."""
 
-    def __init__(self, *options: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "rxlang", "lsp", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+    def __init__(self, process: Process) -> None:
+        self.process = process
         self.number = 0
 
     def send(self, message: Message | bytes) -> None:
         body = message if isinstance(message, bytes) else json.dumps({"jsonrpc": "2.0", **message}).encode()
-        assert self.process.stdin is not None
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         self.process.stdin.flush()
 
     def receive(self) -> Message:
-        assert self.process.stdout is not None
         length = 0
         while (line := self.process.stdout.readline().strip()) != b"":
             name, _, value = line.partition(b":")
@@ -63,12 +118,20 @@ class Wire:
 
 @pytest.fixture
 def wire() -> Iterator[Wire]:
-    made = Wire("--stdio")
-    yield made
-    made.process.kill()
-    made.process.wait()
-    for pipe in (made.process.stdin, made.process.stdout):
-        if pipe is not None and not pipe.closed:
+    yield from running((Forked if hasattr(os, "fork") else Started)("--stdio"))
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Wire]:
+    yield from running(Started("--log", str(tmp_path / "rx.log")))
+
+
+def running(process: Process) -> Iterator[Wire]:
+    yield Wire(process)
+    process.kill()
+    process.wait(30)
+    for pipe in (process.stdin, process.stdout):
+        with suppress(BrokenPipeError):
             pipe.close()
 
 
@@ -90,7 +153,6 @@ def test_who_exits_without_shutdown_is_told_by_the_status(wire: Wire) -> None:
 
 def test_a_client_that_is_gone_takes_the_server_with_it(wire: Wire) -> None:
     wire.begin()
-    assert wire.process.stdin is not None
     wire.process.stdin.close()
     assert wire.process.wait(30) in (0, 1)
 
@@ -191,12 +253,118 @@ def test_the_latest_text_wins(wire: Wire) -> None:
     assert [d["code"] for d in message["params"]["diagnostics"]] == ["E201"]
 
 
-def test_the_log_has_what_was_asked(tmp_path: Path) -> None:
-    log = tmp_path / "rx.log"
-    wire = Wire("--log", str(log))
+def test_a_server_as_an_editor_starts_it_serves_and_writes_its_log(started: Wire, tmp_path: Path) -> None:
+    started.begin()
+    started.tell("textDocument/didOpen", opened("a", "let x = nothing\n"))
+    assert [d["code"] for d in told(started, uri_of("a"))] == ["E201"]
+    assert started.ask("shutdown")["result"] is None and started.end() == 0
+    assert "Language server initialized" in (tmp_path / "rx.log").read_text()
+
+
+# Files
+
+
+WATCHES = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
+
+
+@pytest.mark.parametrize(
+    ("more", "is_asked"),
+    [
+        ({"capabilities": WATCHES, "clientInfo": {"name": "an editor"}}, True),
+        ({"capabilities": WATCHES}, False),
+        ({"clientInfo": {"name": "an editor"}}, False),
+    ],
+)
+def test_an_editor_that_can_is_asked_to_watch_files(wire: Wire, more: Message, is_asked: bool) -> None:
+    wire.begin(**more)
+    if is_asked:
+        while (message := wire.receive()).get("method") != "client/registerCapability":
+            pass
+        [asked] = message["params"]["registrations"]
+        assert asked["method"] == "workspace/didChangeWatchedFiles"
+        [watcher] = asked["registerOptions"]["watchers"]
+        assert "rx" in watcher["globPattern"] and "safetensors" in watcher["globPattern"]
+        wire.send({"id": message["id"], "result": None})
+    wire.tell("textDocument/didOpen", opened("a", "let x = nothing\n"))
+    while (message := wire.receive()).get("method") != "textDocument/publishDiagnostics":
+        assert message.get("method") != "client/registerCapability"
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_weights_that_come_and_change_are_seen(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_told: bool
+) -> None:
+    """Whether the client tells of them or not."""
+    monkeypatch.setattr(server, "_LOOK_AGAIN", 1000 if is_told else 0.1)
+    wire: Wire = request.getfixturevalue("wire")
+    wire.begin(workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "work"}])
+    uri, weights = (tmp_path / "a.rx").as_uri(), tmp_path / "w.npy"
+    text = 'const w : Tensor([2], float32) = load("w.npy")\nlet x = w\n'
+    wire.tell("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "rx", "version": 1, "text": text}})
+    assert "there is no file" in told(wire, uri)[0]["message"]
+    for made, message in ((np.zeros(3), "it is 3"), (np.zeros((2, 1)), "it has rank 2"), (None, "there is no file")):
+        weights.unlink() if made is None else np.save(weights, made.astype(np.float32))
+        if is_told:
+            wire.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": weights.as_uri(), "type": 2}]})
+        assert message in told(wire, uri)[0]["message"]
+
+
+@pytest.mark.parametrize("other", ["file:///C:/work/x.rx", "file:///C%3A/work/x.rx", "file:///c:/work/x.rx"])
+def test_a_file_of_windows_is_one_however_it_is_spelled(wire: Wire, other: str) -> None:
     wire.begin()
-    assert wire.ask("shutdown")["result"] is None and wire.end() == 0
-    assert "Language server initialized" in log.read_text()
+    uri = "file:///c%3A/work/x.rx"
+    text = "# one\r\nlet x = nothing\r\n"
+    wire.tell("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "rx", "version": 1, "text": text}})
+    [said] = told(wire, uri)
+    assert said["range"] == {"start": {"line": 1, "character": 8}, "end": {"line": 1, "character": 15}}
+    change = {"range": said["range"], "text": "1"}
+    wire.tell("textDocument/didChange", {"textDocument": {"uri": other, "version": 2}, "contentChanges": [change]})
+    assert not told(wire, uri)
+    wire.tell("textDocument/didClose", {"textDocument": {"uri": other}})
+    assert not told(wire, uri)
+
+
+def test_an_older_text_does_not_take_the_place_of_a_newer_one(wire: Wire) -> None:
+    wire.begin()
+    uri = uri_of("a")
+    wire.tell("textDocument/didOpen", opened("a", "let x = nothing\n"))
+    assert [d["code"] for d in told(wire, uri)] == ["E201"]
+    for version, text in ((7, "let x = 1\n"), (5, "let x = nothing\n"), (6, "@@")):
+        number = {"uri": uri, "version": version}
+        wire.tell("textDocument/didChange", {"textDocument": number, "contentChanges": [{"text": text}]})
+    assert not told(wire, uri)
+    wire.tell(
+        "textDocument/didChange", {"textDocument": {"uri": uri, "version": 7}, "contentChanges": [{"text": "x\n"}]}
+    )
+    assert [d["code"] for d in told(wire, uri)] == ["E201"], "a client that never counts"
+
+
+BROKEN = (
+    "",
+    "\n",
+    "@",
+    "let x = [",
+    "@f = fn(x : Tensor([n",
+    "\0\1\2",
+    "".join(map(chr, range(256))),
+    "# " + "x" * 1_000_000,
+)
+
+
+def test_whatever_is_open_every_question_about_it_is_answered(wire: Wire) -> None:
+    wire.begin()
+    place, options = {"position": {"line": 0, "character": 3}}, {"options": {"tabSize": 2, "insertSpaces": True}}
+    questions: dict[str, Message] = {
+        "hover": place, "definition": place, "typeDefinition": place, "documentHighlight": place, "completion": place,
+        "signatureHelp": place, "prepareRename": place, "references": {**place, "context": {"includeDeclaration": True}},
+        "documentSymbol": {}, "foldingRange": {}, "semanticTokens/full": {}, "codeLens": {}, "formatting": options,
+        "inlayHint": {"range": span(0, 9)}, "codeAction": {"range": span(0, 9), "context": {"diagnostics": []}},
+    }  # fmt: skip
+    for number, text in enumerate(BROKEN):
+        wire.tell("textDocument/didOpen", opened(f"b{number}", text))
+        for method, params in questions.items():
+            answer = wire.ask(f"textDocument/{method}", {**document(f"b{number}"), **params})
+            assert "error" not in answer, (text[:20], method, answer)
 
 
 def test_check_imports_no_language_server() -> None:

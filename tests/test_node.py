@@ -40,11 +40,11 @@ def test_a_node_takes_its_fields_in_order_by_name_and_by_default() -> None:
     counts = pipeline.Counts(3, proved=2)
     assert (counts.total, counts.proved, counts.residual) == (3, 2, 0)
     assert replace(counts, entry=1) == pipeline.Counts(3, 2, entry=1) != counts
-    with pytest.raises(TypeError, match="takes 5 fields"):
+    with pytest.raises(TypeError):
         pipeline.Counts(1, 2, 3, 4, 5, 6)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="no field"):
+    with pytest.raises(TypeError):
         pipeline.Counts(totl=1)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="no field"):
+    with pytest.raises(TypeError):
         pipeline.Counts(1, total=2)  # type: ignore[misc]
-    with pytest.raises(TypeError, match="is missing field 'span'"):
+    with pytest.raises(TypeError):
         pipeline.core.Load()  # type: ignore[call-arg]

@@ -38,6 +38,7 @@ def said(warning: Diagnostic) -> str:
         ("x : Tensor([h, 3], float32)", "@conv(@expand_dims(x[::2, :], axis=[0, 1]), @ones([1, 1, 3, 3]))", "h >= 5"),
         ("x : Tensor([n, 3], float32), y : Tensor([3, 3], float32)", "x[2:5, :] + y", "n == 3 or n >= 5"),
         ("x : Tensor([n], float32), y : Tensor([m], float32)", "@matmul(x, y)", "n == m"),
+        ("x : Tensor([n, 3], float32)", "let a : Tensor([9, 3], float32) = @concat([x[:7], x[:2]]); a", "n >= 7"),
         ("x : Tensor([h], float32)", "assert h % 2 == 0; @reshape(x[0:h // 2], [2, -1])", "h % 4 == 0"),
     ],
 )

@@ -30,8 +30,9 @@ from rxlang.model.contract import Contract  # noqa: E402
 from rxlang.model.contract_file import BadContract, contract_object, contract_text, read_contract  # noqa: E402
 from rxlang.simplify.known.outcome import Options  # noqa: E402
 from rxlang.simplify.solver.numbers import holds_at  # noqa: E402
+from support import fuzz  # noqa: E402
 
-TRIES = int(os.environ.get("RX_FUZZ", "40")) // 8
+TRIES = fuzz.tries("contracts beside runs")
 ROOT = Path(__file__).resolve().parents[1]
 STACK = "pkg.torch.onnx.stack_trace"
 Dims = list[str | int]

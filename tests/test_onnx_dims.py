@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -15,8 +14,9 @@ from rxlang.frontends.onnx import dims
 from rxlang.frontends.onnx.dims import Named, Op, evaluate, names, read_dim, size_text
 from rxlang.frontends.onnx.model import Graph, TensorType, Value
 from rxlang.frontends.onnx.names import RESERVED, Names
+from support import fuzz
 
-TRIES = int(os.environ.get("RX_FUZZ", "300"))
+TRIES = fuzz.tries("dimensions of models")
 
 
 def text_of(written: str) -> str:

@@ -47,6 +47,17 @@ def one(value: int) -> Any:
 
 
 RESULT = [scale(0.07), zero()]
+
+
+def gates(directions: int, *more: Any, each: bool = False) -> list[Any]:
+    """Weights and scales of an LSTM of 5 inputs and 3 states; `each` column has its own, and a zero point."""
+    shape = (directions, 12) if each else (directions,)
+    scales = [np.full(shape, 0.004, np.float32), (np.zeros if each else np.ones)(shape, np.int8)]
+    weights = [(u8(directions, n, 12) // 2).astype(np.int8) for n in (5, 3)]
+    return [f(4, 2, 5), *weights, f(directions, 24), *more, *scales, *scales]
+
+
+STATES = [f(1, 2, 3), f(1, 2, 3)]
 QKV = [f(2, 3, 8), f(8, 24), f(24)]
 HEADS = {"num_heads": 2}
 ROWS = np.tile(np.arange(3), (2, 1))
@@ -115,6 +126,7 @@ OTHERS: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
                {"block_size": 16, "quantize_axis": 1, "bits": 4}),
     "bytes": ("GatherBlockQuantized", [u8(7, 32), ints(7, 3), f(7, 2)], {"block_size": 16, "quantize_axis": 1, "bits": 8}),
 }  # fmt: skip
+LSTM = ("x1", "x2", "x8", "x9", "x10", "x11")
 QUANTISED: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
     "where": ("QLinearWhere", [ints(2, 2, 5) > 0, *numbers(2, 5), *numbers(2, 5), *RESULT], {}),
     "mean pool": ("QLinearAveragePool", [*numbers(2, 3, 5, 7), *RESULT], {"kernel_shape": [2, 2], "strides": [2, 2]}),
@@ -125,6 +137,11 @@ QUANTISED: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
     "product, a number": ("QGemm", [*numbers(5, 2), *numbers(3, 5)], {"transA": 1, "transB": 1, "alpha": 0.5}),
     "attention": ("QAttention", [u8(2, 3, 8), (u8(8, 24) // 2).astype(np.int8), f(24), scale(0.01), scale(0.01),
                                  ints(2, 2, 3), zero(), np.asarray(0, np.int8)], HEADS),
+    "states": ("DynamicQuantizeLSTM", gates(1, None, *STATES, None), {"hidden_size": 3, "outputs": 3, "constants": LSTM}),
+    "states both ways": ("DynamicQuantizeLSTM", gates(2, None, None, None, None, each=True),
+                         {"hidden_size": 3, "direction": "bidirectional", "constants": LSTM}),
+    "states of some": ("DynamicQuantizeLSTM", gates(1, i32(4, 2), *STATES, f(1, 9)),
+                       {"hidden_size": 3, "direction": "reverse", "outputs": 2, "constants": LSTM}),
     "numbers": ("DequantizeLinear", numbers(2, 3), {}),
     "bytes": ("QuantizeLinear", [f(2, 3), scale(), zero()], {}),
     "words": ("QEmbedLayerNormalization",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from pathlib import Path
@@ -19,9 +18,10 @@ from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.frontends.onnx.reading import read_model  # noqa: E402
 from rxlang.frontends.onnx.translate import translate  # noqa: E402
 from rxlang.lang.diagnostics import RxError  # noqa: E402
+from support import fuzz  # noqa: E402
 
 # How many of ONNX's own node tests are tried.
-TRIED = int(os.environ.get("RX_FUZZ", "40"))
+TRIED = fuzz.tries("node tests imported")
 REFUSED = (RxError, rxlang.CheckError, rxlang.ShapeError)
 
 

@@ -83,6 +83,30 @@ def test_a_name_that_would_read_as_a_difference_is_another_one_in_expressions() 
     assert len(names) == 1 and names[0] not in ("a", "a_c")
 
 
+@pytest.mark.parametrize("nothing", ["?", "-1", "*", "None", "", -1])
+def test_what_stands_for_an_unknown_size_is_no_name_of_one(nothing: Any, tmp_path: Path) -> None:
+    dims = [nothing, 3, nothing]
+    node = helper.make_node("Concat", ["x", "x"], ["y"], axis=2)
+    path = saved(model([node], [value("x", dims)], [value("y", dims)]), tmp_path)
+    found = rx_onnx.infer(path, "strict")
+    assert found.ok and found.values["y"].shape == ("x_0", 3, "x_2 * 2")
+    given = np.ones((2, 3, 5), np.float32)
+    assert rxlang.load(path).main(given).shape == (2, 3, 10)
+
+
+def test_the_shape_of_a_large_constant_is_known() -> None:
+    def large(name: str) -> Any:
+        return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.ones((7, 30), np.float32)))
+
+    inner = helper.make_graph([large("c")], "inner", [], [value("c", [7, 30])])
+    branch = helper.make_node("If", ["p"], ["z"], then_branch=inner, else_branch=inner)
+    nodes = [large("w"), helper.make_node("MatMul", ["x", "w"], ["y"]), branch]
+    inputs = [value("x", ["n", 7]), value("p", [], onnx.TensorProto.BOOL)]
+    found = rx_onnx.infer(model(nodes, inputs, [value("y", ["n", 30]), value("z", [7, 30])]))
+    assert found.values["w"].is_whole and found.values["w"].shape == (7, 30)
+    assert {node.status for node in found.nodes} == {"success"}
+
+
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
@@ -182,6 +206,35 @@ def test_json_is_what_its_schema_says(tmp_path: Path, rx: Run) -> None:
     assert set(said) == {"values", "nodes", "checks"}
 
 
+def test_json_has_what_a_sequence_holds_and_the_bounds_of_sizes(tmp_path: Path, rx: Run) -> None:
+    nodes = [
+        helper.make_node("SequenceConstruct", ["x", "x"], ["s"]),
+        helper.make_node("NonZero", ["x"], ["k"]),
+    ]
+    outputs = [helper.make_tensor_sequence_value_info("s", FLOAT, None), value("k", [2, None], INT64)]
+    path = saved(model(nodes, [value("x", ["n", 3])], outputs), tmp_path)
+    said = json.loads(rx("infer", path, "--format", "json").output)
+    schema = json.loads((Path(__file__).parents[1] / "docs" / "schema" / "infer.json").read_text())
+    pytest.importorskip("jsonschema").validate(said, schema)
+    assert said["values"]["s"]["element"] == {"shape": ["n", 3], "dtype": "float32", "exactness": ["exact"] * 2}
+    assert said["values"]["k"]["bounds"] == [None, "n * 3"]
+
+
+@pytest.mark.parametrize("asked", ["x.0=b", "*.0=b", "x.*=b"])
+def test_what_is_written_has_the_sizes_that_were_made_symbols(asked: str, tmp_path: Path, rx: Run) -> None:
+    node = helper.make_node("Concat", ["x", "x"], ["y"], axis=1)
+    path = saved(model([node], [value("x", [1, None])], [value("y", None)]), tmp_path)
+    out = tmp_path / "out.onnx"
+    assert rx("infer", path, "--dynamic", asked, "-o", out, "--write").exit_code == 0
+    proto = onnx.load(out)
+    (given,) = proto.graph.input
+    sizes = [d.dim_param or d.dim_value for d in given.type.tensor_type.shape.dim]
+    assert sizes == (["b", "b"] if asked == "x.*=b" else ["b", "x_1"])
+    assert dims(proto, "y") == ["b", f"{sizes[1]} * 2"]
+    assert rx_onnx.infer(out, "strict").diagnostics == ()
+    assert rx("check", out).exit_code == 0  # the contract in it is of the sizes that it declares
+
+
 def test_a_node_that_never_works_is_told_with_its_input() -> None:
     add = helper.make_node("MatMul", ["x", "x"], ["y"], name="Product")
     found = rx_onnx.infer(model([add], [value("x", [2, 3])], [value("y", None)]))
@@ -256,6 +309,9 @@ def test_a_rule_comes_from_a_prelude(tmp_path: Path, rx: Run) -> None:
     assert rx_onnx.infer(path, prelude=rules).values["b"].shape == ("n", 8)
     said = rx("import", path, "-o", tmp_path / "out", "--prelude", rules)
     assert said.exit_code == 0, said.output
+    assert "b : Tensor([n_2, 8], float32)" in rx("check", path, "--prelude", rules).output
+    assert "b : Tensor(?" in rx("check", path).output
+    assert rx("check", path, "--prelude", tmp_path / "gone.rx").exit_code == 2
     module = rxlang.load(tmp_path / "out" / "model.rx")
     b, c = module.main(np.ones((3, 2), np.float32))
     assert (b.shape, c.shape) == ((3, 8), (6, 2))

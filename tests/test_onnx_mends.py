@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -18,8 +17,9 @@ from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.frontends.onnx.edits import edit_proto  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
 from rxlang.model.mends import Mend  # noqa: E402
+from support import fuzz  # noqa: E402
 
-TRIES = int(os.environ.get("RX_FUZZ", "40")) // 4
+TRIES = fuzz.tries("mends of models")
 Dims = list[str | int]
 
 
@@ -95,9 +95,56 @@ def test_a_batch_that_is_multiplied_into_an_axis_is_what_is_left_there(tmp_path:
     assert sorted(mend.edit.constants.values()) == [(-1, 4, 3), (0, 4, 2, 3)]
 
 
-def test_what_no_target_holds_has_no_such_mend(tmp_path: Path) -> None:
+def state(name: str, output: str, **how: Any) -> Any:
+    return helper.make_node("GRU", [name, "w", "r", "", "", "h"], [output, ""], name="G", hidden_size=2, **how)
+
+
+def ones(*shape: int) -> Any:
+    return np.ones(shape, np.float32)
+
+
+CLASS = helper.make_node("Constant", [], ["c"], name="C", value=numpy_helper.from_array(ones(1, 1, 3) / 7))
+# What holds a batch of 1 in an operand, and the nodes that demand it.
+HELD: dict[str, tuple[list[Any], dict[str, Any], set[str]]] = {
+    "a token": ([helper.make_node("Concat", ["c", "x"], ["y"], name="J", axis=1)], {"c": ones(1, 1, 3)}, {"J"}),
+    "a token behind": (
+        [CLASS, helper.make_node("Concat", ["x", "c", "x"], ["y"], name="J", axis=1)], {}, {"J"}),
+    "a token made longer": (
+        [CLASS, helper.make_node("Expand", ["c", "s"], ["e"], name="E"), helper.make_node("Neg", ["x"], ["n"], name="N"),
+         helper.make_node("Concat", ["n", "e"], ["y"], name="J", axis=1)], {"s": np.array([1, 4, 3])}, {"J"}),
+    "a state": (
+        [helper.make_node("Transpose", ["x"], ["t"], name="T", perm=[1, 0, 2]), state("t", "g"),
+         helper.make_node("Transpose", ["g"], ["y"], name="U", perm=[2, 0, 1, 3])],
+        {"w": ones(1, 6, 3) / 5, "r": ones(1, 6, 2) / 3, "h": ones(1, 1, 2)}, {"G"}),
+    "two, one behind the other": (
+        [helper.make_node("Concat", ["x", "c"], ["j"], name="J", axis=1),
+         helper.make_node("Concat", ["d", "j"], ["y"], name="K", axis=1)],
+        {"c": ones(1, 2, 3), "d": ones(1, 1, 3)}, {"J", "K"}),
+    "a token and a target": (
+        [helper.make_node("Concat", ["x", "c"], ["j"], name="J", axis=1),
+         helper.make_node("Reshape", ["j", "s"], ["y"], name="R")],
+        {"c": ones(1, 2, 3), "s": np.array([1, 18])}, {"J", "R"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_a_batch_that_an_operand_holds_is_freed_by_repeating_it(kind: str, tmp_path: Path) -> None:
+    nodes, held, holders = HELD[kind]
+    path = model(tmp_path / "m.onnx", nodes, [1, 4, 3], held)
+    samples = [np.random.rand(1, 4, 3).astype(np.float32) for _ in range(3)]
+    before = [run(path, x) for x in samples]
+    (mend,) = mends(path, "x.0=b")
+    assert {name.split()[1] for name in mend.nodes} == holders and mend.gone == ("b == 1",)
+    assert invoke(["check", str(path), "--dynamic", "x.0=b", "--fix"]) == 0
+    assert np.allclose(run(path, np.concatenate(samples)), np.concatenate(before), atol=1e-6)
+    assert np.allclose(run(path, samples[0]), before[0], atol=1e-6)
+    again = check_model(path, str(path))
+    assert again.contract is not None and again.contract.conditions == () and again.mends == ()
+
+
+def test_what_is_held_by_more_than_a_1_has_no_such_mend(tmp_path: Path) -> None:
     nodes = [helper.make_node("Concat", ["x", "c"], ["y"], name="Joined", axis=1)]
-    path = model(tmp_path / "m.onnx", nodes, ["b", 3], {"c": np.zeros((1, 2), np.float32)})
+    path = model(tmp_path / "m.onnx", nodes, ["b", 3], {"c": np.zeros((2, 2), np.float32)})
     assert mends(path) == ()
     before = path.read_bytes()
     assert invoke(["check", str(path), "--fix"]) == 0 and path.read_bytes() == before

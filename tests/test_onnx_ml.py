@@ -183,3 +183,22 @@ def test_a_tree_that_looks_at_a_column_that_is_not_there_is_refused(tmp_path: Pa
     model = one_node("TreeEnsembleRegressor", [draw.floats(3, 2)], domain=DOMAIN, version=3, n_targets=1, **made)
     with pytest.raises(rxlang.ShapeError, match="column|at least"):
         OneNode(model, [draw.floats(3, 2)], ()).run(tmp_path)
+
+
+@pytest.mark.parametrize("width, fits", [(2, True), (4, True), (5, False)])
+def test_of_more_coefficients_than_features_need_the_first_ones_count(width: int, fits: bool, tmp_path: Path) -> None:
+    import rxlang
+
+    from tests.support.one_node import by_onnxruntime, one_node
+
+    draw = Draw(3)
+    inputs = [draw.floats(3, width)]
+    how = {"coefficients": draw.listed(12), "intercepts": draw.listed(3), "classlabels_ints": [0, 1, 2]}
+    model = one_node("LinearClassifier", inputs, 2, domain=DOMAIN, version=3, **how)
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    if not fits:  # onnxruntime reads behind their end
+        with pytest.raises(rxlang.CheckError):
+            rxlang.load(tmp_path / "model.onnx")
+        return
+    found, right = rxlang.load(tmp_path / "model.onnx").main(*inputs), by_onnxruntime(model, inputs)
+    assert (found[0] == right[0]).all() and np.allclose(found[1], right[1], 1e-5, 1e-5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 
 import pytest
 import rxlang
+from support import fuzz
 
 onnx = pytest.importorskip("onnx")
 np = pytest.importorskip("numpy")
 
-RUNS = int(os.environ.get("RX_FUZZ", "2"))
+RUNS = fuzz.tries("nodes of language models")
 
 # A sample of node tests, by the module that has them.
 NODE_TESTS = {

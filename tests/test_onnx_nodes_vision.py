@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from importlib import import_module, reload
@@ -19,10 +18,11 @@ from fractions import Fraction  # noqa: E402
 
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 from rxlang.ops.scales import nominal  # noqa: E402
+from support import fuzz  # noqa: E402
 
 from tests.support.one_node import OneNode, agree, fits, one_node  # noqa: E402
 
-TRIES = int(os.environ.get("RX_FUZZ", "24"))
+TRIES = fuzz.tries("nodes of vision models")
 Arrays = list[Any]
 
 # ONNX's own tests: by module those that are looked at (those of pooling take long to make), and the inputs that an operator

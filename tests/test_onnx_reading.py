@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -20,11 +19,13 @@ from rxlang.frontends.onnx.reading import read_model  # noqa: E402
 from rxlang.interp.files import load_array  # noqa: E402
 from rxlang.lang.diagnostics import RxError  # noqa: E402
 from rxlang.lang.onnx_weights import index  # noqa: E402
-from rxlang.lang.weights import BadWeights, read_header  # noqa: E402
+from rxlang.lang.stored import BadWeights  # noqa: E402
+from rxlang.lang.weights import read_header  # noqa: E402
+from support import fuzz  # noqa: E402
 
 from tests.support.damaged_models import branch, damaged, nested, whole  # noqa: E402
 
-TRIES = int(os.environ.get("RX_FUZZ", "200"))
+TRIES = fuzz.tries("models read")
 
 
 def saved(tmp_path: Path, data: bytes | onnx.ModelProto) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -16,8 +15,9 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang import pipeline  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
+from support import fuzz  # noqa: E402
 
-RUNS = int(os.environ.get("RX_FUZZ", "25"))
+RUNS = fuzz.tries("sequences of models")
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 FUNCTIONS = {"min": min, "max": max, "ceildiv": lambda a, b: -(-a // b)}
 

@@ -21,7 +21,8 @@ from rxlang.frontends.onnx.weights import write_weights  # noqa: E402
 from rxlang.interp.files import load_array  # noqa: E402
 from rxlang.lang.diagnostics import RxError  # noqa: E402
 from rxlang.lang.onnx_weights import ELEMENTS  # noqa: E402
-from rxlang.lang.weights import BadWeights, read_header  # noqa: E402
+from rxlang.lang.stored import BadWeights  # noqa: E402
+from rxlang.lang.weights import read_header  # noqa: E402
 
 SHAPES = ((), (0,), (3,), (2, 3), (7, 5), (2, 0, 5), (1025,), (40, 50))
 

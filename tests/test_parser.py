@@ -396,4 +396,9 @@ def test_cold_start_imports_little() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=HERE.anchor)
     loaded = set(done.stdout.split())
     assert not loaded & {"lark", "dataclasses", "inspect", "logging", "numpy", "rich", "z3", "sympy"}
-    assert not any(name.startswith(("rxlang.lang.recovery", "rxlang.lang.brackets")) for name in loaded)
+    assert not any(
+        name.startswith(
+            ("rxlang.lang.recovery", "rxlang.lang.region", "rxlang.lang.unexpected", "rxlang.lang.brackets")
+        )
+        for name in loaded
+    )

@@ -147,6 +147,12 @@ SAID = [
     ("let x = not a", "E101", "`not` is not a word of Rx", "write `!`"),
     ("@f = fn() { return x }", "E101", "`return` is not a word of Rx", "the last expression of a block is its result"),
     ("@f = fn() { if (a) { b } elif (c) { d } else { e } }", "E101", "`elif` is not a word of Rx", "write `else if`"),
+    (
+        "def @f(x : Tensor([n], float32), w : Pair(n)) : Tensor([n], float32) where n >= 1 {\n  let y = x\n  y + x\n}",
+        "E101",
+        "`def` is not a word of Rx",
+        "a function is written `@f = fn(x : T) : T { ... }`",
+    ),
     ("var x = 3", "E101", "`var` is not a word of Rx", "write `let`"),
     ("let if = 3", "E101", "expected `(` or a name, found `if`", None),
     ("if y { x }", "E101", "the condition of `if` stands in parentheses", "write `if (...) { ... }`"),

@@ -261,3 +261,16 @@ def test_what_is_rendered_of_a_condition_reads_back_as_an_equivalent_one():
                 point = point_of(values)
                 assert evaluate_cond(again, point) == evaluate_cond(cond, point), (seed, render_cond(cond))
                 assert evaluate_cond(negate(cond), point) != evaluate_cond(cond, point)
+
+
+def test_that_one_of_some_sizes_is_the_greatest_is_a_bound_on_each_of_the_others():
+    for case in fuzz.cases("greatest sizes"):
+        with case as seed:
+            trees = Trees(f"g{seed}")
+            sizes = [trees.grow(1)[0] for _ in range(trees.random.randint(2, 4))]
+            chosen = trees.random.choice(sizes)
+            for cond, of in ((eq(smax(*sizes), chosen), max), (eq(smin(*sizes), chosen), min)):
+                for values in POINTS[::3]:
+                    point = point_of(values)
+                    found = [evaluate(size, point) for size in sizes]
+                    assert evaluate_cond(cond, point) == (of(found) == evaluate(chosen, point)), (seed, cond)

@@ -21,6 +21,7 @@
 ;;;###autoload
 (add-to-list 'auto-mode-alist '("\\.rx\\'" . rx-lang-mode))
 
+(defvar eglot-server-programs)
 (with-eval-after-load 'eglot
   (add-to-list 'eglot-server-programs '(rx-lang-mode . ("rx" "lsp"))))
 

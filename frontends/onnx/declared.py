@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
-from itertools import accumulate
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 
+from ...lang.checked import Takes
 from ...lang.node import Node
-from .dims import Named, Size, declared, evaluate, names, read_dim
+from .dims import Size, declared, evaluate, names, read_dim
 from .inference import Inference, Inferred
 from .model import Graph, Model, TensorType, Value
 
 Sizes = Mapping[str, int]
-Condition = Callable[[Sizes], bool]
 # How many sizes are tried, and up to which; what is the same at the first ones is taken for the same.
 _TRIES, _LARGEST, _FEW, _FIRST = 400, 40, 24, 48
-_SHAPE = re.compile(r"Tensor\(\[(?P<sizes>.*)\], [^\]]*\)")
-_COMPARED = re.compile(r"(<=|>=|==|!=|<|>)")
 
 
 class Contradiction(Node):
@@ -32,12 +29,11 @@ class Contradiction(Node):
         return f"`{self.name}` {self.what}" + (f"; {self.node} gives it" if self.node else "")
 
 
-def contradictions(model: Model, found: Inference, conditions: Iterable[str | None]) -> Iterator[Contradiction]:
-    """What is declared and false. `conditions` are what the model demands of
-    the names of its sizes, or a None where it demands what these do not say; they are asked for only where a declaration has
+def contradictions(model: Model, found: Inference, takes: Takes) -> Iterator[Contradiction]:
+    """What is declared and false. `takes` says whether the model takes some sizes; it is asked only where a declaration has
     to be tried."""
     nodes = {output: str(operation) for operation in model.graph.operations for output in operation.outputs}
-    witnesses = _Witnesses(model.graph, conditions)
+    witnesses = _Witnesses(model.graph, takes)
     for value in {v.name: v for v in (*model.graph.values, *model.graph.outputs)}.values():
         inferred = found.values.get(value.name)
         for what in () if inferred is None else _wrong(value, inferred, witnesses):
@@ -61,34 +57,29 @@ def _wrong(value: Value, inferred: Inferred, witnesses: _Witnesses) -> Iterator[
             yield f"is declared with {said} in axis {axis}, and has {size}{at}"
 
 
-def sizes_demanded(inputs: Sequence[Value], types: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The sizes that inputs declare, each with what a signature has there: texts of types in Rx."""
-    for value, text in zip(inputs, types, strict=True):
-        found = _SHAPE.fullmatch(text)
-        said = value.type.shape if isinstance(value.type, TensorType) else None
-        sizes = _split(found["sizes"], ",") if found else []
-        if said is not None and len(sizes) == len(said):
-            yield from ((str(a), b.strip()) for a, b in zip(said, sizes, strict=True) if a is not None)
-
-
 class _Witnesses:
-    """Sizes that a model takes: none, where what it demands cannot all be read. What it demands is asked for only where two
-    sizes differ somewhere."""
+    """Sizes that a model takes."""
 
-    def __init__(self, graph: Graph, conditions: Iterable[str | None]) -> None:
+    def __init__(self, graph: Graph, takes: Takes) -> None:
         types = [v.type for v in graph.inputs]
         shapes = [t.shape for t in types if isinstance(t, TensorType) and t.shape is not None]
         self.plain = declared(graph)
         self.sizes = [self.read(size) for shape in shapes for size in shape if isinstance(size, str)]
         self.known = sorted({name for size in self.sizes for name in names(size)})
-        self.asked = conditions
+        self.takes = takes
         self._numbers: dict[int | str, list[int | None]] = {}
+        self._ends: dict[tuple[int | str, int | str], str | None] = {}
 
     def read(self, size: int | str) -> Size:
         return read_dim(size, self.plain).size if isinstance(size, str) else size
 
     def between(self, said: int | str, size: int | str) -> str | None:
         """Where two sizes differ, as the end of a sentence; None where they do not, as far as is known."""
+        if (said, size) not in self._ends:
+            self._ends[said, size] = self._between(said, size)
+        return self._ends[said, size]
+
+    def _between(self, said: int | str, size: int | str) -> str | None:
         left, right = self.read(said), self.read(size)
         asked = sorted({name for s in (left, right) for name in names(s)})
         if not asked:
@@ -103,100 +94,33 @@ class _Witnesses:
     def numbers(self, text: int | str, size: Size) -> list[int | None]:
         """What a size is at the first sizes that are tried."""
         if text not in self._numbers:
-            self._numbers[text] = [evaluate(size, sizes) for sizes in self.drawn[:_FIRST]]
+            self._numbers[text] = [evaluate(size, sizes) for sizes in self.first]
         return self._numbers[text]
 
     def taken(self, left: Size, right: Size, asked: Sequence[str], begin: int) -> str | None:
         """The first sizes that the model takes at which two differ."""
-        for sizes in self.drawn[begin:]:
+        for sizes in islice(self._drawn(), begin, None):
             a, b = evaluate(left, sizes), evaluate(right, sizes)
-            if a is not None and b is not None and a != b and all(c is not None and c(sizes) for c in self.conditions):
+            if a is not None and b is not None and a != b and self.takes(sizes):
                 return f", which is {b} at {', '.join(f'{name} = {sizes[name]}' for name in asked)}"
         return None
 
     @cached_property
-    def conditions(self) -> list[Condition | None]:
-        return [_read(text) for text in self.asked]
+    def first(self) -> list[Sizes]:
+        return list(islice(self._drawn(), _FIRST))
 
-    @cached_property
-    def drawn(self) -> list[Sizes]:
-        """Sizes that are tried."""
+    def _drawn(self) -> Iterator[Sizes]:
+        """Sizes that are tried: the same ones each time."""
+        return filter(self._given, self._all())
+
+    def _all(self) -> Iterator[Sizes]:
         draw = random.Random(0)
-        small = [dict.fromkeys(self.known, n) for n in range(1, 9)]
-        tried = [{n: draw.randint(1, _LARGEST) for n in self.known} for _ in range(_TRIES)]
-        return [sizes for sizes in (*tried[:_FEW], *small, *tried[_FEW:]) if self._given(sizes)]
+        for at in range(_TRIES):
+            if at == _FEW:
+                yield from (dict.fromkeys(self.known, n) for n in range(1, 9))
+            yield {n: draw.randint(1, _LARGEST) for n in self.known}
 
     def _given(self, sizes: Sizes) -> bool:
         """Whether the sizes that the inputs declare are sizes."""
         given = [evaluate(size, sizes) for size in self.sizes]
         return all(n is not None and n >= 0 for n in given)
-
-
-def _read(text: str | None) -> Condition | None:
-    """A condition in Rx; None of what is not understood."""
-    if text is None:
-        return None
-    for sign, joined in (("||", any), ("&&", all)):
-        parts = _split(text, sign)
-        if len(parts) > 1:
-            found = [_read(part) for part in parts]
-            known = [c for c in found if c is not None]
-            return partial(_joined, joined, known) if len(known) == len(found) else None
-    inner = text.strip()
-    if inner.startswith("(") and inner.endswith(")") and not _closes(inner):
-        return _read(inner[1:-1])
-    return _comparison(inner)
-
-
-def _joined(joined: Callable[[Iterable[bool]], bool], conditions: Sequence[Condition], sizes: Sizes) -> bool:
-    return joined(c(sizes) for c in conditions)
-
-
-def _split(text: str, sign: str) -> list[str]:
-    """The parts of a text between signs outside of parentheses."""
-    parts, depth, at, begin = [], 0, 0, 0
-    while at < len(text):
-        depth += (text[at] == "(") - (text[at] == ")")
-        if depth == 0 and text.startswith(sign, at):
-            parts.append(text[begin:at])
-            begin = at = at + len(sign)
-        else:
-            at += 1
-    return [*parts, text[begin:]]
-
-
-def _closes(text: str) -> bool:
-    """Whether the first parenthesis of a text is closed before its end."""
-    depths = accumulate((c == "(") - (c == ")") for c in text[:-1])
-    return any(depth == 0 for depth in depths)
-
-
-def _comparison(text: str) -> Condition | None:
-    """`1 <= b < 5`: each two neighbours are compared."""
-    first, *rest = _COMPARED.split(text)
-    sizes = [_size(part) for part in (first, *rest[1::2])]
-    known = [size for size in sizes if size is not None]
-    return partial(_compared, known, rest[::2]) if rest and len(known) == len(sizes) else None
-
-
-_SIGNS = {
-    "<=": int.__le__, ">=": int.__ge__, "==": int.__eq__, "!=": int.__ne__, "<": int.__lt__, ">": int.__gt__,
-}  # fmt: skip
-
-
-def _compared(compared: Sequence[Size], signs: Sequence[str], sizes: Sizes) -> bool:
-    if any(name not in sizes for size in compared for name in names(size)):
-        return False
-    numbers = [evaluate(size, sizes) for size in compared]
-    pairs = zip(numbers, signs, numbers[1:], strict=False)
-    return all(a is not None and b is not None and _SIGNS[sign](a, b) for a, sign, b in pairs)
-
-
-def _size(text: str) -> Size | None:
-    """A size in Rx; None of what is none."""
-    text = text.strip()
-    if text.isdecimal():
-        return int(text)
-    read = read_dim(text)
-    is_read = read.size == Named(text) or all(n.isidentifier() for n in names(read.size))
-    return read.size if read.note is None and is_read else None

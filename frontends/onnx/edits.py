@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...lang.node import Node, replace
@@ -10,12 +10,13 @@ from .model import Graph, Model, Operation, Tensor, TensorType
 
 
 class NewNode(Node):
-    """A node before all others."""
+    """A node that comes `before` another one, of that number; before all others without."""
 
     op_type: str
     inputs: tuple[str, ...]
     output: str
     attributes: Mapping[str, int] = {}
+    before: int = 0
 
 
 class Edit(Node):
@@ -38,13 +39,24 @@ def edited(model: Model, edit: Edit) -> Model:
     """The model with the change."""
     graph, count = model.graph, len(model.graph.operations)
     tensors = (Tensor(name, "int64", (len(v),), None, v, None) for name, v in edit.constants.items())
-    new = (
+    new = [
         Operation(n.output, n.op_type, "", n.inputs, (n.output,), n.attributes, None, count + at)
         for at, n in enumerate(edit.nodes)
-    )
-    old = (_edited(o, edit) for o in graph.operations)
-    changed = replace(graph, initializers=(*graph.initializers, *tensors), operations=(*new, *old), values=())
+    ]
+    old = [_edited(o, edit) for o in graph.operations]
+    operations = _placed(edit, new, old, [o.index for o in old])
+    changed = replace(graph, initializers=(*graph.initializers, *tensors), operations=tuple(operations), values=())
     return replace(model, graph=changed)
+
+
+def _placed(edit: Edit, new: list[Any], old: list[Any], numbers: Sequence[int]) -> Iterator[Any]:
+    """The old nodes, each behind the new ones that come before it."""
+    for one, number in zip(old, numbers, strict=True):
+        first = number == min(numbers)
+        yield from (
+            made for made, n in zip(new, edit.nodes, strict=True) if n.before == number or first and not n.before
+        )
+        yield one
 
 
 def _edited(operation: Operation, edit: Edit) -> Operation:
@@ -69,7 +81,7 @@ def edit_proto(proto: Any, edit: Edit) -> None:
         made.attribute.extend(helper.make_attribute(name, number) for name, number in node.attributes.items())
     graph.initializer.extend(helper.make_tensor(name, 7, [len(v)], v) for name, v in edit.constants.items())
     del graph.node[:]
-    graph.node.extend([*new, *old])
+    graph.node.extend(_placed(edit, new, old, range(len(old))))
 
 
 def declare_sizes(proto: Any, graph: Graph) -> None:

@@ -10,6 +10,7 @@ from ...lang.checked import Binding, Counts, FunctionShapes
 from ...lang.diagnostics import Diagnostic
 from ...lang.dtypes import HOLDERS
 from ...lang.node import Node
+from .block import constant_of
 from .model import Graph, Model, Operation
 from .names import Originals
 from .translate import Translation
@@ -72,10 +73,19 @@ def inference(
         for made, name in translation.names.items()
         if made in known
     }
+    values = dict(_held(model.graph)) | values
     said = _by_node(translation, diagnostics)
     nodes = tuple(_status(operation, values, said.get(str(operation))) for operation in _operations(model.graph))
     names = {sizes.sizes[made]: name for made, name in sizes.in_expressions.items()}
     return Inference(values, nodes, counts, names)
+
+
+def _held(graph: Graph) -> Iterator[tuple[str, Inferred]]:
+    """The constants among the nodes; large ones are loaded where the program begins, and no statement binds them."""
+    for operation in _operations(graph):
+        if operation.op_type == "Constant" and operation.domain == "" and operation.outputs:
+            tensor = constant_of(operation)
+            yield operation.outputs[0], Inferred(tensor.shape, tensor.dtype, ("exact",) * len(tensor.shape))
 
 
 def _inferred(binding: Binding, sizes: Originals, named: Mapping[str, str] | None) -> Inferred:

@@ -11,7 +11,7 @@ from onnx import SparseTensorProto, TensorProto, helper, numpy_helper
 
 from ...lang.dtypes import DType
 from ...lang.onnx_weights import Index, byte_count, dtype_of, located, place_of
-from ...lang.weights import BadWeights
+from ...lang.stored import BadWeights
 from .model import DECODED, Element, Place, Tensor
 
 # How many elements a sparse tensor may have with its zeros.

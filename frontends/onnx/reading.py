@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ...lang.onnx_weights import DEPTH, ELEMENTS, Index, index
 from ...lang.protobuf import Damaged
-from ...lang.weights import MAX_RANK, BadWeights
+from ...lang.stored import MAX_RANK, BadWeights
 from .consistency import check, fail
 from .model import (
     Attribute,
@@ -31,6 +31,8 @@ from .model import (
 
 _FRAME = re.compile(r'File "([^"\n]*)", line (\d+)(?:, in (\S+))?')
 _SCOPE = re.compile(r"'([^']*)'")
+# Types of fields, as protobuf numbers them.
+_STRING, _MESSAGE = 9, 11
 
 
 def read_model(path: Path) -> Model:
@@ -44,7 +46,7 @@ def read_model(path: Path) -> Model:
     try:
         found = index(path)
         proto = ModelProto.FromString(found.skeleton)
-        wrong = next(_no_texts(proto), None)
+        wrong = _no_text(proto)
         if wrong is not None:
             fail(path, f"the file is damaged: {wrong} is no UTF-8 text")
         model = Reader(path, found).model(proto)
@@ -58,16 +60,20 @@ def read_model(path: Path) -> Model:
     return model
 
 
-def _no_texts(message: Any) -> Iterator[str]:
-    """The fields that should be texts: the package gives bytes for those that are none."""
+def _no_text(message: Any) -> str | None:
+    """A field that should be a text and is none: for such a one the package gives bytes."""
     for field, value in message.ListFields():
-        if field.type == field.TYPE_STRING:
-            texts = (value,) if isinstance(value, (str, bytes)) else value
-            wrong = (text[:40] for text in texts if isinstance(text, bytes))
-            yield from (f"the {field.name} of a {field.containing_type.name}, {text!r}," for text in wrong)
-        elif field.type == field.TYPE_MESSAGE:
+        kind = field.type
+        if kind == _STRING and type(value) is not str:
+            wrong = next((t for t in ((value,) if type(value) is bytes else value) if type(t) is bytes), None)
+            if wrong is not None:
+                return f"the {field.name} of a {field.containing_type.name}, {wrong[:40]!r},"
+        elif kind == _MESSAGE:
             for inner in (value,) if hasattr(value, "ListFields") else value:
-                yield from _no_texts(inner)
+                found = _no_text(inner)
+                if found is not None:
+                    return found
+    return None
 
 
 class Reader:
@@ -223,14 +229,21 @@ class Reader:
         return ELEMENTS.get(number)
 
     def dim(self, proto: Any, whose: str) -> int | str | None:
-        """A declared size; exporters write -1 for one that they do not know."""
+        """A declared size; exporters write -1, or such a name, for one that they do not know."""
         if not proto.HasField("dim_value"):
-            return proto.dim_param or None
+            return None if _NO_NAME.fullmatch(proto.dim_param) else proto.dim_param
         if proto.dim_value < -1:
             self.fail(f"{whose} is declared with the size {proto.dim_value}")
         return None if proto.dim_value < 0 else proto.dim_value
 
 
+# Two sizes that are called so need not be equal.
+_NO_NAME = re.compile(r"[?*-]*|-\d+|None")
+# The kinds of attributes, by number.
+_KINDS = dict(enumerate((
+    "UNDEFINED", "FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS", "STRINGS", "TENSORS", "GRAPHS",
+    "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS",
+)))  # fmt: skip
 _FIELDS = {
     "FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "SPARSE_TENSOR": "sparse_tensor", "TYPE_PROTO": "tp",
     "FLOATS": "floats", "INTS": "ints", "STRINGS": "strings", "TENSORS": "tensors", "GRAPHS": "graphs",
@@ -241,7 +254,7 @@ _FIELDS = {
 def _kind(proto: Any) -> str:
     """An attribute's kind; the first versions of the format did not say it."""
     if proto.type:
-        return str(proto.AttributeType.Name(proto.type)) if proto.type in proto.AttributeType.values() else ""
+        return _KINDS.get(proto.type, "")
     return next((k for k, f in _FIELDS.items() if (getattr(proto, f) if k.endswith("S") else proto.HasField(f))), "")
 
 

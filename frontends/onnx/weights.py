@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...lang.onnx_weights import ELEMENTS, index, open_tensor
-from ...lang.weights import SAFETENSORS, BadWeights, Place
+from ...lang.stored import BadWeights, Place
+from ...lang.weights import SAFETENSORS
 from .consistency import fail
 from .model import Model
 

@@ -11,7 +11,7 @@ from typing import Any
 from ...lang.onnx_weights import ELEMENTS
 from .consistency import graphs
 from .inference import Inference, Inferred, Policy
-from .model import Graph, Model, Value
+from .model import Graph, Model, TensorType, Value
 
 # Where a model keeps its contract, among its metadata.
 CONTRACT = "rx.contract"
@@ -34,6 +34,8 @@ def write_shapes(
 
     proto = onnx.ModelProto.FromString(model.path.read_bytes() if data is None else data)
     _fill(proto.graph, model.graph, found, policy)
+    if policy != "ignore":
+        _name_sizes(proto.graph, model.graph, found)
     if contract is not None:
         kept = [p for p in proto.metadata_props if p.key != CONTRACT]
         del proto.metadata_props[:]
@@ -73,6 +75,18 @@ def _fill(proto: Any, graph: Graph, found: Inference, policy: Policy) -> None:
             inner = (attribute.g,) if attribute.HasField("g") else attribute.graphs
             for one, other in zip(inner, graphs(operation.attributes[attribute.name]), strict=True):
                 _fill(one, other, found, policy)
+
+
+def _name_sizes(proto: Any, graph: Graph, found: Inference) -> None:
+    """Give the sizes of the inputs the names that the shapes are written in: those that have none, and those made symbols."""
+    inputs = {v.name: v.type for v in graph.inputs}
+    for info in proto.input:
+        kind, value = inputs[info.name], found.values.get(info.name)
+        if not isinstance(kind, TensorType) or kind.shape is None or value is None:
+            continue
+        for dim, declared, size in zip(info.type.tensor_type.shape.dim, kind.shape, value.shape or (), strict=False):
+            if not isinstance(declared, int) and isinstance(size, str) and dim.dim_param != declared:
+                dim.dim_param = size
 
 
 def _made(graph: Graph) -> Iterator[str]:

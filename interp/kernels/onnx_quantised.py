@@ -79,6 +79,13 @@ def dynamic_quantize(x: Array) -> tuple[Array, Array, Array]:
     return steps.astype(np.uint8), np.asarray(scale, x.dtype), np.asarray(start).astype(np.uint8)
 
 
+def in_steps(x: Array) -> Array:
+    """The numbers that stand for those of x after that."""
+    steps, scale, zero = dynamic_quantize(x)
+    made: Array = (steps.astype(x.dtype) - zero.astype(x.dtype)) * scale
+    return made
+
+
 # Products
 
 

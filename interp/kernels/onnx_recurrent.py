@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .elementwise import quiet, widened
+from .onnx_quantised import in_steps
 from .registry import kernel
 from .windows import narrow
 
@@ -68,10 +69,11 @@ def _run(
     lengths: Array | None,
     initial: list[Any],
     hidden: int,
+    rounded: Callable[[Array], Array] = np.asarray,
 ) -> tuple[Array, ...]:
     """The hidden states of all steps and every state after the last one, in the dtype and the layout of x."""
     batch_first = call.layout == "batch_first"
-    source = widened(x.swapaxes(0, 1) if batch_first else x)
+    source = rounded(widened(x.swapaxes(0, 1) if batch_first else x))
     time, batch = source.shape[:2]
     ends = np.full(batch, time) if lengths is None else lengths
     outputs, finals = [], []
@@ -171,7 +173,8 @@ def lstm(
     peepholes: Array | None,
     *rest: Any,
 ) -> tuple[Array, ...]:
-    *said, input_forget = rest
+    *said, input_forget, quantised = rest
+    rounded = in_steps if quantised else np.asarray
     call, hidden = _Layer(*said), r.shape[-1]
 
     def begin(at: int) -> Step:
@@ -182,7 +185,7 @@ def lstm(
 
         def step(given: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
             h, c = states
-            i, o, forget, cell = np.split(given + np.matmul(h, inner) + bias, 4, -1)
+            i, o, forget, cell = np.split(given + np.matmul(rounded(h), inner) + bias, 4, -1)
             i = f(i + see_i * c)
             kept = 1 - i if input_forget else f(forget + see_f * c)
             c = kept * c + i * g(cell)
@@ -190,4 +193,4 @@ def lstm(
 
         return step
 
-    return _run(call, begin, x, w, lengths, [initial_h, initial_c], hidden)
+    return _run(call, begin, x, w, lengths, [initial_h, initial_c], hidden, rounded)

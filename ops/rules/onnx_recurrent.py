@@ -58,14 +58,15 @@ def _layer(
 @primitive(
     "onnx.lstm",
     "x: tensor, w: tensor, r: tensor, b: tensor = none, lengths: tensor = none, initial_h: tensor = none, "
-    f"initial_c: tensor = none, peepholes: tensor = none, {_STATES}input_forget: bool = false",
+    f"initial_c: tensor = none, peepholes: tensor = none, {_STATES}input_forget: bool = false, quantised: bool = false",
     "T:floating, T, T, T, I:{int32}, T, T, T -> T, T, T", results="tuple",
 )  # fmt: skip
 def lstm(
     ctx: Ctx, x: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None, lengths: TensorInfo | None, *rest: Any
 ) -> list[Shape]:
     """`@lstm` with any activations, inputs of activations clipped, sequences that end at `lengths`, and gates that see the
-    cell: `peepholes : [directions, 3 * hidden]` (input, output, forget). ONNX LSTM."""
+    cell: `peepholes : [directions, 3 * hidden]` (input, output, forget). With `quantised` the left operand of each product is
+    rounded to one of 256 steps between its least and its greatest element. ONNX LSTM."""
     initial_h, initial_c, peepholes, direction, layout = rest[:5]
     _lengths(ctx, x, lengths, layout)
     made = layer(ctx, "lstm", x, w, r, b, direction, layout, initial_h=initial_h, initial_c=initial_c)

@@ -219,7 +219,7 @@ def zip_map(ctx: Ctx, x: TensorInfo, keys: TensorInfo, dtype: AnyDType) -> Out:
     if len(dims) > 2:
         ctx.fail(OfRank("{0} to have one axis or two", (Argument("x"),), f"its rank is {len(dims)}"))
     ctx.require(Equal(Argument("keys", product(names)), Axis("x", len(dims) - 1, dims[-1])))
-    return out(Held(None, None))
+    return out(Held(None, Held(None, ())))
 
 
 @primitive("onnx.dict_vectorizer", "x: tensor, keys: tensor", "M:map, K:{int64, string} -> element(M)")

@@ -14,7 +14,8 @@ class Options(Node):
     """`allow_empty` turns what works only on empty tensors from an error into a warning. What is `given` holds at doors. Of the
     functions that are `believed` nothing is told: their bodies, which no caller looks into, are as they were when they were
     checked. Under `supposing`, sizes that a program keeps in narrow dtypes are taken to fit them, and that is listed. Where
-    `stopped` says so, between two statements, nobody wants to know any more, and GivenUp is raised."""
+    `stopped` says so, between two statements, nobody wants to know any more, and GivenUp is raised. Where `errors_only` are
+    wanted nothing is told of doubts, and no examples are looked for."""
 
     strict: bool = False
     allow_empty: bool = False
@@ -22,6 +23,7 @@ class Options(Node):
     believed: frozenset[str] = frozenset()
     supposing: bool = False
     stopped: Callable[[], bool] | None = None
+    errors_only: bool = False
 
 
 class GivenUp(Exception):

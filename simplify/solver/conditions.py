@@ -8,6 +8,7 @@ from typing import Union, final
 
 from .rendering import render_sides
 from .terms import (
+    Max,
     Mono,
     Ranges,
     Size,
@@ -18,6 +19,7 @@ from .terms import (
     evaluate,
     lead,
     merge_floors,
+    of_atom,
     substitute,
     term_vars,
 )
@@ -153,7 +155,19 @@ def eq0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
     low, high = bounds(p, ranges)
     if (low is not None and low > 0) or (high is not None and high < 0):
         return False
-    return Eq0(p)
+    chosen = _chosen(p)
+    return Eq0(p) if chosen is None else all_of(*(ge0(by, ranges) for by in chosen))
+
+
+def _chosen(p: Term) -> list[Size] | None:
+    """`max(a, b, c) == a` is `a >= b` and `a >= c`: by how much a is greater than the others; else None."""
+    found = [(mono[0], factor) for mono, factor in p.mons.items() if len(mono) == 1 and type(mono[0]) is Max]
+    if len(found) != 1 or abs(found[0][1]) != 1:
+        return None
+    greatest, factor = found[0]
+    other = of_atom(greatest) - p * factor
+    args = (0, *greatest.args)
+    return [other - arg for arg in args if arg != other] if other in args else None
 
 
 def ne0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:

@@ -35,6 +35,7 @@ FAMILIES: dict[str, Count] = {
     "loops": Count(8, 1_500),
     "given": Count(12, 1_000),
     "turns": Count(120, 5_000),
+    "kept shapes": Count(100, 2_000),
     # The same is said of what means the same.
     **{f"metamorphic, {name}": Count(5, 250) for name in (
         "renamed", "unused_binding", "unused_lambda", "unused_import", "split", "swapped", "moved", "wrapped")},
@@ -55,8 +56,10 @@ FAMILIES: dict[str, Count] = {
     "normal forms": Count(800, 10_000),
     "rendered sizes": Count(400, 5_000),
     "rendered conditions": Count(400, 5_000),
+    "greatest sizes": Count(100, 2_000),
     "verdicts": Count(60, 500),
     "nested sizes": Count(200, 5_000),
+    "hard programs": Count(22, 5_000),
     "tables of the past": Count(60, 1_000),
     "scopes": Count(60, 1_000),
     # What is told: witnesses, conditions, demands, mends.
@@ -103,6 +106,16 @@ FAMILIES: dict[str, Count] = {
     # Nodes of models, beside onnxruntime.
     "classic models": Count(24, 600),
     "operators": Count(40, 1_500),
+    "contracts of bindings": Count(40, 400),
+    "contracts beside each other": Count(80, 2_000),
+    "contracts beside runs": Count(5, 100),
+    "dimensions of models": Count(300, 5_000),
+    "node tests imported": Count(40, 2_000),
+    "mends of models": Count(10, 100),
+    "nodes of language models": Count(2, 40),
+    "nodes of vision models": Count(24, 500),
+    "models read": Count(200, 5_000),
+    "sequences of models": Count(25, 500),
     "doors": Count(60, 2_000),
     "compositions": Count(15, 400),
     # What was found before, and edits.

@@ -461,6 +461,7 @@ CORPORA = {
         *_below("tests/programs", "batch_norm_training contrastive cross_entropy flash_attention gaussian_mixture"),
         *_below("tests/programs", "k_means lstm_by_sequence mobilenet nms pointnet sinkhorn viterbi vq_vae"),
     ), 150, 2000),
+    "later": Corpus(ROOT / "benchmarks" / "later" / "mistakes.jsonl", (*_all_of("benchmarks/later"),), 150, 3000),
 }  # fmt: skip
 
 

@@ -1,10 +1,11 @@
 """Random programs of up to 40 lines whose sizes grow into each other, and what checking each of them costs, mends included.
 
-    python nested_sizes.py FIRST COUNT [LINES]
+    python nested_sizes.py FIRST COUNT [LINES [hard_programs]]
 
 prints a line of JSON for each seed before it is checked, and one after: CPU seconds, megabytes so far, steps of reasoning.
 """
 
+import importlib
 import json
 import random
 import resource
@@ -133,16 +134,17 @@ def megabytes():
     return int(peak) / 1024
 
 
-def main(first, count, most=37):
-    """The cost of so many programs."""
+def main(first, count, most=37, module=None):
+    """The cost of so many programs, of this module or another one."""
+    make = program if module is None else importlib.import_module(module).program
     for seed in range(first, first + count):
         print(json.dumps({"seed": seed}), flush=True)
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + FAR, hard))
-        found = cost(program(seed, most))
+        found = cost(make(seed, most))
         found["megabytes"] = megabytes()
         print(json.dumps({"seed": seed, **found}), flush=True)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:4]), *sys.argv[4:])

@@ -86,10 +86,10 @@ def one_hot_encoder(node: Reader) -> str:
 
 
 def _scores(node: Reader, count: int) -> str:
-    """`[n, count]`: each row with each target's coefficients."""
+    """`[n, count]`: each row with each target's coefficients, the first ones where there are more than the row needs."""
     flat = node.let("coefficients", list_of(node, "coefficients", "float32"))
-    width = length(node, "coefficients") // max(count, 1)
-    weights = f"@matrix_transpose(@reshape({flat}, [{count}, {width}]))"
+    width = min(length(node, "coefficients") // max(count, 1), node.width(0))
+    weights = f"@matrix_transpose(@reshape({flat}[:{count * width}], [{count}, {width}]))"
     made = f"@matmul(@cast(@onnx.rows({node.x(0)}), float32), {weights})"
     found = node.listed("intercepts", "float32")
     return made if found is None else f"{made} + {found}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import quantised
 from .microsoft import DOMAIN, embedded
+from .recurrent import lstm_of
 from .registry import Reader, Row, Untranslatable, add, listed, number, operator
 from .windows import spaced
 
@@ -114,6 +115,19 @@ def dynamic_quantize_matmul(node: Reader) -> str:
     x, scale, zero = node.scope.parts("part", f"@onnx.dynamic_quantize({node.x(0)})", 3)
     text = f"{product(x, node.x(1), f', x_zero={zero}', node.optional(3, 'y_zero'))} * ({scale} * {node.x(2)})"
     return f"{text} + {node.x(4)}" if node.has(4) else text
+
+
+@operator("DynamicQuantizeLSTM", 1, DOMAIN)
+def dynamic_quantize_lstm(node: Reader) -> str:
+    """Weights have a scale for each direction, or for each of its columns."""
+    directions = 2 if node.string("direction", "forward") == "bidirectional" else 1
+
+    def weights(at: int, scale: int) -> str:
+        less = f" - @cast(@reshape({node.x(scale + 1)}, [{directions}, 1, -1]), float32)" if node.has(scale + 1) else ""
+        text = f"(@cast({node.x(at)}, float32){less}) * @reshape({node.x(scale)}, [{directions}, 1, -1])"
+        return node.let("weights", f"@matrix_transpose({text})")
+
+    return lstm_of(node, weights(1, 8), weights(2, 10), ", quantised=true")
 
 
 @operator("QGemm", 1, DOMAIN)

@@ -26,12 +26,26 @@ def gru(node: Reader) -> str:
 
 @operator("LSTM", 7)
 def lstm(node: Reader) -> str:
-    only = ", input_forget=true" if node.integer("input_forget", 0) else ""
-    return _layer(node, "lstm", ("initial_h", "initial_c", "peepholes"), 3, only=only)
+    return lstm_of(node, node.x(1), node.x(2))
 
 
-def _layer(node: Reader, kind: str, states: tuple[str, ...], count: int, more: str = "", only: str = "") -> str:
+def lstm_of(node: Reader, w: str, r: str, only: str = "") -> str:
+    """An LSTM with these weights."""
+    only += ", input_forget=true" if node.integer("input_forget", 0) else ""
+    return _layer(node, "lstm", ("initial_h", "initial_c", "peepholes"), 3, only=only, weights=(w, r))
+
+
+def _layer(
+    node: Reader,
+    kind: str,
+    states: tuple[str, ...],
+    count: int,
+    more: str = "",
+    only: str = "",
+    weights: tuple[str, str] | None = None,
+) -> str:
     """`only` is what nothing but ONNX's primitive takes."""
+    w, r = weights or (node.x(1), node.x(2))
     given = node.optional(3, "b")
     only += node.optional(4, "lengths") + node.optional(7, "peepholes")
     given += "".join(node.optional(5 + at, name) for at, name in enumerate(states) if name != "peepholes")
@@ -48,7 +62,7 @@ def _layer(node: Reader, kind: str, states: tuple[str, ...], count: int, more: s
     elif words != _USUAL[kind] * (len(words) // len(_USUAL[kind])):
         only += f', activations="{" ".join(words)}"'
     name = f"onnx.{kind}" if only else kind
-    return node.first_of(f"@{name}({node.x(0)}, {node.x(1)}, {node.x(2)}{given}{more}{only})", count)
+    return node.first_of(f"@{name}({node.x(0)}, {w}, {r}{given}{more}{only})", count)
 
 
 def _activations(node: Reader, kind: str, directions: int) -> list[str]:

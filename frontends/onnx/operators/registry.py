@@ -7,6 +7,7 @@ outputs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -105,6 +106,12 @@ class Reader:
         """What is declared of an input's elements."""
         kind = self.scope.type(self.operation.inputs[at]) if self.has(at) else None
         return kind.dtype if isinstance(kind, TensorType) else None
+
+    def width(self, at: int) -> float:
+        """The declared size of an input's last axis, infinite where it is no number."""
+        kind = self.scope.type(self.operation.inputs[at]) if self.has(at) else None
+        last = kind.shape[-1] if isinstance(kind, TensorType) and kind.shape else None
+        return last if isinstance(last, int) else math.inf
 
     def is_constant(self, at: int) -> bool:
         """Whether the model holds an input."""

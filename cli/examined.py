@@ -1,0 +1,63 @@
+"""What is asked of a program, and what checking it gave, as plain data that travels between processes and is kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..lang.checked import Counts
+from ..lang.choices import Choice
+from ..lang.diagnostics import Diagnostic
+from ..simplify.known.outcome import Options
+
+if TYPE_CHECKING:
+    from ..frontends.onnx.prelude import Prelude
+    from ..model.contract import Contract
+    from ..model.mends import Mend
+
+
+class Wish(NamedTuple):
+    """What is asked of every program; `cache` is the folder of what was found before, if that will do."""
+
+    roots: tuple[Path, ...]
+    options: Options
+    signature: bool = False
+    explained: str | None = None
+    guards: bool = False
+    dynamic: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
+    run: bool = False
+    cache: Path | None = None
+    prelude: Prelude | None = None
+
+
+class OfModel(NamedTuple):
+    """What there is of a model: its contract, the one that it was given, the sizes that were asked for where it takes them, and
+    changes that were checked."""
+
+    contract: Contract | None = None
+    promised: str | None = None
+    at: Mapping[str, int] | None = None
+    mends: tuple[Mend, ...] = ()
+
+
+class Examined(NamedTuple):
+    """What checking one program gave. `counts` is None if it did not get so
+    far; `extra` are the lines that `--signature` and `--explain` ask for; `known` are the names that it has where it has not
+    the one to be explained; `unmet` is what was given and meets none of its functions."""
+
+    files: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    counts: Counts | None
+    questions: dict[str, int]
+    ok: bool
+    extra: tuple[str, ...]
+    known: tuple[str, ...] | None = None
+    unmet: tuple[str, ...] = ()
+    guards: tuple[Choice, ...] = ()
+    model: OfModel | None = None
+
+    @property
+    def contract(self) -> Contract | None:
+        return None if self.model is None else self.model.contract

@@ -1,0 +1,240 @@
+"""What an expression is, before anything is made of it: a tensor, a size, a shape, ..., by its form and the names in it."""
+
+from __future__ import annotations
+
+from ..lang import core, sweet
+from ..lang.dtypes import DTYPES, HOLDERS
+from ..lang.node import replace
+from .code import Code
+from .scope import SOME_TUPLE
+from .sorts import expand, of_results, sort_of
+from .world import FnInfo, ImplsInfo, PrimitiveInfo
+
+SIZE_OPS = frozenset({"+", "-", "*", "/", "//", "%"})
+COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+SIZE_FUNCTIONS = ("min", "max", "ceildiv")
+ATTRIBUTES = {"rank": "Size", "shape": "Shape", "dtype": "DType"}
+
+
+def level(code: Code, expr: sweet.Expr) -> str:
+    """Tensor, Size, Shape, DType, Bool, Tuple, Fn, List, Text; Number for a literal that is either a Size or a tensor."""
+    match expr:
+        case sweet.IntLit():
+            return "Number"
+        case sweet.BoolLit():
+            return "Truth"
+        case sweet.Name():
+            return _level_of_name(code, expr.name)
+        case sweet.Unary():
+            inner = level(code, expr.operand)
+            return "Bool" if expr.op == "!" and inner != "Tensor" else inner
+        case sweet.Binary():
+            return _level_of_binary(code, expr)
+        case sweet.InClass():
+            return "Bool"
+        case sweet.Attr():
+            return _level_of_attr(code, expr)
+        case sweet.Call():
+            return _level_of_call(code, expr)
+        case sweet.TupleExpr():
+            return "Tuple"
+        case sweet.ListExpr():
+            return "List" if any(level(code, i) in ("Tensor", "Tuple", "Fn", "List") for i in expr.items) else "Shape"
+        case sweet.Lambda() | sweet.FnName():
+            return "Fn"
+        case sweet.StrLit():
+            return "Text"
+        case sweet.Splice() | sweet.Dots() | sweet.Unknown():
+            return "Part"
+        case sweet.For() | sweet.While():
+            return _level_of_loop(code, expr)
+        case sweet.Index():
+            return word(_part_sort(code, expr) or core.TENSOR)
+        case sweet.FloatLit() | sweet.If():
+            return "Tensor"
+
+
+def word(sort: core.Sort | None) -> str:
+    """The level of a sort."""
+    match sort:
+        case core.BaseSort():
+            return sort.name
+        case core.TupleSort():
+            return "Tuple"
+        case core.FnSort():
+            return "Fn"
+        case None:
+            return "?"
+
+
+def _level_of_loop(code: Code, expr: sweet.For | sweet.While) -> str:
+    if len(expr.carries) + len(expr.stack) != 1 or expr.stack:
+        return "Tuple" if len(expr.carries) + len(expr.stack) > 1 else "Tensor"
+    [carry] = expr.carries
+    return level(code, carry.init) if carry.type is None else word(sort_of(expand(code.unit, carry.type)))
+
+
+def _level_of_name(code: Code, name: str) -> str:
+    entry = code.scope.find(name)
+    if entry is not None:
+        return word(entry.sort) if entry.number is None else level(code, entry.number)
+    return "DType" if name in DTYPES else "?"
+
+
+def _level_of_binary(code: Code, expr: sweet.Binary) -> str:
+    short, long = (expr.right, expr.left) if isinstance(expr.left, sweet.Binary) else (expr.left, expr.right)
+    first = level(code, short)
+    if first == "Tensor":  # of a long chain nothing more is looked at
+        return first
+    sides = {first, level(code, long)}
+    if "Tensor" in sides:
+        return "Tensor"
+    if expr.op in SIZE_OPS or expr.op == "**":
+        if sides & {"Size", "?"}:
+            return "Size"
+        return "Number" if sides == {"Number"} else sides.pop()
+    return "Bool"
+
+
+def _level_of_attr(code: Code, expr: sweet.Attr) -> str:
+    if isinstance(expr.value, sweet.Name) and expr.value.name in code.unit.links:
+        entry = code.world.foreign_const(code.unit, expr.value.name, expr.name.name)
+        if entry is not None and code.scope.find(expr.value.name) is None:
+            return word(entry.sort) if entry.number is None else level(code, entry.number)
+    return ATTRIBUTES.get(expr.name.name, "?")
+
+
+def _level_of_call(code: Code, expr: sweet.Call) -> str:
+    match expr.callee:
+        case sweet.Attr():
+            return "Size" if expr.callee.name.name == "dim" else "?"
+        case sweet.Name(name=name) if (entry := code.scope.find(name)) is not None:
+            return word(entry.sort.signature.result) if isinstance(entry.sort, core.FnSort) else "?"
+        case sweet.Name(name=name) if name in SIZE_FUNCTIONS:
+            return "Tensor" if any(level(code, a.value) == "Tensor" for a in expr.args) else "Size"
+        case sweet.Name(name=name) if name in HOLDERS:
+            return "DType"
+        case sweet.FnName():
+            applied = higher_order(code, expr)
+            return word(_result(code, expr.callee)) if applied is None else _level_of_applied(code, expr, applied)
+    return "Tensor"
+
+
+# `@map`, `@fold` and `@scan`, and what they are given before the tensors whose rows the function gets.
+OVER_ROWS = {"map": ("f",), "fold": ("f", "init"), "scan": ("f", "init")}
+
+
+def higher_order(code: Code, call: sweet.Call) -> str | None:
+    """Which of them a call means: a function of the program goes before it, and a primitive unless it is given a function."""
+    if not isinstance(call.callee, sweet.FnName) or call.callee.name.removeprefix("prelude.") not in OVER_ROWS:
+        return None
+    target = code.world.target(code.unit, call.callee.name)
+    function = _function_given(call)
+    is_given = function is not None and level(code, function) == "Fn"
+    goes_before = isinstance(target, FnInfo | ImplsInfo) or (target is not None and not is_given)
+    return None if goes_before else call.callee.name.removeprefix("prelude.")
+
+
+def _function_given(call: sweet.Call) -> sweet.Expr | None:
+    return next((a.value for a in call.args if a.name is None or a.name.name == "f"), None)
+
+
+def _level_of_applied(code: Code, call: sweet.Call, name: str) -> str:
+    match _function_given(call):
+        case sweet.FnName() as function if name != "scan":
+            return word(_result(code, function))
+        case sweet.Name() as function if name != "scan":
+            return _level_of_call(code, sweet.Call(call.span, function, ()))
+        case sweet.Lambda(fn=sweet.Fn(result=type_)) if type_ is not None and name != "scan":
+            return word(sort_of(expand(code.unit, type_)))
+    return "Tuple" if name == "scan" else "Tensor"
+
+
+def _result(code: Code, callee: sweet.FnName) -> core.Sort | None:
+    """The sort of what a function, a primitive or a list of them gives."""
+    match code.world.target(code.unit, callee.name):
+        case PrimitiveInfo(row=row) | ImplsInfo(model=PrimitiveInfo(row=row)):
+            return of_results(row)
+        case FnInfo() as info:
+            return code.hooks.result(info, callee.span)
+        case ImplsInfo(model=FnInfo() as model):
+            return code.hooks.result(model, callee.span)
+        case None:
+            return core.TENSOR if code.opaque is None else code.opaque.result
+    return None
+
+
+def _part_sort(code: Code, expr: sweet.Index) -> core.Sort | None:
+    """The sort of a tuple's part, where it is one that is indexed."""
+    whole = _tuple_sort(code, expr.value)
+    position = literal_index(code, expr) if isinstance(whole, core.TupleSort) else None
+    if (
+        not isinstance(whole, core.TupleSort)
+        or whole == SOME_TUPLE
+        or position is None
+        or not -len(whole.items) <= position < len(whole.items)
+    ):
+        return None
+    return whole.items[position]
+
+
+def literal_index(code: Code, expr: sweet.Index) -> int | None:
+    """The one literal integer in an index."""
+    item = expr.items[0]
+    return None if len(expr.items) > 1 or isinstance(item, sweet.SliceItem) else literal_int(code, item)
+
+
+def _tuple_sort(code: Code, expr: sweet.Expr) -> core.Sort | None:
+    match expr:
+        case sweet.Name(name=name):
+            entry = code.scope.find(name)
+            return None if entry is None else entry.sort
+        case sweet.Index():
+            return _part_sort(code, expr)
+        case sweet.Attr():
+            entry = code.foreign(expr) if _level_of_attr(code, expr) == "Tuple" else None
+            return None if entry is None else entry.sort
+        case sweet.Call(callee=sweet.FnName() as callee) if higher_order(code, expr) is None:
+            return _result(code, callee)
+        case sweet.Call(callee=sweet.Name(name=name)) if (entry := code.scope.find(name)) is not None:
+            return entry.sort.signature.result if isinstance(entry.sort, core.FnSort) else None
+    return None
+
+
+def named_number(code: Code, expr: sweet.Name | sweet.Attr) -> sweet.Expr | None:
+    """The literal number that a name stands for: it is what it would be in the name's place."""
+    entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else code.foreign(expr)
+    if entry is None or entry.number is None:
+        return None
+    entry.used = True
+    return replace(entry.number, span=expr.span)
+
+
+def is_literal(code: Code, expr: sweet.Expr) -> bool:
+    """Whether an expression is made of numbers alone: those are tensors as well as sizes."""
+    match expr:
+        case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit():
+            return True
+        case sweet.Name() | sweet.Attr():
+            return named_number(code, expr) is not None
+        case sweet.Unary():
+            return is_literal(code, expr.operand)
+        case sweet.Binary():
+            return is_literal(code, expr.left) and is_literal(code, expr.right)
+    return False
+
+
+def literal_int(code: Code, expr: sweet.Expr) -> int | None:
+    """The value of a literal integer, or of a const that is one."""
+    match expr:
+        case sweet.IntLit():
+            return expr.value
+        case sweet.Unary(op="-", operand=operand):
+            inner = literal_int(code, operand)
+            return None if inner is None else -inner
+        case sweet.Unary(op="+", operand=operand):
+            return literal_int(code, operand)
+        case sweet.Name(name=name) if (entry := code.scope.find(name)) is not None and entry.literal is not None:
+            entry.used = True
+            return literal_int(code, entry.literal)
+    return None

@@ -1,0 +1,66 @@
+"""An expression to its rank, as far as the text around shows it: what an axis of it can be."""
+
+from __future__ import annotations
+
+from ..lang import sweet
+from ..lang.node import Node
+from ..ops.model import Trait
+from ..ops.registry import lookup
+from .literals import SHAPES
+from .tree import Tree, callee, has, integer, keeps_shape, summed
+
+_DEPTH = 8
+
+
+def rank_of(tree: Tree, expr: Node | None, depth: int = _DEPTH) -> int | None:
+    """None where that takes more than a look."""
+    match expr:
+        case sweet.Name(name=name) if depth > 0:
+            bound = tree.binding(name, expr.span)
+            declared = _declared(bound.type) if bound is not None else None
+            if declared is None and isinstance(bound, sweet.Let) and not bound.is_tuple:
+                return rank_of(tree, bound.value, depth - 1)
+            return declared
+        case sweet.Binary(left=left, right=right) if depth > 0:
+            return _largest(rank_of(tree, left, depth - 1), rank_of(tree, right, depth - 1))
+        case sweet.Index(value=value, items=items) if depth > 0:
+            whole = rank_of(tree, value, depth - 1)
+            return None if whole is None or not all(map(_is_index, items)) else whole - sum(map(_drops, items))
+        case sweet.Call() if depth > 0:
+            return _of_call(tree, expr, depth - 1)
+    return None
+
+
+def _declared(type_: sweet.Type | None) -> int | None:
+    shape = type_.shape if isinstance(type_, sweet.TensorType) else None
+    return _length(shape)
+
+
+def _length(shape: Node | None) -> int | None:
+    items = shape.items if isinstance(shape, sweet.ListExpr) else None
+    return None if items is None or any(isinstance(i, sweet.Splice | sweet.Dots) for i in items) else len(items)
+
+
+def _is_index(item: Node) -> bool:
+    return isinstance(item, sweet.SliceItem) or _drops(item)
+
+
+def _drops(item: Node) -> bool:
+    """Whether it is one place of an axis: sizes are."""
+    return isinstance(item, sweet.IntLit | sweet.Binary) or integer(item) is not None
+
+
+def _of_call(tree: Tree, call: sweet.Call, depth: int) -> int | None:
+    name, given = callee(call), tree.arguments(call)
+    row = lookup(name)
+    if "shape" in given and row is not None and any(p.name == "shape" and p.kind in SHAPES for p in row.params):
+        return _length(given["shape"])
+    if has(name, Trait.MOVES_AXES) and "axes" in given:
+        return _length(given["axes"])
+    if has(name, Trait.JOINS, Trait.MOVES_AXES) or keeps_shape(name) or summed(name):
+        return rank_of(tree, given.get("x") or given.get("xs[0]"), depth)
+    return None
+
+
+def _largest(one: int | None, other: int | None) -> int | None:
+    return one if other is None else other if one is None else max(one, other)
