@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 
 from ..frontends.onnx.edits import Edit, NewNode
 from ..frontends.onnx.inference import Inferred
