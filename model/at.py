@@ -19,6 +19,7 @@ from .replay import Parameter, Unanswered, failure_at
 
 # From so many sizes the smallest is looked for.
 _MOST = 256
+_LARGEST = 2**63 - 1
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -30,9 +31,11 @@ class Arrival(Node):
 
 
 class AskedSizes(Node):
-    """Equations over the sizes of a model, and axes that are to have a size whatever is declared, by parameter."""
+    """Equations over the sizes of a model, of which those in `named` have to hold, and axes that are to have a size whatever
+    is declared, by parameter."""
 
     equations: tuple[str, ...]
+    named: tuple[str, ...]
     axes: Mapping[tuple[str, int], int]
 
 
@@ -41,23 +44,25 @@ def read_sizes(contract: Contract, translation: Translation, texts: Sequence[str
     params = parameters(translation, contract.inputs)
     made = {original: name for name, original in translation.sizes.items()}
     names = {word for p in params for size in p.shape or () for word in _NAME.findall(str(size))}
-    equations, axes = [], {}
+    equations, named, axes = [], [], {}
     for text in texts:
         place, _, number = text.partition("=")
         if not number.isascii() or not number.isdecimal():
             raise ValueError(f"{text!r} is not like H=40 or images.2=40")
+        if int(number) > _LARGEST:
+            raise ValueError(f"{text!r}: a size is at most {_LARGEST}")
         found = _axis(contract, params, place)
         if found is not None:
             param, axis, size = found
             equations += [f"{size} == {number}"] if isinstance(size, str) else []
             axes[param.name, axis] = int(number)
         elif made.get(place, place) in names:
-            equations.append(f"{made.get(place, place)} == {number}")
+            named.append(f"{made.get(place, place)} == {number}")
         else:
             raise ValueError(
                 f"{text!r}: the inputs have no size `{place}`; they have {', '.join(sorted(names)) or 'none'}"
             )
-    return AskedSizes(tuple(equations), axes)
+    return AskedSizes((*equations, *named), tuple(named), axes)
 
 
 def _axis(contract: Contract, params: Sequence[Parameter], place: str) -> tuple[Parameter, int, int | str] | None:
@@ -71,11 +76,14 @@ def _axis(contract: Contract, params: Sequence[Parameter], place: str) -> tuple[
 
 
 def arrival(
-    checked: Checked, contract: Contract, translation: Translation, asked: AskedSizes, given: Iterable[str]
+    checked: Checked, contract: Contract, translation: Translation, asked: AskedSizes, given: Sequence[str]
 ) -> Arrival:
-    """What a model does at some sizes, where those that it accepts are preferred for the others."""
+    """What a model does at some sizes, where those that it accepts are preferred for the others. Raises ValueError where there
+    are none."""
     params = parameters(translation, contract.inputs)
     sizes = _others(params, [*asked.equations, *given], [c.condition for c in contract.conditions])
+    if any(holds_at(text, sizes) is False for text in (*asked.named, *given)):
+        raise ValueError(f"there are no sizes with {' and '.join((*asked.equations, *given))}")
     try:
         failure = failure_at(checked, params, sizes, asked.axes)
     except Unanswered:

@@ -63,10 +63,10 @@ class _Terms:
         for place, size in dims:
             if isinstance(size, str) and size.isidentifier():
                 self.names.setdefault(size, place)
-        self.clauses = [(text, "the declared inputs") for text in self._multiples(dims)]
+        self.clauses = [(text, "the declaration of the inputs") for text in self._multiples(dims)]
         for place, size in dims:
             if self.names.get(str(size)) != place:
-                self.clauses.append((f"{place} == {self.renamed(size)}", "the declared inputs"))
+                self.clauses.append((f"{place} == {self.renamed(size)}", "the declaration of the inputs"))
         self.clauses += [
             (self.renamed(c.condition), c.demands[0].node if c.demands else "") for c in contract.conditions
         ]

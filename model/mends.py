@@ -26,6 +26,8 @@ Check = Callable[[Edit], tuple[Contract | None, Values]]
 _FIXED = re.compile(r"([A-Za-z_]\w*) == (\d+)")
 _MULTIPLE = re.compile(r"([A-Za-z_]\w*) % (\d+) == 0")
 _ROUNDS = 8
+# The opset that has Expand.
+_EXPAND = 8
 
 
 class Mend(Node):
@@ -79,7 +81,8 @@ class _Mending:
     def _repeated(self, edit: Edit, values: Values, nodes: Collection[str], name: str, number: int) -> Edit | None:
         """Operands of the nodes that demand it with a 1 where another one has the size: repeated to that size."""
         found = Edit()
-        for operation in self.model.graph.operations if number == 1 else ():
+        known = any(name in (i.shape or ()) for i in self.contract.inputs) and self.model.opsets.get("", 1) >= _EXPAND
+        for operation in self.model.graph.operations if number == 1 and known else ():
             if str(operation) not in nodes or not operation.inputs:
                 continue
             shapes = [(values[i].shape if i in values else None) or () for i in operation.inputs]
@@ -93,19 +96,17 @@ class _Mending:
     def _repeating(self, operation: Operation, at: int, wanted: list[bool], name: str) -> Edit:
         """An operand repeated along the wanted axes: Expand leaves the others as they are where it reads a 1."""
         given = operation.inputs[at]
-        source, axis = next(
-            (i.name, (i.shape or ()).index(name)) for i in self.contract.inputs if name in (i.shape or ())
-        )
+        source = next(i for i in self.contract.inputs if name in (i.shape or ()))
+        sizes = source.shape or ()
         made = {part: f"{given}_{operation.index}_{part}" for part in ("sizes", "axes", "target", "ones", "for_all")}
-        new = partial(NewNode, before=operation.index)
+        new, whole = partial(NewNode, before=operation.index), f"{made['sizes']}_and_1"
         nodes = (
-            new("Shape", (source,), made["sizes"]),
-            new("Concat", (made["sizes"], made["ones"]), f"{made['sizes']}_and_1", {"axis": 0}),
-            new("Gather", (f"{made['sizes']}_and_1", made["axes"]), made["target"]),
+            new("Shape", (source.name,), made["sizes"]),
+            new("Concat", (made["sizes"], made["ones"]), whole, {"axis": 0}),
+            new("Gather", (whole, made["axes"]), made["target"]),
             new("Expand", (given, made["target"]), made["for_all"]),
         )
-        rank = next(len(i.shape or ()) for i in self.contract.inputs if i.name == source)
-        axes = tuple(axis if is_wanted else rank for is_wanted in wanted)
+        axes = tuple(sizes.index(name) if is_wanted else len(sizes) for is_wanted in wanted)
         return Edit({made["axes"]: axes, made["ones"]: (1,)}, nodes, {(operation.index, at): made["for_all"]})
 
     def _first_axes(self, edit: Edit, nodes: Collection[str]) -> Edit | None:

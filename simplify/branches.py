@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.source import Span
 from ..ops.model import TensorInfo
+from ..ops.model import Truth as TruthElement
 from .arms import JOIN
 from .frame import Frame
 from .known import joining
@@ -33,12 +35,13 @@ class Branches(Part):
             return self._if_on_sizes(frame, expr, expr.cond, env)  # type: ignore[arg-type]
         entry, cond = self.visitor.value(frame, expr.cond, env)
         entry = self.bindings.known_as(frame, env, entry, cond, core.TENSOR)
-        known = _constant(entry.value)
+        decided = _decided_by_sizes(entry.value)
+        known = _constant(entry.value) if decided is None else self.prover.decide(decided)
         if known is not None:
             return self._taken(frame, expr, known, env)
         if isinstance(entry.value, TensorInfo | NumberValue):
             cond = self.truth_value(frame, entry.value, cond, "`if`")
-        return self._both(frame, expr, cond, None, env)
+        return self._both(frame, expr, cond, None, env, decided)
 
     def truth_value(self, frame: Frame, value: TensorInfo | NumberValue, cond: core.Value, where: str) -> core.Value:
         """A tensor decides an `if` or a loop only where it is one truth value: rank 0, boolean or integer."""
@@ -93,15 +96,24 @@ class Branches(Part):
         return entry, block.result
 
     def _both(
-        self, frame: Frame, expr: core.If, cond: core.BoolExpr | core.Value, sizes: core.BoolExpr | None, env: Env
+        self,
+        frame: Frame,
+        expr: core.If,
+        cond: core.BoolExpr | core.Value,
+        sizes: core.BoolExpr | None,
+        env: Env,
+        decided: Cond | None = None,
     ) -> tuple[Entry, core.Value]:
+        """The condition is one on `sizes`, or a tensor, which such a condition may have `decided`: that is asked of who calls,
+        and is no fact in an arm, where what never holds is nobody's mistake."""
         newest = self.state.serial()
         base = self.state.facts.count
         arms = []
         for block, positive in ((expr.then, True), (expr.orelse, False)):
             self.state.push()
             inner, since = dict(env), self.bindings.mark()
-            arm = frame.arm(self._taken_where(sizes, inner, positive))
+            where = self._taken_where(sizes, inner, positive) if decided is None else _side(decided, positive)
+            arm = frame.arm(where)
             if sizes is not None:
                 reason = sizes if positive else core.Not(sizes.span, sizes)
                 ShapeLevel(self.state, inner).learn(sizes, positive, reason=reason)
@@ -116,7 +128,7 @@ class Branches(Part):
         if then.value == orelse.value:
             joined = Entry(then.value, expr.span)
         else:
-            taken = self._taken_where(sizes, env, True)
+            taken = self._taken_where(sizes, env, True) if decided is None else decided
             promised = (_about_new(then_facts, newest), _about_new(else_facts, newest))
             joined = self.join(frame, then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken, promised)
         self._learn_common(then_facts, else_facts, newest)
@@ -138,16 +150,18 @@ class Branches(Part):
         guards: tuple[tuple[Cond, ...], tuple[Cond, ...]] = ((), ()),
         taken: Cond | None = None,
         promised: tuple[Promises, Promises] = ((), ()),
+        others: Iterable[Cond] = (),
     ) -> Entry:
         """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition
-        and with what the arm knows (`promised`) of the sizes that are new in it."""
+        and with what the arm knows (`promised`) of the sizes that are new in it; or one of the `others` holds, and neither
+        arm is taken."""
         cases: joining.Cases = []
         value = joining.join(self.state, a.value, b.value, cases)
         if cases:
             known = [_speaking_of((case[i] for case in cases), promised[i - 1]) for i in (1, 2)]
             one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases), *known[0])
             other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases), *known[1])
-            self.state.assume(any_of(one, other))
+            self.state.assume(any_of(one, other, *others))
             for both, x, y in cases:
                 self.state.either.begin(only_var(both), (x, y))
                 if taken is not None:
@@ -186,6 +200,21 @@ def _constant(value: Value) -> bool | None:
     if isinstance(value, TensorInfo) and isinstance(value.sizes, int):
         return bool(value.sizes)
     return None
+
+
+def _side(cond: Cond, positive: bool) -> Cond:
+    return cond if positive else negate(cond)
+
+
+def _decided_by_sizes(value: Value) -> Cond | None:
+    """The condition on sizes under which a tensor is true; None where there is none, or none that is exact."""
+    found = value.data[0] if isinstance(value, TensorInfo) and value.shape == () and value.data else None
+    if not isinstance(found, TruthElement):
+        return None
+    yes: Any = found.yes
+    no: Any = found.no
+    made: Cond | None = yes if negate(no) == yes else None
+    return made
 
 
 # So many facts about the sizes that are new in an arm are kept behind it.

@@ -231,6 +231,25 @@ def test_each_witness_fails_with_numbers_and_in_the_kernels(tmp_path: Path, make
     assert found.conditions or found.ranges
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["--at", "n=5", "--at", "n=6"],
+        ["--at", "x.1=5", "--at", "n=6"],
+        ["--at", "n=5", "--given", "n <= 4"],
+        ["--at", f"n={2**63}"],
+    ],
+)
+def test_sizes_that_there_are_not_are_no_answer(
+    asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [node("Concat", "Cat", "x x", "z", axis=1), node("Relu", "R", "y", "w")]
+    path = str(model(tmp_path / "m.onnx", nodes, {"x": ["m", "n"], "y": ["k"]}, ["z", "w"]))
+    assert invoke(["check", path, *asked]) == 2
+    said = capsys.readouterr()
+    assert "takes" not in said.out and ("there are no sizes with" in said.err or "at most" in said.err)
+
+
 def test_a_batch_of_eight_is_refused_by_the_node_that_holds_the_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -455,7 +474,10 @@ def test_the_workflow_of_the_docs_accepts_a_model_and_refuses_a_narrower_one(tmp
     environment = scripts(tmp_path)
     script = "\n".join(("set -e", *steps[1:]))
     up(tmp_path / "model.onnx")
-    written = documented("sh", "--write-contract").partition("#")[0].strip()
+    (written,) = re.findall(
+        r"^\$ (rx check .*--write-contract [^#\n]*)", documented("console", "--write-contract"), re.M
+    )
+    written = written.replace("unet.onnx", "model.onnx")
     assert subprocess.run(shlex.split(written), cwd=tmp_path, env=environment).returncode == 0
     assert subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment).returncode == 0
     up(tmp_path / "model.onnx", h=480)

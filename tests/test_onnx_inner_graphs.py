@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,8 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang import onnx as rx_onnx  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
+from rxlang.model.check import check_model  # noqa: E402
+from rxlang.simplify.solver.numbers import holds_at  # noqa: E402
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 node, value = helper.make_node, helper.make_tensor_value_info
@@ -171,3 +176,56 @@ def test_functions_over_sequences_are_functions_too_where_their_types_are_declar
     x = np.ones((2, 3), np.float32)
     assert np.array_equal(main([x * 2], x), np.concatenate([x * 2, x, x]))
     assert np.array_equal(rxlang.load(path).main([x * 2], x), np.concatenate([x * 2, x, x]))
+
+
+def by_sizes(draw: Random) -> list[Any]:
+    """Nodes that make a truth of the sizes of x, and arms that demand something of them."""
+    kind, k = draw.choice(["Equal", "Less", "Greater", "LessOrEqual"]), draw.randint(1, 4)
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Gather", ["s", f"at{draw.randint(0, 1)}"], ["d"]),
+        node(kind, ["d", f"is{k}"], ["p0"]),
+        node(*draw.choice([("Not", ["p0"]), ("Identity", ["p0"]), ("And", ["p0", "yes"])]), ["p"]),
+    ]
+
+    def graph(name: str) -> Any:
+        width = draw.randint(1, 4)
+        mid = node("Concat", ["x", f"c{width}"], [f"{name}_out"], axis=0, name=f"{name}_node")
+        whole = [mid] if draw.random() < 0.7 else [node("Neg", ["x"], [f"{name}_out"])]
+        return helper.make_graph(whole, name, [], [value(f"{name}_out", FLOAT, None)])
+
+    return [*nodes, node("If", ["p"], ["y"], then_branch=graph("a"), else_branch=graph("b"), name="Choice")]
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("RX_FUZZ", "40")) // 5))
+def test_what_sizes_decide_inside_an_arm_is_demanded_where_the_arm_is_taken(seed: int, tmp_path: Path) -> None:
+    nodes = by_sizes(Random(seed))
+    held = {
+        "at0": [0], "at1": [1], "yes": [True], **{f"is{k}": [k] for k in range(1, 5)},
+        **{f"c{k}": np.ones((1, k), np.float32) for k in range(1, 5)},
+    }  # fmt: skip
+    inputs = [value("x", FLOAT, ["n", "m"])]
+    path = saved(tmp_path / "m.onnx", nodes, inputs, [value("y", FLOAT, None)], **held)
+    said = check_model(path, str(path)).contract
+    assert said is not None
+    module = rxlang.load(path, allow_empty=True)
+    for n, m in product(range(6), repeat=2):
+        accepted = all(holds_at(c.condition, {"n": n, "m": m}) for c in said.conditions)
+        try:
+            module.main(np.ones((n, m), np.float32))
+        except rxlang.ShapeError:
+            assert not accepted or said.undecided, (n, m, said.conditions)
+        else:
+            assert accepted or not said.exact, (n, m, said.conditions)
+
+
+def test_a_choice_by_sizes_is_part_of_the_contract(tmp_path: Path) -> None:
+    arms = {"then_branch": arm("a", "Relu", "x"), "else_branch": helper.make_graph(
+        [node("Concat", ["x", "c"], ["b_out"], axis=0)], "b", [], [value("b_out", FLOAT, None)])}  # fmt: skip
+    nodes = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "at"], ["d"]), node("Equal", ["d", "one"], ["p"])]
+    nodes.append(node("If", ["p"], ["y"], **arms))
+    inputs, held = [value("x", FLOAT, ["n", "m"])], {"at": [1], "one": [1], "c": np.ones((2, 5), np.float32)}
+    path = saved(tmp_path / "m.onnx", nodes, inputs, [value("y", FLOAT, None)], **held)
+    said = check_model(path, str(path)).contract
+    assert said is not None and said.exact and not said.undecided
+    assert [c.condition for c in said.conditions] == ["m == 1 || m == 5"]

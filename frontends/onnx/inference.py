@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from ...lang.checked import Binding, Counts, FunctionShapes
@@ -13,6 +14,7 @@ from ...lang.node import Node
 from .block import constant_of
 from .model import Graph, Model, Operation
 from .names import Originals
+from .operators.registry import Untranslatable
 from .translate import Translation
 
 Status = Literal["success", "partial", "missing_info", "invalid_node"]
@@ -73,7 +75,8 @@ def inference(
         for made, name in translation.names.items()
         if made in known
     }
-    values = dict(_held(model.graph)) | values
+    once = frozenset(translation.names.values())
+    values = {name: value for name, value in _held(model.graph) if name in once} | values
     said = _by_node(translation, diagnostics)
     nodes = tuple(_status(operation, values, said.get(str(operation))) for operation in _operations(model.graph))
     names = {sizes.sizes[made]: name for made, name in sizes.in_expressions.items()}
@@ -84,8 +87,9 @@ def _held(graph: Graph) -> Iterator[tuple[str, Inferred]]:
     """The constants among the nodes; large ones are loaded where the program begins, and no statement binds them."""
     for operation in _operations(graph):
         if operation.op_type == "Constant" and operation.domain == "" and operation.outputs:
-            tensor = constant_of(operation)
-            yield operation.outputs[0], Inferred(tensor.shape, tensor.dtype, ("exact",) * len(tensor.shape))
+            with suppress(Untranslatable):  # in a graph of a node that nobody knows
+                tensor = constant_of(operation)
+                yield operation.outputs[0], Inferred(tensor.shape, tensor.dtype, ("exact",) * len(tensor.shape))
 
 
 def _inferred(binding: Binding, sizes: Originals, named: Mapping[str, str] | None) -> Inferred:

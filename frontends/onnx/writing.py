@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from filecmp import cmp
 from pathlib import Path
 from typing import Any
 
@@ -146,9 +147,9 @@ def _external(message: Any) -> Iterator[str]:
 
 
 def _beside(source: Path, folder: Path, location: str, copy_data: bool) -> None:
-    """Data where a model in another folder finds it. A file of that name that is another one is never touched."""
+    """Data where a model in another folder finds it. A file of that name with other data in it is never touched."""
     data, wanted = source / location, folder / location
-    if wanted.exists() and wanted.samefile(data):
+    if wanted.exists() and (wanted.samefile(data) or cmp(wanted, data, shallow=False)):
         return
     if wanted.is_symlink() or wanted.exists():
         raise FileExistsError(17, "there is another file of the name of the model's data", str(wanted))
