@@ -48,7 +48,9 @@ export async function workbench(chrome, scenario) {
   const open = async (files, settings = {}, look = { viewport: { width: 1000, height: 640 } }) => {
     const folder = path.join(home, "work");
     write(folder, files);
-    write(home, { "user/User/settings.json": JSON.stringify({ ...QUIET, "rx.path": RX, ...settings }) });
+    // Those of the machine too: a setting that names a program is the machine's, wherever the window is.
+    const all = JSON.stringify({ ...QUIET, "rx.path": RX, ...settings });
+    write(home, { "user/User/settings.json": all, "server/data/Machine/settings.json": all });
     const server = await serve(home);
     ends.push(() => server.process.kill());
     const page = await chrome.newPage(look);
