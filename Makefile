@@ -46,8 +46,9 @@ pictures: $(INSTALLED)
 
 # The extension for VS Code.
 VSIX := editors/vscode/rxlang.vsix
+VSIX_SOURCES := $(filter-out %.vsix %node_modules %dist,$(wildcard editors/vscode/* editors/vscode/syntaxes/* editors/vscode/snippets/*))
 vscode: $(VSIX)
-$(VSIX): $(filter-out $(VSIX),$(wildcard editors/vscode/* editors/vscode/syntaxes/* editors/vscode/snippets/*))
+$(VSIX): $(VSIX_SOURCES)
 	@command -v npm >/dev/null || { echo "the extension is built with npm, which is not there"; exit 1; }
 	@cd editors/vscode && npm ci --no-audit --no-fund --silent && npm run --silent package
 	@touch $@

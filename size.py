@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Callable, Iterator, Sequence
-from math import lcm
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +11,13 @@ from .lang.display import Displayed
 from .simplify.solver import conditions, rendering, terms
 from .simplify.solver.conditions import Cond
 from .simplify.solver.exprs import ExpressionError, Scope, read_size
-from .simplify.solver.terms import Floor, Max, Term, Var
+from .simplify.solver.terms import Floor, Max, Term
 
 if TYPE_CHECKING:
     from .lang.render import Line
 
-# Names may end in primes, which Python's may not.
-_QUOTED = re.compile(r"\w+'+")
-_PRIME = "__prime"
-_HIGHEST_POWER = 64
+# Powers are products, written out.
+HIGHEST_POWER = 64
 
 
 class Size(Displayed):
@@ -89,15 +84,17 @@ class Size(Displayed):
     @property
     def sympy(self) -> Any:
         """The same as a sympy.Expr over nonnegative integer symbols, with floor, Mod, Min and Max."""
-        view = _to_sympy(str(self))
-        return view if _canonical(_from_sympy(view)) == self._term else _parts_to_sympy(self._term)
+        from . import size_sympy  # loads SymPy
+
+        view = size_sympy.of_text(str(self))
+        return view if _canonical(size_sympy.size_of(view)) == self._term else size_sympy.of_term(self._term)
 
     @classmethod
     def from_sympy(cls, expr: object) -> Size:
         """The size that a sympy.Expr stands for; ValueError if it is none (`n / 2` without a floor, a sine)."""
-        import sympy
+        from . import size_sympy  # loads SymPy
 
-        return cls._of(_from_sympy(sympy.sympify(expr)))
+        return cls._of(size_sympy.size_of(size_sympy.read(expr)))
 
     def __str__(self) -> str:
         return rendering.render(self._term)
@@ -188,9 +185,9 @@ class Size(Displayed):
     def __pow__(self, exponent: int) -> Size:
         if isinstance(exponent, bool) or not isinstance(exponent, int):
             raise TypeError(f"a size is raised to a literal power, not to {exponent!r}")
-        if not 0 <= exponent <= _HIGHEST_POWER:
-            raise ValueError(f"a size is raised to a power from 0 to {_HIGHEST_POWER}, not to {exponent}")
-        return Size._of(_power(self._term, exponent))
+        if not 0 <= exponent <= HIGHEST_POWER:
+            raise ValueError(f"a size is raised to a power from 0 to {HIGHEST_POWER}, not to {exponent}")
+        return Size._of(power(self._term, exponent))
 
 
 def min(*sizes: Size | int) -> Size:
@@ -209,7 +206,7 @@ def _extreme(name: str, chosen: Callable[..., terms.Size], sizes: Sequence[Size 
     return Size._of(chosen(*map(_term, sizes)))
 
 
-def _power(term: terms.Size, exponent: int) -> terms.Size:
+def power(term: terms.Size, exponent: int) -> terms.Size:
     result: terms.Size = 1
     for _ in range(exponent):
         result = result * term
@@ -259,156 +256,13 @@ def _canonical(term: terms.Size) -> terms.Size:
     """The same size over variables that are equal where their names are, in whatever order they were met; rebuilt until
     nothing changes, since maxima within maxima may come out otherwise the first time."""
     for _ in range(8):
-        rebuilt = terms.substitute(term, {v: _variable(v.name) for v in terms.variables(term)})
+        rebuilt = terms.substitute(term, {v: variable(v.name) for v in terms.variables(term)})
         if rebuilt == term:
             break
         term = rebuilt
     return term
 
 
-def _variable(name: str) -> Term:
+def variable(name: str) -> Term:
     """The variable of a name: its serial is the name itself read as a number, so that no table is kept."""
     return terms.var(name, int.from_bytes(name.encode(), "big"))
-
-
-# SymPy
-
-
-def _to_sympy(text: str) -> Any:
-    """The expression of a size's text. What is rounded or chosen is left as it is written, so that it can be read back."""
-    plain = _QUOTED.sub(lambda m: m[0].replace("'", _PRIME), text)
-    return _tree_to_sympy(ast.parse(plain, mode="eval").body)
-
-
-def _tree_to_sympy(tree: ast.expr) -> Any:
-    import sympy
-
-    match tree:
-        case ast.Constant(value=value):
-            return sympy.Integer(value)
-        case ast.Name(id=name):
-            return sympy.Symbol(name.replace(_PRIME, "'"), integer=True, nonnegative=True)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_tree_to_sympy(operand)
-        case ast.BinOp(left=left, op=op, right=right):
-            return _operation_to_sympy(op, _tree_to_sympy(left), _tree_to_sympy(right))
-        case ast.Call(func=ast.Name(id=name), args=args):
-            parts = [_tree_to_sympy(a) for a in args]
-            if name == "ceildiv":
-                return -_operation_to_sympy(ast.FloorDiv(), -parts[0], parts[1])
-            return (sympy.Min if name == "min" else sympy.Max)(*parts, evaluate=False)
-    raise ValueError(f"{ast.unparse(tree)} is not a size")
-
-
-def _operation_to_sympy(op: ast.operator, a: Any, b: Any) -> Any:
-    import sympy
-
-    match op:
-        case ast.Add():
-            return a + b
-        case ast.Sub():
-            return a - b
-        case ast.Mult():
-            return a * b
-        case ast.Mod():
-            return sympy.Mod(a, b, evaluate=False)
-    quotient = a / b if b.is_Integer else sympy.Mul(a, sympy.Pow(b, -1, evaluate=False), evaluate=False)
-    return sympy.floor(quotient, evaluate=False)
-
-
-def _parts_to_sympy(term: terms.Size) -> Any:
-    """The normal form itself as an expression, for sizes whose text has another one."""
-    import sympy
-
-    if isinstance(term, int):
-        return sympy.Integer(term)
-    return sympy.Add(*(sympy.Mul(k, *(_atom_to_sympy(a) for a in mono)) for mono, k in term.mons.items()))
-
-
-def _atom_to_sympy(atom: Var | Floor | Max) -> Any:
-    import sympy
-
-    match atom:
-        case Var():
-            return sympy.Symbol(atom.name, integer=True, nonnegative=True)
-        case Floor():
-            return _operation_to_sympy(ast.FloorDiv(), _parts_to_sympy(atom.num), _parts_to_sympy(atom.den))
-        case Max():
-            return sympy.Max(0, *(_parts_to_sympy(a) for a in atom.args), evaluate=False)
-
-
-def _from_sympy(expr: object) -> terms.Size:
-    import sympy
-
-    match expr:
-        case sympy.Integer():
-            return int(expr)
-        case sympy.Symbol():
-            return _variable(expr.name)
-        case sympy.Add():
-            return _from_sum(expr)
-        case sympy.Mul():
-            return _from_product(expr)
-        case sympy.Pow() if expr.exp.is_Integer and 0 <= int(expr.exp) <= _HIGHEST_POWER:
-            return _power(_from_sympy(expr.base), int(expr.exp))
-        case sympy.floor():
-            return terms.floordiv(*_fraction(expr.args[0]))
-        case sympy.ceiling():
-            return terms.ceildiv(*_fraction(expr.args[0]))
-        case sympy.Mod():
-            return terms.mod(_from_sympy(expr.args[0]), _from_sympy(expr.args[1]))
-        case sympy.Max():
-            return terms.smax(*(_from_sympy(a) for a in expr.args))
-        case sympy.Min():
-            return terms.smin(*(_from_sympy(a) for a in expr.args))
-    raise ValueError(f"{expr} is not a size")
-
-
-def _from_sum(expr: Any) -> terms.Size:
-    result: terms.Size = 0
-    for part in expr.args:
-        result = result + _from_sympy(part)
-    return result
-
-
-def _from_product(expr: Any) -> terms.Size:
-    result: terms.Size = 1
-    for part in expr.args:
-        result = result * _from_sympy(part)
-    return result
-
-
-def _fraction(expr: Any) -> tuple[terms.Size, terms.Size]:
-    """What is rounded, as numerator and denominator."""
-    import sympy
-
-    if expr.is_Rational:
-        return int(expr.p), int(expr.q)
-    if isinstance(expr, sympy.Mul):
-        parts = [_fraction(a) for a in expr.args]
-    elif isinstance(expr, sympy.Pow) and expr.exp.is_Integer and int(expr.exp) < 0:
-        return 1, _from_sympy(expr.base ** -int(expr.exp))
-    elif isinstance(expr, sympy.Add):
-        return _common([_fraction(a) for a in expr.args])
-    else:
-        return _from_sympy(expr), 1
-    above: terms.Size = 1
-    below: terms.Size = 1
-    for numerator, denominator in parts:
-        above, below = above * numerator, below * denominator
-    return above, below
-
-
-def _common(parts: Sequence[tuple[terms.Size, terms.Size]]) -> tuple[terms.Size, terms.Size]:
-    """A sum of fractions as one."""
-    above: terms.Size = 0
-    below: terms.Size = 1
-    for numerator, denominator in parts:
-        if isinstance(below, int) and isinstance(denominator, int):
-            shared = lcm(below, denominator)
-            above, below = above * (shared // below) + numerator * (shared // denominator), shared
-        elif below == denominator:
-            above = above + numerator
-        else:
-            above, below = above * denominator + numerator * below, below * denominator
-    return above, below

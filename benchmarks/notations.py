@@ -1,6 +1,7 @@
 """One program about sizes in five notations, and what Rx, torch.export, jax.export, TVM Relax and Pyrefly say of it.
 
-A peer that is not installed is left out; `HOW_TO_INSTALL` says what brings it. Nothing is run on data by anyone.
+A peer that is not installed is left out, so each is imported where it is asked; `HOW_TO_INSTALL` says what brings it.
+Nothing is run on data by anyone.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -27,6 +27,8 @@ from .files import Program, Unusable, replace_file
 # The entries lie in as many folders, each with its part of the limit: who writes one looks at those beside it only.
 _FOLDERS = 256
 MAX_BYTES = 128 * 1024 * 1024
+# The rooms of the package that no check of a text goes through.
+_BESIDE = frozenset({"interp", "frontends", "doors", "editor", "notebook", "model"})
 # What reading an entry may raise that another program wrote, or nobody.
 _FOREIGN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
@@ -105,20 +107,20 @@ def _key(program: Program, wish: Wish, files: Recorded) -> str:
 
 @cache
 def _versions() -> tuple[str, ...]:
-    """Of Python, of this package (each file's size and time, for whoever changes it in place), and of what is installed of
-    it and of the solver."""
-    own = _stamps(Path(__file__).parents[1])
+    """Of Python, of this package (the size and time of each file that checking needs, for whoever changes it in place), and of
+    what is installed of it and of the solver."""
+    own = _stamps(os.path.dirname(os.path.dirname(__file__)), _BESIDE)
     return (sys.version, *sorted(own), *sorted(name for place in sys.path for name in _installed(place)))
 
 
-def _stamps(place: Path) -> Iterator[str]:
+def _stamps(place: str, but: Collection[str] = ()) -> Iterator[str]:
     with os.scandir(place) as files:
         for file in files:
-            if file.is_file():
+            if file.name.endswith(".py"):
                 stat = file.stat()
                 yield f"{file.path} {stat.st_size} {stat.st_mtime_ns}"
-            elif os.path.exists(os.path.join(file.path, "__init__.py")):
-                yield from _stamps(Path(file.path))
+            elif file.name not in but and os.path.exists(os.path.join(file.path, "__init__.py")):
+                yield from _stamps(file.path)
 
 
 def _installed(place: str) -> Iterator[str]:

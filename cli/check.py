@@ -130,32 +130,41 @@ def check(
     cache = None if more else cached.folder()  # what is kept is what is printed without these
     wish = Wish(places, options, signature, explained, guards, dynamic, at, run, cache, own)
     if watched:
-        from .watching import watch  # few runs stay
-
-        if more:
-            raise Unusable("--watch goes with none of --no-cache, --signature, --explain, --fix, --guards and --stats")
-        return watch(click.get_current_context(), paths, wish)
+        return _watched(paths, wish, more)
     if fix:
         programs = _fixed(programs, wish, form)
     began = time.perf_counter()
     found = list(followed(examine_all(programs, wish), len(programs), "checking"))
     if of_models:
-        from .contracts import concluded, told, with_notes  # few programs are models
-
-        found = [concluded(one, program.name, written, expected) for one, program in zip(found, programs, strict=True)]
-        if form in ("github", "sarif"):
-            found = [with_notes(one, program.name) for one, program in zip(found, programs, strict=True)]
-        told(found, [program.name for program in programs], form)
+        found = _with_contracts([program.name for program in programs], found, form, written, expected)
     outcome = _gathered(programs, found, time.perf_counter() - began)
     _print(outcome, form, [guard for one in found for guard in one.guards] if guards else None)
-    beside = form in ("json", "sarif")  # standard output has one object then
-    for line in _asked_for(found, explained):
-        click.echo(line, err=beside)
-    if stats:
-        click.echo(_stats(outcome), err=beside)
+    for line in (*_asked_for(found, explained), *((_stats(outcome),) if stats else ())):
+        click.echo(line, err=form in ("json", "sarif"))  # standard output has one object then
     conclude(unread)
     all_met(text for text in given if found and all(text in one.unmet for one in found))
     return 1 if outcome.rejected else 0
+
+
+def _watched(paths: tuple[str, ...], wish: Wish, more: bool) -> int:
+    from .watching import watch  # few runs stay
+
+    if more:
+        raise Unusable("--watch goes with none of --no-cache, --signature, --explain, --fix, --guards and --stats")
+    return watch(click.get_current_context(), paths, wish)
+
+
+def _with_contracts(
+    names: Sequence[str], found: Sequence[Examined], form: str, written: str | None, expected: str | None
+) -> list[Examined]:
+    """The same with what models have to say; their contracts are printed."""
+    from .contracts import concluded, told, with_notes  # few programs are models
+
+    whole = [concluded(one, name, written, expected) for one, name in zip(found, names, strict=True)]
+    if form in ("github", "sarif"):
+        whole = [with_notes(one, name) for one, name in zip(whole, names, strict=True)]
+    told(whole, names, form)
+    return whole
 
 
 def _only_models(asked: Iterable[str | None], programs: Sequence[Program], models: Sequence[Program]) -> None:

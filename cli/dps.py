@@ -38,8 +38,6 @@ from ..lang.source import NOWHERE
 from ..lang.walk import rewrite
 from ..simplify.solver.exprs import ExpressionError, Scope, read_size
 from ..simplify.solver.rendering import render
-from ..simplify.solver.sizes import only_var
-from ..simplify.solver.terms import substitute, var
 
 Lines = Iterator[str]
 
@@ -192,13 +190,10 @@ class _Names:
     def size(self, size: core.SizeExpr) -> str:
         """A size in the solver's normal form, if it is over names alone; what is no extent may be negative."""
         text = print_expr(rewrite(size, self._renamed))
-        scope = Scope()
         try:
-            term = read_size(text, scope)
+            return render(read_size(text, Scope(frozenset(self.signed))))
         except ExpressionError:
             return text
-        named = {only_var(t): var(n, i, nonneg=n not in self.signed) for i, (n, t) in enumerate(scope.names.items())}
-        return render(substitute(term, named))
 
     def bytes(self, dims: Iterable[core.SizeExpr], dtype: core.DTypeExpr) -> str:
         if isinstance(dtype, core.DTypeLit):

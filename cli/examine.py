@@ -1,4 +1,7 @@
-"""One program to what `rx check` prints of it; many programs at once in processes of their own."""
+"""One program to what `rx check` prints of it; many programs at once in processes of their own.
+
+What few programs need is imported where they do: a check that was kept from before waits for none of it.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def _examined(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
     if len(programs) < _MANY or workers < 2:
         yield from (examine(program, wish) for program in programs)
         return
-    from concurrent.futures import ProcessPoolExecutor  # most runs have one file
+    from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor(workers) as pool:
         yield from pool.map(examine, programs, [wish] * len(programs), chunksize=max(1, len(programs) // workers // 8))
@@ -46,7 +49,7 @@ def _examined(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
 def examine(program: Program, wish: Wish) -> Examined:
     if is_model(program.name):
         return _told(*_model(program, wish), program, wish)
-    from .. import pipeline  # what was found before needs none of it
+    from .. import pipeline
 
     files = Recorded(program.base, wish.roots)
     report = pipeline.check_bytes(program.data, program.name, files, options=wish.options)
@@ -78,7 +81,7 @@ def _told(report: pipeline.Report, of_model: OfModel | None, program: Program, w
 
 def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     """A model's report, in which its contract stands for the checks that are left, and what there is to say beside."""
-    from ..model.check import check_model  # few programs are models
+    from ..model.check import check_model
 
     try:
         asked = (wish.dynamic, wish.at, wish.run, wish.prelude)
@@ -95,7 +98,7 @@ def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
 
 def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[str, ...]:
     """In Rx syntax, to be pasted back."""
-    from ..helps.signatures import signatures  # few ask for it
+    from ..helps.signatures import signatures
 
     found = signatures(report, program.base, wish.roots, wish.options)
     return tuple(f"{d}{_remark(d)}" for d in found)
@@ -112,6 +115,6 @@ def _remark(demands: Demands) -> str:
 def _with_helps(report: pipeline.Report, files: Recorded, wish: Wish) -> pipeline.Report:
     if all(d.severity == "note" and d.subject is None for d in report.diagnostics):
         return report
-    from ..helps.offer import with_helps  # a program with nothing wrong does not wait for it
+    from ..helps.offer import with_helps
 
     return with_helps(report, files, options=wish.options)

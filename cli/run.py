@@ -1,4 +1,7 @@
-"""`rx run`: checks a program, then runs its script, `@main` or the function asked for, and prints the results."""
+"""`rx run`: checks a program, then runs its script, `@main` or the function asked for, and prints the results.
+
+What only runs that come so far need is imported there: a program that is rejected waits for none of it.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,7 @@ def run(
     options = Options(allow_empty=allow_empty, given=conditions(given))
     report = pipeline.check_bytes(program.data, program.name, program.base, places, options)
     if not report.ok:
-        from ..helps.offer import with_helps  # what runs does not wait for it
+        from ..helps.offer import with_helps
 
         report = with_helps(report, program.base, places, options)
     of_model = is_model(program.name) and report.ok  # what its checks ask for is its contract, which `rx check` prints
@@ -180,7 +183,7 @@ class Job:
             run = partial(self.clock.watch, run) if self.stats else run
             results = _with_progress(partial(self.told.listen, run) if watched else run)
         except ShapeError as problem:
-            from ..helps.actual import explained  # what runs well does not wait for it
+            from ..helps.actual import explained
 
             print_diagnostics((explained(problem.diagnostic, problem.met, self.files.base, self.files.roots),))
             return FAILED
@@ -198,7 +201,7 @@ class Job:
 
     def _refusal(self, values: Sequence[Any]) -> Diagnostic | None:
         """What is wrong with a model's indices, before any work."""
-        from ..model.door import Door  # few programs are models
+        from ..model.door import Door
 
         return Door(self.place).refusal(values)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, RxError, error, in_order
@@ -24,6 +24,9 @@ from .sorts import expand
 from .statements import block
 from .values import value
 from .world import FnInfo, ImplsInfo, Part, World
+
+# The calls in functions, by their names.
+Calls = Mapping[str, Sequence[core.FnRef]]
 
 
 @collector_paused
@@ -54,8 +57,9 @@ def desugar(
         _results(world, unit.impls)
     has_script = any(map(world.wants, world.entry.script))
     main, script = Script(world.entry, hooks).run() if has_script else (None, ())
-    _recursion(world, infos)
-    functions = _complete(world, infos)
+    calls = {i.name: [c for f in i.functions if f.kind != "extern" for c in _called(f)] for i in infos}
+    _recursion(world, infos, calls)
+    functions = _complete(world, infos, calls)
     names = {f.name for f in functions}
     impls = tuple(
         core.Impls(i.item.span, i.name, i.choices, tuple(c.span for c in i.item.choices))
@@ -104,10 +108,10 @@ def _results(world: World, impls: dict[str, ImplsInfo]) -> None:
 # Recursion
 
 
-def _recursion(world: World, infos: list[FnInfo]) -> None:
+def _recursion(world: World, infos: list[FnInfo], called: Calls) -> None:
     """A function whose result is not annotated is read at each call: it must not come back to itself."""
     open_ = {i.name: i for i in infos if i.form == "sweet" and not i.split and i.state == "done"}
-    calls = {name: [c for f in info.functions for c in _called(f) if c.name in open_] for name, info in open_.items()}
+    calls = {name: [c for c in called[name] if c.name in open_] for name in open_}
     state: dict[str, int] = {}
     for name in open_:
         _visit(world, name, calls, state, open_)
@@ -157,10 +161,10 @@ def _is_there(world: World, name: str, names: set[str]) -> bool:
     return name in names or world.lookup(name.removeprefix("prelude.")) is not None
 
 
-def _complete(world: World, infos: list[FnInfo]) -> tuple[core.Function, ...]:
+def _complete(world: World, infos: list[FnInfo], called: Calls) -> tuple[core.Function, ...]:
     """The functions without those that call what is missing."""
     kept = {i.name: i for i in infos if i.state == "done"}
-    needs = {n: {c.name for f in i.functions if f.kind != "extern" for c in _called(f)} for n, i in kept.items()}
+    needs = {n: {c.name for c in called[n]} for n in kept}
     impls = {i.name: set(i.choices) for unit in world.units for i in unit.impls.values()}
     while True:
         names = {f.name for i in kept.values() for f in i.functions}

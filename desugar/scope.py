@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..lang import core, sweet
 from ..lang.node import Node, replace
 from ..lang.source import Span
-from ..lang.walk import children, walk
+from ..lang.walk import below, walk
 
 SHAPE_SORTS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
 # A tuple whose length only its primitive knows (`@split`).
@@ -104,5 +104,5 @@ def depth(root: Node) -> int:
     deepest, level = 0, [root]
     while level:
         deepest += 1
-        level = [below for node in level for below in children(node)]
+        level = below(level)
     return deepest

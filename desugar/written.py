@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..lang import core, sweet
+from ..lang.node import Node
 from ..lang.source import Span
 from ..lang.walk import walk
 from .spelt import Spelt, names_in
@@ -14,25 +15,28 @@ _OPS = ("+", "-", "*", "/", "//", "%")
 
 
 def annotation(type_: sweet.Type) -> core.Annotation:
-    names = names_in(type_)
+    nodes = list(walk(type_))
+    names = tuple(dict.fromkeys(n.name for n in nodes if isinstance(n, sweet.Name)))
     match type_:
         case sweet.TensorType(shape=shape, dtype=dtype):
             items = shape.items if isinstance(shape, sweet.ListExpr) else None
             return core.Annotation(
-                type_.span, "tensor", names, _shape_names(type_),
+                type_.span, "tensor", names, _shape_names(nodes),
                 None if shape is None else core.Written(shape.span, names_in(shape)),
                 None if items is None else tuple(map(dimension, items)),
                 None if dtype is None else core.Written(dtype.span, names_in(dtype)),
             )  # fmt: skip
         case sweet.TupleType(items=types):
-            return core.Annotation(type_.span, "tuple", names, _shape_names(type_), items=tuple(map(annotation, types)))
+            return core.Annotation(type_.span, "tuple", names, _shape_names(nodes), items=tuple(map(annotation, types)))
         case sweet.FnType():
-            return core.Annotation(type_.span, "function", names, _shape_names(type_))
+            return core.Annotation(type_.span, "function", names, _shape_names(nodes))
         case sweet.NamedType():
             return core.Annotation(type_.span, "name", ())
 
 
 def dimension(expr: sweet.Expr) -> core.Written:
+    if isinstance(expr, sweet.Name):  # as most of them are
+        return core.Written(expr.span, (expr.name,), core.SizeVar(expr.span, expr.name))
     names = () if isinstance(expr, sweet.Splice) else tuple(dict.fromkeys(n.name for n in size_names(expr)))
     return core.Written(expr.span, names, size_of(expr))
 
@@ -69,7 +73,6 @@ def _param(param: sweet.Param, value: core.Value | None) -> core.DeclaredParam:
     return core.DeclaredParam(param.span, param.name.name, type_, default)
 
 
-def _shape_names(type_: sweet.Type) -> tuple[str, ...]:
-    nodes = list(walk(type_))
+def _shape_names(nodes: list[Node]) -> tuple[str, ...]:
     whole = [n.shape.name for n in nodes if isinstance(n, sweet.TensorType) and isinstance(n.shape, sweet.Name)]
     return (*whole, *(n.name.name for n in nodes if isinstance(n, sweet.Splice)))

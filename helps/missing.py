@@ -122,9 +122,11 @@ def _declared(case: Case) -> Iterator[Mend]:
         yield wrap(case, value, Change(f"broadcast {{}} to {text}", "@broadcast_to(", f", {text})", 19))
     if len(dims) == len(shape.items) or len(dims) < 2:
         return
-    as_many = _quotient(_times(dims), _times(i.span.text for i in shape.items)) == "1"
+    sizes = [item.span.text for item in shape.items]
+    as_many = _quotient(_times(dims), _times(sizes)) == "1"
     if as_many or str(dims[0]) == shape.items[0].span.text:
-        rank = 14 if as_many else 23
+        # An axis of one element is rather added or dropped.
+        rank = 14 if as_many and 1 not in dims and "1" not in sizes else 23
         yield wrap(case, value, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", rank))
 
 

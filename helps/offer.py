@@ -318,7 +318,8 @@ class _Trials:
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, mend.edits))
         self.steps -= self._reading(diagnostic, mend.edits)
-        with Purse(min(max(self.steps, 0), self.a_mend)) as purse:
+        # The likeliest may take more: what was broken early is checked to its end then.
+        with Purse(min(max(self.steps, 0), max(self.a_mend, self.steps // 2))) as purse:
             after = self.recheck(source, believed)
         self.steps -= purse.spent
         places, told_of = Places(mend.edits), kept - believed

@@ -52,7 +52,8 @@ def mends(case: Case) -> Iterator[Mend]:
 def _left_out(case: Case) -> Iterator[Mend]:
     """The call itself, or one that made an operand, only moves axes, and there was no need to."""
     assert case.call is not None
-    if has(case.callee, *_MOVING) and not (case.diagnostic.code.is_doubt or case.diagnostic.code.only_empty):
+    certain = not (case.diagnostic.code.is_doubt or case.diagnostic.code.only_empty)
+    if has(case.callee, *_MOVING) and certain and "axes" not in case.arguments:
         yield from _without(case, case.call, 23)
     for name, expr, _ in case.tensors():
         bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
@@ -153,7 +154,8 @@ def _swap(case: Case) -> Iterator[Mend]:
         return  # nothing would tell that an image is taken for its kernel
     if has(case.callee, Trait.BROADCASTS, Trait.JOINS) and not case.diagnostic.code.of_dtypes:
         return  # they fit no better then
-    rank = 10 if _fit_swapped(case) else 14
+    turned = any(turns(expr) and _meets_turned(case, name) for name, expr, _ in tensors)
+    rank = 10 if _fit_swapped(case) and not turned else 14
     for (one, a, _), (other, b, _) in zip(tensors, tensors[1:], strict=False):
         involved = {name for name, _ in case.subject.at}
         if not involved & {one, other} or a.span.end > b.span.start or a.span.text == b.span.text:

@@ -13,7 +13,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import children, walk
 from ..ops.model import Trait
-from . import windows
+from . import settings, windows
 from .case import Case, Mend, appended, inserted, replaced
 from .ranks import rank_of
 from .scope import Scope, scope_at
@@ -56,7 +56,8 @@ def mends(case: Case) -> Iterator[Mend]:
         later = min(position // 2, _MOST_LATER)
         for slip in SLIPS:
             unlikely = moved_by and position > 0 and slip not in _OF_NUMBERS
-            far = later // 4 if moved_by and slip is _windows else later + _UNMIXED * unlikely
+            makes = slip is _windows or slip is _numbers and _is_range(node)
+            far = later // 4 if moved_by and makes else later + _UNMIXED * unlikely
             for mend in slip(case, node, scope, far):
                 if node.span not in seen:
                     mend = replace(mend, kind="slip", remote=node is not first)
@@ -227,8 +228,8 @@ def _windows(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
     if not isinstance(node, sweet.Call) or not has(callee(node), Trait.WINDOWS):
         return
     given = case.tree.arguments(node)
-    divided = f"// {_common(given.get('strides'))}" in " ".join(case.sizes())
-    for what, text, expr, rank in (*_pads(given, scope), *_steps(given, scope)):
+    divided = f"// {settings.common(given.get('strides'))}" in " ".join(case.sizes())
+    for what, text, expr, rank in (*settings.pads(given, scope), *settings.strides(given, scope)):
         guess = rank > 16
         rank -= _DIVIDED * (divided and what == "strides")
         if expr is not None:
@@ -236,95 +237,6 @@ def _windows(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
         else:
             edit = appended(node, f"{what}={text}")
             yield case.mend(f"use {what}={text}", [edit], rank + later, show=node.span, guess=guess)
-
-
-def _common(strides: sweet.Expr | None) -> int | None:
-    """The stride along all axes."""
-    known = {integer(i) for i in (strides.items if isinstance(strides, sweet.ListExpr) else (strides,))}
-    return known.pop() if len(known) == 1 else None
-
-
-Setting = tuple[str, str, sweet.Expr | None, int]
-
-
-def _pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
-    """Those that keep the size, then one more or one less on each side, then on one of them."""
-    pads, extents = given.get("pads"), _extents(given, scope)
-    if "auto_pad" in given:
-        return
-    if not extents and pads is None:
-        yield "pads", "1", None, 17
-    if (number := integer(pads)) is not None:
-        yield from (("pads", str(max(number + by, 0)), pads, 17) for by in (1, -1))
-    same = [((e - 1) // 2, (e - 1) // 2) for e in extents]
-    if same and any(a or b for a, b in same):
-        yield "pads", _pairs(same), pads, 16
-    now = [_pair(i) for i in pads.items] if isinstance(pads, sweet.ListExpr) else []
-    known = [p for p in now if p is not None]
-    if not known or len(known) < len(now):
-        return
-    for by in (1, -1):
-        yield "pads", _pairs([(max(a + by, 0), max(b + by, 0)) for a, b in known]), pads, 18
-    for position, (a, b) in enumerate(known):
-        for pair in ((b, b), (a, a)) if a != b else ():
-            yield "pads", _pairs([*known[:position], pair, *known[position + 1 :]]), pads, 17
-
-
-def _steps(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
-    """Strides: where none were written two, or as far as the window reaches; else one more or one less, and those of one axis
-    as of the other."""
-    strides, extents = given.get("strides"), _extents(given, scope)
-    spatial = len(extents)
-    if strides is None:
-        yield "strides", f"[{', '.join(['2'] * spatial)}]" if spatial else "2", None, 17
-        if extents:
-            yield "strides", f"[{', '.join(map(str, extents))}]", None, 17
-    if (number := integer(strides)) is not None:
-        yield from (("strides", str(max(number + by, 1)), strides, 17) for by in (-1, 1))
-    now = [integer(i) for i in strides.items] if isinstance(strides, sweet.ListExpr) else []
-    known = [n for n in now if n is not None]
-    if not known or len(known) < len(now):
-        return
-    for steps in dict.fromkeys([*_of_others(known), *_by_one(known)]):
-        if list(steps) != known:
-            yield "strides", f"[{', '.join(map(str, steps))}]", strides, 17
-
-
-def _of_others(known: list[int]) -> Iterator[tuple[int, ...]]:
-    """All of them as one is, then one of them as another."""
-    values = dict.fromkeys(known)
-    yield from ((n,) * len(known) for n in values)
-    yield from ((*known[:at], n, *known[at + 1 :]) for at in range(len(known)) for n in values)
-
-
-def _by_one(known: list[int]) -> Iterator[tuple[int, ...]]:
-    for by in (-1, 1):
-        if min(known) + by >= 1:
-            yield tuple(n + by for n in known)
-
-
-def _extents(given: dict[str, sweet.Expr], scope: Scope) -> list[int]:
-    """How far a window reaches along each axis, where its weight or its kernel says so in numbers."""
-    weight, kernel = given.get("weight"), given.get("kernel_shape")
-    shape = scope.tensors.get(weight.name) if isinstance(weight, sweet.Name) else kernel
-    sizes = [integer(i) for i in shape.items] if isinstance(shape, sweet.ListExpr) else []
-    spatial = sizes[2:] if kernel is None else sizes
-    known = [n for n in spatial if n is not None]
-    steps = given.get("dilations")
-    wide = [integer(i) for i in steps.items] if isinstance(steps, sweet.ListExpr) else []
-    by = [wide[i] or 1 if len(wide) == len(known) else 1 for i in range(len(known))]
-    return [(n - 1) * d + 1 for n, d in zip(known, by, strict=True)] if len(known) == len(spatial) else []
-
-
-def _pair(expr: sweet.Expr) -> tuple[int, int] | None:
-    match expr:
-        case sweet.TupleExpr(items=(sweet.IntLit(value=before), sweet.IntLit(value=after))):
-            return before, after
-    return None
-
-
-def _pairs(pads: list[tuple[int, int]]) -> str:
-    return f"[{', '.join(f'({a}, {b})' for a, b in pads)}]"
 
 
 def _indices(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
@@ -358,10 +270,13 @@ def _numbers(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
             what = f"write `{expr.left.span.text}` for `{expr.span.text}`"
             yield _written(case, node, expr, expr.left.span.text, what, 18 + later, guess=True)
         elif isinstance(expr, sweet.Name) and expr.name in scope.sizes:
-            is_range = isinstance(node, sweet.Call) and isinstance(node.callee, sweet.Name)
-            for moved in (f"{expr.name} - 1", *([f"{expr.name} + 1"] if is_range else [])):
-                rank = 14 if is_range and {moved, expr.name} <= {*case.sizes()} else 22 + later
+            for moved in (f"{expr.name} - 1", *([f"{expr.name} + 1"] if _is_range(node) else [])):
+                rank = 14 if _is_range(node) and {moved, expr.name} <= {*case.sizes()} else 22 + later
                 yield _written(case, node, expr, moved, f"write `{moved}` for `{expr.name}`", rank, guess=True)
+
+
+def _is_range(node: sweet.Expr) -> bool:
+    return isinstance(node, sweet.Call) and isinstance(node.callee, sweet.Name)
 
 
 def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
@@ -372,8 +287,8 @@ def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
         stack += [given["pads"]] if "pads" in given else []
     if isinstance(node, sweet.Index | sweet.ListExpr):
         stack += node.items
-    if isinstance(node, sweet.Call) and isinstance(node.callee, sweet.Name):
-        stack += [arg.value for arg in node.args]  # of a range
+    if isinstance(node, sweet.Call) and _is_range(node):
+        stack += [arg.value for arg in node.args]
     while stack:
         found = stack.pop(0)
         if isinstance(found, sweet.IntLit | sweet.Name):
@@ -402,7 +317,7 @@ def _size_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Itera
 
 def _mixed_up(case: Case) -> set[tuple[str, str]]:
     """Two names that are all that tells one size that is spoken of from another: `t + k` and `t + s`."""
-    sizes = _names_of_sizes(case)
+    sizes = _names_of_sizes(case) if not isinstance(case.call, sweet.Index) else []
     pairs = [(one - other, other - one) for one, other in permutations(sizes, 2)]
     return {(x, y) for a, b in pairs if len(a) == len(b) == 1 for x in a for y in b}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
+from itertools import zip_longest
 from typing import assert_never
 
 from ..lang import core
@@ -224,13 +225,13 @@ class _Pairing:
         match step:
             case Compute():
                 self._compute(step, scope)
-            case Bind(value=core.TupleValue(items=items), output=output) if output == RESULT:
-                for item in items:
-                    self._build_result(item, None, scope)
-            case Bind(value=value, output=output) if output == RESULT:
-                self._build_result(value, self.result, scope)
+            case Bind(value=core.TupleValue(items=items), output=output, known=known) if output == RESULT:
+                for item, one in zip_longest(items, known):
+                    self._build_result(item, one, scope)
+            case Bind(value=value, output=output, known=known) if output == RESULT:
+                self._build_result(value, next(iter(known), self.result), scope)
             case Invoke(output=output) if output == RESULT:
-                self._build_result(None, self.result, scope)
+                self._build_result(None, self.known.get(RESULT, self.result), scope)
             case Branch():
                 for block in (step.then, step.orelse):
                     self._inside(step, block, scope.copy(), {})

@@ -13,7 +13,7 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.weak import kind_fits
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.ground import NeedsData, Violation, evaluate
-from ..ops.model import TRACKED, WILDCARD, Param, Primitive, TensorInfo
+from ..ops.model import TRACKED, WILDCARD, Param, Primitive, ResultOpen, TensorInfo
 from ..ops.registry import lookup
 from .conditions import NoTest, form_text, make_test
 from .dtypes import dtype_of
@@ -167,7 +167,7 @@ def guard(row: Primitive, args: Sequence[object]) -> None:
     """The row's preconditions on the arguments of one call, given as its kernel gets them; raises Violation."""
     try:
         evaluate(row, seen(row, args, _info))
-    except NeedsData:
+    except (NeedsData, ResultOpen):
         return
 
 

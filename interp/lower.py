@@ -264,7 +264,7 @@ class _Lowering:
             parts = [core.variable(v.span, slot, c.sort) for slot, c in zip(carries, v.carries, strict=True)]
             parts += [core.Var(v.span, buffer) for buffer in buffers]
             value = parts[0] if len(parts) == 1 else core.TupleValue(v.span, tuple(parts))
-            self.steps.append(Bind(v.span, value, output))
+            self.steps.append(Bind(v.span, value, output, known=v.behind))
 
     def _holds(self, slot: str, sort: core.Sort) -> None:
         """A slot of a value of some sort: what is no tensor is not released."""

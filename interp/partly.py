@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NoReturn, assert_never
 
 import numpy as np
 
 from ..lang import core
 from ..lang.dtypes import DTYPES, DType
+from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..ops.dtypes_column import dtypes_of
 from ..ops.ground import GroundCtx, Violation, evaluate
@@ -273,9 +275,10 @@ def argument(param: Param, v: core.Value | None, env: State[Value]) -> Any:
         return (v.value,) if is_shape else float(v.value) if param.kind == "float" else v.value
     if isinstance(v, core.ListValue | core.TupleValue):
         return tuple(argument(_SIZE if is_shape else param, item, env) for item in v.items)
+    if param.kind == "target" and isinstance(v, core.ShapeLit):
+        parts = ((WILDCARD,) if d == _MINUS_ONE else operand(replace(v, dims=(d,)), env) for d in v.dims)
+        return tuple(chain.from_iterable(parts))
     value = operand(v, env)
-    if param.kind == "target" and isinstance(v, core.ShapeLit) and len(v.dims) == len(value):
-        return tuple(WILDCARD if d == _MINUS_ONE else size for d, size in zip(v.dims, value, strict=True))
     return (value,) if is_shape and isinstance(v, core.SizeExpr) else value
 
 

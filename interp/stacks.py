@@ -25,11 +25,12 @@ def owned(value: Any) -> Any:
 
 
 def stacked(shape: tuple[int, ...], dtype: Any, values: Sequence[Any] = ()) -> Any:
-    """The values of all turns; where there was none, nothing of this shape and dtype, if they are known."""
+    """The values of all turns; where there was none, nothing of this shape and dtype, if they are known. A size of the type may
+    be below 0 then, and stands for 0."""
     if not values and dtype is None:
         raise Undefined("no turn ran, and only a turn tells the shape and the dtype of what is stacked here")
     if not values:
-        return np.empty(shape, dtype)
+        return np.empty([max(size, 0) for size in shape], dtype)
     made = buffer_for(len(values), values[0])
     for number, value in enumerate(values):
         made[number] = value

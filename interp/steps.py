@@ -78,6 +78,7 @@ class Bind(Placed):
     value: Operand
     output: Output
     last: tuple[str, ...] = ()
+    known: tuple[core.Known | None, ...] = ()  # of what a loop hands on
 
 
 class Read(Placed):

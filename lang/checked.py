@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from . import core
 from .diagnostics import Diagnostic
 from .node import Node
 from .source import NOWHERE, Span
-from .stored import Header
+
+if TYPE_CHECKING:
+    from . import core
+    from .stored import Header
 
 
 class Counts(Node):

@@ -8,10 +8,14 @@ can write them and the interpreter can read them.
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING, get_args
 
 from .dtypes import DType
 from .node import Node
 from .source import Placed, Span
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 
 class Status(Enum):
@@ -138,6 +142,9 @@ ShapeLevel = SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
 
 
 # What is known of a value
+
+# The fields of it, which are no part of what a program does and speak of names of the checker's own.
+KNOWN = frozenset({"known", "behind"})
 
 
 class Known(Node):
@@ -295,7 +302,7 @@ class Loop(Placed):
     The initial values are evaluated once, in order, and see no carry. `cond` is evaluated before each turn: its result is a
     BoolExpr, or a boolean or integer rank-0 tensor. The body's value is the next carries, then what is stacked: a tuple, if
     they are several. The loop's value is made in the same way. Names that the invariant binds are bound at the body's head.
-    The checker sets what is `known` of the index in a turn.
+    The checker sets what is `known` of the index in a turn, and of each value that the loop hands on (`behind`).
     """
 
     index: str | None
@@ -306,6 +313,7 @@ class Loop(Placed):
     stacked: tuple[Stacked, ...]
     body: Block
     known: Known | None = None
+    behind: tuple[Known | None, ...] = ()
 
 
 Value = (
@@ -314,9 +322,17 @@ Value = (
 )  # fmt: skip
 
 
+_SHAPE_LEVEL = frozenset(get_args(ShapeLevel))
+
+
+def is_shape_level(value: Value) -> TypeIs[ShapeLevel]:
+    """Whether a value is a Size, Shape, DType or Bool; every value is asked, so that its class is looked up."""
+    return type(value) in _SHAPE_LEVEL
+
+
 def is_work(value: Value) -> bool:
     """Whether a value is computed where it stands, with what may fail in it; any other may be read anywhere, or nowhere."""
-    if isinstance(value, ShapeLevel):
+    if is_shape_level(value):
         return False
     match value:
         case Call() | If() | Loop():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-from . import codes, sweet
+from . import codes
 from .diagnostics import RxError, error
 from .node import Node
-from .parser import parse_conditions
 from .source import Source, Span
+
+if TYPE_CHECKING:
+    from . import sweet
 
 _PATTERN = re.compile(r"\s*@([^\s:@]+)\s*:")
 
@@ -32,6 +35,8 @@ class Given(Node):
 
 def read_given(text: str) -> Given:
     """Raises RxError for what is none."""
+    from .parser import parse_conditions  # few checks are given any
+
     source = Source("given", text)
     found = _PATTERN.match(text)
     if found is None:

@@ -6,7 +6,7 @@ What a walk leaves out is data: `fields` are not entered, and a node that is `wi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, cast
@@ -20,25 +20,33 @@ Test = Callable[[Node], bool]
 
 def children(node: Node, fields: frozenset[str] = PROVENANCE) -> Iterator[Node]:
     """The nodes right below one, from left to right."""
-    below = _below(fields)
-    read = below[type(node)]
-    stack = [] if read is None else list(read(node))
-    while stack:
-        item = stack.pop()
-        inner = below[type(item)]
-        if inner is _backwards:
-            stack += item[::-1]
-        elif inner is not _nothing:
-            yield item
+    yield from below((node,), fields)
+
+
+def below(nodes: Iterable[Node], fields: frozenset[str] = PROVENANCE) -> list[Node]:
+    """The nodes right below any of some."""
+    readers, found = _below(fields), list[Node]()
+    stack: list[Any] = []
+    for node in nodes:
+        read = readers[type(node)]
+        stack += () if read is None else read(node)
+        while stack:
+            item = stack.pop()
+            inner = readers[type(item)]
+            if inner is _backwards:
+                stack += item[::-1]
+            elif inner is not _nothing:
+                found.append(item)
+    return found
 
 
 def walk(*roots: object, fields: frozenset[str] = PROVENANCE, without: Test | None = None) -> Iterator[Node]:
     """Every node of some trees (or tuples of trees), parents first, from left to right; without recursion."""
-    below = _below(fields)
+    readers = _below(fields)
     stack: list[Any] = list(reversed(roots))
     while stack:
         item = stack.pop()
-        read = below[type(item)]
+        read = readers[type(item)]
         if read is _backwards:
             stack += item[::-1]
         elif read is not _nothing and (without is None or not without(item)):

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from ..lang import core
 from ..lang.checked import Binding, FunctionShapes
-from ..lang.node import replace
+from ..lang.node import PROVENANCE, replace
 from ..lang.source import Span
 from ..lang.walk import walk
 
 Check = core.Assert | core.MatchShape
+# Where there are no blocks.
+_BESIDE = PROVENANCE | {"known"}
 
 
 def with_asserted(shapes: FunctionShapes, functions: Iterable[core.Function]) -> FunctionShapes:
@@ -37,7 +39,7 @@ def _marked(binding: Binding, asserted: bool) -> Binding:
 
 
 def _blocks(function: core.Function) -> Iterator[tuple[core.Stmt, ...]]:
-    for node in walk(function.body):
+    for node in walk(function.body, fields=_BESIDE):
         if isinstance(node, core.Block):
             yield node.stmts
 

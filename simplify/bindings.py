@@ -42,7 +42,7 @@ _WHOLE = ("bool", "int", "uint")
 class Bindings:
     """The record of what one function binds; what is bound in a body that is inlined into it is not its own."""
 
-    def __init__(self, program: Program, state: State, function: str) -> None:
+    def __init__(self, program: Program, state: State, function: str, *, written: bool = True) -> None:
         self.program = program
         self.state = state
         self.function = function
@@ -54,7 +54,7 @@ class Bindings:
         self._told: list[Explanation] = []
         self._adopted: dict[object, Size | Segment] = {}
         self._adopted_dtypes: dict[tuple[str, DTypeSymbol], DTypeSymbol] = {}
-        self.written = Written(state)
+        self.written = Written(state, wanted=written)
         self._numbers: dict[object, int] = {}
         # The literals that are values, by number.
         self.literals: dict[int, core.TensorLit] = {}
@@ -170,7 +170,10 @@ class Bindings:
 
     def is_named(self, name: str, span: Span) -> bool:
         """Whether a name is known to the user: it stands where it is bound, or a script prints it."""
-        return name in re.findall(r"\w+'*", span.text) or (self.function == "@main" and name in self.program.printed)
+        text = span.text
+        if text.startswith(f"let {name} "):
+            return True
+        return name in re.findall(r"\w+'*", text) or (self.function == "@main" and name in self.program.printed)
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
         """What is known of each binding and parameter of that name, or of a size that an annotation gave it."""

@@ -150,16 +150,18 @@ class Branches(Part):
         guards: tuple[tuple[Cond, ...], tuple[Cond, ...]] = ((), ()),
         taken: Cond | None = None,
         promised: tuple[Promises, Promises] = ((), ()),
+        others: Iterable[Cond] = (),
     ) -> Entry:
         """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition
-        and with what the arm knows (`promised`) of the sizes that are new in it."""
+        and with what the arm knows (`promised`) of the sizes that are new in it; or one of the `others` holds, and neither
+        arm is taken."""
         cases: joining.Cases = []
         value = joining.join(self.state, a.value, b.value, cases)
         if cases:
             known = [_speaking_of((case[i] for case in cases), promised[i - 1]) for i in (1, 2)]
             one = all_of(*guards[0], *(eq(both, size) for both, size, _ in cases), *known[0])
             other = all_of(*guards[1], *(eq(both, size) for both, _, size in cases), *known[1])
-            self.state.assume(any_of(one, other))
+            self.state.assume(any_of(one, other, *others))
             for both, x, y in cases:
                 self.state.either.begin(only_var(both), (x, y))
                 if taken is not None:

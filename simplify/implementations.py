@@ -15,13 +15,15 @@ from .known.finding import Finding
 from .known.fresh import settle
 from .known.values import POISON, UNKNOWN, Entry, Env, NumberValue, Poison
 from .primitives import apply_primitive
-from .solver.conditions import Cond
+from .solver.conditions import Cond, all_of
 from .solver.terms import toll
 from .visitor import Part, Visitor
 from .voice.doors import Chosen, Site
 
 Member = core.Function | Primitive
 Found = list[tuple[Entry, core.Value]]
+# So many members are looked at for the calls in a function.
+_MOST_LOOKED_AT = 1_000
 
 
 class Lists(Part):
@@ -30,6 +32,7 @@ class Lists(Part):
     def __init__(self, visitor: Visitor, calls: Calls, branches: Branches) -> None:
         super().__init__(visitor)
         self.calls, self.branches = calls, branches
+        self.room = _MOST_LOOKED_AT
 
     def call(self, frame: Frame, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         """The first implementation whose door is proved, if those before it are refuted; else the run chooses."""
@@ -45,7 +48,7 @@ class Lists(Part):
             return Entry(POISON, expr.span), after
         open_: list[tuple[str, Member]] = []
         for name, member in members:
-            fits = self.fits(frame, member, _to(after, name), found, env)
+            fits = self.fits(frame, member, _to(after, name), found, env) if self._may_try() else None
             if fits is not False:
                 open_.append((name, member))
             if fits:
@@ -133,6 +136,11 @@ class Lists(Part):
         self.fits(frame, member, call, found, env, said)
         return said[0] if said else None
 
+    def _may_try(self) -> bool:
+        """Whether a member is looked at; where many were in this function, the run chooses."""
+        self.room -= 1
+        return self.room >= 0
+
     # What is chosen
 
     def _apply(self, frame: Frame, member: Member, call: core.Call, found: Found, env: Env) -> tuple[Entry, core.Value]:
@@ -149,14 +157,17 @@ class Lists(Part):
         base, newest = self.state.facts.count, self.state.serial()
         for name, member in choices:
             self.state.push()
-            asked = frame.left_over() if member is choices[-1][1] else frame.tried()
-            value = self._given(asked, member, _to(call, name), found, env)
+            last = member is choices[-1][1]
+            asked = frame.left_over() if last else frame.tried()
+            looked_at = last or self._may_try()
+            value = self._given(asked, member, _to(call, name), found, env) if looked_at else Entry(UNKNOWN, call.span)
             guard = tuple(c for c, _ in self.state.facts.conditions(base) if is_older(c, newest))
             results.append((settle(self.state, value), guard))
             self.state.pop()
         joined, guard = results[0]
-        for other, its_guard in results[1:]:
-            joined = self.branches.join(frame, joined, other, call.span, (guard, its_guard))
+        for number, (other, its_guard) in enumerate(results[1:], 2):
+            behind = [all_of(*later) for _, later in results[number:]]
+            joined = self.branches.join(frame, joined, other, call.span, (guard, its_guard), others=behind)
             guard = ()
         return joined, call
 

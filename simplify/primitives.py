@@ -23,6 +23,7 @@ from .arms import arms
 from .bindings import Bindings
 from .frame import Frame
 from .known.finding import Finding
+from .known.shape_level import ShapeLevel
 from .known.state import State
 from .known.values import (
     POISON,
@@ -104,13 +105,13 @@ def _applied(
     after = _rebuilt(call, row, [p for p, _ in given], [v for _, v in found])
     operands = {p.name: e for (p, _), (e, _) in zip(given, found, strict=True)}
     entries = tuple(operands.items())
-    if any(isinstance(e.value, Poison) or _has_poison(e.value) for e in operands.values()):
+    if any(_has_poison(e.value) for e in operands.values()):
         return Entry(POISON, call.span), replace(after, guard=True)
     info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
     number = bindings.number_of_call(row.name, entries)
     ctx = SymbolicCtx(prover, frame, info, _counted(row, operands, number))
     ctx.count = _count(bindings, row, operands)
-    wild = _wildcards(given)
+    wild = _wildcards(state, env, given)
     target = next((v for p, v in given if p.kind == "target"), None)
     if wild and not frame.quiet and target is not None and visitor.program.solutions.is_free(target):
         operand = given[0][1]
@@ -194,23 +195,19 @@ def _in_its_sort(bindings: Bindings, frame: Frame, param: Param, entry: Entry, v
     return bindings.known_as(frame, env, entry, value, _SORTS.get(param.kind, core.TENSOR))
 
 
-def _wildcards(given: list[tuple[Param, core.Value]]) -> tuple[int, ...]:
-    """Where a target shape has a literal -1; behind a splice, counted from the end."""
+def _wildcards(state: State, env: Env, given: list[tuple[Param, core.Value]]) -> tuple[int, ...]:
+    """Where a target shape has a literal -1, with all that is known of the shapes that are spliced before it."""
     for param, expr in given:
         if param.kind == "target" and isinstance(expr, core.ShapeLit):
-            splice = next((i for i, d in enumerate(expr.dims) if isinstance(d, core.Splice)), len(expr.dims))
-            return tuple(
-                i if i < splice else i - len(expr.dims)
-                for i, d in enumerate(expr.dims)
-                if isinstance(d, core.SizeLit) and d.value == -1
-            )
+            at = [i for i, d in enumerate(expr.dims) if isinstance(d, core.SizeLit) and d.value == -1]
+            return tuple(len(ShapeLevel(state, env).dims(expr.dims[:i])) for i in at)
     return ()
 
 
 def _has_poison(value: Value) -> bool:
-    return isinstance(value, ListValue | TupleValue) and any(
-        isinstance(v, Poison) or _has_poison(v) for v in value.items
-    )
+    if type(value) is TensorInfo:  # most of them are
+        return False
+    return isinstance(value, Poison) or isinstance(value, ListValue | TupleValue) and any(map(_has_poison, value.items))
 
 
 def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[core.Value]) -> core.Call:
@@ -237,8 +234,7 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
         return _unknown_result(ctx.state, row, column, dtypes)
     if wild:
         at = next(i for i, p in enumerate(row.params) if p.kind == "target")
-        shape = arguments[at]
-        arguments[at] = tuple(WILDCARD if i in wild or i - len(shape) in wild else d for i, d in enumerate(shape))
+        arguments[at] = tuple(WILDCARD if i in wild else d for i, d in enumerate(arguments[at]))
     if row.elementwise and row.rule is None:
         return TensorInfo(arguments[0].shape, dtypes[0])
     assert row.rule is not None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from types import NoneType
+from typing import Any, NamedTuple
 
 from ..lang import core
 from ..lang.node import PROVENANCE, Node
@@ -16,7 +17,7 @@ from .wildcards import Solutions
 Check = core.Assert | core.MatchShape
 _WORD = re.compile(r"[\w.']+")
 # What is no part of what a program does: where it comes from, and what is known of it.
-_BESIDE = PROVENANCE | {"known"}
+_BESIDE = PROVENANCE | core.KNOWN
 
 
 User = core.Function | core.ConstDef | core.Impls
@@ -91,8 +92,8 @@ class Program:
         """What something names itself."""
         found = self.uses.get(id(user))
         if found is None:
-            functions = frozenset(_functions_named(user)) & (self.functions.keys() | self.impls.keys())
-            consts = frozenset(_words(user)) & self._const_defs.keys() if self._const_defs else frozenset()
+            functions = frozenset(n for n in _functions_named(user) if n in self.functions or n in self.impls)
+            consts = frozenset(w for w in _words(user) if w in self._const_defs) if self._const_defs else frozenset()
             found = self.uses[id(user)] = Uses(functions, consts)
         return found
 
@@ -139,7 +140,7 @@ def measured(program: core.Program) -> tuple[dict[str, frozenset[str]], dict[str
     bound, lengths = {}, {}
     for function in (*program.functions, *((program.main,) if program.main is not None else ())):
         name, nodes = "" if function is program.main else function.name, list(walk(function, without=_is_sort))
-        bound[name] = frozenset(bound for node in nodes for bound in _bound(node))
+        bound[name] = frozenset(bound for node in nodes if type(node) in _BINDERS for bound in _bound(node))
         lengths[name] = len(nodes) // _NODES
     return bound, lengths
 
@@ -150,7 +151,10 @@ def bound_below(piece: object) -> Iterator[str]:
 
 
 def _is_sort(node: Node) -> bool:
-    return isinstance(node, core.FnSort)
+    return type(node) is core.FnSort
+
+
+_BINDERS = frozenset({core.Function, core.Lambda, core.Let, core.MatchShape, core.Loop})
 
 
 def _bound(node: Node) -> Iterable[str]:
@@ -205,18 +209,23 @@ def _functions_named(user: User) -> Iterator[str]:
     yield from (node.name for node in walk(user) if isinstance(node, core.FnRef))
 
 
-def _words(user: Node) -> Iterator[str]:
-    """Every word of the texts in a tree."""
-    stack: list[object] = [user]
+_NO_WORDS = frozenset({int, bool, float, NoneType, core.Status})
+
+
+def _words(user: Node) -> set[str]:
+    """Every text in a tree, and every word of those that are more than one."""
+    found: set[str] = set()
+    stack: list[Any] = [user]
     while stack:
         node = stack.pop()
-        if isinstance(node, str):
-            yield from (node,) if node.isidentifier() else _WORD.findall(node)
-            yield node
-        elif isinstance(node, tuple | frozenset):
-            stack.extend(node)
-        elif isinstance(node, Node):
-            stack.extend(getattr(node, f) for f in node._compared)
+        kind = type(node)
+        if kind is str:
+            found.add(node)
+        elif kind is tuple or kind is frozenset:
+            stack += node
+        elif kind not in _NO_WORDS and isinstance(node, Node):
+            stack += kind._value(node)
+    return found.union(*(_WORD.findall(text) for text in found if not text.isidentifier()))
 
 
 def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:
@@ -226,7 +235,10 @@ def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:
 
 def left_open(program: Program, *parts: object) -> int:
     """How much of a simplified piece of a program is left to the run: checks, arms, and those of what it calls."""
-    return sum(_left_open(program, node) for node in walk(*parts, fields=_BESIDE))
+    return sum(_left_open(program, node) for node in walk(*parts, fields=_BESIDE) if type(node) in _MAY_BE_OPEN)
+
+
+_MAY_BE_OPEN = frozenset({core.Call, core.Assert, core.MatchShape, core.Stacked, core.If})
 
 
 def _left_open(program: Program, node: Node) -> int:

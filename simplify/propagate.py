@@ -144,7 +144,7 @@ class _Checker:
             lambda: self.described(after),
             self.demanded,
             self.explained,
-            lambda: tuple(map(told, silent)),
+            lambda: tuple(map(told, silent[:IN_WORDS])),
             require=self.required,
             taking=self.takes,
         )

@@ -10,7 +10,7 @@ from ..lang.walk import rewrite
 
 T = TypeVar("T")
 # The names in what is known are the checker's.
-_NOT_NAMED = PROVENANCE | {"known"}
+_NOT_NAMED = PROVENANCE | core.KNOWN
 
 
 def renamed(piece: T, names: dict[str, core.Value], *, annotated: bool = False) -> T:

@@ -12,7 +12,7 @@ from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import POISON, UNDECIDED, Entry, Env, Shape, Undecided, Value
 from .solver.conditions import Cond, all_of, any_of, eq, ge, negate
 from .solver.sizes import is_older, only_var
-from .solver.terms import Size, Var, substitute, variables
+from .solver.terms import Size, Var, smax, substitute, variables
 from .visitor import Part
 from .voice.claims import SharedBy, ToldBy
 from .wildcards import Scope
@@ -120,7 +120,7 @@ class Stacks(Part):
                 if isinstance(size, core.Splice):
                     found.extend(level.shape(core.ShapeLit(stacked.span, (size,))))
                 elif size is not None:
-                    found.append(level.size(size))
+                    found.append(self._without_a_turn(level.size(size)))
                 else:
                     first, known = shared.get(axis, (axis, None))
                     if first not in common:
@@ -129,6 +129,11 @@ class Stacks(Part):
             return TensorInfo(tuple(found), level.dtype(stacked.dtype), None)
         except Poisoned:
             return POISON
+
+    def _without_a_turn(self, size: Size) -> Size:
+        """A size of the type, which in a turn is at least 0; where it is below, no turn ran, and it stands for 0."""
+        size = self.state.settled(size)
+        return size if self.prover.decide(ge(size, 0)) is True else smax(0, size)
 
     def _common(self, size: Size | None, count: Size) -> Size:
         if size is not None and self.prover.decide(ge(count, 1)) is True:

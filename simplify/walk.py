@@ -57,7 +57,7 @@ class Walk:
         self.stopped = options.stopped
         self.state = State()
         self.prover = Prover(self.state, log, options, function)
-        self.bindings = Bindings(program, self.state, function)
+        self.bindings = Bindings(program, self.state, function, written=not options.errors_only)
         self.assertions = Assertions(self)
         self.branches = Branches(self)
         self.calls = Calls(self)
@@ -142,6 +142,9 @@ class Walk:
 
     def _let(self, frame: Frame, stmt: core.Let, env: Env) -> None:
         entry, value = self.value(frame, stmt.value, env)
+        if stmt.is_tuple and isinstance(entry.value, Unknown) and isinstance(value, core.Call):
+            value = replace(value, sure=False)  # whether it has so many parts, the run finds
+            self.prover.hinder(frame)
         parts = entry.value.items if stmt.is_tuple and isinstance(entry.value, TupleValue) else (entry.value,)
         if not stmt.is_tuple and isinstance(entry.value, SizeValue):
             entry = replace(entry, value=SizeValue(self._name_size(stmt, stmt.names[0], entry.value)))
@@ -203,11 +206,17 @@ class Walk:
     # Expressions
 
     def value(self, frame: Frame, expr: core.Value, env: Env) -> tuple[Entry, core.Value]:
-        if isinstance(expr, core.ShapeLevel):
+        if core.is_shape_level(expr):
             return self._shape_level(frame, expr, env), expr
         match expr:
             case core.Var():
                 return env.get(expr.name, Entry(POISON, expr.span)), expr
+            case core.Call():
+                entry, after = self._call(frame, expr, env)
+                known = self.bindings.written.known(entry.value)
+                if isinstance(after, core.Call) and after.known is not known:
+                    after = replace(after, known=known)
+                return entry, after
             case core.Number():
                 return Entry(NumberValue(expr.value), expr.span), expr
             case core.Text():
@@ -239,14 +248,11 @@ class Walk:
             case core.If():
                 return self.branches.choose(frame, expr, env)
             case core.Loop():
-                return self.loops.run(frame, expr, env)
-            case core.Call():
-                entry, after = self._call(frame, expr, env)
-                if isinstance(after, core.Call):
-                    after = replace(after, known=self.bindings.written.known(entry.value))
+                entry, after = self.loops.run(frame, expr, env)
+                if isinstance(after, core.Loop):
+                    parts = entry.value.items if isinstance(entry.value, TupleValue) else (entry.value,)
+                    after = replace(after, behind=tuple(map(self.bindings.written.known, parts)))
                 return entry, after
-            case core.Loop():
-                raise NotImplementedError("loops are not checked yet")
             case _:
                 assert_never(expr)
 

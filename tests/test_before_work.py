@@ -377,3 +377,16 @@ def test_what_a_size_needs_to_have_a_value_is_checked_whether_it_is_used_or_not(
                 with pytest.raises(rx.ShapeError) as refused:
                     module.f(x, y)
                 assert "its operands do not fit" not in str(refused.value), (place, size)
+
+
+@pytest.mark.parametrize("sections", ["s", "k // 2", "s + 0 * k"])
+def test_a_tuple_is_taken_apart_though_nobody_uses_its_parts(sections: str) -> None:
+    text = (
+        "@main = fn(x : Tensor([k, 4], float32), s : Size) : Tensor {\n"
+        f"  let (y, z) = @split(@stack([x, x], axis=1), sections={sections}, axis=2)\n  x\n}}\n"
+    )
+    main = rx.loads(text).main
+    for _ in range(3):  # the second time by a plan
+        assert main(np.ones((4, 4), np.float32), 2).shape == (4, 4)
+        with pytest.raises(rx.ShapeError, match="this is a tuple of 1; here are 2 names"):
+            main(np.ones((2, 4), np.float32), 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rxlang import pipeline
 from rxlang.helps.offer import with_helps
+from rxlang.simplify import implementations
 from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
@@ -364,3 +365,17 @@ def test_doubts_that_follow_from_the_first_of_a_long_row_are_silent():
     report = check(f"@f = fn(a0 : Tensor([n, m], float32)) : Tensor {{\n{lines}\n  a0\n}}\n")
     short = check("@f = fn(a0 : Tensor([n, m], float32)) : Tensor {\n  let (a1, b1) = @split(a0, 2)\n  a0\n}\n")
     assert report.diagnostics[0].message == short.diagnostics[0].message
+
+
+def test_of_a_list_that_is_called_often_the_run_chooses_and_no_check_is_lost(monkeypatch):
+    members = "".join(
+        f"@m{i} = fn(x : Tensor([p * {i + 2}], float32)) : Tensor([z], float32) where z >= p {{ x }}\n"
+        for i in range(4)
+    )
+    calls = "\n".join(f"  let y{i} = @m(@concat([x, x[{i}:]]))" for i in range(8))
+    text = f"{members}@m = [@m0, @m1, @m2, @m3]\n@f = fn(x : Tensor([n], float32)) : Tensor {{\n{calls}\n  y7\n}}\n"
+    every = check(text).counts
+    monkeypatch.setattr(implementations, "_MOST_LOOKED_AT", 10)
+    some = check(text).counts
+    assert (some.refuted, some.total) == (every.refuted, every.total)
+    assert some.residual >= every.residual >= 1

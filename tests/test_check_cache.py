@@ -159,6 +159,17 @@ def test_a_damaged_entry_is_ignored_and_written_again(
     assert entry.read_bytes() == whole
 
 
+def test_what_was_found_before_needs_neither_parser_nor_solver(said: Callable[..., Said]) -> None:
+    Path("f.rx").write_text("@f = fn(x : Tensor([n], int8), y : Tensor([m], int8)) { x + y }\n")
+    before = said("f.rx")
+    program = (
+        "import sys; from rxlang.cli.main import invoke; invoke(['check', 'f.rx']);"
+        "print(*(m for m in sys.modules if m.startswith(('z3', 'numpy', 'rxlang.lang.parser', 'rxlang.simplify.solver'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "W311" in before[2] and done.stderr == before[2] and done.stdout == f"{before[1]}\n"
+
+
 def test_two_processes_at_once_say_the_same_and_leave_whole_entries(folder: Path, said: Callable[..., Said]) -> None:
     for i in (2, 3, 5, 7):
         Path(f"p{i}.rx").write_text(f"@f = fn(x : Tensor([n, {i}], float32)) : Tensor([n, 3], float32) {{ x }}\n")

@@ -8,6 +8,7 @@ A ```rx block is a program that `rx check` has to accept. An HTML comment before
 
 A ```console block holds commands after `$ ` (rx, python, cat), run in a folder of the document's own, each with what it
 prints, errors included; a line `...` stands for any number of lines. RX_ACCEPT=1 puts the real output into the document.
+Where a document speaks of `.onnx` files, those of `support/document_models.py` are in that folder.
 A ```python block is run, those of a document one after the other in one namespace, when its programs are there; with `>>>`
 it is a session, and its output is compared. Other blocks are for reading.
 """
@@ -30,6 +31,8 @@ import pytest
 from rxlang.cli.main import invoke
 from rxlang.ops.registry import lookup
 from rxlang.ops.registry import names as primitives
+from support.document_models import put_models
+from support.listings import agrees, lines_of
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -72,7 +75,7 @@ def run(program: str, arguments: list[str], folder: Path) -> Done:
     if program == "rx":
         return run_rx(arguments, folder)
     done = subprocess.run(
-        [*COMMANDS[program], *arguments], cwd=folder, env={**os.environ, **PLAIN}, text=True, timeout=60,
+        [*COMMANDS[program], *arguments], cwd=folder, env={**os.environ, **PLAIN}, text=True, timeout=300,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     return Done(done.returncode, done.stdout)
@@ -89,25 +92,6 @@ def run_rx(arguments: list[str], folder: Path) -> Done:
         for name, value in PLAIN.items():
             patch.setenv(name, value)
         return Done(invoke(arguments), said.getvalue())
-
-
-def agrees(printed: str, expected: str) -> bool:
-    """Whether the output is the expected one, spaces at line ends apart; a line `...` skips any number of lines."""
-    return matches(lines_of(printed), lines_of(expected))
-
-
-def lines_of(text: str) -> list[str]:
-    return [line.rstrip() for line in text.strip("\n").split("\n")] if text.strip() else []
-
-
-def matches(actual: list[str], expected: list[str]) -> bool:
-    if "..." not in expected:
-        return actual == expected
-    here = expected.index("...")
-    rest = expected[here + 1 :]
-    if not rest:
-        return actual[:here] == expected[:here]
-    return actual[:here] == expected[:here] and any(matches(actual[k:], rest) for k in range(here, len(actual) + 1))
 
 
 def check_program(block: Block, folder: Path) -> None:
@@ -127,7 +111,7 @@ def session(block: Block, folder: Path) -> str:
 
 def answered(part: str, folder: Path) -> str:
     command, _, expected = part.partition("\n")
-    program, *arguments = shlex.split(command)
+    program, *arguments = shlex.split(command, comments=True)
     printed = run(program, arguments, folder).stdout
     return part if agrees(printed, expected) else "\n".join([command, *lines_of(printed)]) + "\n"
 
@@ -157,6 +141,9 @@ def run_python(document: Path) -> int:
 @pytest.mark.parametrize("document", RUN, ids=lambda d: str(d.relative_to(ROOT)))
 def test_what_the_document_shows_is_so(document: Path, tmp_path: Path) -> None:
     text = document.read_text(encoding="utf-8")
+    if any(".onnx" in block.text for block in blocks(text) if block.kind in ("console", "python")):
+        pytest.importorskip("onnx")
+        put_models(tmp_path)
     shown, done = "", 0
     for block in blocks(text):
         if block.kind == "rx":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import zlib
@@ -62,6 +63,41 @@ def test_the_pair_of_each_function_is_listed(path: Path, capsys: pytest.CaptureF
     assert invoke(["shapes", str(path), "--program"]) == 0
     programs = capsys.readouterr().out
     assert [p for p in listed.split("\n\n") if "_shape = " in p] == programs.rstrip("\n").split("\n\n")
+
+
+COUNTED = [
+    "for i in range(k) with (y : Tensor([n + i, d], float32) = x) { @concat([y, y[:1]]) }",
+    "for i in range(k, 4) with (y : Tensor([n, d + i - k], float32) = x) { @concat([y, y[:, :1]], axis=1) }",
+    "for i in range(0, k, 2) with (y = x) stack (z : Tensor([n, d], float32)) { (y + 1.0, y) }",
+    "let (y, z) = for i in range(k) with (y : Tensor([n + i * n, d], float32) = x, z = x) { (@concat([y, x]), z + z) }; (z, y)",
+    "let y = x[:k]; @concat([y * 2.0, y])",
+    "@pad(x, [[max(k, 0), 1], [0, 3 - min(k, 3)]])",
+]
+
+
+@pytest.mark.parametrize("body", COUNTED)
+def test_the_program_that_is_printed_computes_the_sizes_of_a_run(
+    body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.rx").write_text(
+        f"@f = fn(x : Tensor([n, d], float32), k : Size) where n >= 1, d >= 1 {{\n  {body}\n}}\n"
+    )
+    assert invoke(["shapes", "--program", str(tmp_path / "a.rx")]) == 0
+    lines = [
+        line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  ") and "#" not in line[:4]
+    ]
+    module = rx.load(tmp_path / "a.rx")
+    for n, d, k in itertools.product((1, 2, 5), (1, 3), (-2, 0, 1, 3)):
+        names, shapes = {"n": n, "d": d, "k": k, "max": max, "min": min}, []
+        for line in lines:
+            if line.startswith("let s"):
+                name, _, value = line.removeprefix("let ").partition(" = ")
+                names[name] = eval(value, names) if "i" not in value.split() else None
+            elif line.startswith("build_shape") and "(out, " in line:
+                dims = line.partition("(out, ")[2].partition(")  #")[0]
+                shapes.append(eval(f"({dims},)", names))
+        made = module.f(np.ones((n, d), np.float32), k)
+        assert shapes == [part.shape for part in (made if isinstance(made, tuple) else (made,))], (n, d, k)
 
 
 def test_one_function_is_listed_if_one_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,6 +184,17 @@ def test_a_size_that_has_no_value_is_refused_where_it_is_asked_for() -> None:
     for k in (0, -1, 2):
         wanted, made = (outcome(machine, "main", [np.ones(2, np.float32), k, 4]) for machine in both(found))
         assert_same_bits(wanted, made, {"k": k})
+
+
+@pytest.mark.parametrize("stride", ["ceildiv(q, 2)", "q - q // 2", "3 * q - q * 2", "max(q, 1) - q // 2"])
+def test_a_divisor_is_what_it_is_whatever_signs_its_normal_form_has(stride: str) -> None:
+    params = "x : Tensor([n, 3, h, w], float32), k : Tensor([5, 3, u, v], float32), q : Size"
+    found = checked(f"@main = fn({params}) : Tensor {{ @conv(x, k, strides={stride}) }}\n")
+    assert found is not None
+    for q in (-1, 0, 1, 4):
+        given = [np.ones((2, 3, 4, 3), np.float32), np.ones((5, 3, 1, 2), np.float32), q]
+        wanted, made = (outcome(machine, "main", given) for machine in both(found))
+        assert_same_bits(wanted, made, {"q": q})
 
 
 def test_what_a_kernel_gives_is_a_view_of_an_operand_only_where_the_table_says_so() -> None:

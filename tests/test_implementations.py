@@ -15,8 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang import pipeline
 from rxlang.cli.main import invoke
+from rxlang.simplify.known.outcome import Options
 from support import fuzz
+from support.agreement import Ways, refused
 
 WRONG = Path(__file__).resolve().parents[1].parent / "shared" / "cases" / "wrong"
 
@@ -350,3 +353,20 @@ def test_the_reproducers_are_checked(path: Path) -> None:
     report = rx.check_source(path.read_text())
     wanted = {"implementation_none_fits": {"E316"}}.get(path.stem, set())
     assert {d.code for d in report.diagnostics if d.severity == "error"} == wanted
+
+
+@pytest.mark.parametrize("order", ["@four, @twelve, @any", "@any, @four, @twelve", "@four, @any, @twelve, @any"])
+def test_behind_a_call_it_is_known_that_one_of_all_members_fitted(order: str) -> None:
+    """Not that one of the first two did."""
+    text = (
+        "@four = fn(x : Tensor([4, 4], float32)) : Tensor { x[2:] }\n"
+        "@twelve = fn(x : Tensor([4, p * 3], float32)) : Tensor([z, w], float32) { x[1:] }\n"
+        "@any = fn(x : Tensor([p * 4, q], float32)) : Tensor([z, w], float32) where q >= 1 { x[3:] }\n"
+        f"@m = [{order}]\n"
+        '@main = fn(x : Tensor([a, b], float32)) : Tensor { let y = @m(x[1:]); assert a % 4 == 0, "a"; y }\n'
+    )
+    report = pipeline.check_text(text, "members.rx", Path("."), options=Options(allow_empty=True))
+    assert report.checked is not None and report.ok, [d.message for d in report.diagnostics]
+    ways = Ways(report.checked)
+    ran = [not refused(ways.agree({"x": np.ones((a, b), np.float32)})) for a in (0, 1, 4, 5, 8, 9) for b in (1, 3, 4)]
+    assert sum(ran) == 3

@@ -24,6 +24,7 @@ from rxlang.interp.words import evaluate
 from rxlang.lang import core
 from rxlang.lang.files import Files
 from support import fuzz
+from support.agreement import Ways
 from support.memory import peak
 from support.random_loops import Maker
 
@@ -235,6 +236,27 @@ def test_the_axis_of_stacked_results_is_the_number_of_turns(clause: str) -> None
     assert y.shape == (3, 3) and z.tolist() == [3, 3, 3]
     none = run(f"for i in range(0){clause} stack (y : Tensor([n, 2, m], int8)) {{ @ones([n, 2, 4], int8) }}", X)
     assert none.shape in ((0, 3, 2, 0), (0, 3, 2, 4)) and none.dtype == np.int8
+
+
+WITHOUT_A_TURN = (
+    "@map(fn(r) { r[1:] }, x)",
+    "let y = @map(fn(r) { r[1:] }, x); @concat([y, y], axis=1)",
+    "let y = @map(fn(r) { r[1:] }, x); if (y.dim(1) == a - 1) { y } else { x }",
+    "@reshape(@map(fn(r) { @map(fn(q) { @zeros([a - 1]) }, r) }, x), [-1])",
+    "@sum(for i in range(k) stack (y : Tensor([k - 1], float32)) { @zeros([k - 1]) }, axis=0)",
+    "for i in range(2, k) stack (y : Tensor(?, ?)) { @zeros([k - 3 + 1, k]) }",
+    "let y = for i in range(a) while (i < k) stack (y : Tensor(?, ?)) { x[1:, 0] }; y + y",
+    "let (z, y) = @scan(fn(c, r) { (c, r[1:]) }, x, x); y + y",
+)
+
+
+@pytest.mark.parametrize("body", WITHOUT_A_TURN)
+def test_a_size_that_only_a_turn_keeps_above_0_is_0_where_none_runs(body: str) -> None:
+    report = pipeline.check_text(f"@main = fn(x : Tensor([a, a], float32), k : Size) {{ {body} }}\n", "none.rx", HERE)
+    assert report.ok and report.checked is not None
+    ways = Ways(report.checked)
+    for n, k in itertools.product(range(3), range(-2, 4)):
+        ways.agree({"x": np.arange(n * n, dtype=np.float32).reshape(n, n), "k": k})
 
 
 def test_what_is_stacked_has_one_shape_in_all_turns() -> None:

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+import rxlang as rx
 from rxlang.cli.main import invoke
 from rxlang.helps import offer
 from rxlang.helps.attributes import reduces
@@ -339,3 +340,59 @@ def test_a_bound_of_a_window_is_offered_where_callers_are_asked_for_it_then(resu
     found = next(o for o in offers(report, Path()) if o.diagnostic.severity == "warning")
     assert [m.text for m in found.mends] == ["`where h >= 2, w >= 2` on @down makes it hold; then W311 remains"]
     assert not found.unambiguous
+
+
+BIASED = """@f = fn(x : Tensor([b, o, h, w], float32), bias : Tensor([o], float32)) : Tensor([b, o, h, w], float32) {
+  x + BIAS
+}"""
+SPLIT = """@f = fn(x : Tensor([b, t, d], float32), w : Tensor([g * k, d], float32), g : Size) : Tensor([b, g, t, k], float32) {
+  let left = @permute_dims(@reshape(@linear(x, w), [b, t, g, k]), [0, 2, 1, 3])
+  left + @permute_dims(SPLIT, [0, 2, 1, 3])
+}"""
+GROWN = """@g = fn(x : Tensor([s, d], float32), y : Tensor([s, d], float32)) : Tensor([s + 1, d], float32) where s >= 1 {
+  @concat([x, y[:1]], axis=0)
+}
+
+@f = fn(x : Tensor([s, d], float32), n : Size) : Tensor([s + n, d], float32) where s >= 1, n >= 0 {
+  let (grown, _) = for i in range(n)
+    with (a : Tensor([s + i, d], float32) = x, b : Tensor([SIZE, d], float32) = x) {
+    (@g(a, b), @g(b, a))
+  }
+  grown
+}"""
+STEPS = """@f = fn(x : Tensor([b, c, 2 * t], float32), w : Tensor([c, c, 5], float32)) : Tensor([b, t, c], float32)
+  where t >= 1 {
+  let y = @relu(@conv1d(x, w, strides=[STEP], pads=[(2, 2)]))
+  @permute_dims(y, [0, 2, 1])
+}"""
+MASK = """@f = fn(scores : Tensor([b, t], float32), lengths : Tensor([b], int64)) : Tensor([b, t], float32) {
+  @where(@arange(t) < LENGTHS, scores, 0.0)
+}"""
+FIRST = "@f = fn(x : Tensor([b, t, d], float32)) : Tensor([b, d], float32) where t >= 1 { x[:, PLACE] * 2.0 }"
+FLAT = """@f = fn(x : Tensor([b, t, h, k], float32)) : Tensor([b, t, h * k], float32) { RESULT }"""
+TURNS = """@f = fn(x : Tensor([t, d], float32)) : Tensor([t, d], float32) {
+  for i in range(TURNS) stack (y : Tensor([d], float32)) { @relu(x[i]) }
+}"""
+
+
+@pytest.mark.parametrize(
+    "text, name, meant, slip",
+    [
+        (BIASED, "BIAS", "@expand_dims(bias, axis=[1, 2])", "bias"),
+        (SPLIT, "SPLIT", "@reshape(@linear(x, w), [b, t, g, k])", "@linear(x, w)"),
+        (GROWN, "SIZE", "s + i", "s"),
+        (STEPS, "STEP", "2", "3"),
+        (STEPS, "STEP", "2", "1"),
+        (MASK, "LENGTHS", "@expand_dims(lengths, axis=-1)", "lengths"),
+        (MASK, "LENGTHS", "@expand_dims(lengths, axis=1)", "@expand_dims(lengths, axis=0)"),
+        (FIRST, "PLACE", "0", "1"),
+        (FLAT, "RESULT", "@reshape(x, [b, t, h * k])", "x"),
+        (TURNS, "TURNS", "t", "t - 1"),
+    ],
+)  # fmt: skip
+def test_the_first_mend_of_a_slip_restores_what_was_meant(text: str, name: str, meant: str, slip: str) -> None:
+    right, wrong = text.replace(name, meant), text.replace(name, slip)
+    assert rx.check_source(right).diagnostics == ()
+    found = offers(check_text(wrong, "f.rx", Path(".")), Path("."))
+    first = next(o for o in found if o.diagnostic.severity != "note")
+    assert applied(wrong, first.mends[0].edits) == right

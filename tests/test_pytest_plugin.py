@@ -3,6 +3,7 @@ nothing counts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.doors.counting import Counts, lines
+from support.listings import agrees
 
 pytest_plugins = "pytester"
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "python.md"
 
 FILES = {
     "lib.py": """import rxlang as rx
@@ -126,10 +129,11 @@ def test_what_was_not_reached_stands_apart_from_what_did_not_fail(run: Callable[
 
 
 @pytest.mark.skipif(find_spec("xdist") is None, reason="pytest-xdist is not installed")
-def test_workers_count_together(run: Callable[..., str]) -> None:
+def test_workers_count_together_and_say_what_the_document_shows(run: Callable[..., str]) -> None:
     said = run({**FILES, **PROGRAM, "conftest.py": FILES["conftest.py"] + PROGRAM["conftest.py"]},
                "-o", "rx_checks=true", "-p", "xdist", "-n", "1")  # fmt: skip
-    assert UNREACHED.replace("no test reached:\n", "") in said and "at 2 doors and in 2 programs: " in said
+    [shown] = re.findall(r"\$ pytest --rx-checks\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    assert agrees(*(text.partition(" rx: checks ")[2] for text in (said, shown))), said
 
 
 def test_nothing_is_told_unless_asked(run: Callable[..., str]) -> None:

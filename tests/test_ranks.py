@@ -15,6 +15,7 @@ from rxlang.interp.dtypes import numpy_dtype
 from rxlang.lang.dtypes import DTYPES
 from rxlang.lang.source import Source
 from rxlang.pipeline import check_source
+from support.agreement import Ways, refused
 
 # What s and u are, and the sizes of the other names.
 STRETCHES = ((), (2,), (3, 0), (2, 1, 4))
@@ -158,3 +159,29 @@ def test_a_reshape_to_no_axes_of_a_tensor_that_has_more_is_only_refused() -> Non
     text = "@f = fn(x : Tensor([2, 3], float32)) : Tensor([1, 1], float32) { @reshape(x, []) }\n"
     report = check_source(Source("t.rx", text), Path())
     assert [d.code for d in with_helps(report, Path()).diagnostics if d.severity == "error"] == ["E307"]
+
+
+WILD = (
+    ("*u a; *v b", "let w = x * 2.0; @reshape(w, [*u, -1])"),
+    ("*u a; *v b", "let w = @sum(x) + z; @reshape(w, [*v, -1, *u])"),
+    ("*u a; *v b", "let w = @sum(x) + z; @reshape(w, [*v, -1, *v])"),
+    ("*u a; *v b", "let w = z + x; let y = @reshape(z, [*u, -1]); w"),
+    ("p q a; r b", "match_shape(x, [s, k], [*s, k]); match_shape(z, [t, l], [*t, l]); @reshape(x * 2.0, [*t, -1, *s])"),
+    ("p q a; r b", "@twice(x)"),
+)
+
+
+@pytest.mark.parametrize(("types", "body"), WILD)
+def test_a_wildcard_beside_spliced_shapes_stands_where_it_is_written(types: str, body: str) -> None:
+    shapes = [dims.split() for dims in types.split("; ")]
+    params = ", ".join(f"{n} : Tensor([{', '.join(dims)}], float32)" for n, dims in zip("xz", shapes, strict=True))
+    twice = "@twice = fn(y : Tensor([*u, d], float32)) { @reshape(y * 2.0, [*u, -1, *u]) }\n"
+    report = check_source(Source("wild.rx", f"{twice}@main = fn({params}) : Tensor {{ {body} }}\n"), Path("."))
+    assert report.ok and report.checked is not None
+    ways, ran = Ways(report.checked), 0
+    ranks = [(1, 2, 3) if types.startswith("*") else (len(dims),) for dims in shapes]
+    for rank, other in itertools.product(*ranks):
+        for x, z in itertools.product(((1, 2, 3), (2, 1, 0), (1, 1, 1)), repeat=2):
+            args = {"x": np.ones(x[:rank], np.float32), "z": np.ones(z[:other], np.float32)}
+            ran += not refused(ways.agree(args))
+    assert ran

@@ -27,7 +27,7 @@ from rxlang.ops.model import Segment, TensorInfo
 from rxlang.simplify.known.outcome import Options
 from rxlang.simplify.known.values import Poison
 from rxlang.simplify.propagate import ArgumentShape
-from support import fuzz, metamorphic, weights
+from support import fuzz, hard_programs, metamorphic, weights
 from support import random_programs as programs
 from support.agreement import HERE, Args, Run, Ways, assert_same, assert_same_bits, refused, shown
 
@@ -38,6 +38,8 @@ SLOWEST = 10.0
 PASSED = "nothing gets here"
 # Errors of a program that some inputs do not meet: only empty tensors work, no sizes fit, one arm does not fit.
 NOT_ALWAYS = ("E310", "E311", "E315")
+# What holds something that may not run.
+MAY_NOT_RUN = {"for", "while", "if", "map", "fold", "scan"}
 
 
 def checked_program(source: str, base: Path = HERE, options: Options | None = None) -> pipeline.Report:
@@ -86,6 +88,24 @@ def examine(seed: int, folder: Path) -> None:
         if not refused(wanted):
             assert_shapes(checked, args, wanted)
             assert_described(checked, args, wanted)
+
+
+def test_programs_that_nest_whatever_nests_agree_however_they_run() -> None:
+    for case in fuzz.cases("programs that nest"):
+        with case as seed:
+            text, rng = hard_programs.small(seed), Random(seed)
+            report = checked_program(text)
+            drawn = (hard_programs.arguments(text, rng) for _ in range(INPUTS))
+            inputs = [args for args in drawn if args is not None]
+            errors = [d for d in report.diagnostics if d.severity == "error"]
+            if report.checked is not None and not errors:
+                ways = Ways(report.checked)
+                assert all(ways.agree(args) is not None for args in inputs)
+            elif all(d.code >= "E3" for d in errors) and MAY_NOT_RUN.isdisjoint(re.findall(r"\w+", text)):
+                assert report.checked is not None
+                oracle = Run(report.checked.before, guard_all=True)
+                surely = [d for d in errors if d.code not in NOT_ALWAYS and d.function == "@main"]
+                assert not surely or all(refused(oracle(args)) for args in inputs), (text, surely[0].message)
 
 
 @pytest.mark.parametrize("block", range(4))

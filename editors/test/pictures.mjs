@@ -8,7 +8,7 @@ const INTO = process.argv[2];
 const SHARP = 1.5;
 const HEADS = `# Each of h heads looks at its own part of a row.
 
-@heads = fn(x : Tensor([n, h * 64], float32), w : Tensor([128, 64], float32)) : Tensor([h, n, 128], float32) {
+@heads = fn(x : Tensor([n, h * 64], float32), w : Tensor([128, 64], float32)) {
   let split = @reshape(x, [n, h, 64])
   let turned = @permute_dims(split, [1, 0, 2])
   @matmul(turned, w)
@@ -29,7 +29,7 @@ const BARE = {
 const picture = (name) => path.join(INTO, `${name}.png`);
 
 async function editor({ open }) {
-  const look = { viewport: { width: 950, height: 360 }, deviceScaleFactor: SHARP };
+  const look = { viewport: { width: 950, height: 420 }, deviceScaleFactor: SHARP };
   const { page } = await open({ "heads.rx": HEADS }, BARE, look);
   await page.keyboard.press("Control+B");
   await shown(page, "the squiggle", () => document.querySelector(".squiggly-error") !== null);
@@ -37,12 +37,12 @@ async function editor({ open }) {
   await page.keyboard.press("F8");
   await shown(page, "the problem", () => document.querySelector(".marker-widget") !== null);
   await page.waitForTimeout(1000);
-  await taken(page, "vscode", 310);
+  await taken(page, "vscode", 298);
   await page.keyboard.press("Escape");
   await page.keyboard.press("Control+.");
   await shown(page, "the quick fixes", () => document.querySelector(".action-widget")?.innerText.includes("Quick Fix"));
   await page.waitForTimeout(1000);
-  await taken(page, "vscode-quick-fix", 200);
+  await taken(page, "vscode-quick-fix", 220);
 }
 
 /** The upper part of the editor. */

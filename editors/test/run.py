@@ -59,7 +59,7 @@ def _in_vscode(script: str, *arguments: str | Path) -> None:
     lock, installed = HERE / "package-lock.json", HERE / "node_modules" / ".package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
         # Scripts of packages download and compile what is not needed here.
-        _fetch(["npm", "ci", "--prefix", HERE, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"])
+        _fetch(["npm", "ci", "--prefix", HERE, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
     _run(["make", "-C", ROOT, "--no-print-directory", "vscode"])
     _run(["node", HERE / script, *arguments], CHROMIUM=browser)
 
@@ -80,8 +80,8 @@ def _written(folder: str, name: str, text: str) -> Path:
 def _fetch(command: list[str | Path]) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        last = (done.stderr.strip() or "no reason was given").splitlines()[-1]
-        raise Skipped(f"its packages cannot be fetched: {last}")
+        said = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+        raise Skipped(f"its packages cannot be fetched: {' '.join(said[:1])}")
 
 
 def _run(command: list[str | Path], **environment: str) -> None:

@@ -32,6 +32,8 @@ const QUIET = {
   "editor.cursorBlinking": "solid",
 };
 
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
 export const browser = () =>
   chromium.launch({
     executablePath: process.env.CHROMIUM,
@@ -104,6 +106,7 @@ async function serve(home) {
   execFileSync("node", [SERVER, ...where, "--install-extension", VSIX], { stdio: "pipe" });
   const options = ["--host", "localhost", "--port", "0", "--accept-server-license-terms", "--telemetry-level", "off"];
   const child = spawn("node", [SERVER, ...where, ...options]);
+  process.once("exit", () => child.kill());
   const url = await new Promise((found, failed) => {
     let said = "";
     const read = (chunk) => {

@@ -1,8 +1,9 @@
 // Starts `rx lsp` and says what to do where it cannot be started.
 
+const { spawn } = require("child_process");
 const fs = require("fs");
 const vscode = require("vscode");
-const { LanguageClient, State } = require("vscode-languageclient/node");
+const { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State } = require("vscode-languageclient/node");
 
 let client;
 
@@ -16,24 +17,50 @@ function settings() {
   };
 }
 
-async function start(context) {
+function start(context) {
   const rx = vscode.workspace.getConfiguration("rx");
   const command = rx.get("path") || "rx";
   const log = rx.get("log");
-  const server = { command, args: log ? ["lsp", "--log", log] : ["lsp"], options: { cwd: folder() } };
+  const server = () => launched(command, log ? ["lsp", "--log", log] : ["lsp"], early);
   const watcher = vscode.workspace.createFileSystemWatcher("**/*.{rx,onnx,safetensors,npy,npz}");
   context.subscriptions.push(watcher);
-  client = new LanguageClient("rx", "Rx", server, {
+  const started = new LanguageClient("rx", "Rx", server, {
     documentSelector: [{ language: "rx" }],
     initializationOptions: settings(),
     synchronize: { fileEvents: watcher },
     middleware: { workspace: { configuration: (asked) => asked.items.map(() => settings()) } },
+    // The library's own words about a server that does not come up; `missing` has better ones.
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    initializationFailedHandler: () => false,
+    errorHandler: {
+      error: (...problem) => (answered() ? afterwards.error(...problem) : { action: ErrorAction.Continue, handled: true }),
+      closed: () => (answered() ? afterwards.closed() : { action: CloseAction.DoNotRestart, handled: true }),
+    },
   });
-  try {
-    await client.start();
-  } catch (problem) {
-    await missing(context, command, problem);
+  const afterwards = started.createDefaultErrorHandler();
+  const answered = () => started.initializeResult !== undefined;
+  // A server that ends before it has answered would do so again, and says why on its standard error.
+  function early(said) {
+    if (!answered() && client === started) missing(context, command, said.trim() || "it ended at once");
   }
+  client = started;
+  // What fails is told by `early`, and the promise of a server that ends at once stays open.
+  started.start().catch((problem) => console.error(`Rx: ${problem}`));
+}
+
+/** The server's process once it runs; what it said is told to `ended`, also where it cannot run. */
+function launched(command, args, ended) {
+  return new Promise((runs, fails) => {
+    const child = spawn(command, args, { cwd: folder() });
+    let said = "";
+    child.stderr.on("data", (chunk) => (said = (said + chunk).slice(-500)));
+    child.stderr.once("close", () => ended(said));
+    child.once("spawn", () => runs(child));
+    child.once("error", (problem) => {
+      said = problem.message;
+      fails(problem);
+    });
+  });
 }
 
 function folder() {
@@ -44,7 +71,7 @@ function folder() {
 
 async function missing(context, command, problem) {
   const text =
-    `Rx: \`${command} lsp\` cannot be started (${problem.message || problem}). ` +
+    `Rx: \`${command} lsp\` cannot be started (${problem}). ` +
     "It needs Python 3.11 or newer: pip install 'rxlang[lsp]', then set rx.path if it is not on the path.";
   const settingsButton = "Open settings";
   const again = "Try again";
@@ -64,7 +91,7 @@ async function restart(context) {
       await old.stop().catch(() => undefined);
     }
   }
-  await start(context);
+  start(context);
 }
 
 exports.activate = async function (context) {
@@ -77,7 +104,7 @@ exports.activate = async function (context) {
     })
   );
   context.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => restart(context)));
-  await start(context);
+  start(context);
 };
 
 exports.deactivate = function () {

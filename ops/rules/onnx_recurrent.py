@@ -31,9 +31,7 @@ def rnn(
     ctx: Ctx, x: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None, lengths: TensorInfo | None, *rest: Any
 ) -> list[Shape]:
     """`@rnn` with any activation, inputs of activations clipped, and sequences that end at `lengths`. ONNX RNN."""
-    initial_h, direction, layout = rest[:3]
-    _lengths(ctx, x, lengths, layout)
-    return layer(ctx, "rnn", x, w, r, b, direction, layout, initial_h=initial_h)
+    return _layer(ctx, "rnn", x, w, r, b, lengths, *rest)
 
 
 @primitive(
@@ -46,9 +44,15 @@ def gru(
     ctx: Ctx, x: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None, lengths: TensorInfo | None, *rest: Any
 ) -> list[Shape]:
     """`@gru` with any activations, inputs of activations clipped, and sequences that end at `lengths`. ONNX GRU."""
-    initial_h, direction, layout = rest[:3]
+    return _layer(ctx, "gru", x, w, r, b, lengths, *rest)
+
+
+def _layer(
+    ctx: Ctx, cell: str, x: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None, lengths: TensorInfo | None,
+    initial_h: TensorInfo | None, direction: str, layout: str, *_: Any,
+) -> list[Shape]:  # fmt: skip
     _lengths(ctx, x, lengths, layout)
-    return layer(ctx, "gru", x, w, r, b, direction, layout, initial_h=initial_h)
+    return layer(ctx, cell, x, w, r, b, direction, layout, initial_h=initial_h)
 
 
 @primitive(

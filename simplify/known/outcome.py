@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from ...lang.core import Status
-from ...lang.given import Given
 from ...lang.node import Node
-from ..solver.conditions import Cond
+
+if TYPE_CHECKING:  # who only says again what was found before needs no more of it than the options
+    from ...lang.core import Status
+    from ...lang.given import Given
+    from ..solver.conditions import Cond
 
 
 class Options(Node):
@@ -15,7 +18,7 @@ class Options(Node):
     functions that are `believed` nothing is told: their bodies, which no caller looks into, are as they were when they were
     checked. Under `supposing`, sizes that a program keeps in narrow dtypes are taken to fit them, and that is listed. Where
     `stopped` says so, between two statements, nobody wants to know any more, and GivenUp is raised. Where `errors_only` are
-    wanted nothing is told of doubts, and no examples are looked for."""
+    wanted nothing is told of doubts, no examples are looked for, and what is known is not put down in the program."""
 
     strict: bool = False
     allow_empty: bool = False

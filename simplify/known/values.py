@@ -134,4 +134,4 @@ Env = dict[str, Entry]
 
 def plain(shape: Shape) -> bool:
     """Whether every dimension is there."""
-    return not any(isinstance(d, Segment) for d in shape)
+    return Segment not in map(type, shape)

@@ -8,7 +8,8 @@ from ...lang import core
 from ...lang.dtypes import DTYPES, DType
 from ...lang.source import NOWHERE
 from ...ops.model import AnyDType, Segment, TensorInfo
-from ..solver.terms import Floor, Max, Size, Term, Var, mono_key, weight
+from ..solver.conditions import ge
+from ..solver.terms import Floor, Max, Size, Term, Var, is_nonneg, mono_key, weight
 from .state import State
 from .values import SizeValue, Value
 
@@ -17,16 +18,18 @@ _HEAVIEST = 60
 
 
 class Written:
-    """Writes out what is known under one State; a size that was written before is the same expression."""
+    """Writes out what is known under one State, where that is `wanted`; a size that was written before is the same
+    expression."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, *, wanted: bool = True) -> None:
         self.state = state
+        self.wanted = wanted
         self._sizes: dict[Size, core.SizeExpr] = {}
         self._latest: tuple[Value | None, core.Known | None] = (None, None)
 
     def known(self, value: Value) -> core.Known | None:
         """What is known of a tensor or a Size; None for anything else."""
-        if value is not self._latest[0]:  # a call, and then the name that it is bound to
+        if self.wanted and value is not self._latest[0]:  # a call, and then the name that it is bound to
             self._latest = value, self._known(value)
         return self._latest[1]
 
@@ -76,8 +79,17 @@ class Written:
             case Var(name=name):
                 return core.SizeVar(NOWHERE, name if name in self.state.used_names else f"?{atom.serial}")
             case Floor(num=num, den=den):
-                return core.SizeOp(NOWHERE, "//", self._written(num), self._written(den))
+                return self._quotient(num, den)
         return _joined("max", (core.SizeLit(NOWHERE, 0), *map(self._written, atom.args)))
+
+    def _quotient(self, num: Size, den: Size) -> core.SizeExpr:
+        """With the divisor that is above 0, as whoever evaluates it has it; a normal form may have the signs the other way."""
+        if not isinstance(den, int) and not is_nonneg(den):
+            if self.state.facts.decide(ge(-den, 1)).kind == "proved":
+                num, den = -num, -den
+            elif self.state.facts.decide(ge(den, 1)).kind != "proved":
+                return core.SizeVar(NOWHERE, f"?size{len(self._sizes)}")
+        return core.SizeOp(NOWHERE, "//", self._written(num), self._written(den))
 
 
 def _joined(op: str, parts: Iterable[core.SizeExpr]) -> core.SizeExpr:

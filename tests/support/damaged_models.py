@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from tests.support.damaged_files import BYTES
+from support.damaged_files import BYTES
 
 _ODD_SIZES = (2**63 - 1, 2**62, -1, -2, -(2**63), 0, 1, 2**32)
 _FLOAT = TensorProto.FLOAT

@@ -31,6 +31,7 @@ class Count(NamedTuple):
 FAMILIES: dict[str, Count] = {
     # What is proved holds, what is refuted fails, and all ways to run agree: 20,000 programs in all.
     "random programs": Count(60, 16_000),
+    "programs that nest": Count(20, 2_000),
     "loops over sizes": Count(12, 2_500),
     "loops": Count(8, 1_500),
     "given": Count(12, 1_000),
@@ -59,7 +60,7 @@ FAMILIES: dict[str, Count] = {
     "greatest sizes": Count(100, 2_000),
     "verdicts": Count(60, 500),
     "nested sizes": Count(200, 5_000),
-    "hard programs": Count(22, 5_000),
+    "hard programs": Count(23, 5_000),
     "tables of the past": Count(60, 1_000),
     "scopes": Count(60, 1_000),
     # What is told: witnesses, conditions, demands, mends.

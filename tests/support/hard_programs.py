@@ -6,8 +6,11 @@ program has slips in it, so that mends are looked for.
 
 # ruff: noqa: E501
 
+import math
 import random
 import re
+
+import numpy as np
 
 LINE = 1_490
 NAMES = tuple("abcdefgh")
@@ -63,9 +66,13 @@ def whole(params, statements, result, lines, where=""):
     return f"@main = fn({params}) : Tensor{where} {{\n{body}\n  {kept}\n}}\n"
 
 
+class Few(random.Random):
+    """Chance for a program that is to run."""
+
+
 def repeated(r, most):
     """How many statements there are to be: often few, and often as many as there is room for."""
-    return r.choice((1, 2, 5, 10, 30, 100, most))
+    return r.choice((1, 2, 2, 3, 4, 5) if isinstance(r, Few) else (1, 2, 5, 10, 30, 100, most))
 
 
 def loops_in_loops(r, lines):
@@ -507,10 +514,30 @@ def functions_over_one_another(r, lines):
     return "".join(found) + whole(f"x : {vector('cd')}", [f"let y = @f{len(found) - 1}(x)"], "y", 1)
 
 
+def sequences(r, lines):
+    """Sequences and optional values: made, grown, joined in arms, carried by loops, and read."""
+    made, tensors, held = ["let s = @onnx.sequence([x, z])"], ["x", "z"], ["s"]
+    for i in range(repeated(r, 200) + 2):
+        t, other, s, q = r.choice(tensors), r.choice(tensors[-3:]), r.choice(held[-3:]), r.choice(held)
+        at, cond = f"tensor({r.choice((-1, 0, 1))}, int64)", condition(r, NAMES[:3], 1)
+        made.append(f"let v{i} = " + r.choice((
+            f"@onnx.sequence([{t}, {other}])", f"@onnx.sequence_insert({s}, {t})", f"@onnx.sequence_insert({s}, {t}, {at})", f"@onnx.sequence_erase({s})", f"if ({cond}) {{ {s} }} else {{ {q} }}",
+            f"for j in range(c) with (h = {s}) {{ @onnx.sequence_insert(h, {t}) }}", f"for j in range(c) with (h = {s}) {{ if (j > 1) {{ h }} else {{ {q} }} }}",
+            f"for j in range(c) with (h = {s}) {{ @onnx.sequence([@onnx.sequence_at(h, tensor(0, int64))[:1]]) }}",
+        )))  # fmt: skip
+        made.append(f"let w{i} = " + r.choice((
+            f"@onnx.sequence_at({s}, {at})", f"@onnx.concat_from_sequence({s}, axis=0)", f"@onnx.optional_get(@onnx.optional({t}))", f"{t} + {other}", f"{t}[1:]", f"@concat([{t}, {other}])",
+            f"for j in range(c) with (h = {t}) {{ @onnx.sequence_at(@onnx.sequence([h, {other}]), {at}) }}",
+        )))  # fmt: skip
+        held.append(f"v{i}")
+        tensors.append(f"w{i}")
+    return whole(f"x : {vector('a')}, z : {vector('b')}, c : Size", made, tensors[-1], lines)
+
+
 KINDS = (
     loops_in_loops, loops_of_many_carries, functions_as_values, conditions_of_doors, arms, sizes_of_arms, recursion, types_with_parameters, einsums,
     joined_and_split, reshapes_of_products, quotients_and_extremes, powers, splices, overlapping_members, masks, patterns, shapes_as_data, windows,
-    nested_tuples, calls_through_bodies, functions_over_one_another,
+    nested_tuples, calls_through_bodies, functions_over_one_another, sequences,
 )  # fmt: skip
 
 
@@ -534,3 +561,34 @@ def program(seed, most=37):
     if len(lines) < len(text.splitlines()):
         return program(seed + 100_000 * len(KINDS), most)
     return slipped(text, r) if r.random() < 1 / 3 else text
+
+
+# What runs soon, and has parameters that are tensors and sizes.
+RUN = tuple(k for k in KINDS if k not in (types_with_parameters, calls_through_bodies, recursion))
+_CALLED = {"min": min, "max": max, "ceildiv": lambda a, b: -(-a // b)}
+
+
+def small(seed):
+    """A short program that may be run."""
+    r = Few(seed)
+    text = RUN[seed % len(RUN)](r, 1)
+    return slipped(text, r) if r.random() < 0.3 else text
+
+
+def arguments(text, r):
+    """Arguments for @main whose shapes fit its signature; None where this draw of sizes gives none."""
+    [head] = re.findall(r"^@main = fn\((.*)\) : Tensor(?: where .*)? \{$", text, re.MULTILINE)
+    names = {n: r.choice((0, 1, 1, 2, 2, 3, 4, 6)) for n in "abcdefghknmpquvw"}
+    shapes = {n: [r.choice((0, 1, 2, 3)) for _ in range(r.choice((0, 1, 2)))] for n in "uv"}
+    found = {}
+    for name, dims in re.findall(r"(\w+) : (?:Size|Tensor\(\[(.*?)\], float32\))", head):
+        try:
+            sizes = [shapes[d[1:]] if d[0] == "*" else [eval(d, _CALLED, dict(names))] for d in dims.split(", ") if d]
+        except ZeroDivisionError:
+            return None
+        shape = [size for some in sizes for size in some]
+        if min(shape, default=0) < 0 or math.prod(shape) > 5_000:
+            return None
+        values = np.array([r.randint(-2, 3) for _ in range(math.prod(shape))], np.float32)
+        found[name] = values.reshape(shape) if dims or f"{name} : Tensor" in head else names[name]
+    return found

@@ -14,6 +14,8 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from support.damaged_models import nested
+
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
 
@@ -421,30 +423,14 @@ for _name, _make in {
     EVIL[f"external_{_name}"] = _make
 
 
-def _nested(depth: int) -> bytes:
-    """Graphs in nodes in graphs, which no library has to write."""
-
-    def field(number: int, data: bytes) -> bytes:
-        length, written = len(data), bytearray()
-        while length > 127:
-            written.append(length & 127 | 128)
-            length >>= 7
-        return bytes([number << 3 | 2, *written, length]) + data
-
-    graph = field(2, b"g")
-    for _ in range(depth):
-        graph = field(1, field(4, b"If") + field(5, field(1, b"then_branch") + b"\xa0\x01\x05" + field(6, graph)))
-    return b"\x08\x08" + field(7, graph)
-
-
 @evil
 def nested_thirty(folder: Path) -> Path:
-    return _bytes(folder, _nested(29))
+    return _bytes(folder, nested(29))
 
 
 @evil
 def nested_a_thousand(folder: Path) -> Path:
-    return _bytes(folder, _nested(1000))
+    return _bytes(folder, nested(1000))
 
 
 @evil

@@ -1,0 +1,101 @@
+"""Pads and strides of a window, as they are written, to what else they may have been meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..lang import sweet
+from .scope import Scope
+from .tree import integer
+
+# What is set, its new text, where the old one stands, and a rank.
+Setting = tuple[str, str, sweet.Expr | None, int]
+
+
+def common(strides: sweet.Expr | None) -> int | None:
+    """The stride along all axes."""
+    known = {integer(i) for i in (strides.items if isinstance(strides, sweet.ListExpr) else (strides,))}
+    return known.pop() if len(known) == 1 else None
+
+
+def pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
+    """Those that keep the size, then one more or one less on each side, then on one of them."""
+    written, extents = given.get("pads"), _extents(given, scope)
+    if "auto_pad" in given:
+        return
+    if not extents and written is None:
+        yield "pads", "1", None, 17
+    if (number := integer(written)) is not None:
+        yield from (("pads", str(max(number + by, 0)), written, 17) for by in (1, -1))
+    same = [((e - 1) // 2, (e - 1) // 2) for e in extents]
+    if same and any(a or b for a, b in same):
+        yield "pads", _pairs(same), written, 16
+    now = [_pair(i) for i in written.items] if isinstance(written, sweet.ListExpr) else []
+    known = [p for p in now if p is not None]
+    if not known or len(known) < len(now):
+        return
+    for by in (1, -1):
+        yield "pads", _pairs([(max(a + by, 0), max(b + by, 0)) for a, b in known]), written, 18
+    for position, (a, b) in enumerate(known):
+        for pair in ((b, b), (a, a)) if a != b else ():
+            yield "pads", _pairs([*known[:position], pair, *known[position + 1 :]]), written, 17
+
+
+def strides(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
+    """Strides: where none were written two, or as far as the window reaches; else one more or one less, and those of one axis
+    as of the other."""
+    written, extents = given.get("strides"), _extents(given, scope)
+    spatial = len(extents)
+    if written is None:
+        yield "strides", f"[{', '.join(['2'] * spatial)}]" if spatial else "2", None, 17
+        if extents:
+            yield "strides", f"[{', '.join(map(str, extents))}]", None, 17
+    if (number := integer(written)) is not None:
+        yield from (("strides", str(max(number + by, 1)), written, 17) for by in (-1, 1))
+    now = [integer(i) for i in written.items] if isinstance(written, sweet.ListExpr) else []
+    known = [n for n in now if n is not None]
+    if not known or len(known) < len(now):
+        return
+    for steps in dict.fromkeys([*_as_one(known), *_by_one(known), *_of_others(known)]):
+        if list(steps) != known:
+            yield "strides", f"[{', '.join(map(str, steps))}]", written, 17
+
+
+def _as_one(known: list[int]) -> Iterator[tuple[int, ...]]:
+    """All of them as one is."""
+    yield from ((n,) * len(known) for n in dict.fromkeys(known))
+
+
+def _of_others(known: list[int]) -> Iterator[tuple[int, ...]]:
+    """One of them as another is."""
+    yield from ((*known[:at], n, *known[at + 1 :]) for at in range(len(known)) for n in dict.fromkeys(known))
+
+
+def _by_one(known: list[int]) -> Iterator[tuple[int, ...]]:
+    for by in (-1, 1):
+        if min(known) + by >= 1:
+            yield tuple(n + by for n in known)
+
+
+def _extents(given: dict[str, sweet.Expr], scope: Scope) -> list[int]:
+    """How far a window reaches along each axis, where its weight or its kernel says so in numbers."""
+    weight, kernel = given.get("weight"), given.get("kernel_shape")
+    shape = scope.tensors.get(weight.name) if isinstance(weight, sweet.Name) else kernel
+    sizes = [integer(i) for i in shape.items] if isinstance(shape, sweet.ListExpr) else []
+    spatial = sizes[2:] if kernel is None else sizes
+    known = [n for n in spatial if n is not None]
+    steps = given.get("dilations")
+    wide = [integer(i) for i in steps.items] if isinstance(steps, sweet.ListExpr) else []
+    by = [wide[i] or 1 if len(wide) == len(known) else 1 for i in range(len(known))]
+    return [(n - 1) * d + 1 for n, d in zip(known, by, strict=True)] if len(known) == len(spatial) else []
+
+
+def _pair(expr: sweet.Expr) -> tuple[int, int] | None:
+    match expr:
+        case sweet.TupleExpr(items=(sweet.IntLit(value=before), sweet.IntLit(value=after))):
+            return before, after
+    return None
+
+
+def _pairs(pads: list[tuple[int, int]]) -> str:
+    return f"[{', '.join(f'({a}, {b})' for a, b in pads)}]"
