@@ -154,6 +154,10 @@ def _scanned(block: Block, operation: Operation) -> list[Line]:
     graph = operation.attributes["body"]
     count = operation.attributes["num_scan_inputs"]
     states = len(operation.inputs) - count
+    if not 0 < count <= len(operation.inputs) or len(graph.inputs) != len(operation.inputs):
+        raise Untranslatable(f"scans {count} of its {len(operation.inputs)} inputs with a body of {len(graph.inputs)}")
+    _listed_for_each(operation, "scan_input", count)
+    _listed_for_each(operation, "scan_output", len(graph.outputs) - states)
     index, inner = block.writer.values.fresh("turn"), block.nested()
     read = operation.inputs[states:]
     axes = operation.attributes.get("scan_input_axes") or (0,) * count
@@ -172,6 +176,14 @@ def _scanned(block: Block, operation: Operation) -> list[Line]:
     return _moved(block, operation, states, lines)
 
 
+def _listed_for_each(operation: Operation, side: str, count: int) -> None:
+    """The axes and directions of what is read or written are as many as that is."""
+    for name in (f"{side}_axes", f"{side}_directions"):
+        found = operation.attributes.get(name)
+        if found and len(found) != count:
+            raise Untranslatable(f"has {len(found)} {name}, and there are {count}")
+
+
 def _moved(block: Block, operation: Operation, states: int, lines: list[Line]) -> list[Line]:
     """The results, with what is stacked along another axis or backwards put there."""
     count = len(operation.outputs) - states
@@ -181,7 +193,7 @@ def _moved(block: Block, operation: Operation, states: int, lines: list[Line]) -
         return lines
     names = [block.writer.values.fresh("part") for _ in operation.outputs]
     block.statement(_tuple(names), lines)
-    for at, (axis, back) in enumerate(zip(axes, backwards, strict=True), states):
+    for at, (axis, back) in enumerate(zip(axes[:count], backwards[:count], strict=True), states):
         names[at] = f"@flip({names[at]}, axis=0)" if back else names[at]
         names[at] = f"@moveaxis({names[at]}, 0, {axis})" if axis else names[at]
     return [(_tuple(names), block.made)]

@@ -537,3 +537,29 @@ def a_length_of_everything(folder: Path) -> Path:
 def groups_of_old(folder: Path) -> Path:
     """Field kinds 3 and 4, which open and close groups."""
     return _bytes(folder, b"\x08\x08" + b"\x3b" * 5000 + b"\x3c" * 5000)
+
+
+# Attributes that do not fit together
+
+
+@evil_model
+def odd_pads() -> ModelProto:
+    kernel = helper.make_tensor("w", FLOAT, [3, 3, 3], [0.0] * 27)
+    return model(node("Conv", "x w", pads=[1, 0, 2], kernel_shape=[3]), shape=["n", 3, 9], weights=(kernel,))
+
+
+def _scanned(**attributes: object) -> ModelProto:
+    one = [helper.make_tensor_value_info(name, FLOAT, None) for name in ("i", "o")]
+    body = helper.make_graph([helper.make_node("Relu", ["i"], ["o"])], "body", one[:1], one[1:])
+    return model(helper.make_node("Scan", ["x"], ["y"], body=body, **{"num_scan_inputs": 1, **attributes}))
+
+
+def _evil_scan(name: str, **attributes: object) -> None:
+    EVIL[name] = lambda folder: _bytes(folder, _scanned(**attributes).SerializeToString())
+
+
+_evil_scan("scan_of_nothing", num_scan_inputs=0)
+_evil_scan("scan_of_more_than_there_is", num_scan_inputs=3)
+_evil_scan("scan_of_less_than_nothing", num_scan_inputs=-1)
+_evil_scan("scan_axes_for_others", scan_input_axes=[0, 1], scan_input_directions=[1])
+_evil_scan("scan_directions_for_others", scan_output_axes=[0], scan_output_directions=[1, 1, 1])

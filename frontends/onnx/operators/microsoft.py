@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from . import images, shapes
 from .registry import Reader, Row, Untranslatable, add, listed, number, operator
-from .windows import spaced
+from .windows import pairs, spaced
 
 DOMAIN = "com.microsoft"
 
@@ -208,10 +208,10 @@ def conv_transpose_with_pads(node: Reader) -> str:
     pads = node.elements(2) if node.has(2) else ()
     if pads is None:
         raise Untranslatable("has pads that are computed")
-    group, half = node.integer("group", 1), len(pads) // 2
+    group = node.integer("group", 1)
     shaped = spaced(node, "strides", "output_padding", "dilations") + ("" if group == 1 else f", groups={group}")
     if any(pads):
-        shaped += f", pads={listed([f'({a}, {b})' for a, b in zip(pads[:half], pads[half:], strict=True)])}"
+        shaped += f", pads={pairs(pads)}"
     return f"@conv_transpose({node.x(0)}, {node.x(1)}{node.optional(3, 'bias')}{shaped})"
 
 

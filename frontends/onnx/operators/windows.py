@@ -5,8 +5,11 @@ from __future__ import annotations
 from .registry import Reader, Untranslatable, listed, number, operator
 
 
-def _pairs(pads: tuple[int, ...]) -> str:
-    half = len(pads) // 2
+def pairs(pads: tuple[int, ...]) -> str:
+    """Pads by axis: first come those before all axes, then those behind."""
+    half, odd = divmod(len(pads), 2)
+    if odd:
+        raise Untranslatable(f"has {len(pads)} pads, which are no pairs")
     return listed([f"({a}, {b})" for a, b in zip(pads[:half], pads[half:], strict=True)])
 
 
@@ -19,7 +22,7 @@ def spaced(node: Reader, *names: str, strides: str = "") -> str:
         values = None if name == "pads" and auto != "notset" else node.integers(name)
         default = {0} if name in ("pads", "output_padding") else set() if strides and name == "strides" else {1}
         if values is not None and set(values) - default:
-            found.append(f", {name}={_pairs(values) if name == 'pads' else listed(values)}")
+            found.append(f", {name}={pairs(values) if name == 'pads' else listed(values)}")
     if auto != "notset":
         found.append(f', auto_pad="{auto}"')
     return "".join(found)
