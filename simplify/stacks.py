@@ -6,6 +6,7 @@ from ..lang import core
 from ..lang.core import Status
 from ..lang.node import replace
 from ..ops.model import Segment, TensorInfo
+from .assertions import with_needs
 from .calls import is_wrong
 from .frame import Frame, Turns
 from .known.shape_level import Poisoned, ShapeLevel, Truth
@@ -14,7 +15,7 @@ from .solver.conditions import Cond, all_of, any_of, eq, ge, negate
 from .solver.sizes import is_older, only_var
 from .solver.terms import Size, Var, smax, substitute, variables
 from .visitor import Part
-from .voice.claims import SharedBy, ToldBy
+from .voice.claims import SharedBy, ToldBy, Valued
 from .wildcards import Scope
 
 # Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
@@ -108,8 +109,9 @@ class Stacks(Part):
                 found[axis] = first, size if is_older(size, older) else None
         return found
 
-    def stack(self, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
-        """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn."""
+    def stack(self, frame: Frame, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
+        """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn. What a size needs to
+        have a value every turn has shown: it is asked for where there was none."""
         if stacked.dtype is None:
             return TensorInfo((count, self.state.segment("?")), self.state.dtype_symbol("?"), None)
         level = ShapeLevel(self.state, env)
@@ -126,6 +128,10 @@ class Stacks(Part):
                     if first not in common:
                         common[first] = self._common(known, count)
                     found.append(common[first])
+            if level.needs:
+                asked = with_needs(True, level.needs)
+                truth = asked if isinstance(asked, Undecided) else any_of(ge(count, 1), asked)
+                self.prover.judge(frame, truth, Valued(stacked.span, level.needs), claim=False)
             return TensorInfo(tuple(found), level.dtype(stacked.dtype), None)
         except Poisoned:
             return POISON

@@ -97,6 +97,20 @@ def test_a_single_turn_shares_its_shape(range_: str) -> None:
     assert not said(GROWING.format(more="", range=range_, cond=""))
 
 
+@pytest.mark.parametrize("size", ["n // k", "n % k", "max(n // k, 2)", "ceildiv(n, 2 * k)"])
+@pytest.mark.parametrize(("where", "residual"), [("k >= 0", 1), ("k >= 1", 0)])
+def test_a_size_of_a_stack_has_a_value_without_a_turn_too_or_a_check_stays(size: str, where: str, residual: int) -> None:
+    text = (
+        f"@f = fn(x : Tensor([n], float32), k : Size) where {where} {{\n"
+        f"  for i in range(k) stack (y : Tensor([{size}], float32)) {{ @zeros([{size}], float32) }}\n}}\n"
+    )
+    assert rx.check_source(text).counts.residual == residual
+    module = rx.loads(text)
+    assert module.f(np.ones(6, np.float32), 2).shape[0] == 2
+    with pytest.raises(rx.ShapeError):
+        module.f(np.ones(6, np.float32), 0)
+
+
 def test_axes_of_a_stack_with_one_size_have_one_behind_the_loop() -> None:
     source = """@f = fn(x : Tensor([s], float64), n : Size) where n >= 0 {
       let ys = for i in range(n) stack (y : Tensor([m, m], float64)) {
