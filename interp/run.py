@@ -413,7 +413,10 @@ def _number(function: core.Function, param: core.Param, value: object) -> object
     ):
         return value
     wanted = expected_dtype(function, param.name)
-    return np.asarray(value, numpy_dtype(wanted)) if wanted is not None and number_fits(value, wanted) else value
+    if wanted is None or not number_fits(value, wanted):
+        return value
+    with np.errstate(over="ignore"):
+        return np.asarray(value, numpy_dtype(wanted))
 
 
 def _is_scalar(function: core.Function, param: str) -> bool:
