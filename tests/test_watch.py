@@ -21,12 +21,17 @@ USER = 'import "g.rx" as g\n@f = fn(x : Tensor([n], float32)) : Tensor([n], floa
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="interrupts are sent otherwise there")
 
 
+def _interrupted() -> None:
+    """An interrupt ends a process also where these tests run in the background of a shell, which has them ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Watched:
     def __init__(self, folder: Path, *words: str) -> None:
         self.said = folder / "said.txt"
         command = [sys.executable, "-m", "rxlang", "check", "--watch", *words]
         with self.said.open("w") as out:
-            self.process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out)
+            self.process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out, preexec_fn=_interrupted)
 
     def until(self, holds: Callable[[str], bool]) -> str:
         end = time.monotonic() + PATIENCE
