@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 from .condition import Condition
 from .lang.display import Displayed
 from .simplify.solver import conditions, rendering, terms
+from .simplify.solver.alone import HIGHEST_POWER, power, variable
 from .simplify.solver.conditions import Cond
 from .simplify.solver.exprs import ExpressionError, Scope, read_size
-from .simplify.solver.terms import Floor, Max, Term
+from .simplify.solver.terms import Floor, Max
 
 if TYPE_CHECKING:
     from .lang.render import Line
-
-# Powers are products, written out.
-HIGHEST_POWER = 64
 
 
 class Size(Displayed):
@@ -206,13 +204,6 @@ def _extreme(name: str, chosen: Callable[..., terms.Size], sizes: Sequence[Size 
     return Size._of(chosen(*map(_term, sizes)))
 
 
-def power(term: terms.Size, exponent: int) -> terms.Size:
-    result: terms.Size = 1
-    for _ in range(exponent):
-        result = result * term
-    return result
-
-
 def _term(value: Size | int) -> terms.Size:
     if isinstance(value, Size):
         return value._term
@@ -261,8 +252,3 @@ def _canonical(term: terms.Size) -> terms.Size:
             break
         term = rebuilt
     return term
-
-
-def variable(name: str) -> Term:
-    """The variable of a name: its serial is the name itself read as a number, so that no table is kept."""
-    return terms.var(name, int.from_bytes(name.encode(), "big"))

@@ -11,8 +11,8 @@ from typing import Any
 import sympy
 
 from .simplify.solver import terms
+from .simplify.solver.alone import HIGHEST_POWER, power, variable
 from .simplify.solver.terms import Floor, Max, Var
-from .size import HIGHEST_POWER, power, variable
 
 # A name that ends in primes, and what stands for a prime while Python reads it.
 _QUOTED = re.compile(r"\w+'+")

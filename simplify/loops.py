@@ -432,7 +432,9 @@ class Loops(Part):
             self.prover.log.remark(endless(self.prover.function, loop))
         known = self.carried[loop.span]
         values = [known.at(c.name, settle(self.state, after[c.name]).value) for c in loop.carries]
-        values += [self.stacks.stack(frame, s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)]
+        values += [
+            self.stacks.stack(frame, s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)
+        ]
         return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
 
     def _count(self, loop: core.Loop, turns: Turns) -> Size:

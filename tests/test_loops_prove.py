@@ -99,7 +99,9 @@ def test_a_single_turn_shares_its_shape(range_: str) -> None:
 
 @pytest.mark.parametrize("size", ["n // k", "n % k", "max(n // k, 2)", "ceildiv(n, 2 * k)"])
 @pytest.mark.parametrize(("where", "residual"), [("k >= 0", 1), ("k >= 1", 0)])
-def test_a_size_of_a_stack_has_a_value_without_a_turn_too_or_a_check_stays(size: str, where: str, residual: int) -> None:
+def test_a_size_of_a_stack_has_a_value_without_a_turn_too_or_a_check_stays(
+    size: str, where: str, residual: int
+) -> None:
     text = (
         f"@f = fn(x : Tensor([n], float32), k : Size) where {where} {{\n"
         f"  for i in range(k) stack (y : Tensor([{size}], float32)) {{ @zeros([{size}], float32) }}\n}}\n"
