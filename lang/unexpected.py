@@ -109,6 +109,8 @@ def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
         if after == KIND["FN"]:
             return "a function's name begins with `@`", f"write `@{word} = fn(...)`"
         return "a binding begins with `let`", f"write `let {word} = ...`"
+    if kind == KIND["COLON"] and KIND["WHERE"] in region.kinds[:stuck] and OPEN not in region.kinds[:stuck]:
+        return "the type of the result stands before `where`", "write `fn(x : T) : T where ... { ... }`"
     if kind == KIND["WHERE"]:
         return _condition(region.kinds, stuck)
     if kind == KIND["COLON"] and region.kinds[:1] == [KIND["TYPE"]]:

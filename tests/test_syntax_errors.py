@@ -153,6 +153,18 @@ SAID = [
         "`def` is not a word of Rx",
         "a function is written `@f = fn(x : T) : T { ... }`",
     ),
+    (
+        "@f = fn(x : T, k : Size) where k >= 1 : T { x }",
+        "E101",
+        "the type of the result stands before `where`",
+        "write `fn(x : T) : T where ... { ... }`",
+    ),
+    (
+        "inline @f = fn(x : T)\n  where n >= 1, n < m : (T, T) {\n  (x, x)\n}",
+        "E101",
+        "the type of the result stands before `where`",
+        "write `fn(x : T) : T where ... { ... }`",
+    ),
     ("var x = 3", "E101", "`var` is not a word of Rx", "write `let`"),
     ("let if = 3", "E101", "expected `(` or a name, found `if`", None),
     ("if y { x }", "E101", "the condition of `if` stands in parentheses", "write `if (...) { ... }`"),
