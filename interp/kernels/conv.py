@@ -13,7 +13,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from ...ops.windows import Pairs, spread, transposed_size
 from .constants import once
-from .elementwise import Array, quiet
+from .elementwise import Array
+from .quiet import quiet
 from .registry import kernel
 from .windows import GROUND, Grid, as_int, channels_back, channels_first, grid_of, narrow, wide
 
