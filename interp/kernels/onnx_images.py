@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import Pairs, spread
-from .elementwise import quiet, widened
+from .elementwise import widened
 from .index import checked
 from .onnx_shape import integers
+from .quiet import quiet
 from .registry import BadValue, kernel
 from .windows import Grid
 
