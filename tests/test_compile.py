@@ -13,6 +13,7 @@ from rxlang import pipeline
 from rxlang.interp.compile import Code, Options, compile_program
 from rxlang.interp.run import Machine, ShapeError
 from rxlang.lang.files import Files
+from support.desugared import core_of
 
 HERE = Path(".")
 
@@ -204,8 +205,5 @@ def test_the_instrumented_program_counts_checks_and_gives_the_same_results() -> 
 
 def test_ten_thousand_statements_compile() -> None:
     body = "\n".join(f"  let y{i} = y{i - 1} + x" for i in range(1, 10_000))
-    program, _ = pipeline.desugar_text(
-        f"@f = fn(x : Tensor([n], float64)) : Tensor([n], float64) {{\n  let y0 = x\n{body}\n  y9999\n}}", "x.rx", HERE
-    )
-    assert program is not None
+    program = core_of(f"@f = fn(x : Tensor([n], float64)) : Tensor([n], float64) {{\n  let y0 = x\n{body}\n  y9999\n}}")
     assert compile_program(program).function("f")(np.ones(1)).tolist() == [10_000]

@@ -25,6 +25,7 @@ from rxlang.lang import core
 from rxlang.lang.files import Files
 from support import fuzz
 from support.agreement import Ways
+from support.desugared import core_of
 from support.memory import peak
 from support.random_loops import Maker
 
@@ -74,8 +75,7 @@ def machines(source: str) -> list[Machine]:
     """The program as it runs, without writing into operands, without NumPy's own functions, over allocated memory, and with all
     its checks."""
     checked = program(source)
-    desugared, _ = pipeline.desugar_text(source, "x.rx", HERE)
-    assert desugared is not None
+    desugared = core_of(source)
     kinds = (Options(), Options(reuse=False), Options(direct=False, instrument=True), Options(dps=True))
     return [
         *(Machine(checked, Files(HERE), o) for o in kinds),
