@@ -1,1 +1,1 @@
-"""Reasoning about sizes: terms, facts, the layered decision procedure, shape propagation, witnesses."""
+"""Core program to simplified core: each obligation decided, shapes propagated, what is proved removed, the rest said in words."""
