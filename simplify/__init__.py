@@ -1,1 +1,1 @@
-"""Core program to simplified core: each obligation decided, shapes propagated, what is proved removed, the rest said in words."""
+"""Core program to simplified core: obligations decided, shapes propagated, what is proved removed, the rest put into words."""
