@@ -12,7 +12,7 @@ from rxlang.interp.compile import Options
 from rxlang.interp.run import Machine
 from rxlang.lang.core_printer import print_program
 from support import fuzz
-from support.desugared import core_of
+from support.phases import core_of
 
 
 def checks_made(text: str, *args: Any) -> int:

@@ -15,7 +15,7 @@ from rxlang.interp.run import ShapeError
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.formatter import format_source
 from rxlang.lang.source import Source
-from support.desugared import core_of
+from support.phases import core_of
 
 HERE = Path(".")
 X, V = "xs : Tensor([n, d], float32)", "Tensor([d], float32)"

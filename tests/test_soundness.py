@@ -29,7 +29,7 @@ from rxlang.simplify.propagate import ArgumentShape
 from support import fuzz, hard_programs, metamorphic, weights
 from support import random_programs as programs
 from support.agreement import HERE, Args, Run, Ways, assert_same, assert_same_bits, refused, shown
-from support.desugared import core_of
+from support.phases import core_of
 
 BLOCKS = 20
 INPUTS = 6
