@@ -48,59 +48,62 @@ def check_model(
 ) -> CheckedModel:
     """Check a model with the sizes `dynamic` made free, at the sizes `at` where there are any, and `run` its kernels with the
     witnesses; `prelude` has rules for operators. Raises ValueError for a size that names nothing."""
-    options = replace(options or Options(), allow_empty=True, supposing=True)
-    way = _Way(name, path.parent, roots, options, prelude)
     try:
         model = with_symbols(read_model(path), dynamic)
-        translation, report, made, values = way.checked(model)
+        translation = translate(model, prelude=prelude)
     except RxError as problem:
         said = tuple(_at_file(d, name) for d in problem.diagnostics)
         return CheckedModel(Report((name,), said, Counts(), None))
-    if made is None or report.checked is None:
-        return CheckedModel(report, model, made)
+    translation = _called(translation, name)
+    options = replace(options or Options(), allow_empty=True, supposing=True)
+    report = pipeline.check_source(translation.source, path.parent, roots, options)
+    kept = tuple(d for d in report.diagnostics if not d.code.is_quiet)
+    report = replace(report, diagnostics=(*translation.notes, *kept))
+    values = known_of(model, translation, report)
     given = tuple(c.span.text for g in options.given if g.is_for("main") for c in g.conditions)
-    made = replace(made, given=given)
-    mended = mends(model, made, values, partial(way.with_edit, model))
-    if run:
+    made = contract_of(model, translation, report, values)
+    made = made and replace(made, given=given)
+    mended = (
+        ()
+        if made is None
+        else mends(model, made, values, partial(_with_edit, model, name, path.parent, roots, options, prelude))
+    )
+    if run and made is not None and report.checked is not None:
         from .witnesses import with_runs  # what only checks loads no NumPy
 
         try:
             made = with_runs(report.checked, made, path.parent, roots)
         except RxError as problem:
             report = replace(report, diagnostics=(*report.diagnostics, *problem.diagnostics))
-    if not at or report.checked is None:
+    if not at or made is None or report.checked is None:
         return CheckedModel(report, model, made, None, mended)
     found = arrival(report.checked, made, translation, read_sizes(made, translation, at), given)
     failures = () if found.failure is None else (found.failure,)
     return CheckedModel(replace(report, diagnostics=(*report.diagnostics, *failures)), model, made, found, mended)
 
 
-class _Way(Node):
-    """How a model is checked, whatever is changed in it."""
+def _called(translation: Translation, name: str) -> Translation:
+    return replace(translation, source=Source(name, translation.source.text, translation.source.made))
 
-    name: str
-    base: Path
-    roots: tuple[Path, ...]
-    options: Options
-    prelude: Prelude | None
 
-    def checked(self, model: Model) -> tuple[Translation, Report, Contract | None, Mapping[str, Inferred]]:
-        """With what is known of the model's values. Raises RxError for one that cannot be translated."""
-        translation = translate(model, prelude=self.prelude)
-        translation = replace(translation, source=Source(self.name, translation.source.text, translation.source.made))
-        report = pipeline.check_source(translation.source, self.base, self.roots, self.options)
-        kept = tuple(d for d in report.diagnostics if not d.code.is_quiet)
-        report = replace(report, diagnostics=(*translation.notes, *kept))
-        values = known_of(model, translation, report)
-        return translation, report, contract_of(model, translation, report, values), values
-
-    def with_edit(self, model: Model, edit: Edit) -> tuple[Contract | None, Mapping[str, Inferred]]:
-        """What a change makes of the contract, and of what is known of the values."""
-        try:
-            _, _, made, values = self.checked(edited(model, edit))
-        except RxError:
-            return None, {}
-        return made, values
+def _with_edit(
+    model: Model,
+    name: str,
+    base: Path,
+    roots: tuple[Path, ...],
+    options: Options,
+    prelude: Prelude | None,
+    edit: Edit,
+) -> tuple[Contract | None, Mapping[str, Inferred]]:
+    """What a change makes of the contract, and of what is known of the values."""
+    changed = edited(model, edit)
+    try:
+        translation = _called(translate(changed, prelude=prelude), name)
+    except RxError:
+        return None, {}
+    report = pipeline.check_source(translation.source, base, roots, options)
+    values = known_of(changed, translation, report)
+    return contract_of(changed, translation, report, values), values
 
 
 def _at_file(said: Diagnostic, name: str) -> Diagnostic:
