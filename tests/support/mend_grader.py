@@ -17,7 +17,7 @@ import numpy as np
 import rxlang as rx
 from rxlang.helps.edits import applied
 from rxlang.helps.fix import fixed, why_left
-from rxlang.helps.offer import offers
+from rxlang.helps.offer import offers, told
 from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.parser import parse
@@ -268,11 +268,12 @@ class Verdict(NamedTuple):
 
 
 def judged(original: str, mutant: str, line: int) -> Verdict:
-    report = check_text(mutant, "program.rx", HERE)
-    wrong = tuple(d for d in report.diagnostics if d.severity in ("error", "warning"))
-    wrong = tuple(sorted(wrong, key=lambda d: d.severity))  # errors first
-    found = [o for o in offers(report, HERE) if o.diagnostic in wrong and o.mends]
-    first = min(found, key=lambda o: wrong.index(o.diagnostic)).mends[0] if found else None
+    every = list(offers(check_text(mutant, "program.rx", HERE), HERE))
+    every = [o for o in every if o.diagnostic.severity in ("error", "warning")]
+    every.sort(key=lambda o: (o.diagnostic.severity, o.span.start))  # errors first, as they are told
+    found = [o for o in every if o.mends]
+    first = found[0].mends[0] if found else None
+    wrong = tuple(map(told, every))
     mend = applied(mutant, first.edits) if first is not None else None
     # where no help stands alone, --fix leaves the file as it is
     source = Source("program.rx", mutant)
