@@ -53,6 +53,15 @@ def test_a_size_in_a_tuple_has_the_name_that_it_is_bound_to() -> None:
     assert [b.shape for b in found.bindings if b.name == "k"] == [("k",)]
 
 
+@pytest.mark.parametrize("takes", ["x : Tensor([m, k])", "x : Tensor([*s, m, k])", "x : Tensor([m * 2, k])"])
+def test_a_dimension_without_a_name_is_not_called_as_another_one_is(takes: str) -> None:
+    called = f"@g = fn({takes}) : Tensor {{ x }}\n@f = fn(x : Tensor([?, m]), y : Tensor([?, k])) : Tensor {{ @g(x) }}"
+    report = rx.check_source(called)
+    assert report.checked is not None
+    (shape,) = [b.shape for f in report.checked.shapes if f.name == "@f" for b in f.params if b.name == "x"]
+    assert report.ok and shape == ("x.dim(0)", "m"), shape
+
+
 def test_of_a_shape_of_unknown_length_no_dimension_is_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -173,7 +173,7 @@ def learn_match(level: ShapeLevel, stmt: core.MatchShape, found: Found) -> None:
             level.env[name] = Entry(ShapeValue(stands_for), stmt.span)
             continue
         variable = single_var(stands_for)
-        if variable is not None and variable in state.anonymous:
+        if variable is not None and state.may_be_called(variable, name):
             named = state.size(name)
             state.rename(variable, named)
             stands_for = named

@@ -95,7 +95,7 @@ def _name_size(names: Names, size: Size, name: str) -> None:
         return
     size = names.state.settled(size)
     variable = single_var(size)
-    if variable is not None and variable in names.state.anonymous:
+    if variable is not None and names.state.may_be_called(variable, name):
         size = _new_size(names, name)
         names.state.rename(variable, size)
     names.sizes[name] = size

@@ -139,6 +139,10 @@ class State:
         self.anonymous.begin(variable, None)
         self.unnamed.append(variable)
 
+    def may_be_called(self, variable: Var, name: str) -> bool:
+        """Whether nobody has named it yet; `x.dim(0)` stays what it is where another size has the name."""
+        return variable in self.anonymous and (name not in self.used_names or variable.name.startswith("?"))
+
     def unknown_integer(self) -> Term:
         """A size of any sign that only the run decides."""
         term = var("?", self.serial(), nonneg=False)
