@@ -95,7 +95,8 @@ class _Loop:
         if not flat and not expr.stack:
             fail(
                 codes.E227, "this loop gives nothing: it neither carries nor stacks a value", expr.span,
-                help="`with (acc : Tensor([n], float32) = x)` carries one from turn to turn",
+                help="`with (acc : Tensor([n], float32) = x)` carries one from turn to turn, `stack (y : Tensor([n], float32))`"
+                " keeps one of each turn",
             )  # fmt: skip
         inner = Scope(code.scope)
         stacks = code.each(partial(self._stack, param, inner) for param in expr.stack)
