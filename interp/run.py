@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NoReturn, assert_never
+from typing import Any, NoReturn, assert_never
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..lang.stored import BadWeights, Header
+from ..lang.styled import Line
 from ..lang.weak import number_fits
 from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import Code, ExternError, Options, compile_program, guarded_call, make_tensor
@@ -35,9 +36,6 @@ from .plans import Made, PlanCounts, Plans
 from .tally import Tally
 from .trace import failure
 from .trees import as_called, is_recursive
-
-if TYPE_CHECKING:
-    from ..lang.render import Line
 
 # For a function's name the programs to try first.
 Fast = Callable[[str], Iterable[core.Program]]
