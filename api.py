@@ -20,7 +20,18 @@ from .interp.blame import RUNTIME_ERRORS
 from .interp.dlpack import giver
 from .interp.dps import Pair, pairs
 from .interp.plans import PlanCounts, quick_class
-from .interp.run import ArgumentProblem, ShapeError, arrange, cause_of, convert, deeply, defaults, outward, own
+from .interp.run import (
+    ArgumentProblem,
+    ShapeError,
+    arrange,
+    cause_of,
+    convert,
+    deeply,
+    defaults,
+    is_apart,
+    outward,
+    own,
+)
 from .interp.shape_program import result_shape
 from .interp.tally import Tally
 from .interp.trees import nodes_of
@@ -143,11 +154,7 @@ class Function(Displayed):
         except RUNTIME_ERRORS as problem:
             __tracebackhide__ = True
             raise self._module._machine.explained(problem) from cause_of(problem)
-        # What is neither an argument nor a view has memory of its own.
-        if type(result) is ndarray and result.base is None and result.dtype.names is None:
-            for arg in args:
-                if result is arg:
-                    return result.copy()
+        if type(result) is ndarray and result.dtype.names is None and is_apart(result, args):
             return result
         return own(outward(result), args)
 

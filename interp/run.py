@@ -293,6 +293,26 @@ def own(result: object, args: Iterable[object]) -> Any:
     return result
 
 
+def is_apart(result: np.ndarray[Any, Any], args: Iterable[object]) -> bool:
+    """Whether a result surely shares no memory with arrays and ints: told by whose memory they lie in, which takes less time
+    than to compare where."""
+    owner = result.base
+    if owner is not None and not _owns(owner):
+        return False
+    for arg in args:
+        if arg is result or arg is owner:
+            return False
+        if owner is None or type(arg) is int:  # what is neither an argument nor a view has memory of its own
+            continue
+        if type(arg) is not np.ndarray or (arg.base is not None and (arg.base is owner or not _owns(arg.base))):
+            return False
+    return True
+
+
+def _owns(array: object) -> bool:
+    return type(array) is np.ndarray and array.base is None
+
+
 def _shares(result: object, arg: object) -> bool:
     if isinstance(arg, tuple | list):
         return any(_shares(result, part) for part in arg)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.interp.run import is_apart
 
 ANY = "Tensor([n, m], float32)"
 BODIES = ("x", "@identity(x)", "@matrix_transpose(x)", "x[1:]", "x[0]", "@reshape(x, [n * m])", "@relu(x)", 
@@ -48,6 +49,31 @@ def test_writing_into_a_result_does_not_change_the_program(body: str) -> None:
     if first.flags.writeable:
         first[...] = 7
     assert module.f().ravel().tolist() == [1, 2]
+
+
+def test_a_result_that_is_said_to_lie_elsewhere_shares_no_memory_with_an_argument() -> None:
+    told: set[bool] = set()
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        arrays = [np.arange(24.0), np.arange(24.0), np.frombuffer(bytearray(192)), np.arange(24.0)[2:]]
+        for _ in range(6):
+            x = arrays[random.integers(len(arrays))]
+            made = (
+                x[::2],
+                x.reshape(1, -1),
+                x.T,
+                np.broadcast_to(x, (2, *x.shape)),
+                x.copy(),
+                np.asarray(memoryview(x)),
+            )
+            arrays.append(made[random.integers(len(made))])
+        result, *args = (arrays[i] for i in random.integers(len(arrays), size=3))
+        if result.base is None and any(np.shares_memory(result, arg) and arg is not result for arg in args):
+            continue  # what a call gives, and has memory of its own, was not there when its arguments were made
+        apart = is_apart(result, [*args, 3])
+        assert not (apart and any(np.shares_memory(result, arg) for arg in args))
+        told.add(apart)
+    assert told == {False, True}
 
 
 CALLS = f"@f = fn(g : fn({ANY}) : {ANY}, x : {ANY}) : {ANY} {{ g(x) + g(x) + x }}"
