@@ -225,15 +225,18 @@ class TreeBuilder:
 
     list_ = _made_of_all(sweet.ListExpr)
 
-    def splice_(self, start: int, end: int, star: str, name: sweet.Ident) -> sweet.Splice:
-        return sweet.Splice(Span(self.source, start, end), name)
+    def splice_(self, start: int, end: int, star: str, name: sweet.Ident) -> sweet.Splice | sweet.Dots:
+        span = Span(self.source, start, end)
+        return sweet.Splice(span, name) if name.name != "_" else sweet.Dots(span)
 
     dots_ = _made(sweet.Dots)
 
     unknown_ = _made(sweet.Unknown)
 
-    def name_(self, start: int, end: int, name: str) -> sweet.Name:
-        return sweet.Name(Span(self.source, start, end), name)
+    def name_(self, start: int, end: int, name: str) -> sweet.Name | sweet.Unknown:
+        """A name; `_` names nothing, and may stand for several."""
+        span = Span(self.source, start, end)
+        return sweet.Name(span, name) if name != "_" else sweet.Unknown(span)
 
     def fn_name_(self, start: int, end: int, name: str) -> sweet.FnName:
         return sweet.FnName(Span(self.source, start, end), name[1:])
