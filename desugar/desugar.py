@@ -108,7 +108,7 @@ def _results(world: World, impls: dict[str, ImplsInfo]) -> None:
         if not world.wants(info.item):
             continue
         try:
-            compare_results(world, info)
+            compare_results(info)
         except RxError as problem:
             world.report(problem)
             info.model, info.choices = None, ()
