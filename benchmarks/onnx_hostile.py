@@ -2,9 +2,10 @@
 
     python benchmarks/onnx_hostile.py [FOLDER] [--count 10000] [--seed 0] [--only PATTERN]
 
-`count` models are ONNX's node tests, and the models of a folder, with bytes cut off or changed; before them come the files
-that somebody wrote to do harm. Each is checked, inferred, imported and run in a process of its own; what ends in another way
-than with status 0, 1, 2 or 3, takes 10 s or more, or 1 GB, is printed with its number.
+`count` models are ONNX's node tests, and the models of a folder, with bytes cut off or changed, and every fourth one is an
+operator with anything in its places; before them come the files that somebody wrote to do harm. Each is checked, inferred,
+imported and run in a process of its own; what ends in another way than with status 0, 1, 2 or 3, takes 10 s or more, or 1
+GB, is printed with its number.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from rxlang.lang.onnx_weights import ELEMENTS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 _models = import_module("support.hostile_models")
-EVIL, Files, model, mutated, node = _models.EVIL, _models.Files, _models.model, _models.mutated, _models.node
+EVIL, Files, model, node = _models.EVIL, _models.Files, _models.model, _models.node
+mutated, odd = _models.mutated, _models.odd
 
 SECONDS, BYTES = 10, 2**30
 COMMANDS = ("check", "infer", "import", "run")
@@ -143,7 +145,7 @@ def main() -> int:
     files = Files(asked.folder)
     named = [(name, make) for name, make in EVIL.items() if re.search(asked.only, name)]
     numbered = [
-        (str(n), lambda folder, n=n: mutated(folder, files, Random(n)))
+        (str(n), lambda folder, n=n: odd(folder, Random(n)) if n % 4 == 3 else mutated(folder, files, Random(n)))
         for n in range(asked.seed, asked.seed + asked.count)
     ]
     warm()

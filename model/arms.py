@@ -91,9 +91,9 @@ def _operations(graph: Graph) -> Iterator[Operation]:
 
 def _inside(operation: Operation) -> Iterator[Graph]:
     """The graphs of a node that may run."""
-    names = [operation.attributes[TAKEN]] if TAKEN in operation.attributes else operation.attributes
-    for name in names:
-        yield from graphs(operation.attributes[name])
+    taken = operation.attributes.get(TAKEN)
+    for name in [taken] if taken in ARMS else operation.attributes:
+        yield from graphs(operation.attributes.get(name))
 
 
 def _around(graph: Graph, at: Operation) -> tuple[Graph, ...]:

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("onnx")
 from rxlang.cli.main import invoke  # noqa: E402
 from support import fuzz  # noqa: E402
-from support.hostile_models import EVIL, Files, mutated  # noqa: E402
+from support.hostile_models import EVIL, Files, mutated, odd  # noqa: E402
 
 # What needs a pipe or root's rights, or some seconds, is tried by benchmarks/onnx_hostile.py.
 LONG = {"doubling_functions", "many_nodes", "unreadable", "growing_products", "a_name_of_a_megabyte"}
@@ -69,3 +69,11 @@ def test_damaged_models_are_refused_or_understood(tmp_path: Path, capfd: pytest.
         with case as seed:
             path = mutated(tmp_path, files, Random(seed))
             ends_well(path, COMMANDS[seed % 4], capfd)
+
+
+def test_operators_with_anything_in_their_places_are_refused_or_understood(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for case in fuzz.cases("odd operators"):
+        with case as seed:
+            ends_well(odd(tmp_path, Random(seed)), COMMANDS[seed % 4], capfd)

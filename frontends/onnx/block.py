@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
+from typing import Any
 
 from ...lang import codes, no_rule
 from ...lang.diagnostics import RxError, error
@@ -12,7 +13,7 @@ from ...lang.dtypes import DTYPES
 from ...lang.source import NOWHERE, Made
 from .bodies import body
 from .functions import Given, filled_in
-from .literals import listed, literal, quoted
+from .literals import Unwritten, listed, literal, quoted
 from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
 from .operators.registry import Reader, Untranslatable, find, own_rule
 from .prelude import called
@@ -151,7 +152,7 @@ class Block:
             lines = self.written(operation)
         except _Unknown:
             lines = self.unknown(operation)
-        except Untranslatable as problem:
+        except Unwritten as problem:
             raise RxError(error(codes.E247, f"{operation} {problem}", NOWHERE)) from None
         if lines is not None:
             self.bind(operation, lines)
@@ -162,6 +163,8 @@ class Block:
             if operation.outputs and operation.outputs[0]:
                 self.tensor(operation.outputs[0], constant_of(operation))
             return None
+        if not operation.outputs:
+            raise Untranslatable("gives nothing: it has no outputs")
         row_of_graphs = self.control.get(operation.op_type) if operation.domain == "" else None
         if row_of_graphs is not None:
             return row_of_graphs(self, operation)
@@ -333,14 +336,19 @@ def constant_of(operation: Operation) -> Tensor:
             case "value" if isinstance(value, Tensor):
                 return value
             case "value_int" | "value_float" | "value_string":
-                return _made(name, (), (value,))
-            case "value_ints" | "value_floats" | "value_strings":
-                return _made(name, (len(value),), tuple(value))
+                return _made(name, name, (), (value,))
+            case "value_ints" | "value_floats" | "value_strings" if isinstance(value, tuple):
+                return _made(name, name.removesuffix("s"), (len(value),), tuple(value))
     raise Untranslatable("is a constant without a value")
 
 
-_CONSTANTS = {"value_int": "int64", "value_float": "float32", "value_string": "string"}
+_CONSTANTS: dict[str, tuple[type, str]] = {
+    "value_int": (int, "int64"), "value_float": (float, "float32"), "value_string": (str, "string"),
+}  # fmt: skip
 
 
-def _made(attribute: str, shape: tuple[int, ...], values: tuple[object, ...]) -> Tensor:
-    return Tensor("", _CONSTANTS[attribute.removesuffix("s")], shape, None, values, "")  # type: ignore[arg-type]
+def _made(attribute: str, kind: str, shape: tuple[int, ...], values: tuple[Any, ...]) -> Tensor:
+    wanted, dtype = _CONSTANTS[kind]
+    if not all(isinstance(v, wanted) for v in values):
+        raise Untranslatable(f"has the attribute `{attribute}` of another kind")
+    return Tensor("", dtype, shape, None, values, "")

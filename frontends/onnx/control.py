@@ -8,7 +8,7 @@ from ...lang.node import Node, replace
 from .block import Block, Control
 from .literals import quoted
 from .model import Graph, Operation, OptionalType, SequenceType, TensorType, Value
-from .operators.registry import Untranslatable
+from .operators.registry import Reader, Untranslatable
 from .types import opaque_text
 from .writer import Line
 
@@ -17,27 +17,35 @@ ARMS = ("then_branch", "else_branch")
 TAKEN, WHY = "taken arm", "why"
 
 
+def _graph(operation: Operation, name: str) -> Graph:
+    """The graph that is an attribute."""
+    found = operation.attributes.get(name)
+    if not isinstance(found, Graph):
+        raise Untranslatable(f"has no graph as its attribute `{name}`")
+    return found
+
+
 def branch(block: Block, operation: Operation) -> list[Line]:
     """ONNX If."""
-    if TAKEN in operation.attributes:
+    if operation.attributes.get(TAKEN) in ARMS:
         return _taken(block, operation, operation.attributes[TAKEN])
     arms = []
-    made = block.made
+    made, condition = block.made, Reader(operation, block).x(0)
     for name in ARMS:
-        graph = operation.attributes[name]
+        graph = _graph(operation, name)
         arm = block.inner(graph)
         arms.append((arm, arm.result([v.name for v in graph.outputs])))
     block.made = made
-    first = block.braced(f"if (@reshape({block.name(operation.inputs[0])}, []))", *arms[0])
+    first = block.braced(f"if (@reshape({condition}, []))", *arms[0])
     return [*first[:-1], *block.braced("} else", *arms[1])]
 
 
 def _taken(block: Block, operation: Operation, name: str) -> list[Line]:
     """One arm alone, which has to be the one that is taken."""
     made, wanted = block.made, str(name == ARMS[0]).lower()
-    why = quoted(operation.attributes[WHY])
-    block.let("taken", f"@onnx.taken({block.name(operation.inputs[0])}, wanted={wanted}, why={why})")
-    names = block.inline(operation.attributes[name], ())
+    why = quoted(Reader(operation, block).string(WHY, ""))
+    block.let("taken", f"@onnx.taken({Reader(operation, block).x(0)}, wanted={wanted}, why={why})")
+    names = block.inline(_graph(operation, name), ())
     block.made = made
     return [(_tuple(names), made)]
 
@@ -65,8 +73,11 @@ class _Parts(Node):
 
 
 def _parts(operation: Operation) -> _Parts:
-    graph = operation.attributes["body"]
+    graph = _graph(operation, "body")
     count, cond, *firsts = (*operation.inputs, "", "")[: max(len(operation.inputs), 2)]
+    if len(graph.inputs) != len(firsts) + 2 or len(graph.outputs) <= len(firsts):
+        ends = f"{len(graph.inputs)} inputs and {len(graph.outputs)} outputs"
+        raise Untranslatable(f"carries {len(firsts)} values with a body of {ends}")
     turn, go, *carried = graph.inputs
     outs = graph.outputs[1:]
     stays = cond == "" and _is_true(graph, graph.outputs[0].name)
@@ -168,17 +179,17 @@ def scan(block: Block, operation: Operation) -> list[Line]:
 
 
 def _scanned(block: Block, operation: Operation) -> list[Line]:
-    graph = operation.attributes["body"]
-    count = operation.attributes["num_scan_inputs"]
+    graph, node = _graph(operation, "body"), Reader(operation, block)
+    count = node.integer("num_scan_inputs")
     states = len(operation.inputs) - count
     if not 0 < count <= len(operation.inputs) or len(graph.inputs) != len(operation.inputs):
         raise Untranslatable(f"scans {count} of its {len(operation.inputs)} inputs with a body of {len(graph.inputs)}")
-    _listed_for_each(operation, "scan_input", count)
-    _listed_for_each(operation, "scan_output", len(graph.outputs) - states)
+    _listed_for_each(node, "scan_input", count)
+    _listed_for_each(node, "scan_output", len(graph.outputs) - states)
     index, inner = block.writer.values.fresh("turn"), block.nested()
     read = operation.inputs[states:]
-    axes = operation.attributes.get("scan_input_axes") or (0,) * count
-    backwards = operation.attributes.get("scan_input_directions") or (0,) * count
+    axes = node.integers("scan_input_axes") or (0,) * count
+    backwards = node.integers("scan_input_directions") or (0,) * count
     turns = f"{block.name(read[0])}.dim({axes[0]})"
     # The standard has it that a state keeps its shape.
     firsts = zip(graph.inputs[:states], operation.inputs, strict=False)
@@ -193,19 +204,19 @@ def _scanned(block: Block, operation: Operation) -> list[Line]:
     return _moved(block, operation, states, lines)
 
 
-def _listed_for_each(operation: Operation, side: str, count: int) -> None:
+def _listed_for_each(node: Reader, side: str, count: int) -> None:
     """The axes and directions of what is read or written are as many as that is."""
     for name in (f"{side}_axes", f"{side}_directions"):
-        found = operation.attributes.get(name)
+        found = node.integers(name)
         if found and len(found) != count:
             raise Untranslatable(f"has {len(found)} {name}, and there are {count}")
 
 
 def _moved(block: Block, operation: Operation, states: int, lines: list[Line]) -> list[Line]:
     """The results, with what is stacked along another axis or backwards put there."""
-    count = len(operation.outputs) - states
-    axes = operation.attributes.get("scan_output_axes") or (0,) * count
-    backwards = operation.attributes.get("scan_output_directions") or (0,) * count
+    node, count = Reader(operation, block), len(operation.outputs) - states
+    axes = node.integers("scan_output_axes") or (0,) * count
+    backwards = node.integers("scan_output_directions") or (0,) * count
     if not any(axes[:count]) and not any(backwards[:count]):
         return lines
     names = [block.writer.values.fresh("part") for _ in operation.outputs]
@@ -218,7 +229,9 @@ def _moved(block: Block, operation: Operation, states: int, lines: list[Line]) -
 
 def _batched(block: Block, operation: Operation) -> list[Line]:
     """Version 8: a scan for each entry of the first axis of all that it is given."""
-    lengths, *inputs = operation.inputs
+    lengths, *inputs = operation.inputs or ("",)
+    if not inputs:
+        raise Untranslatable("scans nothing")
     if lengths:
         raise Untranslatable("has sequences of different lengths, which Rx does not have")
     directions = operation.attributes.get("directions")
@@ -233,7 +246,7 @@ def _batched(block: Block, operation: Operation) -> list[Line]:
     inner.made = block.made
     inner.statement(_tuple(names), _scanned(inner, one))
     head = _head(
-        inner, f"for {index} in range({block.name(inputs[0])}.dim(0))", (), "", operation.attributes["body"].outputs
+        inner, f"for {index} in range({block.name(inputs[0])}.dim(0))", (), "", _graph(operation, "body").outputs
     )
     return block.braced(head, inner, _tuple(names))
 
@@ -250,9 +263,11 @@ def _is_true(graph: Graph, output: str) -> bool:
 def sequence_map(block: Block, operation: Operation) -> list[Line]:
     """ONNX SequenceMap: what the body makes of the elements of sequences, in sequences; tensors beside them are the same
     in each turn."""
-    graph = operation.attributes["body"]
+    graph = _graph(operation, "body")
+    if len(graph.inputs) != len(operation.inputs):
+        raise Untranslatable(f"gives {len(operation.inputs)} values to a body of {len(graph.inputs)} inputs")
     index, inner = block.writer.values.fresh("turn"), block.nested()
-    count = block.let("count", f"@item(@onnx.sequence_length({block.name(operation.inputs[0])}))")
+    count = block.let("count", f"@item(@onnx.sequence_length({Reader(operation, block).x(0)}))")
     for at, (value, source) in enumerate(zip(graph.inputs, operation.inputs, strict=True)):
         given = block.name(source)
         whole = at > 0 and isinstance(block.type(source), TensorType)

@@ -9,6 +9,10 @@ from math import copysign, isfinite, isnan, prod
 from .model import Element, Tensor
 
 
+class Unwritten(Exception):
+    """A number that Rx has no literal for; the message is the end of a sentence about what has it."""
+
+
 def literal(tensor: Tensor) -> str | None:
     """`tensor([[1, 2]], int64)`; None where Rx has no such literal."""
     if 0 in tensor.shape:
@@ -54,9 +58,13 @@ def _text(value: Element, dtype: str) -> str | None:
 
 
 def number(value: float) -> str:
-    """A number as Rx writes it: the shortest text that is the same float32."""
+    """A number as Rx writes it: the shortest text that is the same float32, one that is too large where it is infinite."""
     if isinstance(value, int):
         return str(value)
+    if isnan(value):
+        raise Unwritten("has an attribute that is no number (NaN)")
+    if not isfinite(value):
+        return "1e999" if value > 0 else "-1e999"
     texts = (f"{value:.{digits}g}" for digits in range(1, 18))
     text = next(t for t in texts if abs(float(t) - value) <= abs(value) * 2.0**-26)
     return text if any(c in text for c in ".e") else f"{text}.0"

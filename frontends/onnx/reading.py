@@ -31,6 +31,8 @@ from .model import (
 
 _FRAME = re.compile(r'File "([^"\n]*)", line (\d+)(?:, in (\S+))?')
 _SCOPE = re.compile(r"'([^']*)'")
+# What no number of an opset reaches.
+_VERSIONS = 2**31
 # Types of fields, as protobuf numbers them, and that of a list of messages.
 _STRING, _MESSAGE, _MESSAGES = 9, 11, -11
 
@@ -113,6 +115,8 @@ class Reader:
         found: dict[str, int] = {}
         for entry in entries:
             domain = _domain(entry.domain)
+            if abs(entry.version) >= _VERSIONS:
+                self.fail(f"{whose} imports opset {entry.version} of the domain {domain or 'ai.onnx'!r}")
             if found.setdefault(domain, entry.version) != entry.version:
                 self.fail(
                     f"{whose} imports two opsets of the domain {domain or 'ai.onnx'!r}: {found[domain]} and {entry.version}"

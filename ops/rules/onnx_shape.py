@@ -161,7 +161,9 @@ def onnx_pad(
     """More elements before and behind along some axes, fewer where a number is negative: `pads` has all numbers before, then
     all behind. ONNX Pad."""
     numbers = bounds(ctx, pads, "pad")
-    half = len(numbers) // 2
+    half, odd = divmod(len(numbers), 2)
+    if odd:
+        ctx.fail(Other("a pair in {0} for each axis", (Argument("pads"),), f"its length is {len(numbers)}", ()))
     pairs = tuple(zip(numbers[:half], numbers[half:], strict=True))
     along = None if axes is None else literals(ctx, axes)
     shape = ctx.dims(x)
@@ -212,7 +214,8 @@ def onnx_range(ctx: Ctx, start: TensorInfo, limit: TensorInfo, delta: TensorInfo
 
 def _whole(ctx: Ctx, name: str, x: TensorInfo) -> Dim | None:
     """The integer that a tensor of one element is. A float has to be small enough to be that one: no plan for more is made."""
-    (found,) = tracked_elements(x, ctx.dims(x)) or (None,)
+    known = tracked_elements(x, ctx.dims(x)) or ()
+    found = known[0] if len(known) == 1 else None
     if not isinstance(found, Ratio):
         return _size_of(found)
     if found.den != 1:

@@ -1,4 +1,5 @@
-"""Model files that mean harm, by name, and models with bytes cut off or changed."""
+"""Model files that mean harm, by name; models with bytes cut off or changed, and those of an operator with anything in its
+places."""
 
 from __future__ import annotations
 
@@ -46,6 +47,62 @@ def _bytes(folder: Path, data: bytes) -> Path:
     path = folder / "model.onnx"
     path.write_bytes(data)
     return path
+
+
+# Operators with anything in their places
+
+_INFINITE, _LARGE = float("inf"), 2**63 - 1
+_KINDS = (FLOAT, FLOAT, FLOAT, INT64, TensorProto.BOOL, TensorProto.STRING, TensorProto.FLOAT16, TensorProto.UINT8)
+_SHAPES: tuple[tuple[int | str, ...], ...] = (
+    (),
+    ("n",),
+    ("n", 4),
+    (2, 3, 4),
+    ("a", "b", "c", "d"),
+    (1, 3, 8, 8),
+    (0, 2),
+)
+_CONSTANTS = tuple(
+    np.array(values, dtype)
+    for values, dtype in (
+        ([1, 2], np.int64), ([2**62, 2], np.int64), ([-1, 0, 3], np.int64), (3, np.int64), ([], np.int64), ([True], np.bool_),
+        (1.5, np.float32), ([[1, 2], [3, 4]], np.float32), ([1e30, np.nan], np.float32), (["a", "b"], object),
+    )
+)  # fmt: skip
+_ATTRIBUTES = (
+    3, -1, _LARGE, -_LARGE - 1, 1.5, float("nan"), _INFINITE, -_INFINITE, "abc", "", b"\xff\xfe", [1, 2, 3], [-1] * 4, [0] * 4,
+    [2**62] * 4, [1.5, 2.5], ["a", "b"], numpy_helper.from_array(np.ones((2, 2), np.float32), "t"),
+    helper.make_graph([], "g", [], []), [helper.make_graph([], "g", [], [])] * 2,
+)  # fmt: skip
+_SCHEMAS = sorted(
+    {(s.name, s.domain) for s in onnx.defs.get_all_schemas_with_history() if s.domain in ("", "ai.onnx.ml")}
+)
+
+
+def odd(folder: Path, random: Random) -> Path:
+    """A model of one operator, whose inputs, outputs and attributes are of any kind and number."""
+    name, domain = random.choice(_SCHEMAS)
+    schema = onnx.defs.get_schema(name, domain)
+    inputs, weights, names = [], [], list[str]()
+    for at in range(random.choice([schema.min_input, random.randrange(6)])):
+        kind = random.choice(["input", "input", "constant", "absent", "same"])
+        names.append({"absent": "", "same": names[-1] if names else "x"}.get(kind, f"i{at}"))
+        if kind == "input":
+            value = helper.make_tensor_value_info(names[-1], random.choice(_KINDS), random.choice(_SHAPES))
+            inputs.append(value)
+        elif kind == "constant":
+            weights.append(numpy_helper.from_array(random.choice(_CONSTANTS), names[-1]))
+    outputs = [f"y{at}" for at in range(random.choice([0, 1, 1, 1, schema.min_output, 4]))]
+    made = helper.make_node(name, names, outputs, domain=domain)
+    for attribute in schema.attributes.values():
+        if random.random() < 0.4 or attribute.required:
+            made.attribute.append(helper.make_attribute(attribute.name, random.choice(_ATTRIBUTES)))
+    whole = model(made, node("Identity"), shape=["n", 4], weights=tuple(weights))
+    whole.graph.input.extend(inputs)
+    whole.graph.output.extend(helper.make_empty_tensor_value_info(output) for output in outputs)
+    whole.opset_import[0].version = random.choice([9, 13, 18, 22])
+    whole.opset_import.append(helper.make_opsetid("ai.onnx.ml", random.choice([1, 3, 5])))
+    return _bytes(folder, whole.SerializeToString())
 
 
 # What somebody wrote
@@ -563,3 +620,36 @@ _evil_scan("scan_of_more_than_there_is", num_scan_inputs=3)
 _evil_scan("scan_of_less_than_nothing", num_scan_inputs=-1)
 _evil_scan("scan_axes_for_others", scan_input_axes=[0, 1], scan_input_directions=[1])
 _evil_scan("scan_directions_for_others", scan_output_axes=[0], scan_output_directions=[1, 1, 1])
+
+
+# Control flow without what it is made of
+
+
+def _evil_control(name: str, *nodes: NodeProto) -> None:
+    weights = (helper.make_tensor("m", INT64, [], [3]), helper.make_tensor("t", TensorProto.BOOL, [], [True]))
+    EVIL[name] = lambda folder: _bytes(folder, model(*nodes, weights=weights).SerializeToString())
+
+
+def _body(inputs: str, outputs: str) -> onnx.GraphProto:
+    given, made = ([helper.make_empty_tensor_value_info(n) for n in names.split()] for names in (inputs, outputs))
+    return helper.make_graph([node("Identity", "t", "d"), node("Neg", "x", "w")], "body", given, made)
+
+
+_evil_control("if_without_branches", node("If", "t"))
+_evil_control("if_with_one_branch", node("If", "t", then_branch=_body("", "w")))
+_evil_control("if_with_lists_of_branches", node("If", "t", then_branch=[_body("", "w")] * 2, else_branch=3))
+_evil_control("if_of_nothing", node("If", "", then_branch=_body("", "w"), else_branch=_body("", "w")))
+_evil_control("loop_without_a_body", node("Loop", "m t x"))
+_evil_control("loop_whose_body_gives_too_little", node("Loop", "m t x", body=_body("i c v", "d")))
+_evil_control("loop_whose_body_gives_nothing", node("Loop", "m t x", body=_body("i c v", "")))
+_evil_control("loop_whose_body_takes_too_little", node("Loop", "m t x", body=_body("i", "d w")))
+_evil_control("loop_of_more_results_than_there_are", node("Loop", "m t x", "y z", body=_body("i c v", "d w")))
+_evil_control("scan_without_a_body", node("Scan", num_scan_inputs=1))
+_evil_control("scan_of_nobody_knows_how_many", node("Scan", body=_body("v", "w")))
+_evil_control("sequence_map_of_nothing", node("SequenceMap", "", body=_body("v", "w")))
+_evil_control("no_outputs", helper.make_node("Relu", ["x"], []), node("Neg"))
+_evil_control("pads_of_three", node("Constant", "", "p", value_ints=[1, 2, 3]), node("Pad", "x p"))
+_evil_control("constant_of_another_kind", node("Constant", "", value_ints=1.5))
+_evil_control("numbers_that_are_none", node("RandomUniform", "", shape=[2], low=float("nan"), high=float("inf")))
+_evil_control("if_that_says_which_arm", node("If", "t", **{"taken arm": "then_branch"}))
+_evil_control("if_that_names_another_arm", node("If", "t", **{"taken arm": "body", "why": 3}))

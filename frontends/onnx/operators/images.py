@@ -121,7 +121,10 @@ def _roi_align(node: Reader, places: str) -> str:
 
 @operator("MaxRoiPool")
 def max_roi_pool(node: Reader) -> str:
-    height, width = node.integers("pooled_shape") or (1, 1)
+    pooled = node.integers("pooled_shape") or (1, 1)
+    if len(pooled) != 2:
+        raise Untranslatable(f"pools to {len(pooled)} sizes, and an image has 2")
+    height, width = pooled
     scale = number(node.number("spatial_scale", 1.0))
     return f"@onnx.max_roi_pool({node.x(0)}, {node.x(1)}, {height}, {width}, scale={scale})"
 

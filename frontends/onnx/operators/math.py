@@ -58,7 +58,7 @@ add("ArgMin", _arg("argmin"))
 
 def _many(name: str) -> Row:
     """An operator of any number of operands, by the one of two."""
-    return lambda node: reduce(lambda left, right: f"@{name}({left}, {right})", node.xs())
+    return lambda node: reduce(lambda left, right: f"@{name}({left}, {right})", node.xs()[1:], node.x(0))
 
 
 add("Sum", _many("add"), 8)

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Protocol
 
 from ....lang.onnx_weights import ELEMENTS, SMALL
-from ..literals import listed, literal, number, quoted
+from ..literals import Unwritten, listed, literal, number, quoted
 from ..model import Attribute, Graph, Listed, Operation, Tensor, TensorType, ValueType
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-class Untranslatable(Exception):
+class Untranslatable(Unwritten):
     """A node that has no meaning in Rx; the message is a sentence without its end, about the node."""
 
 

@@ -5,6 +5,7 @@ Where the model holds the axes, sizes or bounds, our own primitives say it; `@on
 
 from __future__ import annotations
 
+from ..model import Tensor
 from .registry import Reader, Untranslatable, listed, operator
 
 
@@ -96,7 +97,8 @@ def slice_attributes(node: Reader) -> str:
 def slice_(node: Reader) -> str:
     known = [node.elements(at) for at in range(1, 5)]
     if all(k is not None or not node.has(at) for at, k in enumerate(known, start=1)):
-        assert known[0] is not None and known[1] is not None
+        if known[0] is None or known[1] is None:
+            raise Untranslatable("has no starts or no ends")
         return _sliced(node, known[0], known[1], known[2], known[3])
     given = "".join(node.optional(at, name) for at, name in ((3, "axes"), (4, "steps")))
     return f"@onnx.slice({node.x(0)}, {node.x(1)}, {node.x(2)}{given})"
@@ -167,6 +169,8 @@ def constant_of_shape(node: Reader) -> str:
     value = node.attribute("value")
     if value is None:
         return f"@zeros({node.x(0)})"
+    if not isinstance(value, Tensor):
+        raise Untranslatable("its attribute `value` is no tensor")
     text = node.scope.literal(value)
     return f"@full({node.x(0)}, @reshape({text}, []))"
 
