@@ -86,11 +86,6 @@ class Contract(Node):
     given: tuple[str, ...] = ()
 
 
-def contract(model: Model, translation: Translation, report: Report) -> Contract | None:
-    """None for a model that cannot be checked, or that no sizes satisfy."""
-    return contract_of(model, translation, report, known_of(model, translation, report))
-
-
 def known_of(model: Model, translation: Translation, report: Report) -> Mapping[str, Inferred]:
     """What is known of the values of a model, over the sizes of its program."""
     if not report.ok or report.checked is None:
@@ -102,7 +97,7 @@ def known_of(model: Model, translation: Translation, report: Report) -> Mapping[
 def contract_of(
     model: Model, translation: Translation, report: Report, values: Mapping[str, Inferred]
 ) -> Contract | None:
-    """The same, where what is known of the values is at hand."""
+    """None for a model that cannot be checked, or that no sizes satisfy; `values` is what is known of them."""
     if not report.ok or report.checked is None:
         return None
     said = next((c for c in report.checked.conditions if c.name == "@main"), Conditions("@main", (), (), True))

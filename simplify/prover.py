@@ -97,7 +97,7 @@ class Prover:
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED), None
         spare = self._is_spare(frame)
-        if verdict.kind == "refuted" and not spare and self._reachable(frame):
+        if verdict.kind == "refuted" and not spare and self._reachable():
             return self._refuted(frame, truth, asked, sizes)
         if (
             frame.turn is not None
@@ -178,7 +178,7 @@ class Prover:
         except TooLarge:
             return Verdict("unknown", "unknown")
 
-    def _reachable(self, frame: Frame) -> bool:
+    def _reachable(self) -> bool:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
         return not self.state.unsure or self.state.facts.possible(True)
 

@@ -586,5 +586,5 @@ def test_the_core_of_a_rejected_program_is_a_program(
     assert invoke(["desugar", str(path)]) == 1
     printed = capsys.readouterr().out
     assert "extern" in text or "extern" not in printed
-    program, diagnostics = pipeline.desugar_text(printed, "core.rx", tmp_path)
-    assert program is not None and not [d for d in errors(diagnostics) if d.code != "E213"], printed
+    _, diagnostics = pipeline.desugar_source(Source("core.rx", printed), tmp_path)
+    assert not [d for d in errors(diagnostics) if d.code != "E213"], printed
