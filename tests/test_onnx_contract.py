@@ -596,3 +596,22 @@ def test_the_object_of_a_contract_is_as_its_schema_says(tmp_path: Path) -> None:
     schema = json.loads((ROOT / "docs" / "schema" / "contract.json").read_text())
     for make in (up, added, embedded):
         jsonschema.validate(contract_object(contract(make(tmp_path / "m.onnx"))), schema)
+
+
+@pytest.mark.parametrize("batch", [2, 5, 7])
+def test_the_size_that_fails_comes_from_the_input_whatever_else_is_as_large(
+    batch: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [
+        node("Conv", "Conv", "x w", "c"), node("Shape", "Shape", "c", "n", start=0, end=1),
+        node("Concat", "Target", "n rest", "target", axis=0), node("Reshape", "Flat", "c target", "f"),
+        node("Concat", "Join", "f token", "y", axis=1),
+    ]  # fmt: skip
+    held = {
+        "w": np.zeros((5, 3, 1, 1), np.float32), "rest": np.array([5, -1]), "token": np.zeros((1, 5, 6), np.float32),
+    }  # fmt: skip
+    path = model(tmp_path / "m.onnx", nodes, {"x": ["b", 3, 2, 3]}, ["y"], held)
+    assert invoke(["check", str(path), "--at", f"b={batch}"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    at = next(n for n, line in enumerate(lines) if f"{batch} comes from here" in line)
+    assert "@main = fn(x" in lines[at - 1]

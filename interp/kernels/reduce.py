@@ -226,9 +226,22 @@ def _softmax(x: Array, axis: int, out: Array | None) -> Array:
     return np.divide(result, total, out=result if out is None else out)
 
 
+# Rows of floats of two bytes up to this length are computed with every step rounded, as ONNX's own are: in longer ones a sum
+# that is rounded as it grows is none.
+_SHORT = 1 << 6
+
+
+def _softmax_by_steps(x: Array, axis: int) -> Array:
+    result = np.exp(x - _along(np.maximum, x, axis, True, initial=-np.inf))
+    return np.divide(result, _along(np.add, result, axis, True))
+
+
 @kernel("softmax")
 @quiet
 def softmax(x: Array, axis: int, out: Array | None = None) -> Array:
+    x = np.asarray(x)
+    if x.dtype.itemsize == 2 and x.shape[axis] <= _SHORT:
+        return _softmax_by_steps(x, axis)
     return _along_rows(_softmax, x, axis, out)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from math import prod
 from typing import Any
 
 from ...lang.source import Span
@@ -122,6 +123,9 @@ def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
     if Trait.WINDOWS in traits:
         return _through_windows(operands, size, axis, len(shape))
     same = [(o, len(dims), i) for _, o, dims in operands for i, d in enumerate(dims) if d == size]
+    if len(same) > 1 and Trait.MOVES_AXES not in traits:
+        dims_of = {id(o): dims for _, o, dims in operands}
+        same = [c for c in same if not _lies_elsewhere(dims_of[id(c[0])], c[2], shape, axis)]
     if not same:
         return None
     if isinstance(size, int) and (size == 1 or not _is_certain(entry.origin, same)):
@@ -132,6 +136,12 @@ def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
     # The same size stands in the same place, counted from the end or from the front; a size that is no number is one anywhere.
     best = min(same, key=lambda c: (len(shape) - axis != c[1] - c[2], axis != c[2]))
     return best[0], best[2]
+
+
+def _lies_elsewhere(dims: tuple[Any, ...], at: int, shape: tuple[Any, ...], axis: int) -> bool:
+    """Whether an axis is surely another one in as many elements, in the same order: other ones come before it."""
+    numbers = all(isinstance(d, int) for d in (*dims, *shape))
+    return numbers and prod(dims) == prod(shape) and prod(dims[:at]) != prod(shape[:axis])
 
 
 def _through_windows(
