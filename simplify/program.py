@@ -61,6 +61,8 @@ class Program:
         # So many calls and checks of inlined bodies may still be walked.
         self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound.values()))
         self._fuel_for: dict[str, int] = {}
+        # So many nodes of what is left of inlined bodies may still be looked at, and written into callers.
+        self.room = _ALL_ROOM + _ROOM_OF_A_NAME * sum(map(len, bound.values()))
         # The functions that have been checked and in whose bodies nothing can fail.
         self.sure: set[str] = set()
         # What may fail or be chosen in the body of each, and in what that calls and is inlined in it.
@@ -179,6 +181,8 @@ _NODES = 7  # of a statement
 
 # Calls and checks of inlined bodies: for one function, for one where the program has none left, and for the program.
 _FUEL, _LEAST_FUEL, _ALL_FUEL, _FUEL_OF_A_NAME = 3_000, 20, 4_000, 2
+# Nodes of what is left of them.
+_ALL_ROOM, _ROOM_OF_A_NAME = 30_000, 50
 
 
 def shares(lengths: Mapping[str, int]) -> dict[str, int]:
