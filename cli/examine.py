@@ -14,6 +14,7 @@ from ..lang.checked import Demands
 from ..lang.choices import choices
 from ..lang.files import is_model
 from ..lang.node import replace
+from ..lang.pause import collector_spared
 from ..lang.recorded import Recorded
 from . import cache
 from .examined import Examined, OfModel, Wish
@@ -52,7 +53,8 @@ def examine(program: Program, wish: Wish) -> Examined:
     from .. import pipeline
 
     files = Recorded(program.base, wish.roots)
-    report = pipeline.check_bytes(program.data, program.name, files, options=wish.options)
+    check = collector_spared(pipeline.check_bytes)  # mends come and go beside what was found
+    report = check(program.data, program.name, files, options=wish.options)
     found = _told(_with_helps(report, files, wish), None, program, wish)
     if wish.cache is not None:
         cache.keep(program, wish, files, found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import os
 import sys
@@ -67,7 +68,9 @@ def rx() -> None:
 
 
 def main() -> None:
-    sys.exit(invoke(sys.argv[1:]))
+    status = invoke(sys.argv[1:])
+    gc.freeze()  # ending, Python would look through all that was imported and made once more
+    sys.exit(status)
 
 
 def invoke(arguments: list[str]) -> int:

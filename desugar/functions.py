@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
@@ -275,8 +275,13 @@ class Wrapper:
         sort = None if self.result_type is None else sort_of(self.result_type)
         return core.Function(
             self.decl.span, kind, self.info.name, tuple(self.params), sort, checks, body, promises, impl,
-            None, signature(self.decl), declaration(self.decl, self.defaults, self.spelt),
+            None, signature(self.decl), self._declaration,
         )  # fmt: skip
+
+    @cached_property
+    def _declaration(self) -> core.Declaration:
+        """As it is once the parameters are known."""
+        return declaration(self.decl, self.defaults, self.spelt)
 
     # The preconditions
 
@@ -463,7 +468,7 @@ class Wrapper:
         made_body = core.Block(body.span, (*lets, *code.stmts), result)
         return core.Function(
             self.decl.span, "private", self.info.impl, tuple(self.params), self.info.result, (), made_body,
-            declaration=declaration(self.decl, self.defaults, self.spelt),
+            declaration=self._declaration,
         )  # fmt: skip
 
     def _lets(self, used: set[str], in_wrapper: bool) -> list[core.Stmt]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..lang import sweet
 from ..lang.dtypes import DTYPES
@@ -13,8 +13,12 @@ from ..lang.walk import walk
 _NO_VALUES = frozenset({"span", "callee", "choices"})
 
 
-def size_names(expr: object) -> Iterator[sweet.Name]:
+def size_names(expr: object) -> Iterable[sweet.Name]:
     """The names that a dimension speaks of as values: not the functions it calls, nor tensors asked for a dimension."""
+    return (expr,) if isinstance(expr, sweet.Name) else _size_names(expr)  # as most dimensions are
+
+
+def _size_names(expr: object) -> Iterator[sweet.Name]:
     for node in walk(expr, fields=_NO_VALUES, without=_is_no_size):
         if isinstance(node, sweet.Name):
             yield node
@@ -22,10 +26,13 @@ def size_names(expr: object) -> Iterator[sweet.Name]:
             yield sweet.Name(node.name.span, node.name.name)
 
 
+_NO_SIZES = frozenset({sweet.Attr, sweet.FnName, sweet.If, sweet.For, sweet.While, sweet.Lambda})
+
+
 def _is_no_size(node: Node) -> bool:
-    if isinstance(node, sweet.Call):
+    if type(node) is sweet.Call:
         return not isinstance(node.callee, sweet.Name)
-    return isinstance(node, sweet.Attr | sweet.FnName | sweet.If | sweet.For | sweet.While | sweet.Lambda)
+    return type(node) in _NO_SIZES
 
 
 def type_names(type_: sweet.Type) -> Iterator[sweet.Name]:

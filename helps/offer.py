@@ -53,7 +53,7 @@ MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
 # What looking for mends may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
 # have an end together.
-LEAST_STEPS, BOTH = 60_000, 240_000
+LEAST_STEPS, BOTH = 50_000, 160_000
 # What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
 STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
 LETTERS_OF_A_STEP, LETTERS_OF_A_STATEMENT, PARTS = 10, 12, 4
@@ -237,9 +237,9 @@ class _Trials:
         self.cut = False
 
     @cached_property
-    def _open(self) -> dict[str, int]:
+    def _open(self) -> OpenChecks:
         """How many checks stay in each function without a mend."""
-        return open_checks(self.report)
+        return OpenChecks(self.report)
 
     @cached_property
     def _silenced(self) -> set[Key]:
@@ -384,9 +384,9 @@ class _Trials:
 
     def _opens(self, after: Report, diagnostic: Diagnostic, believed: Set[str], told: Set[str | None]) -> bool:
         """Whether a check that was proved in another function stays for run time, and nobody is told."""
-        before, now = self._open, open_checks(after)
+        now = OpenChecks(after)
         own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}", *(f"@{name}" for name in believed), *told}
-        return any(number > before.get(name, 0) for name, number in now.items() if f"@{name}" not in own)
+        return any(now.of(name) > self._open.of(name) for name in now.functions if f"@{name}" not in own)
 
 
 def together(first: Mend, second: Mend, edits: tuple[Edit, ...]) -> Mend:
@@ -476,17 +476,23 @@ def _opaque(report: Report) -> frozenset[str]:
     return frozenset(f.name for f in functions if f.impl is not None)
 
 
-def open_checks(report: Report) -> dict[str, int]:
-    """How many checks stay for run time in each function."""
-    if report.checked is None:
-        return {}
-    found: Counter[str] = Counter()
-    owners = core.owners(report.checked.program)
-    for function in report.checked.program.functions:
-        found[owners.get(function.name, function.name)] += _residual(function)
-    return found
+class OpenChecks:
+    """The functions of a program, and how many checks stay for run time in each that is asked for."""
+
+    def __init__(self, report: Report) -> None:
+        self.functions: dict[str, list[core.Function]] = {}
+        self._counted: dict[str, int] = {}
+        if report.checked is not None:
+            owners = core.owners(report.checked.program)
+            for function in report.checked.program.functions:
+                self.functions.setdefault(owners.get(function.name, function.name), []).append(function)
+
+    def of(self, name: str) -> int:
+        """The checks that stay in a function, and in what implements it."""
+        if name not in self._counted:
+            self._counted[name] = sum(map(_is_open, walk(*self.functions.get(name, ()))))
+        return self._counted[name]
 
 
-def _residual(function: core.Function) -> int:
-    checks = (getattr(n, "status", None) is Status.RESIDUAL or getattr(n, "guard", False) for n in walk(function))
-    return sum(checks)
+def _is_open(node: object) -> bool:
+    return getattr(node, "status", None) is Status.RESIDUAL or getattr(node, "guard", False)

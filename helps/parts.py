@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Set
 
 from ..lang import sweet
 from ..lang.source import Span
@@ -33,13 +33,16 @@ class Parts:
         for name, called in self._calls.items():
             for other in called:
                 self._callers.setdefault(other, set()).add(name)
+        self._outside = self.letters - sum(self._letters.values())
 
     def concerned(self, about: Span, edits: Iterable[Span]) -> frozenset[str]:
         """The functions, by name, that edits of what is said `about` a place can matter to; `` is everything outside of
         functions."""
         seen = {self.at(span) for span in edits if not self._is_inside(span)}
-        callers = {name: () if name in self._opaque else found for name, found in self._callers.items()}
-        callers.update((name, self._callers.get(name, ())) for name in seen)
+
+        def callers(name: str) -> Collection[str]:
+            return () if name in self._opaque and name not in seen else self._callers.get(name, ())
+
         return frozenset(_closed({self.at(about), *map(self.at, edits)}, callers))
 
     def _is_inside(self, span: Span) -> bool:
@@ -50,11 +53,11 @@ class Parts:
 
     def kept(self, concerned: Set[str]) -> set[str]:
         """Those functions, and what they call."""
-        return _closed(concerned, self._calls)
+        return _closed(concerned, lambda name: self._calls.get(name, ()))
 
     def letters_of(self, functions: Set[str]) -> int:
         """How many letters some functions have, with what is outside of all."""
-        return self.letters - sum(n for name, n in self._letters.items() if name not in functions)
+        return self._outside + sum(self._letters.get(name, 0) for name in functions)
 
     def blanked(self, text: str, kept: set[str]) -> str:
         """The text with all other functions gone; everything keeps its place."""
@@ -89,10 +92,10 @@ def _called(item: sweet.Item) -> set[str]:
     return names | {_IMPLEMENTATION.sub("", name) for name in names}
 
 
-def _closed(names: Set[str], edges: Mapping[str, Collection[str]]) -> set[str]:
+def _closed(names: Set[str], beside: Callable[[str], Collection[str]]) -> set[str]:
     found, todo = set(names), list(names)
     while todo:
-        new = set(edges.get(todo.pop(), ())) - found
+        new = set(beside(todo.pop())) - found
         found |= new
         todo += new
     return found

@@ -15,7 +15,7 @@ from ..lang.walk import walk
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
 from .edits import applied
-from .offer import open_checks
+from .offer import OpenChecks
 
 # What a function demands its callers demand too: a round for each call between the two.
 _MOST_ROUNDS = 6
@@ -135,7 +135,8 @@ def _with_checks(report: Report, more: Iterable[str]) -> set[str]:
         return set()
     program = report.checked.program
     owners = core.owners(program)
-    found = {*more, *(name for name, number in open_checks(report).items() if number)}
+    checks = OpenChecks(report)
+    found = {*more, *filter(checks.of, checks.functions)}
     named = {i.name: set(i.choices) for i in program.impls}
     for function in program.functions:
         inside = {owners.get(n.name, n.name) for n in walk(function) if isinstance(n, core.FnRef)}

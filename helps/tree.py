@@ -12,7 +12,7 @@ from ..lang.operators import BINARY
 from ..lang.parser import parse
 from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
-from ..lang.walk import children, walk
+from ..lang.walk import below, children, walk
 from ..ops.model import Trait
 from ..ops.registry import lookup
 
@@ -33,26 +33,33 @@ class Tree:
         self._at: dict[tuple[int, int], list[Node]] = {}
         self._of_kind: dict[type[Node], list[Node]] = {}
         self._uses: dict[int, Counter[str]] = {}
+        self._names: set[str] | None = None
         self._bindings: dict[str, list[sweet.Param | sweet.Let]] = {}
+        self._functions: dict[str, sweet.FnDecl] = {}
+        for item in self.module.items:
+            if isinstance(item, sweet.FnDecl):
+                self._functions.setdefault(item.name.name, item)
         self._index(self.module)
 
     @collector_paused
     def _index(self, root: Node) -> None:
-        stack: list[tuple[Node, Node | None]] = [(root, None)]
+        parents, of_kind, at = self._parents, self._of_kind, self._at
+        stack = [root]
         while stack:
-            node, parent = stack.pop()
-            self._of_kind.setdefault(type(node), []).append(node)
+            node = stack.pop()
+            of_kind.setdefault(type(node), []).append(node)
             if isinstance(node, sweet.Param):
                 self._bindings.setdefault(node.name.name, []).append(node)
             elif isinstance(node, sweet.Let):
                 for bound in node.names:
                     self._bindings.setdefault(bound.name, []).append(node)
-            if parent is not None:
-                self._parents[id(node)] = parent
-            span = getattr(node, "span", None)
+            span: Span | None = getattr(node, "span", None)
             if span is not None:
-                self._at.setdefault((span.start, span.end), []).append(node)
-            stack.extend((child, node) for child in reversed(list(children(node))))
+                at.setdefault((span.start, span.end), []).append(node)
+            inside = below((node,))
+            for child in inside:
+                parents[id(child)] = node
+            stack += reversed(inside)
 
     def parent(self, node: Node) -> Node | None:
         return self._parents.get(id(node))
@@ -89,8 +96,7 @@ class Tree:
         """A function of the program, or of a file that it imports."""
         if name in self.imported:
             return self.of(self.imported[name]).function(name.rpartition(".")[2])
-        items = self.module.items
-        return next((i for i in items if isinstance(i, sweet.FnDecl) and i.name.name == name), None)
+        return self._functions.get(name)
 
     def of(self, source: Source) -> Tree:
         """The tree of this or another file, which is read only."""
@@ -171,8 +177,10 @@ class Tree:
 
     def names(self) -> set[str]:
         """Every name that the program uses."""
-        found = [*self._of_kind.get(sweet.Name, ()), *self._of_kind.get(sweet.Ident, ())]
-        return {n.name for n in found if isinstance(n, sweet.Name | sweet.Ident)}
+        if self._names is None:
+            found = [*self._of_kind.get(sweet.Name, ()), *self._of_kind.get(sweet.Ident, ())]
+            self._names = {n.name for n in found if isinstance(n, sweet.Name | sweet.Ident)}
+        return self._names
 
 
 def has(name: str, *traits: Trait) -> bool:

@@ -63,6 +63,8 @@ class Program:
         # So many calls and checks of inlined bodies may still be walked.
         self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound))
         self._fuel_for: dict[str, int] = {}
+        # So many nodes of what is left of inlined bodies may still be looked at, and written into callers.
+        self.room = _ALL_ROOM + _ROOM_OF_A_NAME * sum(map(len, bound.values()))
         # The functions that have been checked and in whose bodies nothing can fail.
         self.sure: set[str] = set()
         # The simplified body of each, and what may fail or be chosen in it and in what it calls and is inlined in it.
@@ -206,12 +208,14 @@ def _bound(node: Node) -> Iterable[str]:
 # more there are, up to as many as a screen full of long lines has.
 _A_FUNCTION, _ALL, _A_STATEMENT, _LESS = 30_000, 60_000, 100, 16
 _FEW, _MANY, _SCREEN = 300, 3_000, 20_000
-_PURSE, _LEAST_PURSE, _LESS_PURSE = 150_000, 12_000, 45
+_PURSE, _LEAST_PURSE, _LESS_PURSE = 90_000, 12_000, 26
 _NODES = 7  # of a statement
 
 
 # Calls and checks of inlined bodies: for one function, for one where the program has none left, and for the program.
 _FUEL, _LEAST_FUEL, _ALL_FUEL, _FUEL_OF_A_NAME = 3_000, 20, 4_000, 2
+# Nodes of what is left of them.
+_ALL_ROOM, _ROOM_OF_A_NAME = 30_000, 50
 
 
 def shares(lengths: Mapping[str, int]) -> dict[str, int]:

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
-from rxlang.lang.pause import collector_paused
+from rxlang.lang.pause import collector_paused, collector_spared
 
 
 @pytest.fixture(autouse=True)
@@ -46,3 +46,18 @@ def test_an_inner_phase_does_not_end_the_pause_of_an_outer_one() -> None:
         return phase(), gc.isenabled()
 
     assert outer() == (False, False)
+
+
+def test_what_a_phase_made_is_not_visited_until_the_next_one_begins() -> None:
+    @collector_spared
+    def making() -> tuple[list[int], int]:
+        return [1, 2, 3], gc.get_freeze_count()
+
+    try:
+        made, before = making()
+        assert (before, gc.isenabled()) == (0, True)
+        assert gc.get_freeze_count() > 0
+        assert making()[1] == 0
+    finally:
+        gc.unfreeze()
+    assert made == [1, 2, 3]

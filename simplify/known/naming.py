@@ -10,7 +10,7 @@ from ...lang.node import replace
 from ...ops.model import AnyDType, DTypeSymbol, TensorInfo
 from ..solver.conditions import eq, ge
 from ..solver.sizes import single_var
-from ..solver.terms import Size, mod, variables
+from ..solver.terms import Size, Term, mod, variables
 from ..solver.trail import Table
 from .shape_level import Poisoned, ShapeLevel, written_size
 from .state import State
@@ -96,12 +96,12 @@ def _name_size(names: Names, size: Size, name: str) -> None:
     size = names.state.settled(size)
     variable = single_var(size)
     if variable is not None and names.state.may_be_called(variable, name):
-        size = _new_size(names, name)
-        names.state.rename(variable, size)
+        size = named = _new_size(names, name)
+        names.state.rename(variable, named)
     names.sizes[name] = size
 
 
-def _new_size(names: Names, name: str) -> Size:
+def _new_size(names: Names, name: str) -> Term:
     named = names.state.size(name)
     variable = single_var(named)
     if names.opaque and variable is not None:

@@ -11,10 +11,25 @@ from ...lang import core
 from ...lang.dtypes import DTYPES, DType
 from ...ops.dtypes_column import among
 from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
-from ..solver.conditions import Cond, eq, ge
+from ..solver.conditions import Cond, ge
 from ..solver.facts import Facts
 from ..solver.sizes import only_var, single_var
-from ..solver.terms import Atom, Max, Mono, Size, Term, TooLarge, Var, close, of_atom, smin, substitute, var, variables
+from ..solver.terms import (
+    Atom,
+    Max,
+    Mono,
+    Size,
+    Term,
+    TooLarge,
+    Var,
+    close,
+    of_atom,
+    smin,
+    substitute,
+    term_vars,
+    var,
+    variables,
+)
 from ..solver.trail import Kept, Past, Table
 from .values import Entry, SegmentSymbol, Shape, plain
 
@@ -175,22 +190,20 @@ class State:
 
     def settled(self, size: Size) -> Size:
         """The size with solved dimensions written out."""
-        if isinstance(size, int) or not self._solved:
-            return size
-        while True:
-            after = substitute(size, self._solved)
-            if after == size or isinstance(after, int):
-                return after
-            size = after
+        solved = self._solved
+        while not isinstance(size, int) and solved and not solved.keys().isdisjoint(term_vars(size)):
+            before, size = size, substitute(size, solved)
+            if size == before:
+                break
+        return size
 
-    def rename(self, variable: Var, named: Size) -> None:
-        """The size called `variable` is written as `named` from here on."""
+    def rename(self, variable: Var, named: Term) -> None:
+        """The size called `variable` is written as the new size `named` from here on."""
         self._solved[variable] = named
         self.anonymous.pop(variable)
-        self.facts.assume(eq(of_atom(variable), named))
-        after = single_var(named) if not isinstance(named, int) else None
-        if variable in self.opaque and after is not None:
-            self.opaque.begin(after, self.opaque[variable])
+        self.facts.rename(variable, named)
+        if variable in self.opaque:
+            self.opaque.begin(only_var(named), self.opaque[variable])
 
     def upper_bound(self, size: Size) -> Size | None:
         """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n, and n for

@@ -28,6 +28,7 @@ from .decide import Budget, solve
 from .ledger import Ledger
 from .nearby import Standing
 from .propagation import propagate
+from .sizes import only_var
 from .solved import Point, Solved, degree, solve_equation
 from .terms import Allowance, Bounds, Size, Term, TooLarge, Var, bounds, of_atom, spent, substitute, variables
 from .trail import Solutions, Table, Trail
@@ -95,12 +96,7 @@ class Facts:
         """From here on the condition holds."""
         if cond is True or cond in self._said:
             return
-        mask = 1 << len(self._facts)
-        self._possible = None
-        self._version = self._newest = self._newest + 1
-        if cond is not False:
-            self._said[cond] = None
-        self._facts.append((_NEVER if cond is False else cond, reason))
+        mask = self._said_now(cond, reason)
         if spent():  # nothing is known of it but that it is there
             self._complete = False
             return
@@ -117,6 +113,28 @@ class Facts:
             self._complete = False
         else:
             self._state.keep()
+
+    def rename(self, old: Var, new: Term) -> None:
+        """`old == new`, where nothing is known of the variable `new` yet, as a rule: then there is nothing to work out."""
+        fresh = only_var(new)
+        plain = old.serial < fresh.serial and (old.nonneg or not fresh.nonneg) and old not in self._shown
+        if not plain or spent() or fresh in self._shown.homes or not self._state.is_new(fresh, old):
+            return self.assume(eq0(of_atom(old) - new))
+        mask = self._said_now(Eq0(Term({(old,): -1, (fresh,): 1})), None)
+        self._shown[fresh] = value = of_atom(old)
+        self._state.solved[fresh] = value
+        self._state.masks[fresh] = mask
+        return None
+
+    def _said_now(self, cond: Cond, reason: object) -> int:
+        """Notes one more fact; gives its bit."""
+        mask = 1 << len(self._facts)
+        self._possible = None
+        self._version = self._newest = self._newest + 1
+        if not isinstance(cond, bool):
+            self._said[cond] = None
+        self._facts.append((_NEVER if isinstance(cond, bool) else cond, reason))
+        return mask
 
     def push(self) -> None:
         """Opens a scope."""

@@ -50,6 +50,11 @@ class Ledger(Solved):
     def solutions_with(self, v: Var) -> list[Var]:
         return self.solutions.mentioning(v)
 
+    def is_new(self, v: Var, old: Var) -> bool:
+        """Whether nothing is known of a variable, and the older one stands for itself."""
+        speaks = self.literals.homes.get(v) or self.solutions.homes.get(v) or v in self.ranges
+        return not speaks and v not in self.solved and old not in self.solved and self.contradiction is None
+
     def told(self, point: dict[Var, int], also: Iterable[Var]) -> dict[Var, int]:
         """The point in variables that have names, with the values of others that its variables alone give: of those that
         speak of them, and of some more."""

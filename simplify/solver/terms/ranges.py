@@ -109,6 +109,7 @@ def mono_interval(mono: Mono, ranges: Ranges) -> Bounds:
     """The range of a monomial, by intervals alone."""
     if len(mono) == 1:
         return _atom_interval(mono[0], ranges)
+    charge(len(mono) - 1)
     low: int | None = 1
     high: int | None = 1
     at = 0
